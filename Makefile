@@ -1,0 +1,42 @@
+# make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
+# make test    set everything up and run the tests
+# make bench   count the instructions of every network on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
+# make fuzz    feed the runtime damaged plans, and compare random graphs with onnxruntime, SECONDS=60 each
+# make clean   remove what the others made, but for installed system packages
+
+PYTHON ?= python3
+SECONDS ?= 60
+
+VENV_PYTHON := .venv/bin/python
+# A core folder of our own: complete without PlatformIO's registry, and apart from the user's.
+PIO_SETTINGS := PLATFORMIO_CORE_DIR="$(CURDIR)/.tigris/platformio" PLATFORMIO_SETTING_ENABLE_TELEMETRY=no \
+                PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL=36500
+EXAMPLE := examples/digits
+BOARD := emu_rv32
+STATE := $(EXAMPLE)/.pio/emulated/$(BOARD)
+BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
+
+.PHONY: demo test bench fuzz clean
+
+demo:
+	@$(PYTHON) tools/prepare.py demo
+	@$(PIO_SETTINGS) $(VENV_PYTHON) -m platformio run -d $(EXAMPLE) -e $(BOARD) -t upload
+	@$(VENV_PYTHON) $(EXAMPLE)/demo.py --plan $(EXAMPLE)/.pio/build/$(BOARD)/tigris/digits.tgrs \
+	    --port "$$($(VENV_PYTHON) $(BOARD_PROCESS) port --state $(STATE))"; status=$$?; \
+	$(VENV_PYTHON) $(BOARD_PROCESS) stop --state $(STATE) >/dev/null; exit $$status
+
+test:
+	@$(PYTHON) tools/prepare.py test
+	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest $(PYTEST_ARGS)
+
+bench:
+	@$(PYTHON) tools/prepare.py test
+	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
+
+fuzz:
+	@$(PYTHON) tools/prepare.py fuzz
+	@PYTHON="$(CURDIR)/$(VENV_PYTHON)" tests/runtime/fuzz/run.sh $(SECONDS)
+	@$(VENV_PYTHON) -m tests.fuzz.run $(SECONDS)
+
+clean:
+	rm -rf .venv .tigris build dist *.egg-info $(EXAMPLE)/.pio

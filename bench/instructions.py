@@ -1,0 +1,156 @@
+"""What inference costs: python -m bench.instructions [--machines …] [--models …] [--budgets …] [--json FILE]
+
+Every int8 network of the models folder at each budget, and single layers, on emulated machines that count
+instructions. Prints tables; every output is compared with the recorded one. Exit status 1 if one differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+import onnx
+
+from bench.emulator import MACHINES, ROOT, BenchError, Machine, build, measure, run_tool, samples
+from bench.layers import LAYERS, build_layer
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.errors import BudgetError
+from tigris_pio.sizes import parse_size
+
+BUDGETS = ("256K", "64K", "32K", "16K")
+SLOW = "1M"  #: given where a network does not fit without
+Row = dict[str, Any]
+
+
+def models_folder() -> Path:
+    """The networks: $TIGRIS_MODELS, by default ../shared/models beside the checkout."""
+    folder = Path(os.environ.get("TIGRIS_MODELS", ROOT.parent / "shared" / "models"))
+    if not folder.is_dir():
+        raise BenchError(f"{folder} does not exist; set TIGRIS_MODELS to the folder of the test models")
+    return folder
+
+
+def fit(model: Path | onnx.ModelProto, fast: str | None) -> tuple[Compiled, str]:
+    """The plan at a budget, and the budget: with slow memory where it does not fit without."""
+    try:
+        return compile_model(model, fast=fast), fast or "-"
+    except BudgetError:
+        return compile_model(model, fast=fast, slow=SLOW), f"{fast}+{SLOW}"
+
+
+def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, folder: Path) -> Row:
+    """One measurement with its per-operator counts."""
+    result = measure(machine, program, compiled.data, content, folder)
+    ops = compiled.plan.program.ops
+    macs = sum(op.macs for op in ops)
+    return {
+        "machine": machine.name, "macs": macs, "instructions": result.run, "per_mac": result.run / max(1, macs),
+        "open": result.open, "init": result.init, "stack_init": result.stack_init, "stack_run": result.stack_run,
+        "fast": result.fast, "slow": result.slow, "right": result.right,
+        "ops": [{"name": op.name, "kind": op.kind.name, "macs": op.macs, "instructions": count}
+                for op, count in zip(ops, result.ops, strict=True)],
+    }  # fmt: skip
+
+
+def networks(machine: Machine, program: Path, names: list[str], budgets: list[str], folder: Path) -> Iterator[Row]:
+    """Each network at each budget, on its first recorded vector."""
+    for name in names:
+        data = np.load(models_folder() / f"{name}_vectors.npz")
+        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+        for fast in budgets:
+            compiled, budget = fit(models_folder() / f"{name}_int8.onnx", fast)
+            yield {"name": name, "budget": budget, **row_of(machine, program, compiled, content, folder)}
+
+
+def layers(machine: Machine, program: Path, folder: Path) -> Iterator[Row]:
+    """Single layers; the host's result is the expected one."""
+    for layer in LAYERS:
+        compiled, _ = fit(build_layer(layer), None)
+        with Session(compiled) as session:
+            (source,), (result,) = session.inputs, session.outputs
+            x = np.random.default_rng(1).integers(-128, 128, source.stored_shape).astype(np.int8)
+            y = session.run_raw({source.name: x})[result.name]
+        row = row_of(machine, program, compiled, samples(x.tobytes(), y.tobytes()), folder)
+        (only,) = (op for op in row["ops"] if op["macs"])
+        yield {"name": layer.name, **row, "per_mac": only["instructions"] / only["macs"]}
+
+
+def text_bytes(machine: Machine, program: Path) -> int:
+    """Code and constants of the program: runtime, every kernel and the harness."""
+    output = run_tool([f"{machine.toolchain}-size", str(program)])
+    return int(output.splitlines()[1].split()[0])
+
+
+def print_table(title: str, rows: list[Row], columns: list[tuple[str, str, str]]) -> None:
+    """`columns`: heading, key, format."""
+    cells = [[heading for heading, _, _ in columns]]
+    cells += [[format(row[key], form) for _, key, form in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    print(f"\n{title}")
+    for line in cells:
+        first, *others = (f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
+        print("  ".join([f"{first.strip():<{widths[0]}}", *others]))
+
+
+NETWORK_COLUMNS = [
+    ("network", "name", ""), ("budget", "budget", ""), ("instructions", "instructions", ",d"),
+    ("per MAC", "per_mac", ".2f"), ("open", "open", ",d"), ("init", "init", ",d"), ("fast", "fast", ",d"),
+    ("slow", "slow", ",d"), ("stack", "stack_run", "d"), ("right", "right", ""),
+]  # fmt: skip
+LAYER_COLUMNS = [("layer", "name", ""), ("MACs", "macs", ",d"), ("per MAC", "per_mac", ".2f"), ("right", "right", "")]
+OP_COLUMNS = [("operator", "name", ""), ("kind", "kind", ""), ("instructions", "instructions", ",d"),
+              ("MACs", "macs", ",d")]  # fmt: skip
+
+
+def bench(machine: Machine, names: list[str], budgets: list[str], with_ops: bool, folder: Path) -> Row:
+    """All measurements of one machine, printed as they come."""
+    program = build(machine, folder)
+    text = text_bytes(machine, program)
+    found = list(networks(machine, program, names, budgets, folder))
+    print_table(f"{machine.name}, -O2, {text:,} bytes of text with every kernel", found, NETWORK_COLUMNS)
+    for row in found if with_ops else []:
+        print_table(f"{row['name']} at {row['budget']}", row["ops"], OP_COLUMNS)
+    single = list(layers(machine, program, folder))
+    print_table(f"{machine.name}, single layers", single, LAYER_COLUMNS)
+    return {"machine": machine.name, "text": text, "networks": found, "layers": single}
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--machines", default=",".join(MACHINES))
+    parser.add_argument("--models", help="networks, by name; default: every int8 one")
+    parser.add_argument("--budgets", default=",".join(BUDGETS))
+    parser.add_argument("--ops", action="store_true", help="also print the operators of each run")
+    parser.add_argument("--json", type=Path, help="also write everything to this file")
+    options = parser.parse_args()
+    try:
+        every = sorted(path.name.removesuffix("_int8.onnx") for path in models_folder().glob("*_int8.onnx"))
+        names = options.models.split(",") if options.models else every
+        budgets = sorted(options.budgets.split(","), key=parse_size, reverse=True)
+        with tempfile.TemporaryDirectory() as folder:
+            results = [bench(MACHINES[name], names, budgets, options.ops, Path(folder))
+                       for name in options.machines.split(",")]  # fmt: skip
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    wrong = [row["name"] for result in results for row in (*result["networks"], *result["layers"]) if not row["right"]]
+    if wrong:
+        print(f"\nwrong outputs: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

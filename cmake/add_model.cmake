@@ -1,0 +1,157 @@
+# tigris_add_model: compiles an ONNX model with the firmware and flashes its plan.
+#
+#     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
+#                      [COMPRESS none|lz4] [DIMS length=512 ...] [PARTITION model] [OFFSET 0x20000])
+#
+# Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
+# laid out when the project's CMakeLists.txt has been read to its end, with all models known.
+
+function(tigris_add_model)
+    # PlatformIO reads these files for their flags only; its extra script compiles and flashes.
+    if("$ENV{IDF_PATH}" MATCHES "/framework-espidf[^/\\]*/?$")
+        return()
+    endif()
+    cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET" "DIMS")
+    __tigris_check_arguments()
+    __tigris_find_model("${arg_MODEL}" model)
+    if(NOT arg_NAME)
+        get_filename_component(arg_NAME "${arg_MODEL}" NAME_WE)
+        string(MAKE_C_IDENTIFIER "${arg_NAME}" arg_NAME)
+    endif()
+    if(NOT arg_NAME MATCHES "^[A-Za-z0-9_]+$")
+        message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: use letters, digits and underscores, for it "
+            "becomes part of a C name")
+    endif()
+    get_property(names GLOBAL PROPERTY TIGRIS_MODEL_NAMES)
+    if(arg_NAME IN_LIST names)
+        message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: two models have this name; names must differ")
+    endif()
+    if(NOT names)
+        cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL __tigris_lay_out)
+    endif()
+    if(NOT arg_PARTITION)
+        set(arg_PARTITION model)
+    endif()
+    if(NOT arg_OFFSET)
+        set(arg_OFFSET auto)
+    endif()
+    __tigris_compile_options(options)
+    set_property(GLOBAL APPEND PROPERTY TIGRIS_MODEL_NAMES "${arg_NAME}")
+    set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_FILE "${model}")
+    set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_OPTIONS "${options}")
+    set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_PARTITION "${arg_PARTITION}")
+    set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_OFFSET "${arg_OFFSET}")
+endfunction()
+
+macro(__tigris_check_arguments)
+    if(CMAKE_VERSION VERSION_LESS 3.19)
+        message(FATAL_ERROR "tigris_add_model needs CMake 3.19 or later, this is ${CMAKE_VERSION}; "
+            "ESP-IDF's own: idf_tools.py install cmake")
+    endif()
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
+            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS PARTITION OFFSET")
+    endif()
+    if(arg_KEYWORDS_MISSING_VALUES)
+        message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
+    endif()
+    if(NOT arg_MODEL OR NOT arg_MEM)
+        message(FATAL_ERROR "tigris_add_model: MODEL and MEM are needed, such as MODEL models/kws.onnx MEM 256K+8M")
+    endif()
+endmacro()
+
+# <path> relative to the calling CMakeLists.txt, or else to the project.
+function(__tigris_find_model path result)
+    idf_build_get_property(project PROJECT_DIR)
+    foreach(folder "${CMAKE_CURRENT_SOURCE_DIR}" "${project}")
+        get_filename_component(file "${path}" ABSOLUTE BASE_DIR "${folder}")
+        if(EXISTS "${file}" AND NOT IS_DIRECTORY "${file}")
+            set(${result} "${file}" PARENT_SCOPE)
+            return()
+        endif()
+    endforeach()
+    message(FATAL_ERROR "tigris_add_model: MODEL = ${path}: there is no such file in ${CMAKE_CURRENT_SOURCE_DIR} or "
+        "${project}")
+endfunction()
+
+# The arguments of `tigris compile`, from those of tigris_add_model.
+macro(__tigris_compile_options result)
+    set(${result} -m "${arg_MEM}" --name "${arg_NAME}")
+    idf_build_get_property(chip IDF_TARGET)
+    if(chip STREQUAL "linux")
+        # The host's processor may ask for more than the chips do.
+        list(APPEND ${result} --align 32)
+    endif()
+    if(arg_FLASH)
+        list(APPEND ${result} -f "${arg_FLASH}")
+    endif()
+    if(arg_XIP)
+        list(APPEND ${result} --xip)
+    endif()
+    if(arg_COPY_WEIGHTS)
+        list(APPEND ${result} --copy-weights)
+    endif()
+    if(arg_COMPRESS)
+        list(APPEND ${result} --compress "${arg_COMPRESS}")
+    endif()
+    foreach(dimension IN LISTS arg_DIMS)
+        list(APPEND ${result} --dim "${dimension}")
+    endforeach()
+endmacro()
+
+# Runs at the end of the project's CMakeLists.txt: one step a model, one for all partitions.
+function(__tigris_lay_out)
+    get_property(names GLOBAL PROPERTY TIGRIS_MODEL_NAMES)
+    idf_build_get_property(table PARTITION_TABLE_BIN_PATH)
+    set(folder "${CMAKE_BINARY_DIR}/tigris")
+    tigris_find_compiler(compiler compiler_sources)
+    set(run "${CMAKE_COMMAND}" -E env PYTHONUTF8=1 ${compiler})
+    set(models "")
+    set(outputs "${folder}/tigris_models.h")
+    set(inputs "")
+    set(partitions "")
+    foreach(name IN LISTS names)
+        __tigris_compile_step(${name} "${folder}" "${run}" "${compiler_sources}")
+        get_property(partition GLOBAL PROPERTY TIGRIS_${name}_PARTITION)
+        get_property(offset GLOBAL PROPERTY TIGRIS_${name}_OFFSET)
+        list(APPEND models --model ${name} "${folder}/${name}.tgrs" "${partition}" "${offset}")
+        list(APPEND inputs "${folder}/${name}.tgrs" "${folder}/tigris_model_${name}.h")
+        list(APPEND partitions "${partition}")
+    endforeach()
+    list(REMOVE_DUPLICATES partitions)
+    foreach(partition IN LISTS partitions)
+        list(APPEND outputs "${folder}/${partition}.bin")
+    endforeach()
+    add_custom_command(OUTPUT ${outputs}
+        COMMAND ${run} layout ${models} --table "${table}" -o "${folder}"
+        DEPENDS ${inputs} partition_table_bin "${table}" ${compiler_sources}
+        WORKING_DIRECTORY "${folder}"
+        COMMENT "Laying out models in flash"
+        VERBATIM)
+    add_custom_target(tigris_models ALL DEPENDS ${outputs})
+    add_dependencies(tigris_generated tigris_models)
+    foreach(partition IN LISTS partitions)
+        tigris_flash_partition("${partition}" "${folder}/${partition}.bin" tigris_models)
+    endforeach()
+endfunction()
+
+function(__tigris_compile_step name folder run compiler_sources)
+    get_property(model GLOBAL PROPERTY TIGRIS_${name}_FILE)
+    get_property(options GLOBAL PROPERTY TIGRIS_${name}_OPTIONS)
+    # Exporters keep large weights in files beside the model.
+    string(REGEX REPLACE "\\.[^./]*$" "" stem "${model}")
+    set(weights "")
+    foreach(file "${model}.data" "${model}_data" "${stem}.data")
+        if(EXISTS "${file}")
+            list(APPEND weights "${file}")
+        endif()
+    endforeach()
+    add_custom_command(OUTPUT "${folder}/${name}.tgrs" "${folder}/tigris_model_${name}.h"
+        COMMAND ${run} compile "${model}" ${options} --quiet
+            -o "${folder}/${name}.tgrs" --header "${folder}/tigris_model_${name}.h"
+        DEPENDS "${model}" ${weights} ${compiler_sources}
+        WORKING_DIRECTORY "${folder}"
+        COMMENT "Compiling model ${name}"
+        VERBATIM)
+endfunction()

@@ -1,0 +1,32 @@
+# tigris_flash_partition(<label> <image> <target>)
+#
+# Writes <image>, which <target> makes, to the partition with `idf.py flash`, and alone with `idf.py <label>-flash`. A table
+# without the partition fails the build, where <target> says so, not the configuration: menuconfig must stay usable to
+# choose another table.
+function(tigris_flash_partition label image target)
+    partition_table_get_partition_info(offset "--partition-name ${label}" "offset")
+    if(NOT offset)
+        return()
+    endif()
+    if(COMMAND esp_partition_register_target)
+        # ESP-IDF 6.1 and later; on the linux target it loads the image into emulated flash.
+        esp_partition_register_target(${label} "${image}" DEPENDS ${target} FLASH_IN_PROJECT)
+        return()
+    endif()
+    idf_build_get_property(chip IDF_TARGET)
+    if(chip STREQUAL "linux" OR NOT TARGET flash)
+        return()
+    endif()
+    esptool_py_partition_needs_encryption(encrypted ${label})
+    set(plaintext "")
+    if(NOT encrypted)
+        set(plaintext ALWAYS_PLAINTEXT)
+    endif()
+    idf_component_get_property(main_args esptool_py FLASH_ARGS)
+    idf_component_get_property(sub_args esptool_py FLASH_SUB_ARGS)
+    esptool_py_flash_target(${label}-flash "${main_args}" "${sub_args}" ${plaintext})
+    esptool_py_flash_to_partition(${label}-flash "${label}" "${image}")
+    add_dependencies(${label}-flash ${target})
+    esptool_py_flash_to_partition(flash "${label}" "${image}")
+    add_dependencies(flash ${target})
+endfunction()

@@ -1,0 +1,53 @@
+#include "models.h"
+
+#include <tigris_models.h>
+
+enum { DIGITS, VIBRATION, MODELS };
+
+static TIGRIS_ALIGNED uint8_t digits_fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
+static TIGRIS_ALIGNED uint8_t vibration_fast[TIGRIS_MODEL_VIBRATION_FAST_BYTES];
+static tigris_serve_counts digits_profile[TIGRIS_MODEL_DIGITS_OPS];
+static tigris_serve_counts vibration_profile[TIGRIS_MODEL_VIBRATION_OPS];
+
+static tigris_plan plans[MODELS];
+static tigris_session sessions[MODELS];
+static tigris_serve_model served[MODELS];
+static tigris_serve server;
+
+static tigris_serve_model open_model(unsigned index, const tigris_model *model, uint8_t *fast,
+                                     tigris_serve_counts *profile, uint32_t ops)
+{
+    tigris_serve_model result = {.fast_bytes = model->fast_bytes, .profile = profile, .profile_count = ops};
+    result.status = tigris_model_open(model, &plans[index]);
+    if (result.status != TIGRIS_OK)
+        return result;
+    result.plan = &plans[index];
+    result.status = tigris_session_init(&sessions[index], &plans[index], fast, model->fast_bytes, NULL, 0, NULL);
+    if (result.status == TIGRIS_OK)
+        result.session = &sessions[index];
+    return result;
+}
+
+void models_start(const tigris_serve_transport *line, const tigris_serve_board *board)
+{
+    served[DIGITS] =
+        open_model(DIGITS, &TIGRIS_MODEL_DIGITS, digits_fast, digits_profile, TIGRIS_MODEL_DIGITS_OPS);
+    served[VIBRATION] = open_model(VIBRATION, &TIGRIS_MODEL_VIBRATION, vibration_fast, vibration_profile,
+                                   TIGRIS_MODEL_VIBRATION_OPS);
+    tigris_serve_init(&server, line, board, served, MODELS);
+}
+
+const char *models_name(unsigned index)
+{
+    return index == DIGITS ? TIGRIS_MODEL_DIGITS.name : TIGRIS_MODEL_VIBRATION.name;
+}
+
+tigris_status models_status(unsigned index)
+{
+    return served[index].status;
+}
+
+int models_poll(void)
+{
+    return (int)tigris_serve_poll(&server);
+}

@@ -1,0 +1,152 @@
+/* The runtime as a shared library for Python (tigris_pio/host): one handle with a plan, a session,
+ * per-operator times and, on request, every operator's output. Not part of firmware. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 199309L
+#endif
+
+#include <string.h>
+#include <time.h>
+
+#include "tigris.h"
+#include "tigris_kernel.h"
+
+#if defined(_WIN32)
+#define TIGRIS_HOST_API __declspec(dllexport)
+#else
+#define TIGRIS_HOST_API __attribute__((visibility("default")))
+#endif
+
+/* Raise when a function or struct below changes: Python refuses a library of another version. */
+#define TIGRIS_HOST_VERSION 1U
+
+/* Calls and time of one operator, over all runs. */
+typedef struct tigris_host_profile {
+    uint64_t calls;
+    uint64_t nanoseconds;
+} tigris_host_profile;
+
+typedef struct tigris_host {
+    tigris_plan plan;
+    tigris_session session;
+    tigris_host_profile *profile; /* one per operator of the plan, the caller's */
+    uint8_t *const *trace;        /* one whole tensor per operator, or NULL: not traced */
+    uint64_t started;
+    uint64_t stopped;
+} tigris_host;
+
+TIGRIS_HOST_API uint32_t tigris_host_version(void);
+TIGRIS_HOST_API size_t tigris_host_bytes(void);
+TIGRIS_HOST_API int32_t tigris_host_open(tigris_host *host, const void *plan, size_t bytes);
+TIGRIS_HOST_API int32_t tigris_host_check_crc(const tigris_host *host);
+TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
+                                         size_t slow_bytes, tigris_host_profile *profile);
+TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
+TIGRIS_HOST_API void *tigris_host_input(const tigris_host *host, uint32_t index);
+TIGRIS_HOST_API const void *tigris_host_output(const tigris_host *host, uint32_t index);
+TIGRIS_HOST_API const char *tigris_host_status_text(int32_t status);
+TIGRIS_HOST_API size_t tigris_host_kernel_count(void);
+TIGRIS_HOST_API uint32_t tigris_host_kernel(size_t index);
+
+static uint64_t now_nanoseconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
+/* The runtime's counter has 32 bits, 4 s in nanoseconds: the host keeps its own 64. */
+static uint32_t count(void *context)
+{
+    tigris_host *host = context;
+    host->started = host->stopped;
+    host->stopped = now_nanoseconds();
+    return (uint32_t)host->stopped;
+}
+
+static void profile(void *context, uint32_t op, uint32_t elapsed)
+{
+    tigris_host *host = context;
+    (void)elapsed;
+    host->profile[op].calls++;
+    host->profile[op].nanoseconds += host->stopped - host->started;
+}
+
+static void trace(void *context, uint32_t op, uint32_t image, const tigris_band *output)
+{
+    const tigris_host *host = context;
+    const tigris_tensor_record *tensor = output->tensor;
+    const uint32_t image_bytes = tigris_tensor_bytes(tensor) / tensor->batch;
+    const uint32_t row_bytes = image_bytes / tensor->height;
+    memcpy(host->trace[op] + image * image_bytes + (uint32_t)output->first * row_bytes, output->data,
+           (size_t)output->rows * row_bytes);
+}
+
+uint32_t tigris_host_version(void)
+{
+    return TIGRIS_HOST_VERSION << 16 | TIGRIS_FORMAT_VERSION;
+}
+
+size_t tigris_host_bytes(void)
+{
+    return sizeof(tigris_host);
+}
+
+int32_t tigris_host_open(tigris_host *host, const void *plan, size_t bytes)
+{
+    memset(host, 0, sizeof *host);
+    return tigris_plan_open(&host->plan, plan, bytes);
+}
+
+int32_t tigris_host_check_crc(const tigris_host *host)
+{
+    return tigris_plan_check_crc(&host->plan);
+}
+
+int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow, size_t slow_bytes,
+                         tigris_host_profile *profile_records)
+{
+    const tigris_status status =
+        tigris_session_init(&host->session, &host->plan, fast, fast_bytes, slow, slow_bytes, NULL);
+    host->profile = profile_records;
+    host->session.counter = count;
+    host->session.profile = profile;
+    host->session.profile_context = host;
+    return status;
+}
+
+int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris_usage *usage)
+{
+    host->trace = trace_buffers;
+    host->session.trace = trace_buffers != NULL ? trace : NULL;
+    host->session.trace_context = host;
+    const tigris_status status = tigris_run(&host->session);
+    *usage = host->session.usage;
+    return status;
+}
+
+void *tigris_host_input(const tigris_host *host, uint32_t index)
+{
+    return tigris_input(&host->session, index);
+}
+
+const void *tigris_host_output(const tigris_host *host, uint32_t index)
+{
+    return tigris_output(&host->session, index);
+}
+
+const char *tigris_host_status_text(int32_t status)
+{
+    return tigris_status_text((tigris_status)status);
+}
+
+size_t tigris_host_kernel_count(void)
+{
+    return tigris_portable_backend.kernel_count;
+}
+
+/* Kind and dtype of a portable kernel: kind << 8 | dtype. */
+uint32_t tigris_host_kernel(size_t index)
+{
+    const tigris_kernel_entry *entry = tigris_portable_backend.kernels[index];
+    return (uint32_t)entry->kind << 8 | entry->dtype;
+}

@@ -1,0 +1,200 @@
+/* TiGrIS runtime: runs a compiled neural network (.tgrs plan) in memory the caller provides.
+ *
+ * No heap, no globals, no libc but string.h (math.h in float kernels only). A plan is hostile
+ * input: tigris_plan_open and tigris_session_init check every field before any kernel runs.
+ *
+ *     static TIGRIS_ALIGNED uint8_t fast[KWS_FAST_BYTES];
+ *     tigris_plan plan;
+ *     tigris_session session;
+ *     tigris_status status = tigris_plan_open(&plan, kws_plan, kws_plan_bytes);
+ *     if (status == TIGRIS_OK)
+ *         status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
+ *     if (status == TIGRIS_OK) {
+ *         memcpy(tigris_input(&session, 0), features, tigris_input_bytes(&session, 0));
+ *         status = tigris_run(&session);
+ *     }
+ *     if (status != TIGRIS_OK)
+ *         puts(tigris_status_text(status));
+ */
+#ifndef TIGRIS_H
+#define TIGRIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tigris_format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Alignment of tensor addresses in bytes. Arenas must start on a multiple of the plan's own
+ * alignment, which must be a multiple of this. Define it at build time to override. */
+#ifndef TIGRIS_TENSOR_ALIGN
+#if defined(__XTENSA__)
+#define TIGRIS_TENSOR_ALIGN 8
+#elif defined(__aarch64__)
+#define TIGRIS_TENSOR_ALIGN 16
+#elif defined(__x86_64__) || defined(_M_X64)
+#define TIGRIS_TENSOR_ALIGN 32
+#else
+#define TIGRIS_TENSOR_ALIGN 4
+#endif
+#endif
+
+#if defined(__GNUC__)
+#define TIGRIS_MUST_CHECK __attribute__((warn_unused_result))
+/* For arenas and embedded plans: enough for any plan the compiler makes by default. */
+#define TIGRIS_ALIGNED __attribute__((aligned(32)))
+#else
+#define TIGRIS_MUST_CHECK
+#define TIGRIS_ALIGNED
+#endif
+
+/* 0, or a negative reason. tigris_status_text gives each as a sentence. */
+typedef enum tigris_status {
+    TIGRIS_OK = 0,
+    /* The caller. */
+    TIGRIS_ERR_ARGUMENT = -1,        /* a null pointer or an index out of range */
+    TIGRIS_ERR_FAST_TOO_SMALL = -2,  /* the fast arena is smaller than the plan needs */
+    TIGRIS_ERR_SLOW_TOO_SMALL = -3,  /* the slow arena is smaller than the plan needs */
+    TIGRIS_ERR_ARENA_ALIGNMENT = -4, /* an arena does not start on a multiple of the plan's alignment */
+    TIGRIS_ERR_CANCELLED = -5,       /* the yield hook asked to stop */
+    /* The file as a whole. */
+    TIGRIS_ERR_NOT_A_PLAN = -10,   /* too short, or the magic bytes differ */
+    TIGRIS_ERR_VERSION = -11,      /* made for another format version */
+    TIGRIS_ERR_TRUNCATED = -12,    /* fewer bytes than the header says */
+    TIGRIS_ERR_CRC = -13,          /* checksum differs (tigris_plan_check_crc) */
+    TIGRIS_ERR_ALIGNMENT = -14,    /* the plan's alignment is no power of two, or not a multiple of TIGRIS_TENSOR_ALIGN */
+    TIGRIS_ERR_PLAN_ADDRESS = -15, /* the plan does not start on a 16-byte boundary */
+    /* Its records. */
+    TIGRIS_ERR_SECTION = -20,     /* a section lies outside the file, is misaligned or overflows */
+    TIGRIS_ERR_STRING = -21,      /* a name lies outside the string section or is not terminated */
+    TIGRIS_ERR_TENSOR = -22,      /* a tensor's type, shape, home or placement is invalid */
+    TIGRIS_ERR_IO = -23,          /* an input or output record is invalid */
+    TIGRIS_ERR_STAGE = -24,       /* a stage's ranges, bands or weight block are invalid */
+    TIGRIS_ERR_VIEW = -25,        /* a view's tensor, flags or placement is invalid */
+    TIGRIS_ERR_OP = -26,          /* an operator's ranges, views or scratch are invalid */
+    TIGRIS_ERR_OPERAND = -27,     /* an operand's view or row map is invalid */
+    TIGRIS_ERR_BANDS = -28,       /* some band needs rows that its window does not hold */
+    TIGRIS_ERR_PARAMS = -29,      /* an operator's parameters contradict its tensors or its weights */
+    TIGRIS_ERR_UNKNOWN_OP = -30,  /* no kernel for this operator and type is linked */
+    TIGRIS_ERR_WEIGHT_BLOCK = -31, /* a compressed weight block is damaged */
+    /* Where it was to be found (tigris_port.h). */
+    TIGRIS_ERR_PARTITION = -40,           /* the partition table has no such partition, or it cannot be mapped */
+    TIGRIS_ERR_PARTITION_TOO_SMALL = -41, /* the partition ends before the plan does */
+    TIGRIS_ERR_PLAN_ABSENT = -42,         /* the flash where the plan should be is erased */
+    TIGRIS_ERR_OTHER_MODEL = -43          /* another plan than the one the firmware was built with */
+} tigris_status;
+
+/* One sentence for people; never NULL. */
+const char *tigris_status_text(tigris_status status);
+
+/* A plan in memory or mapped flash, opened in place. Members are read-only for callers. */
+typedef struct tigris_plan {
+    const uint8_t *base;
+    const tigris_header_record *header;
+    const tigris_tensor_record *tensors;
+    const tigris_io_record *io;
+    const tigris_stage_record *stages;
+    const tigris_view_record *views;
+    const tigris_op_record *ops;
+    const tigris_operand_record *operands;
+    const uint8_t *params;
+    const uint8_t *weights;
+    const char *strings;
+} tigris_plan;
+
+/* Opens the plan at `data` (16-byte aligned, stays valid while in use) and checks its structure. */
+TIGRIS_MUST_CHECK tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes);
+
+/* Reads the whole plan and compares its CRC-32: worthwhile once after flashing, not at each boot. */
+TIGRIS_MUST_CHECK tigris_status tigris_plan_check_crc(const tigris_plan *plan);
+
+struct tigris_backend;
+
+/* Called between operators and bands. Return 0 to go on, anything else to stop the run with
+ * TIGRIS_ERR_CANCELLED. Feed the watchdog here. */
+typedef int (*tigris_yield_hook)(void *context);
+
+/* A free-running counter in any unit (cycles, ns); differences are taken modulo 2^32. */
+typedef uint32_t (*tigris_counter_hook)(void *context);
+
+/* Called after each kernel call with the operator's index in the plan and the counter's difference. */
+typedef void (*tigris_profile_hook)(void *context, uint32_t op, uint32_t elapsed);
+
+struct tigris_band;
+
+/* Called after each kernel call with the rows it wrote of image `image`: for debugging and for comparing
+ * layer by layer. The rows are valid during the call only. */
+typedef void (*tigris_trace_hook)(void *context, uint32_t op, uint32_t image, const struct tigris_band *output);
+
+/* What a run moved and used, measured, not planned. */
+typedef struct tigris_usage {
+    uint32_t fast_peak;    /* bytes of the fast arena up to the highest byte used */
+    uint32_t slow_peak;    /* the same for the slow arena */
+    uint32_t slow_read;    /* bytes read from slow memory by loads and kernels, last run */
+    uint32_t slow_written; /* bytes written to slow memory by stores and kernels, last run */
+} tigris_usage;
+
+/* One model being run. The caller owns the struct; several may be in use at once. */
+typedef struct tigris_session {
+    const tigris_plan *plan;
+    const struct tigris_backend *backend;
+    uint8_t *fast;
+    uint8_t *slow;
+    uint32_t fast_bytes;
+    uint32_t slow_bytes;
+    uint8_t *backend_scratch;
+    /* Hooks: NULL after tigris_session_init, set by the caller before a run. */
+    tigris_yield_hook yield;
+    void *yield_context;
+    tigris_counter_hook counter; /* called with profile_context; needed for `profile` */
+    tigris_profile_hook profile;
+    void *profile_context;
+    tigris_trace_hook trace;
+    void *trace_context;
+    tigris_usage usage;
+} tigris_session;
+
+/* Binds a plan to arenas and kernels. `fast` and `slow` must be aligned to the plan's alignment; `slow`
+ * may be NULL when header->slow_bytes is 0. Checks every operator's parameters against its tensors and
+ * weights, and proves that each band finds its rows, so that a run cannot read or write outside the
+ * plan and the arenas. Uses the first header->state_bytes of `fast` for the proof. */
+TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast,
+                                                    size_t fast_bytes, void *slow, size_t slow_bytes,
+                                                    const struct tigris_backend *backend);
+
+extern const struct tigris_backend tigris_portable_backend;
+
+/* The same, with the portable kernels when `backend` is NULL. Inline, so that a caller who names its own
+ * backend does not link every portable kernel. */
+TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session *session, const tigris_plan *plan,
+                                                                  void *fast, size_t fast_bytes, void *slow,
+                                                                  size_t slow_bytes,
+                                                                  const struct tigris_backend *backend)
+{
+    return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
+                               backend != NULL ? backend : &tigris_portable_backend);
+}
+
+/* Where to write input `index`, and its bytes; NULL and 0 when out of range. Inputs must be written
+ * before every run: their memory is used again during it, and may overlap the outputs. */
+void *tigris_input(const tigris_session *session, uint32_t index);
+uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index);
+
+/* One inference. Outputs are valid until the next write to an input or the next run. */
+TIGRIS_MUST_CHECK tigris_status tigris_run(tigris_session *session);
+
+/* Where output `index` lies after a run, and its bytes; NULL and 0 when out of range. */
+const void *tigris_output(const tigris_session *session, uint32_t index);
+uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index);
+
+/* Bytes of a whole tensor record; 0 when it does not fit 32 bits. */
+uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,1049 @@
+/* The .tgrs plan format, generated from tigris_pio/format by python -m tigris_pio.format.c_header.
+ * Do not edit. All integers are little-endian; SPEC.md explains how the records work together. */
+#ifndef TIGRIS_FORMAT_H
+#define TIGRIS_FORMAT_H
+
+#include <stdint.h>
+
+/* C99 has no _Static_assert: a negative array size does the same. */
+#define TIGRIS_STATIC_ASSERT(condition, name) typedef char tigris_assert_##name[(condition) ? 1 : -1]
+
+#define TIGRIS_FORMAT_VERSION 1U
+#define TIGRIS_SECTION_ALIGNMENT 16U
+#define TIGRIS_CRC_COVERS_FROM 20U
+#define TIGRIS_MAX_RANK 8U
+#define TIGRIS_VIEW_STATE_BYTES 16U
+
+/* Element type of a tensor, and of an operator's arithmetic. */
+typedef enum tigris_dtype {
+    TIGRIS_DTYPE_INT8 = 1,
+    TIGRIS_DTYPE_UINT8 = 2,
+    TIGRIS_DTYPE_INT16 = 3,
+    TIGRIS_DTYPE_INT32 = 4,
+    TIGRIS_DTYPE_INT64 = 5,
+    TIGRIS_DTYPE_FLOAT32 = 6,
+    TIGRIS_DTYPE_BOOL = 7
+} tigris_dtype;
+
+/* Where a whole tensor lives between stages. */
+typedef enum tigris_home {
+    /* nowhere: it exists only inside one stage, in that stage's view */
+    TIGRIS_HOME_NONE = 0,
+    /* at home_offset of the fast arena */
+    TIGRIS_HOME_FAST = 1,
+    /* at home_offset of the slow arena */
+    TIGRIS_HOME_SLOW = 2,
+    /* a constant at home_offset of the weights section */
+    TIGRIS_HOME_FLASH = 3
+} tigris_home;
+
+/* How a stage runs. Informational: the executor's loop is the same for all. */
+typedef enum tigris_strategy {
+    /* one band of full height */
+    TIGRIS_STRATEGY_NORMAL = 0,
+    /* bands of one operator */
+    TIGRIS_STRATEGY_TILED = 1,
+    /* bands through several operators, halo rows computed again */
+    TIGRIS_STRATEGY_CHAIN = 2,
+    /* bands through several operators, halo rows kept: nothing is computed twice */
+    TIGRIS_STRATEGY_ROLLING = 3
+} tigris_strategy;
+
+/* Where a stage's operators find their weights. */
+typedef enum tigris_weight_mode {
+    /* read from the plan itself (XIP) */
+    TIGRIS_WEIGHT_MODE_IN_PLACE = 0,
+    /* copied to the fast arena before the stage runs */
+    TIGRIS_WEIGHT_MODE_COPY = 1,
+    /* one LZ4 block, decompressed to the fast arena before the stage runs */
+    TIGRIS_WEIGHT_MODE_LZ4 = 2
+} tigris_weight_mode;
+
+/* Header flags. */
+typedef enum tigris_header_flag {
+    /* every stage's weights are read in place */
+    TIGRIS_HEADER_FLAG_XIP = 1
+} tigris_header_flag;
+
+/* How a stage sees a tensor. */
+typedef enum tigris_view_flag {
+    /* through a buffer of capacity_rows rows at offset; otherwise at its home */
+    TIGRIS_VIEW_FLAG_WINDOW = 1,
+    /* rows are copied in from the tensor's home when an operator needs them */
+    TIGRIS_VIEW_FLAG_LOAD = 2,
+    /* rows are copied to the tensor's home as soon as they are produced */
+    TIGRIS_VIEW_FLAG_STORE = 4,
+    /* rows still needed by a later band are kept (rolling) instead of made again */
+    TIGRIS_VIEW_FLAG_KEEP = 8
+} tigris_view_flag;
+
+/* Kernel families. An operator's kernel is found by (kind, dtype). */
+typedef enum tigris_op_kind {
+    TIGRIS_OP_KIND_CONV_2D = 1,
+    TIGRIS_OP_KIND_DEPTHWISE_CONV_2D = 2,
+    TIGRIS_OP_KIND_FULLY_CONNECTED = 3,
+    TIGRIS_OP_KIND_AVERAGE_POOL = 4,
+    TIGRIS_OP_KIND_MAX_POOL = 5,
+    TIGRIS_OP_KIND_ADD = 6,
+    TIGRIS_OP_KIND_SUB = 7,
+    TIGRIS_OP_KIND_MUL = 8,
+    TIGRIS_OP_KIND_SOFTMAX = 9,
+    /* any unary int8 function, by a table of 256 bytes */
+    TIGRIS_OP_KIND_LOOKUP = 10,
+    /* unary float functions, chosen by UnaryFunction */
+    TIGRIS_OP_KIND_UNARY = 11,
+    TIGRIS_OP_KIND_COPY = 12,
+    TIGRIS_OP_KIND_TRANSPOSE = 13,
+    TIGRIS_OP_KIND_CONCAT = 14,
+    TIGRIS_OP_KIND_QUANTIZE = 15,
+    TIGRIS_OP_KIND_DEQUANTIZE = 16,
+    /* rows, columns and channels of the input, each by a table or a progression */
+    TIGRIS_OP_KIND_SELECT = 17,
+    /* weighted sums of neighbouring rows and columns */
+    TIGRIS_OP_KIND_RESAMPLE = 18,
+    TIGRIS_OP_KIND_TRANSPOSE_CONV = 19,
+    /* unary float functions of UnaryFunction from SIN to ATANH */
+    TIGRIS_OP_KIND_TRIGONOMETRIC = 30,
+    /* two float inputs, chosen by BinaryFunction */
+    TIGRIS_OP_KIND_BINARY = 31,
+    /* first input not 0 ? second : third */
+    TIGRIS_OP_KIND_WHERE = 32,
+    /* one number a vector, chosen by ReduceFunction */
+    TIGRIS_OP_KIND_REDUCE = 33,
+    /* position of the largest or smallest element of a vector, as float32 */
+    TIGRIS_OP_KIND_ARG_REDUCE = 34,
+    /* each element by its vector, chosen by VectorFunction */
+    TIGRIS_OP_KIND_VECTOR = 35,
+    /* local response normalisation across channels */
+    TIGRIS_OP_KIND_LRN = 36,
+    /* products of two activations' matrices */
+    TIGRIS_OP_KIND_MAT_MUL = 37,
+    /* between element types */
+    TIGRIS_OP_KIND_CAST = 38
+} tigris_op_kind;
+
+/* Functions of OpKind.UNARY (float32). */
+typedef enum tigris_unary_function {
+    /* min(max(x, alpha), beta) */
+    TIGRIS_UNARY_FUNCTION_CLAMP = 1,
+    TIGRIS_UNARY_FUNCTION_SIGMOID = 2,
+    TIGRIS_UNARY_FUNCTION_TANH = 3,
+    /* x < 0 ? alpha * x : x */
+    TIGRIS_UNARY_FUNCTION_LEAKY_RELU = 4,
+    /* min(max(alpha * x + beta, 0), 1) */
+    TIGRIS_UNARY_FUNCTION_HARD_SIGMOID = 5,
+    /* x * min(max(x / 6 + 0.5, 0), 1) */
+    TIGRIS_UNARY_FUNCTION_HARD_SWISH = 6,
+    TIGRIS_UNARY_FUNCTION_EXP = 7,
+    TIGRIS_UNARY_FUNCTION_SQRT = 8,
+    TIGRIS_UNARY_FUNCTION_ABS = 9,
+    TIGRIS_UNARY_FUNCTION_NEGATE = 10,
+    TIGRIS_UNARY_FUNCTION_LOG = 11,
+    TIGRIS_UNARY_FUNCTION_RECIPROCAL = 12,
+    TIGRIS_UNARY_FUNCTION_ERF = 13,
+    TIGRIS_UNARY_FUNCTION_CEIL = 14,
+    TIGRIS_UNARY_FUNCTION_FLOOR = 15,
+    /* halves to even */
+    TIGRIS_UNARY_FUNCTION_ROUND = 16,
+    TIGRIS_UNARY_FUNCTION_SIGN = 17,
+    /* towards zero */
+    TIGRIS_UNARY_FUNCTION_TRUNCATE = 18,
+    TIGRIS_UNARY_FUNCTION_SQUARE = 19,
+    /* log(1 + exp(x)) */
+    TIGRIS_UNARY_FUNCTION_SOFTPLUS = 20,
+    /* x / (1 + |x|) */
+    TIGRIS_UNARY_FUNCTION_SOFTSIGN = 21,
+    /* x < 0 ? alpha * (exp(x) - 1) : beta * x */
+    TIGRIS_UNARY_FUNCTION_ELU = 22,
+    /* x < 0 ? alpha * (exp(x / alpha) - 1) : x */
+    TIGRIS_UNARY_FUNCTION_CELU = 23,
+    /* x / 2 * (1 + erf(x / sqrt(2))) */
+    TIGRIS_UNARY_FUNCTION_GELU = 24,
+    /* its approximation by tanh */
+    TIGRIS_UNARY_FUNCTION_GELU_TANH = 25,
+    /* x * tanh(log(1 + exp(x))) */
+    TIGRIS_UNARY_FUNCTION_MISH = 26,
+    /* x / (1 + exp(-alpha * x)) */
+    TIGRIS_UNARY_FUNCTION_SWISH = 27,
+    /* x > alpha ? x : 0 */
+    TIGRIS_UNARY_FUNCTION_THRESHOLD = 28,
+    /* x < -alpha ? x + beta : x > alpha ? x - beta : 0 */
+    TIGRIS_UNARY_FUNCTION_SHRINK = 29,
+    /* 1 or 0 */
+    TIGRIS_UNARY_FUNCTION_IS_NAN = 30,
+    /* 1 or 0; alpha and beta not 0: counts negative and positive infinity */
+    TIGRIS_UNARY_FUNCTION_IS_INF = 31,
+    /* x is 0 ? 1 : 0 */
+    TIGRIS_UNARY_FUNCTION_NOT = 32,
+    /* x is 0 ? 0 : 1 */
+    TIGRIS_UNARY_FUNCTION_IS_TRUE = 33,
+    TIGRIS_UNARY_FUNCTION_SIN = 40,
+    TIGRIS_UNARY_FUNCTION_COS = 41,
+    TIGRIS_UNARY_FUNCTION_TAN = 42,
+    TIGRIS_UNARY_FUNCTION_ASIN = 43,
+    TIGRIS_UNARY_FUNCTION_ACOS = 44,
+    TIGRIS_UNARY_FUNCTION_ATAN = 45,
+    TIGRIS_UNARY_FUNCTION_SINH = 46,
+    TIGRIS_UNARY_FUNCTION_COSH = 47,
+    TIGRIS_UNARY_FUNCTION_ASINH = 48,
+    TIGRIS_UNARY_FUNCTION_ACOSH = 49,
+    TIGRIS_UNARY_FUNCTION_ATANH = 50
+} tigris_unary_function;
+
+/* Functions of OpKind.BINARY (float32). Comparisons and logic give 1 or 0; inputs of logic are true
+ * when not 0. */
+typedef enum tigris_binary_function {
+    TIGRIS_BINARY_FUNCTION_DIVIDE = 1,
+    TIGRIS_BINARY_FUNCTION_POWER = 2,
+    /* NaN when one input is */
+    TIGRIS_BINARY_FUNCTION_MAXIMUM = 3,
+    /* NaN when one input is */
+    TIGRIS_BINARY_FUNCTION_MINIMUM = 4,
+    /* remainder with the sign of the divisor */
+    TIGRIS_BINARY_FUNCTION_FLOOR_MOD = 5,
+    /* remainder with the sign of the dividend */
+    TIGRIS_BINARY_FUNCTION_TRUNCATE_MOD = 6,
+    /* a < 0 ? a * b : a */
+    TIGRIS_BINARY_FUNCTION_PRELU = 7,
+    TIGRIS_BINARY_FUNCTION_LESS = 8,
+    TIGRIS_BINARY_FUNCTION_LESS_OR_EQUAL = 9,
+    TIGRIS_BINARY_FUNCTION_GREATER = 10,
+    TIGRIS_BINARY_FUNCTION_GREATER_OR_EQUAL = 11,
+    TIGRIS_BINARY_FUNCTION_EQUAL = 12,
+    TIGRIS_BINARY_FUNCTION_AND = 13,
+    TIGRIS_BINARY_FUNCTION_OR = 14,
+    TIGRIS_BINARY_FUNCTION_XOR = 15
+} tigris_binary_function;
+
+/* Functions of OpKind.REDUCE (float32). */
+typedef enum tigris_reduce_function {
+    TIGRIS_REDUCE_FUNCTION_SUM = 1,
+    TIGRIS_REDUCE_FUNCTION_MEAN = 2,
+    TIGRIS_REDUCE_FUNCTION_MAXIMUM = 3,
+    TIGRIS_REDUCE_FUNCTION_MINIMUM = 4,
+    TIGRIS_REDUCE_FUNCTION_PRODUCT = 5,
+    TIGRIS_REDUCE_FUNCTION_L1 = 6,
+    TIGRIS_REDUCE_FUNCTION_L2 = 7,
+    TIGRIS_REDUCE_FUNCTION_SUM_SQUARE = 8,
+    TIGRIS_REDUCE_FUNCTION_LOG_SUM = 9,
+    TIGRIS_REDUCE_FUNCTION_LOG_SUM_EXP = 10
+} tigris_reduce_function;
+
+/* Functions of OpKind.VECTOR (float32). m and v: a vector's mean and variance. */
+typedef enum tigris_vector_function {
+    /* (x - m) / sqrt(v + epsilon) */
+    TIGRIS_VECTOR_FUNCTION_STANDARDISE = 1,
+    /* x / sqrt(mean of squares + epsilon) */
+    TIGRIS_VECTOR_FUNCTION_RMS = 2,
+    /* x / sum of |x|; 0 when that is 0 */
+    TIGRIS_VECTOR_FUNCTION_L1 = 3,
+    /* x / sqrt(sum of squares); 0 when that is 0 */
+    TIGRIS_VECTOR_FUNCTION_L2 = 4,
+    TIGRIS_VECTOR_FUNCTION_LOG_SOFTMAX = 5,
+    /* 1 at the first of the largest elements, 0 elsewhere */
+    TIGRIS_VECTOR_FUNCTION_HARDMAX = 6,
+    TIGRIS_VECTOR_FUNCTION_CUMULATIVE_SUM = 7,
+    /* (x - m) / (sqrt(v) + epsilon) */
+    TIGRIS_VECTOR_FUNCTION_STANDARDISE_OUTSIDE = 8,
+    TIGRIS_VECTOR_FUNCTION_SOFTMAX = 9
+} tigris_vector_function;
+
+/* First bytes of the file. */
+typedef struct tigris_header_record {
+    /* the bytes "TGRS" */
+    char magic[4];
+    /* format version, 1 */
+    uint16_t version;
+    /* size of this record */
+    uint16_t header_bytes;
+    /* bit set of tigris_header_flag */
+    uint32_t flags;
+    /* size of the whole plan */
+    uint32_t total_bytes;
+    /* CRC-32 of every byte after this field */
+    uint32_t crc32;
+    /* every arena offset is a multiple of this; a power of two; arenas must be aligned to it */
+    uint32_t alignment;
+    /* fast arena the plan needs, run-time state included */
+    uint32_t fast_bytes;
+    /* slow arena the plan needs; 0: none */
+    uint32_t slow_bytes;
+    /* run-time state at the start of the fast arena: 16 bytes per view of the largest stage */
+    uint32_t state_bytes;
+    /* fast bytes that copied or decompressed weights take in the stage that needs most */
+    uint32_t fast_reserved;
+    /* section of zero-terminated UTF-8 names */
+    uint32_t strings;
+    /* bytes in that section */
+    uint32_t strings_bytes;
+    /* section of tensor records */
+    uint32_t tensors;
+    /* records in that section */
+    uint32_t tensor_count;
+    /* section of I/O records: inputs, then outputs */
+    uint32_t io;
+    /* model inputs */
+    uint16_t input_count;
+    /* model outputs */
+    uint16_t output_count;
+    /* section of stage records, in execution order */
+    uint32_t stages;
+    /* records in that section */
+    uint32_t stage_count;
+    /* section of view records, grouped by stage */
+    uint32_t views;
+    /* records in that section */
+    uint32_t view_count;
+    /* section of operator records, in execution order */
+    uint32_t ops;
+    /* records in that section */
+    uint32_t op_count;
+    /* section of operand records, grouped by operator */
+    uint32_t operands;
+    /* records in that section */
+    uint32_t operand_count;
+    /* section of kernel parameter records */
+    uint32_t params;
+    /* bytes in that section */
+    uint32_t params_bytes;
+    /* section of constants and weight blocks */
+    uint32_t weights;
+    /* bytes in that section */
+    uint32_t weights_bytes;
+    /* multiply-accumulates per inference, low word first */
+    uint32_t macs[2];
+    /* SHA-256 of the ONNX file the plan was made from */
+    uint8_t source_sha256[32];
+    /* model name */
+    char name[48];
+} tigris_header_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_header_record) == 200U, tigris_header_record_size);
+
+/* One activation or constant, stored as [batch, height, width, channels], channels fastest. Ranks
+ * other than four are folded into this form; a row is one index of height. */
+typedef struct tigris_tensor_record {
+    /* offset in strings */
+    uint32_t name;
+    /* images; bands need 1 */
+    uint32_t batch;
+    /* rows */
+    uint32_t height;
+    /* columns */
+    uint32_t width;
+    /* channels */
+    uint32_t channels;
+    /* tigris_dtype */
+    uint8_t dtype;
+    /* tigris_home */
+    uint8_t home;
+    /* 0 */
+    uint16_t reserved;
+    /* where in its home's region; 0 for none */
+    uint32_t home_offset;
+    /* real = (q - zero_point) * scale; 0 when not quantised */
+    float scale;
+    /* see scale */
+    int32_t zero_point;
+} tigris_tensor_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_tensor_record) == 36U, tigris_tensor_record_size);
+
+/* A model input or output as its user knows it. model array = stored array, seen as stored_shape,
+ * axes permuted by permutation, reshaped to shape; values by the tensor's scale when model_dtype is
+ * float32 and the tensor's is not, plus 128 when it is uint8 and the tensor's int8. */
+typedef struct tigris_io_record {
+    /* offset in strings */
+    uint32_t name;
+    /* index of the tensor */
+    uint16_t tensor;
+    /* tigris_dtype of the model's own input or output */
+    uint8_t model_dtype;
+    /* dimensions used in shape */
+    uint8_t rank;
+    /* dimensions used in stored_shape and permutation */
+    uint8_t stored_rank;
+    /* 0 */
+    uint8_t reserved[3];
+    /* the model's own shape; unused entries 0 */
+    uint32_t shape[8];
+    /* shape of the stored data; unused entries 0 */
+    uint32_t stored_shape[8];
+    /* permuted axis i is stored axis permutation[i] */
+    uint8_t permutation[8];
+} tigris_io_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_io_record) == 84U, tigris_io_record_size);
+
+/* Operators that run together over band_count bands of rows. */
+typedef struct tigris_stage_record {
+    /* index of its first operator; stages cover all operators without gaps */
+    uint32_t first_op;
+    /* operators */
+    uint32_t op_count;
+    /* index of its first view */
+    uint32_t first_view;
+    /* views */
+    uint32_t view_count;
+    /* bands, at least 1 */
+    uint32_t band_count;
+    /* tigris_strategy, informational */
+    uint8_t strategy;
+    /* tigris_weight_mode */
+    uint8_t weight_mode;
+    /* 0 */
+    uint16_t reserved;
+    /* offset of the stage's weight block in the weights section */
+    uint32_t block;
+    /* bytes of the block in the file */
+    uint32_t block_stored_bytes;
+    /* bytes of the block once decompressed; equal when not compressed */
+    uint32_t block_raw_bytes;
+    /* where in the fast arena a copied or decompressed block goes */
+    uint32_t block_fast_offset;
+} tigris_stage_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_stage_record) == 40U, tigris_stage_record_size);
+
+/* How one stage sees one tensor: whole at its home, or some rows of it in a window. */
+typedef struct tigris_view_record {
+    /* index of the tensor */
+    uint16_t tensor;
+    /* bit set of tigris_view_flag */
+    uint16_t flags;
+    /* fast-arena offset of the window; 0 without one */
+    uint32_t offset;
+    /* rows the window holds; the tensor's height without one */
+    uint32_t capacity_rows;
+    /* pace at which rows appear, see SPEC.md; 0: only as later operators need them */
+    uint32_t pace_numerator;
+    /* see pace_numerator; at least 1 with a pace, 0 without */
+    uint32_t pace_denominator;
+    /* see pace_numerator */
+    int32_t pace_offset;
+} tigris_view_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 24U, tigris_view_record_size);
+
+/* One operator: a kernel, its parameters, its input operands and its output view. */
+typedef struct tigris_op_record {
+    /* tigris_op_kind */
+    uint16_t kind;
+    /* tigris_dtype of the arithmetic; with kind it names the kernel */
+    uint8_t dtype;
+    /* 0 */
+    uint8_t flags;
+    /* inputs */
+    uint16_t operand_count;
+    /* view of the output, counted from the stage's first view */
+    uint16_t output_view;
+    /* index of the first operand */
+    uint32_t first_operand;
+    /* kernel calls per band, one an image of the batch; 1 when it takes the tensors whole */
+    uint32_t images;
+    /* offset in strings */
+    uint32_t name;
+    /* offset of its parameters in the params section */
+    uint32_t params;
+    /* bytes of its parameters */
+    uint32_t params_bytes;
+    /* fast-arena offset of its scratch memory */
+    uint32_t scratch;
+    /* bytes of scratch; 0: none */
+    uint32_t scratch_bytes;
+} tigris_op_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_op_record) == 36U, tigris_op_record_size);
+
+/* One input of an operator, and which of its rows a range of output rows needs. Output rows [a, b)
+ * need input rows [(a * numerator + first) // denominator, ((b - 1) * numerator + last) //
+ * denominator + 1), floor division; what lies outside the tensor is padding. numerator 0, first 0,
+ * last height-1: always the whole input. */
+typedef struct tigris_operand_record {
+    /* view of the input, counted from the stage's first view */
+    uint16_t view;
+    /* see above */
+    uint16_t numerator;
+    /* see above; at least 1 */
+    uint16_t denominator;
+    /* 0 */
+    uint16_t reserved;
+    /* see above */
+    int32_t first;
+    /* see above */
+    int32_t last;
+} tigris_operand_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_operand_record) == 16U, tigris_operand_record_size);
+
+/* Conv2D and depthwise Conv2D, int8. Weights:
+ * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
+ * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D (out channel c reads in channel
+ * c / (out_channels / in_channels)), packed as SPEC.md section 6 says. The bias already holds
+ * -input_zero_point * sum of the channel's weights, so a padded tap counts as the value
+ * input_zero_point. */
+typedef struct tigris_conv_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* value of a padded tap */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8, see above */
+    uint32_t weights;
+    /* int32 per out channel, zero point folded in */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+} tigris_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_int8_params) == 48U, tigris_conv_int8_params_size);
+
+/* Conv2D and depthwise Conv2D, float32. Weights as for int8; padded taps are 0. */
+typedef struct tigris_conv_float_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* float32 */
+    uint32_t weights;
+    /* float32 per out channel */
+    uint32_t bias;
+} tigris_conv_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_float_params) == 32U, tigris_conv_float_params_size);
+
+/* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); zero point folded into the
+ * bias. */
+typedef struct tigris_fully_connected_int8_params {
+    /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 0: one multiplier and shift for all outputs; 1: one per output */
+    uint32_t requantise_step;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 per output */
+    uint32_t bias;
+    /* int32, Q0.31 */
+    uint32_t multiplier;
+    /* int8 */
+    uint32_t shift;
+} tigris_fully_connected_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int8_params) == 44U, tigris_fully_connected_int8_params_size);
+
+/* out[r][o] = clamp(bias[o] + sum_i weights[o][i] * in[r][i]). */
+typedef struct tigris_fully_connected_float_params {
+    /* vectors, each in_features long */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* float32 [out_features][in_features] */
+    uint32_t weights;
+    /* float32 per output */
+    uint32_t bias;
+} tigris_fully_connected_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_float_params) == 28U, tigris_fully_connected_float_params_size);
+
+/* Average and max pooling, int8, per channel. Average without rescale: the sum of the taps inside
+ * the tensor, divided by their number, rounding half away from zero. With rescale: (sum - taps *
+ * input_zero_point) is requantised by multiplier[taps - 1] and shift[taps - 1], then
+ * output_zero_point is added. */
+typedef struct tigris_pool_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left */
+    uint16_t pad_left;
+    /* 1: input and output scales differ (average only) */
+    uint16_t rescale;
+    /* 1: padded taps count as zeros in an average */
+    uint32_t include_pad;
+    /* see above */
+    int32_t input_zero_point;
+    /* see above */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int32 per number of taps, 1 … kernel_height * kernel_width; with rescale only */
+    uint32_t multiplier;
+    /* int8 per number of taps; with rescale only */
+    uint32_t shift;
+} tigris_pool_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_int8_params) == 44U, tigris_pool_int8_params_size);
+
+/* Average and max pooling, float32, per channel. */
+typedef struct tigris_pool_float_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left */
+    uint16_t pad_left;
+    /* 1: padded taps count as zeros in an average */
+    uint16_t include_pad;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_pool_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_float_params) == 24U, tigris_pool_float_params_size);
+
+/* ADD, SUB and MUL of two int8 tensors, TensorFlow Lite arithmetic. ADD/SUB: each input (q -
+ * zero_point) << left_shift is scaled by its own multiplier, both are added or subtracted, the sum
+ * is scaled by the output's. MUL: the product of both (q - zero_point) is scaled by the output's
+ * multiplier. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_int8_params {
+    /* of input 0 and 1 */
+    int32_t zero_point[2];
+    /* of input 0 and 1, Q0.31 (ADD, SUB) */
+    int32_t multiplier[2];
+    /* of input 0 and 1 (ADD, SUB) */
+    int32_t shift[2];
+    /* 20 for ADD and SUB; 0 for MUL */
+    int32_t left_shift;
+    /* added last */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_int8_params) == 72U, tigris_binary_int8_params_size);
+
+/* ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_float_params {
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_float_params) == 32U, tigris_binary_float_params_size);
+
+/* Softmax over vectors of length contiguous elements; output scale 1/256, zero point -128.
+ * TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum). */
+typedef struct tigris_softmax_int8_params {
+    /* elements of one vector */
+    uint32_t length;
+    /* Q0.31 of input_scale * 2^26 */
+    int32_t multiplier;
+    /* its power of two */
+    int32_t left_shift;
+    /* differences to the largest element below this count as zero */
+    int32_t diff_min;
+} tigris_softmax_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int8_params) == 16U, tigris_softmax_int8_params_size);
+
+/* Softmax over vectors of length contiguous float32 elements. */
+typedef struct tigris_softmax_float_params {
+    /* elements of one vector */
+    uint32_t length;
+} tigris_softmax_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_float_params) == 4U, tigris_softmax_float_params_size);
+
+/* out = table[in + 128], any unary int8 function, requantisation included. */
+typedef struct tigris_lookup_params {
+    /* 256 int8 values, for inputs -128 … 127 */
+    uint32_t table;
+} tigris_lookup_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_params) == 4U, tigris_lookup_params_size);
+
+/* out = function(in; alpha, beta). */
+typedef struct tigris_unary_float_params {
+    /* tigris_unary_function */
+    uint32_t function;
+    /* see the function */
+    float alpha;
+    /* see the function */
+    float beta;
+} tigris_unary_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_unary_float_params) == 12U, tigris_unary_float_params_size);
+
+/* Bytes of the input, unchanged. */
+typedef struct tigris_copy_params {
+    /* bytes copied; must equal the input's and the output's */
+    uint32_t bytes;
+} tigris_copy_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_copy_params) == 4U, tigris_copy_params_size);
+
+/* Output element at index (i0, …) is input element at sum(i_k * input_step[k]); whole tensors. */
+typedef struct tigris_transpose_params {
+    /* axes used */
+    uint32_t rank;
+    /* 1, 2, 4 or 8 */
+    uint32_t element_bytes;
+    /* unused entries 1 */
+    uint32_t output_shape[8];
+    /* in elements; unused entries 0 */
+    uint32_t input_step[8];
+} tigris_transpose_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_params) == 72U, tigris_transpose_params_size);
+
+/* Inputs side by side along one axis. */
+typedef struct tigris_concat_params {
+    /* 0 rows, 1 columns, 2 channels */
+    uint32_t axis;
+} tigris_concat_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_concat_params) == 4U, tigris_concat_params_size);
+
+/* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
+ * scale. */
+typedef struct tigris_quantize_params {
+    /* positive */
+    float scale;
+    /* in the quantised type's range */
+    int32_t zero_point;
+} tigris_quantize_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_params) == 8U, tigris_quantize_params_size);
+
+/* Output element (row, column, channel) is the input element at the three selected indices. Index i
+ * of the output selects index table[i] of the input, or without a table floor((i * numerator +
+ * first) / denominator). Where one of the three lies outside the input the output element is fill.
+ * The arrays have one entry each for rows, columns and channels. */
+typedef struct tigris_select_params {
+    /* int32 per output row; 0xFFFFFFFF: no table */
+    uint32_t row_table;
+    /* int32 per output column; 0xFFFFFFFF: no table */
+    uint32_t column_table;
+    /* int32 per output channel; 0xFFFFFFFF: no table */
+    uint32_t channel_table;
+    /* see above; negative to turn round */
+    int32_t numerator[3];
+    /* see above; at least 1 */
+    int32_t denominator[3];
+    /* see above */
+    int32_t first[3];
+    /* bits of the fill value, in the lowest bytes */
+    uint32_t fill;
+} tigris_select_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_select_params) == 52U, tigris_select_params_size);
+
+/* Interpolation along rows and columns, per channel. out[r][x] = sum_j sum_i row_weight[r][j] *
+ * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i]. Weights are float32, or for int8
+ * int16 with 10 fractional bits; the int8 sum is divided by 2^20, rounding half away from zero, and
+ * saturated (TensorFlow Lite's ResizeBilinear). */
+typedef struct tigris_resample_params {
+    /* rows that add to one output row; at most 64 */
+    uint32_t row_taps;
+    /* columns that add to one output column; at most 64 */
+    uint32_t column_taps;
+    /* int32 per output row */
+    uint32_t row_start;
+    /* [output rows][row_taps] */
+    uint32_t row_weight;
+    /* int32 per output column */
+    uint32_t column_start;
+    /* [output columns][column_taps] */
+    uint32_t column_weight;
+} tigris_resample_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_resample_params) == 24U, tigris_resample_params_size);
+
+/* Transposed Conv2D, int8: input row i and kernel row k add to output row i * stride + k * dilation
+ * - pad. Weights: [out_channels][kernel_height][kernel_width][in_channels / groups], of which a
+ * product is weight * (input - input_zero_point). */
+typedef struct tigris_transpose_conv_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* output rows from one input row to the next */
+    uint16_t stride_height;
+    /* output columns from one input column to the next */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* rows cut off above */
+    uint16_t pad_top;
+    /* columns cut off on the left */
+    uint16_t pad_left;
+    /* groups of channels */
+    uint32_t groups;
+    /* see above */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8, see above */
+    uint32_t weights;
+    /* int32 per out channel, no zero point folded in */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+} tigris_transpose_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int8_params) == 52U, tigris_transpose_conv_int8_params_size);
+
+/* Transposed Conv2D, float32. Weights as for int8. */
+typedef struct tigris_transpose_conv_float_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* output rows from one input row to the next */
+    uint16_t stride_height;
+    /* output columns from one input column to the next */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* rows cut off above */
+    uint16_t pad_top;
+    /* columns cut off on the left */
+    uint16_t pad_left;
+    /* groups of channels */
+    uint32_t groups;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* float32 */
+    uint32_t weights;
+    /* float32 per out channel */
+    uint32_t bias;
+} tigris_transpose_conv_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_float_params) == 36U, tigris_transpose_conv_float_params_size);
+
+/* out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_function_params {
+    /* tigris_binary_function */
+    uint32_t function;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_function_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_function_params) == 28U, tigris_binary_function_params_size);
+
+/* out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast
+ * axes. */
+typedef struct tigris_where_params {
+    /* elements from one row to the next, of input 0, 1 and 2 */
+    int32_t row_step[3];
+    /* elements from one column to the next */
+    int32_t column_step[3];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[3];
+} tigris_where_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_where_params) == 36U, tigris_where_params_size);
+
+/* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. Sums are
+ * compensated (Kahan), so that long vectors lose nothing. */
+typedef struct tigris_reduce_params {
+    /* tigris_reduce_function */
+    uint32_t function;
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+} tigris_reduce_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_reduce_params) == 12U, tigris_reduce_params_size);
+
+/* out[o][i] = the k at which in[o][k][i] is largest or smallest, as float32; all axes flattened. */
+typedef struct tigris_arg_reduce_params {
+    /* 0: the largest element; 1: the smallest */
+    uint32_t smallest;
+    /* of equal elements 0: the first; 1: the last */
+    uint32_t last;
+    /* elements of one vector, at most 2^24 */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+} tigris_arg_reduce_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_arg_reduce_params) == 16U, tigris_arg_reduce_params_size);
+
+/* out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened. */
+typedef struct tigris_vector_params {
+    /* tigris_vector_function */
+    uint32_t function;
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* see the function */
+    float epsilon;
+    /* CUMULATIVE_SUM, 1: without the element itself */
+    uint32_t exclusive;
+    /* CUMULATIVE_SUM, 1: from the end */
+    uint32_t reverse;
+} tigris_vector_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_vector_params) == 24U, tigris_vector_params_size);
+
+/* out[c] = in[c] / (bias + alpha * sum of in[j]^2) ^ beta, j from c - before to c + after, inside
+ * the pixel. */
+typedef struct tigris_lrn_params {
+    /* channels before */
+    uint32_t before;
+    /* channels after */
+    uint32_t after;
+    /* already divided by the size of the window */
+    float alpha;
+    /* exponent */
+    float beta;
+    /* see above */
+    float bias;
+} tigris_lrn_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lrn_params) == 20U, tigris_lrn_params_size);
+
+/* out[b0][b1][b2][r][c] = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
+typedef struct tigris_mat_mul_float_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_mat_mul_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 72U, tigris_mat_mul_float_params_size);
+
+/* The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point),
+ * requantised. */
+typedef struct tigris_mat_mul_int8_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum, at most 32768 */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* of A and B */
+    int32_t zero_point[2];
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+} tigris_mat_mul_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int8_params) == 92U, tigris_mat_mul_int8_params_size);
+
+/* Elements in another type. To integers: truncated and saturated, NaN becomes 0; to BOOL: 0 or 1. */
+typedef struct tigris_cast_params {
+    /* tigris_dtype of the input */
+    uint32_t source;
+    /* tigris_dtype of the output */
+    uint32_t target;
+} tigris_cast_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_cast_params) == 8U, tigris_cast_params_size);
+
+#endif

@@ -1,0 +1,84 @@
+/* What a kernel sees, for authors of kernels and backends.
+ *
+ * A kernel computes the rows of one output band from bands of its inputs. It knows nothing of
+ * stages, windows or tiling: a band is contiguous rows, and rows that the operator would read
+ * outside the tensor are announced as padding. */
+#ifndef TIGRIS_KERNEL_H
+#define TIGRIS_KERNEL_H
+
+#include "tigris.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows [first, first + rows) of one image of a tensor; `data` points at row `first`. When an operator
+ * takes a whole batch in one call, rows counts those of all images: batch * height. */
+typedef struct tigris_band {
+    uint8_t *data;
+    const tigris_tensor_record *tensor;
+    int32_t first;
+    int32_t rows;
+    /* Inputs: rows the operator's row map asks for above and below the tensor. Outputs: 0. */
+    int32_t pad_top;
+    int32_t pad_bottom;
+} tigris_band;
+
+#define TIGRIS_MAX_OPERANDS 8U
+
+typedef struct tigris_kernel_call {
+    const void *params;     /* the record for the kernel's kind and dtype */
+    const uint8_t *weights; /* the stage's weight block; data fields of params are offsets into it */
+    const tigris_band *inputs;
+    uint32_t input_count;
+    const tigris_band *output;
+    uint8_t *scratch;         /* op record's scratch_bytes, aligned like a tensor; NULL when 0 */
+    uint8_t *backend_scratch; /* what the backend's prepare asked for, aligned alike; NULL when 0 */
+} tigris_kernel_call;
+
+typedef void (*tigris_kernel)(const tigris_kernel_call *call);
+
+/* All a checker may look at: the operator with its whole tensors, and the size of its weight block. */
+typedef struct tigris_check_call {
+    const tigris_op_record *op;
+    const void *params;
+    const tigris_tensor_record *inputs[TIGRIS_MAX_OPERANDS];
+    const tigris_operand_record *operands; /* op->operand_count of them */
+    const tigris_tensor_record *output;
+    const uint8_t *weights; /* NULL when the block is compressed */
+    uint32_t weights_bytes; /* of the block once decompressed */
+} tigris_check_call;
+
+/* Returns TIGRIS_OK when, for these parameters, the kernel reads and writes only inside its bands,
+ * its weights and its scratch, whatever the band. */
+typedef tigris_status (*tigris_check)(const tigris_check_call *call);
+
+typedef struct tigris_kernel_entry {
+    uint16_t kind;  /* tigris_op_kind */
+    uint8_t dtype;  /* tigris_dtype */
+    uint16_t params_bytes;
+    tigris_kernel run;
+    tigris_check check;
+} tigris_kernel_entry;
+
+/* A set of kernels, tried before the portable ones. */
+typedef struct tigris_backend {
+    const char *name;
+    const tigris_kernel_entry *const *kernels; /* pointers, so that each kernel can be linked alone */
+    uint32_t kernel_count;
+    /* Bytes of scratch the backend wants at the top of the fast arena, above the plan's own bytes,
+     * shared by all its kernels; NULL: none. */
+    uint32_t (*prepare)(const tigris_plan *plan);
+    /* Kernels to fall back to; NULL ends the search. */
+    const struct tigris_backend *fallback;
+} tigris_backend;
+
+/* The portable kernels, all of them. Firmware that links only what a model needs passes a table of
+ * its own of entries from tigris_kernels.h to tigris_session_init instead. */
+extern const tigris_backend tigris_portable_backend;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

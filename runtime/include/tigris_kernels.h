@@ -1,0 +1,67 @@
+/* The portable kernels, one entry each, so that firmware links only those its models use:
+ *
+ *     static const tigris_kernel_entry *const kernels[] = {&tigris_conv_2d_int8, &tigris_softmax_int8};
+ *     static const tigris_backend backend = {"model", kernels, 2U, NULL, NULL};
+ *     tigris_session_init(&session, &plan, fast, fast_bytes, slow, slow_bytes, &backend);
+ *
+ * An entry's name is tigris_<operator kind>_<int8 or float> in lower case. With -ffunction-sections,
+ * -fdata-sections and --gc-sections nothing else of the kernels is linked. */
+#ifndef TIGRIS_KERNELS_H
+#define TIGRIS_KERNELS_H
+
+#include "tigris_kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const tigris_kernel_entry tigris_conv_2d_int8;
+extern const tigris_kernel_entry tigris_conv_2d_float;
+extern const tigris_kernel_entry tigris_depthwise_conv_2d_int8;
+extern const tigris_kernel_entry tigris_depthwise_conv_2d_float;
+extern const tigris_kernel_entry tigris_fully_connected_int8;
+extern const tigris_kernel_entry tigris_fully_connected_float;
+extern const tigris_kernel_entry tigris_average_pool_int8;
+extern const tigris_kernel_entry tigris_average_pool_float;
+extern const tigris_kernel_entry tigris_max_pool_int8;
+extern const tigris_kernel_entry tigris_max_pool_float;
+extern const tigris_kernel_entry tigris_add_int8;
+extern const tigris_kernel_entry tigris_add_float;
+extern const tigris_kernel_entry tigris_sub_int8;
+extern const tigris_kernel_entry tigris_sub_float;
+extern const tigris_kernel_entry tigris_mul_int8;
+extern const tigris_kernel_entry tigris_mul_float;
+extern const tigris_kernel_entry tigris_softmax_int8;
+extern const tigris_kernel_entry tigris_softmax_float;
+extern const tigris_kernel_entry tigris_lookup_int8;
+extern const tigris_kernel_entry tigris_unary_float;
+extern const tigris_kernel_entry tigris_copy_int8;
+extern const tigris_kernel_entry tigris_copy_float;
+extern const tigris_kernel_entry tigris_transpose_int8;
+extern const tigris_kernel_entry tigris_transpose_float;
+extern const tigris_kernel_entry tigris_concat_int8;
+extern const tigris_kernel_entry tigris_concat_float;
+extern const tigris_kernel_entry tigris_quantize_int8;
+extern const tigris_kernel_entry tigris_dequantize_int8;
+extern const tigris_kernel_entry tigris_select_int8;
+extern const tigris_kernel_entry tigris_select_float;
+extern const tigris_kernel_entry tigris_resample_int8;
+extern const tigris_kernel_entry tigris_resample_float;
+extern const tigris_kernel_entry tigris_transpose_conv_int8;
+extern const tigris_kernel_entry tigris_transpose_conv_float;
+extern const tigris_kernel_entry tigris_trigonometric_float;
+extern const tigris_kernel_entry tigris_binary_float;
+extern const tigris_kernel_entry tigris_where_float;
+extern const tigris_kernel_entry tigris_reduce_float;
+extern const tigris_kernel_entry tigris_arg_reduce_float;
+extern const tigris_kernel_entry tigris_vector_float;
+extern const tigris_kernel_entry tigris_lrn_float;
+extern const tigris_kernel_entry tigris_mat_mul_float;
+extern const tigris_kernel_entry tigris_mat_mul_int8;
+extern const tigris_kernel_entry tigris_cast_float;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

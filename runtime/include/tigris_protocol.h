@@ -1,0 +1,244 @@
+/* Messages of the serial harness, generated from tigris_pio/hil/protocol.py by
+ * python -m tigris_pio.hil.c_header. Do not edit. Little-endian; docs/protocol.md is their text. */
+#ifndef TIGRIS_PROTOCOL_H
+#define TIGRIS_PROTOCOL_H
+
+#include "tigris_format.h"
+
+#define TIGRIS_SERVE_PROTOCOL 1U
+#define TIGRIS_SERVE_LEAST_PAYLOAD 112U
+#define TIGRIS_SERVE_CHECKSUM_BYTES 4U
+#define TIGRIS_SERVE_RESPONSE_BIT 0x80U
+
+/* Types of the frames that the host sends. */
+typedef enum tigris_serve_request {
+    /* begins a session; tigris_serve_hello_request, answered by tigris_serve_hello */
+    TIGRIS_SERVE_REQUEST_HELLO = 1,
+    /* what a model is; tigris_serve_select, answered by tigris_serve_info */
+    TIGRIS_SERVE_REQUEST_INFO = 2,
+    /* an input or output; tigris_serve_select, answered by tigris_serve_tensor */
+    TIGRIS_SERVE_REQUEST_TENSOR = 3,
+    /* tigris_serve_range and as many bytes for an input; answered by nothing */
+    TIGRIS_SERVE_REQUEST_WRITE = 4,
+    /* one inference; tigris_serve_select, answered by tigris_serve_result */
+    TIGRIS_SERVE_REQUEST_RUN = 5,
+    /* tigris_serve_range; answered by that many bytes of an output */
+    TIGRIS_SERVE_REQUEST_READ = 6,
+    /* CRC-32 of an output; tigris_serve_select, answered by tigris_serve_checksum */
+    TIGRIS_SERVE_REQUEST_CHECKSUM = 7,
+    /* tigris_serve_range, in operators; answered by as many tigris_serve_profile as fit */
+    TIGRIS_SERVE_REQUEST_PROFILE = 8,
+    /* checks the plan's CRC-32; tigris_serve_select, answered by tigris_serve_checksum */
+    TIGRIS_SERVE_REQUEST_PLAN_CHECK = 9,
+    /* tigris_serve_status; answered by a sentence, UTF-8 without a final zero */
+    TIGRIS_SERVE_REQUEST_STATUS_TEXT = 10,
+    /* stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on */
+    TIGRIS_SERVE_REQUEST_CANCEL = 11
+} tigris_serve_request;
+
+/* Types of the frames that the board sends besides responses. */
+typedef enum tigris_serve_answer {
+    /* tigris_serve_busy: the request is being worked on */
+    TIGRIS_SERVE_ANSWER_BUSY = 240,
+    /* tigris_serve_error: the request was refused */
+    TIGRIS_SERVE_ANSWER_ERROR = 255
+} tigris_serve_answer;
+
+/* Why a request was refused. */
+typedef enum tigris_serve_refusal {
+    /* unknown type */
+    TIGRIS_SERVE_REFUSAL_REQUEST = 1,
+    /* the payload is shorter or longer than the request's */
+    TIGRIS_SERVE_REFUSAL_LENGTH = 2,
+    /* no HELLO with this frame's session came before: the board restarted, or serves another host */
+    TIGRIS_SERVE_REFUSAL_SESSION = 3,
+    /* no model of this index */
+    TIGRIS_SERVE_REFUSAL_MODEL = 4,
+    /* no input or output of this index */
+    TIGRIS_SERVE_REFUSAL_TENSOR = 5,
+    /* offset and bytes reach outside the tensor, or outside one frame */
+    TIGRIS_SERVE_REFUSAL_RANGE = 6,
+    /* the model cannot run; its INFO has the status */
+    TIGRIS_SERVE_REFUSAL_NOT_READY = 7,
+    /* no run has succeeded since the inputs were last written */
+    TIGRIS_SERVE_REFUSAL_NO_OUTPUT = 8
+} tigris_serve_refusal;
+
+/* Which of a model's tensors a request is about. */
+typedef enum tigris_serve_direction {
+    TIGRIS_SERVE_DIRECTION_INPUT = 0,
+    TIGRIS_SERVE_DIRECTION_OUTPUT = 1
+} tigris_serve_direction;
+
+/* Options of a run, in tigris_serve_select.index. */
+typedef enum tigris_serve_run_flag {
+    /* the per-operator counters start from zero */
+    TIGRIS_SERVE_RUN_FLAG_CLEAR_PROFILE = 1
+} tigris_serve_run_flag;
+
+/* First bytes of every frame. */
+typedef struct tigris_serve_header {
+    /* tigris_serve_request, the same with the response bit, or tigris_serve_answer */
+    uint8_t type;
+    /* the host counts its requests; an answer repeats its request's */
+    uint8_t sequence;
+    /* chosen by the host at random; an answer repeats its request's */
+    uint16_t session;
+    /* bytes of payload */
+    uint16_t length;
+    /* 0 */
+    uint16_t reserved;
+} tigris_serve_header;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_header) == 8U, tigris_serve_header_size);
+
+/* Request HELLO. */
+typedef struct tigris_serve_hello_request {
+    /* protocol version of the host */
+    uint16_t protocol;
+    /* 0 */
+    uint16_t reserved;
+} tigris_serve_hello_request;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_hello_request) == 4U, tigris_serve_hello_request_size);
+
+/* Response to HELLO. Its first two fields stay where they are in every protocol version. */
+typedef struct tigris_serve_hello {
+    /* protocol version of the board */
+    uint16_t protocol;
+    /* largest payload the board takes and sends */
+    uint16_t payload_bytes;
+    /* version of the plans it reads */
+    uint16_t format_version;
+    /* models it serves */
+    uint16_t model_count;
+    /* counts per second; 0: unknown, or no measure of time */
+    uint32_t counter_hz;
+    /* what is counted: cycles, instructions, ns; empty: nothing */
+    char counter_unit[16];
+    /* name of the board */
+    char board[32];
+} tigris_serve_hello;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_hello) == 60U, tigris_serve_hello_size);
+
+/* Request about a model, or one of its tensors. */
+typedef struct tigris_serve_select {
+    /* index of the model */
+    uint8_t model;
+    /* tigris_serve_direction */
+    uint8_t direction;
+    /* index of the tensor; flags of RUN */
+    uint16_t index;
+} tigris_serve_select;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_select) == 4U, tigris_serve_select_size);
+
+/* Request about a part of a tensor or of the profile. */
+typedef struct tigris_serve_range {
+    /* index of the model */
+    uint8_t model;
+    /* 0 */
+    uint8_t reserved;
+    /* index of the input (WRITE) or output (READ) */
+    uint16_t index;
+    /* first byte; first operator */
+    uint32_t first;
+    /* bytes; operators */
+    uint32_t count;
+} tigris_serve_range;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_range) == 12U, tigris_serve_range_size);
+
+/* Response to INFO. */
+typedef struct tigris_serve_info {
+    /* tigris_status of opening the plan and its session; the rest is 0 without a plan */
+    int32_t status;
+    /* size of the plan */
+    uint32_t plan_bytes;
+    /* checksum in its header */
+    uint32_t plan_crc32;
+    /* fast arena the plan asks for */
+    uint32_t fast_needed;
+    /* fast arena the firmware has for it */
+    uint32_t fast_given;
+    /* slow arena the plan asks for */
+    uint32_t slow_needed;
+    /* slow arena the firmware has for it */
+    uint32_t slow_given;
+    /* model inputs */
+    uint16_t input_count;
+    /* model outputs */
+    uint16_t output_count;
+    /* SHA-256 of the ONNX file the plan was made from */
+    uint8_t source_sha256[32];
+    /* model name */
+    char name[48];
+} tigris_serve_info;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_info) == 112U, tigris_serve_info_size);
+
+/* Response to TENSOR. */
+typedef struct tigris_serve_tensor {
+    /* its size */
+    uint32_t stored_bytes;
+    /* tigris_dtype as stored */
+    uint8_t dtype;
+    /* 0 */
+    uint8_t reserved[3];
+    /* its name, cut to what fits */
+    char name[48];
+} tigris_serve_tensor;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_tensor) == 56U, tigris_serve_tensor_size);
+
+/* Response to RUN. */
+typedef struct tigris_serve_result {
+    /* tigris_status of tigris_run */
+    int32_t status;
+    /* counts spent in tigris_run outside the yield hook, low word first */
+    uint32_t elapsed[2];
+    /* tigris_usage */
+    uint32_t fast_peak;
+    /* tigris_usage */
+    uint32_t slow_peak;
+    /* tigris_usage */
+    uint32_t slow_read;
+    /* tigris_usage */
+    uint32_t slow_written;
+} tigris_serve_result;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_result) == 28U, tigris_serve_result_size);
+
+/* Response to CHECKSUM and PLAN_CHECK. */
+typedef struct tigris_serve_checksum {
+    /* tigris_status of tigris_plan_check_crc; 0 for an output */
+    int32_t status;
+    /* of the output; the one in the plan's header */
+    uint32_t crc32;
+} tigris_serve_checksum;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_checksum) == 8U, tigris_serve_checksum_size);
+
+/* One operator's part in the runs since the profile was cleared. */
+typedef struct tigris_serve_profile {
+    /* kernel calls: once a band and image */
+    uint32_t calls;
+    /* counts spent in them, low word first */
+    uint32_t elapsed[2];
+} tigris_serve_profile;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_profile) == 12U, tigris_serve_profile_size);
+
+/* Request STATUS_TEXT. */
+typedef struct tigris_serve_status {
+    /* tigris_status */
+    int32_t status;
+} tigris_serve_status;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_status) == 4U, tigris_serve_status_size);
+
+/* Payload of BUSY. */
+typedef struct tigris_serve_busy {
+    /* times the run reached its yield hook */
+    uint32_t yields;
+} tigris_serve_busy;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_busy) == 4U, tigris_serve_busy_size);
+
+/* Payload of ERROR. */
+typedef struct tigris_serve_error {
+    /* tigris_serve_refusal */
+    uint32_t refusal;
+} tigris_serve_error;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_error) == 4U, tigris_serve_error_size);
+
+#endif

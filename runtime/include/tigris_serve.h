@@ -1,0 +1,127 @@
+/* The board's side of the serial harness: any firmware can serve it from its loop.
+ *
+ *     static const tigris_serve_transport uart = {uart_read, uart_write, NULL};
+ *     static const tigris_serve_board board = {"my board", cycles, NULL, 240000000U, "cycles", 0U};
+ *     static tigris_serve_counts profile[DIGITS_OPS];
+ *     static tigris_serve server;
+ *
+ *     const tigris_serve_model models[] = {{.plan = &plan, .session = &session, .status = status,
+ *                                           .profile = profile, .profile_count = DIGITS_OPS}};
+ *     tigris_serve_init(&server, &uart, &board, models, 1U);
+ *     for (;;)
+ *         if (!tigris_serve_poll(&server))
+ *             sleep_until_something_arrives();
+ *
+ * The transport must carry all 256 byte values as they are: no newline translation, no echo, no XON/XOFF.
+ * Text that the firmware prints between answers is skipped by the host. docs/protocol.md has the messages.
+ * No heap, no globals; received bytes are hostile input and never written outside the server's buffers
+ * and the models' inputs. */
+#ifndef TIGRIS_SERVE_H
+#define TIGRIS_SERVE_H
+
+#include "tigris.h"
+#include "tigris_protocol.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Largest payload, at least TIGRIS_SERVE_LEAST_PAYLOAD, at most 65535 - 16. The host fills one frame
+ * (payload and 15 bytes, 1 more for each 254) and waits for the answer, so what this says must fit the
+ * transport's receive buffer. Raise it where that is larger than a UART's 128 bytes, for speed. */
+#ifndef TIGRIS_SERVE_PAYLOAD
+#define TIGRIS_SERVE_PAYLOAD TIGRIS_SERVE_LEAST_PAYLOAD
+#endif
+TIGRIS_STATIC_ASSERT(TIGRIS_SERVE_PAYLOAD >= TIGRIS_SERVE_LEAST_PAYLOAD && TIGRIS_SERVE_PAYLOAD <= 65519,
+                     tigris_serve_payload);
+
+/* Bytes of a frame before and after COBS with its two delimiters. */
+#define TIGRIS_SERVE_FRAME (8U + TIGRIS_SERVE_PAYLOAD + TIGRIS_SERVE_CHECKSUM_BYTES)
+#define TIGRIS_SERVE_WIRE (TIGRIS_SERVE_FRAME + TIGRIS_SERVE_FRAME / 254U + 3U)
+
+/* The serial line. Both functions get `context`. */
+typedef struct tigris_serve_transport {
+    /* Moves up to `bytes` received bytes to `data`; returns how many, 0 when none wait. Never blocks. */
+    size_t (*read)(void *context, uint8_t *data, size_t bytes);
+    /* Sends `bytes` bytes; may block while the line is slow. */
+    void (*write)(void *context, const uint8_t *data, size_t bytes);
+    void *context;
+} tigris_serve_transport;
+
+/* What the host is told about the board. Strings are cut to 31 and 15 bytes. */
+typedef struct tigris_serve_board {
+    const char *name;
+    tigris_counter_hook counter; /* NULL: runs are not measured */
+    void *counter_context;
+    uint32_t counter_hz;      /* counts per second; 0: unknown, or no measure of time */
+    const char *counter_unit; /* "cycles", "instructions", "ns"; NULL: "" */
+    uint32_t busy_counts;     /* counts between signs of life during a run; 0: a sign at every yield */
+} tigris_serve_board;
+
+/* Storage for one operator's measurements. */
+typedef struct tigris_serve_counts {
+    uint64_t elapsed;
+    uint32_t calls;
+} tigris_serve_counts;
+
+/* One model. A model that could not be opened is served too, so that the host can say why. */
+typedef struct tigris_serve_model {
+    const tigris_plan *plan;   /* NULL when tigris_plan_open failed */
+    tigris_session *session;   /* NULL when it or tigris_session_init failed */
+    tigris_status status;      /* of whichever failed, else TIGRIS_OK */
+    uint32_t fast_bytes;       /* arenas given to the session, told to the host */
+    uint32_t slow_bytes;
+    tigris_serve_counts *profile; /* profile_count entries, one an operator; NULL: no profile */
+    uint32_t profile_count;
+} tigris_serve_model;
+
+/* All state. Members are private. */
+typedef struct tigris_serve {
+    const tigris_serve_transport *transport;
+    const tigris_serve_board *board;
+    const tigris_serve_model *models;
+    uint32_t model_count;
+    uint32_t output_model; /* whose outputs are valid; model_count: none */
+
+    /* Receiving: COBS is undone byte by byte into frame. */
+    uint8_t chunk[32];
+    uint32_t chunk_at;
+    uint32_t chunk_bytes;
+    uint32_t frame_bytes;
+    uint32_t block_left; /* bytes until the next COBS code */
+    uint8_t block_code;  /* code of the block being read; 0: none yet */
+    uint8_t damaged;
+    uint8_t frame[TIGRIS_SERVE_FRAME];
+
+    /* Sending. The last response stays, to be sent again when its request is repeated. */
+    uint16_t host_session;
+    uint8_t greeted; /* host_session is valid */
+    uint8_t answered;
+    tigris_serve_header request; /* being served, or served last */
+    uint32_t request_crc;
+    uint32_t wire_bytes;
+    uint8_t wire[TIGRIS_SERVE_WIRE];
+
+    /* A run in progress. */
+    const tigris_serve_model *running;
+    tigris_yield_hook yield;
+    void *yield_context;
+    uint64_t elapsed;
+    uint32_t resumed;   /* counter when the network went on */
+    uint32_t told_busy; /* counter at the last sign of life */
+    uint32_t yields;
+} tigris_serve;
+
+/* All pointers stay in use; `models` has `model_count` entries. */
+void tigris_serve_init(tigris_serve *server, const tigris_serve_transport *transport, const tigris_serve_board *board,
+                       const tigris_serve_model *models, uint32_t model_count);
+
+/* Handles what has arrived, at most one request; returns 1 when it served one, else 0. A RUN is done
+ * within the call. During it the session's yield hook still is called, its profile hook is not. */
+int tigris_serve_poll(tigris_serve *server);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

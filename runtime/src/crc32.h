@@ -1,0 +1,10 @@
+/* CRC-32 with the polynomial of zlib and Ethernet (reflected 0xEDB88320). */
+#ifndef TIGRIS_CRC32_H
+#define TIGRIS_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t tigris_crc32(const uint8_t *data, size_t bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* Average pooling, float32. */
+#include "pool_float.h"
+#include "tigris_kernels.h"
+
+static float average(const tigris_pool_float_params *params, const tigris_band *in, const tigris_pool_pixel *pixel,
+                     uint32_t channel)
+{
+    const float *input = (const float *)(const void *)in->data;
+    const uint32_t step = params->dilation_width * in->tensor->channels;
+    float sum = 0.0F;
+    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
+        uint32_t at = channel + tigris_pool_offset(in, pixel, i, params->dilation_height, params->dilation_width);
+        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
+            sum += input[at];
+            at += step;
+        }
+    }
+    const int32_t taps =
+        params->include_pad != 0U ? params->kernel_height * params->kernel_width : tigris_pool_taps(pixel);
+    return taps == 0 ? 0.0F : sum / (float)taps;
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    tigris_pool_float_run(call, average);
+}
+
+const tigris_kernel_entry tigris_average_pool_float = {TIGRIS_OP_KIND_AVERAGE_POOL, TIGRIS_DTYPE_FLOAT32,
+                                                       sizeof(tigris_pool_float_params), run,
+                                                       tigris_pool_float_check};

@@ -1,0 +1,56 @@
+/* Conditions that kernels' checkers share. Each returns 1 when it holds. */
+#ifndef TIGRIS_CHECK_H
+#define TIGRIS_CHECK_H
+
+#include "../plan.h"
+#include "tigris_kernel.h"
+
+/* Number and types of inputs, type of the output. */
+int tigris_check_types(const tigris_check_call *call, uint32_t inputs, uint32_t input_dtype, uint32_t output_dtype);
+
+/* The kernel is called once per image of the output. */
+int tigris_check_per_image(const tigris_check_call *call);
+
+/* Input `index` has the output's shape and each output row reads the same input row (or all rows). */
+int tigris_check_pointwise(const tigris_check_call *call, uint32_t index);
+
+/* Each output row r reads input row r, or all input rows; shapes may differ in width and channels. */
+int tigris_check_same_rows(const tigris_check_call *call, uint32_t index);
+
+/* Each output row reads all rows of input `index`. */
+int tigris_check_all_rows(const tigris_check_call *call, uint32_t index);
+
+/* Input 0 is `rows` vectors of `in` elements and the output as many of `out`; vectors do not span output
+ * rows; each output row reads its own vectors' input row, or all of the input. */
+int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t in, uint32_t out);
+
+/* A sliding kernel along rows or columns. */
+typedef struct tigris_window_axis {
+    uint32_t kernel;
+    uint32_t stride;
+    uint32_t dilation;
+} tigris_window_axis;
+
+/* All sizes are at least 1, the row map of input 0 is that of `rows`, and no position overflows. */
+int tigris_check_window(const tigris_check_call *call, tigris_window_axis rows, tigris_window_axis columns);
+
+/* `count` elements of `element_bytes` at `offset` lie inside the weight block, on a 16-byte boundary. */
+int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint64_t count, uint32_t element_bytes);
+
+/* `count` Q0.31 multipliers and shifts: inside the block, not negative, and within -31 … 31. */
+int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count);
+int tigris_check_multiplier(int32_t multiplier, int32_t shift);
+
+/* An int8 value, and an int8 range. */
+int tigris_check_int8(int32_t value);
+int tigris_check_range(int32_t low, int32_t high);
+
+/* Elements of one kernel call over a whole tensor: one image, or the batch when it is taken whole. */
+uint32_t tigris_call_elements(const tigris_check_call *call, const tigris_tensor_record *tensor);
+
+static inline tigris_status tigris_check_result(int holds)
+{
+    return holds ? TIGRIS_OK : TIGRIS_ERR_PARAMS;
+}
+
+#endif

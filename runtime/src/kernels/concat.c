@@ -1,0 +1,109 @@
+/* CONCAT: inputs side by side along rows, columns or channels. */
+#include <string.h>
+
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+
+enum { AXIS_ROWS, AXIS_COLUMNS, AXIS_CHANNELS };
+
+/* Copies the rows of `in` that fall into the output band; `start` is the output row of its row 0. */
+static void copy_rows(const tigris_band *in, const tigris_band *out, int32_t start)
+{
+    const int32_t in_first = start + in->first;
+    const int32_t in_end = in_first + in->rows;
+    const int32_t out_end = out->first + out->rows;
+    const int32_t first = in_first > out->first ? in_first : out->first;
+    const int32_t end = in_end < out_end ? in_end : out_end;
+    if (first < end) {
+        memcpy(tigris_band_row(out, first), tigris_band_row(in, first - start),
+               (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
+    }
+}
+
+static void concat_rows(const tigris_kernel_call *call)
+{
+    int32_t start = 0;
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        copy_rows(&call->inputs[i], call->output, start);
+        start += (int32_t)call->inputs[i].tensor->height;
+    }
+}
+
+/* Bytes of one input that lie together: a row's for columns, a pixel's for channels. */
+static uint32_t piece_bytes(const tigris_tensor_record *tensor, uint32_t axis)
+{
+    return axis == AXIS_COLUMNS ? tigris_row_bytes(tensor) : tensor->channels * tigris_dtype_bytes(tensor->dtype);
+}
+
+static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
+{
+    const tigris_band *out = call->output;
+    const uint32_t step = piece_bytes(out->tensor, axis);
+    const uint32_t pieces = (uint32_t)out->rows * (axis == AXIS_COLUMNS ? 1U : out->tensor->width);
+    uint32_t offset = 0U;
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        const uint32_t bytes = piece_bytes(call->inputs[i].tensor, axis);
+        const uint8_t *from = tigris_band_row(&call->inputs[i], out->first);
+        uint8_t *to = out->data + offset;
+        for (uint32_t piece = 0; piece < pieces; piece++) {
+            memcpy(to, from, bytes);
+            from += bytes;
+            to += step;
+        }
+        offset += bytes;
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_concat_params *params = call->params;
+    if (params->axis == AXIS_ROWS) {
+        concat_rows(call);
+    } else {
+        concat_pieces(call, params->axis);
+    }
+}
+
+static uint32_t extent(const tigris_tensor_record *tensor, uint32_t axis)
+{
+    return axis == AXIS_ROWS ? tensor->height : axis == AXIS_COLUMNS ? tensor->width : tensor->channels;
+}
+
+/* Row map of an input whose row 0 is output row `start`. */
+static int is_row_part(const tigris_check_call *call, uint32_t index, uint64_t start)
+{
+    const tigris_operand_record *rows = &call->operands[index];
+    const int shifted = rows->numerator == 1U && rows->denominator == 1U && rows->first == rows->last &&
+                        (int64_t)rows->first == -(int64_t)start;
+    return shifted || tigris_check_all_rows(call, index);
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_concat_params *params = call->params;
+    const uint32_t dtype = call->op->dtype;
+    if (params->axis > AXIS_CHANNELS || !tigris_check_per_image(call) ||
+        !tigris_check_types(call, call->op->operand_count, dtype, dtype)) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    uint64_t sum = 0U;
+    for (uint32_t i = 0; i < call->op->operand_count; i++) {
+        const tigris_tensor_record *input = call->inputs[i];
+        for (uint32_t axis = AXIS_ROWS; axis <= AXIS_CHANNELS; axis++) {
+            if (axis != params->axis && extent(input, axis) != extent(call->output, axis)) {
+                return TIGRIS_ERR_PARAMS;
+            }
+        }
+        if (!(params->axis == AXIS_ROWS ? is_row_part(call, i, sum) : tigris_check_same_rows(call, i))) {
+            return TIGRIS_ERR_PARAMS;
+        }
+        sum += extent(input, params->axis);
+    }
+    return tigris_check_result(sum == extent(call->output, params->axis));
+}
+
+const tigris_kernel_entry tigris_concat_int8 = {TIGRIS_OP_KIND_CONCAT, TIGRIS_DTYPE_INT8,
+                                                sizeof(tigris_concat_params), run, check};
+const tigris_kernel_entry tigris_concat_float = {TIGRIS_OP_KIND_CONCAT, TIGRIS_DTYPE_FLOAT32,
+                                                 sizeof(tigris_concat_params), run, check};

@@ -1,0 +1,156 @@
+/* Conv2D, float32, groups allowed. Padded taps are zero, so only the valid ones are added, always in the
+ * order row, column, channel: results do not depend on how rows are split into bands. */
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+#include "window.h"
+
+#define CHANNEL_BLOCK 4
+
+typedef struct conv {
+    const tigris_conv_float_params *params;
+    const float *input;
+    const float *weights;
+    const float *bias;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t group_inputs;
+    int32_t group_outputs;
+    int32_t kernel_size;
+    int contiguous; /* a kernel row is one run of floats in input and weights */
+} conv;
+
+typedef struct conv_pixel {
+    int32_t row;
+    int32_t column;
+    tigris_taps rows;
+    tigris_taps columns;
+} conv_pixel;
+
+static conv unpack(const tigris_kernel_call *call)
+{
+    const tigris_conv_float_params *params = call->params;
+    conv c;
+    c.params = params;
+    c.input = (const float *)(const void *)call->inputs[0].data;
+    c.weights = tigris_float_data(call, params->weights);
+    c.bias = tigris_float_data(call, params->bias);
+    c.input_width = (int32_t)call->inputs[0].tensor->width;
+    c.input_channels = (int32_t)call->inputs[0].tensor->channels;
+    c.group_inputs = c.input_channels / params->groups;
+    c.group_outputs = (int32_t)call->output->tensor->channels / params->groups;
+    c.kernel_size = params->kernel_height * params->kernel_width * c.group_inputs;
+    c.contiguous = params->groups == 1 && params->dilation_width == 1;
+    return c;
+}
+
+static inline void add_run(const conv *c, const float *input, const float *weights, int32_t length, int32_t count,
+                           float *sum)
+{
+    if (count == CHANNEL_BLOCK) {
+        const float *w1 = weights + c->kernel_size;
+        const float *w2 = w1 + c->kernel_size;
+        const float *w3 = w2 + c->kernel_size;
+        float s0 = sum[0];
+        float s1 = sum[1];
+        float s2 = sum[2];
+        float s3 = sum[3];
+        for (int32_t i = 0; i < length; i++) {
+            s0 += input[i] * weights[i];
+            s1 += input[i] * w1[i];
+            s2 += input[i] * w2[i];
+            s3 += input[i] * w3[i];
+        }
+        sum[0] = s0;
+        sum[1] = s1;
+        sum[2] = s2;
+        sum[3] = s3;
+        return;
+    }
+    for (int32_t k = 0; k < count; k++) {
+        for (int32_t i = 0; i < length; i++) {
+            sum[k] += input[i] * weights[k * c->kernel_size + i];
+        }
+    }
+}
+
+/* `count` (at most a block of) output channels from `channel` on, all of one group, for one pixel. */
+static void conv_channels(const conv *c, const conv_pixel *pixel, int32_t channel, int32_t count, float *output)
+{
+    const tigris_conv_float_params *params = c->params;
+    const int32_t group = channel / c->group_outputs;
+    const int32_t run_taps = c->contiguous ? pixel->columns.end - pixel->columns.first : 1;
+    const float *filter = c->weights + channel * c->kernel_size;
+    float sum[CHANNEL_BLOCK];
+    for (int32_t k = 0; k < count; k++) {
+        sum[k] = c->bias[channel + k];
+    }
+    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
+        const int32_t row = pixel->row + i * params->dilation_height;
+        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j += run_taps) {
+            const int32_t column = pixel->column + j * params->dilation_width;
+            const float *input =
+                c->input + (row * c->input_width + column) * c->input_channels + group * c->group_inputs;
+            add_run(c, input, filter + (i * params->kernel_width + j) * c->group_inputs, run_taps * c->group_inputs,
+                    count, sum);
+        }
+    }
+    for (int32_t k = 0; k < count; k++) {
+        output[channel + k] = tigris_clamp_float(sum[k], params->activation_min, params->activation_max);
+    }
+}
+
+static void conv_pixel_channels(const conv *c, const conv_pixel *pixel, float *output)
+{
+    int32_t channel = 0;
+    for (int32_t group = 0; group < c->params->groups; group++) {
+        const int32_t end = channel + c->group_outputs;
+        while (channel < end) {
+            const int32_t count = end - channel < CHANNEL_BLOCK ? end - channel : CHANNEL_BLOCK;
+            conv_channels(c, pixel, channel, count, output);
+            channel += count;
+        }
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const conv c = unpack(call);
+    const tigris_conv_float_params *params = c.params;
+    const tigris_band *in = &call->inputs[0];
+    const int32_t width = (int32_t)call->output->tensor->width;
+    float *output = tigris_float_output(call);
+    for (int32_t y = 0; y < call->output->rows; y++) {
+        conv_pixel pixel;
+        pixel.row = y * params->stride_height - in->pad_top;
+        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        for (int32_t x = 0; x < width; x++) {
+            pixel.column = x * params->stride_width - params->pad_left;
+            pixel.columns =
+                tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, c.input_width);
+            conv_pixel_channels(&c, &pixel, output);
+            output += call->output->tensor->channels;
+        }
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_conv_float_params *params = call->params;
+    if (!tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) || params->groups == 0U) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    const uint32_t inputs = call->inputs[0]->channels;
+    const uint32_t outputs = call->output->channels;
+    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
+    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
+    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width * (inputs / params->groups);
+    return tigris_check_result(tigris_check_per_image(call) && inputs % params->groups == 0U &&
+                               outputs % params->groups == 0U && tigris_check_window(call, rows, columns) &&
+                               taps <= INT32_MAX &&
+                               tigris_check_data(call, params->weights, taps * outputs, sizeof(float)) &&
+                               tigris_check_data(call, params->bias, outputs, sizeof(float)));
+}
+
+const tigris_kernel_entry tigris_conv_2d_float = {TIGRIS_OP_KIND_CONV_2D, TIGRIS_DTYPE_FLOAT32,
+                                                  sizeof(tigris_conv_float_params), run, check};

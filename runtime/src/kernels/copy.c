@@ -1,0 +1,46 @@
+/* COPY: the input's bytes, unchanged. Either of the same rows, or of the whole tensor in another shape. */
+#include <string.h>
+
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_band *in = &call->inputs[0];
+    const tigris_band *out = call->output;
+    const uint32_t row_bytes = tigris_row_bytes(out->tensor);
+    const int same_rows = in->rows == out->rows && tigris_row_bytes(in->tensor) == row_bytes;
+    const uint32_t skipped = same_rows ? 0U : (uint32_t)out->first * row_bytes;
+    memmove(out->data, in->data + skipped, (uint32_t)out->rows * row_bytes);
+}
+
+/* Output row r is input row r + first, all of them inside the input. */
+static int is_row_range(const tigris_check_call *call)
+{
+    const tigris_operand_record *rows = &call->operands[0];
+    const tigris_tensor_record *input = call->inputs[0];
+    return rows->numerator == 1U && rows->denominator == 1U && rows->first == rows->last && rows->first >= 0 &&
+           (uint32_t)rows->first + call->output->height <= input->height && tigris_check_per_image(call) &&
+           tigris_row_bytes(input) == tigris_row_bytes(call->output);
+}
+
+static int is_whole(const tigris_check_call *call)
+{
+    return tigris_check_all_rows(call, 0U) &&
+           tigris_call_elements(call, call->inputs[0]) == tigris_call_elements(call, call->output);
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_copy_params *params = call->params;
+    const uint32_t dtype = call->op->dtype;
+    const uint64_t bytes = (uint64_t)tigris_call_elements(call, call->output) * tigris_dtype_bytes(dtype);
+    return tigris_check_result(tigris_check_types(call, 1U, dtype, dtype) && params->bytes == bytes &&
+                               (is_whole(call) || is_row_range(call)));
+}
+
+const tigris_kernel_entry tigris_copy_int8 = {TIGRIS_OP_KIND_COPY, TIGRIS_DTYPE_INT8, sizeof(tigris_copy_params), run,
+                                              check};
+const tigris_kernel_entry tigris_copy_float = {TIGRIS_OP_KIND_COPY, TIGRIS_DTYPE_FLOAT32, sizeof(tigris_copy_params),
+                                               run, check};

@@ -1,0 +1,99 @@
+/* Depthwise Conv2D, float32, with channel multiplier: out channel c reads in channel c / multiplier. */
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+#include "window.h"
+
+typedef struct depthwise {
+    const tigris_conv_float_params *params;
+    const float *input;
+    const float *weights;
+    const float *bias;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_channels;
+    int32_t channel_multiplier;
+} depthwise;
+
+typedef struct depthwise_pixel {
+    int32_t row;
+    int32_t column;
+    tigris_taps rows;
+    tigris_taps columns;
+} depthwise_pixel;
+
+static depthwise unpack(const tigris_kernel_call *call)
+{
+    const tigris_conv_float_params *params = call->params;
+    depthwise d;
+    d.params = params;
+    d.input = (const float *)(const void *)call->inputs[0].data;
+    d.weights = tigris_float_data(call, params->weights);
+    d.bias = tigris_float_data(call, params->bias);
+    d.input_width = (int32_t)call->inputs[0].tensor->width;
+    d.input_channels = (int32_t)call->inputs[0].tensor->channels;
+    d.output_channels = (int32_t)call->output->tensor->channels;
+    d.channel_multiplier = d.output_channels / d.input_channels;
+    return d;
+}
+
+static float channel_sum(const depthwise *d, const depthwise_pixel *pixel, int32_t channel)
+{
+    const tigris_conv_float_params *params = d->params;
+    const float *input = d->input + channel / d->channel_multiplier;
+    const int32_t first = pixel->columns.first;
+    float sum = d->bias[channel];
+    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
+        const int32_t row = pixel->row + i * params->dilation_height;
+        int32_t at = (row * d->input_width + pixel->column + first * params->dilation_width) * d->input_channels;
+        int32_t weight = (i * params->kernel_width + first) * d->output_channels + channel;
+        for (int32_t j = first; j < pixel->columns.end; j++) {
+            sum += input[at] * d->weights[weight];
+            at += params->dilation_width * d->input_channels;
+            weight += d->output_channels;
+        }
+    }
+    return tigris_clamp_float(sum, params->activation_min, params->activation_max);
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const depthwise d = unpack(call);
+    const tigris_conv_float_params *params = d.params;
+    const tigris_band *in = &call->inputs[0];
+    const int32_t width = (int32_t)call->output->tensor->width;
+    float *output = tigris_float_output(call);
+    for (int32_t y = 0; y < call->output->rows; y++) {
+        depthwise_pixel pixel;
+        pixel.row = y * params->stride_height - in->pad_top;
+        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        for (int32_t x = 0; x < width; x++) {
+            pixel.column = x * params->stride_width - params->pad_left;
+            pixel.columns =
+                tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, d.input_width);
+            for (int32_t channel = 0; channel < d.output_channels; channel++) {
+                *output++ = channel_sum(&d, &pixel, channel);
+            }
+        }
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_conv_float_params *params = call->params;
+    if (!tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32)) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    const uint32_t outputs = call->output->channels;
+    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
+    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
+    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width;
+    return tigris_check_result(tigris_check_per_image(call) && params->groups == 1U &&
+                               outputs % call->inputs[0]->channels == 0U &&
+                               tigris_check_window(call, rows, columns) &&
+                               tigris_check_data(call, params->weights, taps * outputs, sizeof(float)) &&
+                               tigris_check_data(call, params->bias, outputs, sizeof(float)));
+}
+
+const tigris_kernel_entry tigris_depthwise_conv_2d_float = {TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_FLOAT32,
+                                                            sizeof(tigris_conv_float_params), run, check};

@@ -1,0 +1,62 @@
+/* Fully connected, float32. */
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+
+/* Eight partial sums: shorter rounding chains, and independent additions for the processor. */
+#define PARTIAL_SUMS 8U
+
+static float dot(const float *a, const float *b, uint32_t count)
+{
+    float partial[PARTIAL_SUMS] = {0.0F};
+    uint32_t i = 0;
+    for (; count - i >= PARTIAL_SUMS; i += PARTIAL_SUMS) {
+        for (uint32_t k = 0; k < PARTIAL_SUMS; k++) {
+            partial[k] += a[i + k] * b[i + k];
+        }
+    }
+    float sum = 0.0F;
+    for (uint32_t k = 0; k < PARTIAL_SUMS; k++) {
+        sum += partial[k];
+    }
+    for (; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_float_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    const tigris_band *out = call->output;
+    const float *weights = tigris_float_data(call, params->weights);
+    const float *bias = tigris_float_data(call, params->bias);
+    const uint32_t row_vectors = tigris_row_elements(out->tensor) / params->out_features;
+    const uint32_t first = (uint32_t)out->first * row_vectors;
+    const uint32_t count = (uint32_t)out->rows * row_vectors;
+    const float *input = (const float *)(const void *)in->data;
+    input += first * params->in_features - (uint32_t)in->first * tigris_row_elements(in->tensor);
+    float *output = tigris_float_output(call);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < params->out_features; k++) {
+            const float sum = bias[k] + dot(input, weights + k * params->in_features, params->in_features);
+            *output++ = tigris_clamp_float(sum, params->activation_min, params->activation_max);
+        }
+        input += params->in_features;
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_fully_connected_float_params *params = call->params;
+    const uint64_t weights = (uint64_t)params->in_features * params->out_features;
+    return tigris_check_result(
+        tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+        tigris_check_vectors(call, params->rows, params->in_features, params->out_features) &&
+        tigris_check_data(call, params->weights, weights, sizeof(float)) &&
+        tigris_check_data(call, params->bias, params->out_features, sizeof(float)));
+}
+
+const tigris_kernel_entry tigris_fully_connected_float = {TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_FLOAT32,
+                                                          sizeof(tigris_fully_connected_float_params), run, check};

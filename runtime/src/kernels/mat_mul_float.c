@@ -1,0 +1,47 @@
+/* MAT_MUL: products of the matrices of two activations, float32. */
+#include <string.h>
+
+#include "mat_mul.h"
+#include "tigris_kernels.h"
+
+static tigris_products products_of(const tigris_mat_mul_float_params *params)
+{
+    tigris_products products;
+    memcpy(&products, params, sizeof products);
+    return products;
+}
+
+static float dot(const float *a, uint32_t a_step, const float *b, uint32_t b_step, uint32_t count)
+{
+    float partial[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+    for (uint32_t k = 0; k < count; k++) {
+        partial[k % 4U] += a[k * a_step] * b[k * b_step];
+    }
+    return partial[0] + partial[1] + partial[2] + partial[3];
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_mat_mul_float_params *params = call->params;
+    const tigris_products products = products_of(params);
+    const tigris_span span = tigris_band_span(call->output);
+    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
+    const float *a = (const float *)(const void *)call->inputs[0].data;
+    const float *b = (const float *)(const void *)call->inputs[1].data;
+    float *output = tigris_float_output(call);
+    for (uint32_t at = span.first; at < span.end; at++) {
+        const float sum = dot(a + (tigris_product_a(&products, at) - held), products.depth_step_a,
+                              b + tigris_product_b(&products, at), products.depth_step_b, products.depth);
+        *output++ = tigris_clamp_float(sum, params->activation_min, params->activation_max);
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_products products = products_of(call->params);
+    return tigris_check_result(tigris_check_types(call, 2U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               tigris_check_products(call, &products));
+}
+
+const tigris_kernel_entry tigris_mat_mul_float = {TIGRIS_OP_KIND_MAT_MUL, TIGRIS_DTYPE_FLOAT32,
+                                                  sizeof(tigris_mat_mul_float_params), run, check};

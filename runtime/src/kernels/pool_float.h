@@ -1,0 +1,41 @@
+/* Average and max pooling of float32 differ in one function: what becomes of one channel's taps. */
+#ifndef TIGRIS_POOL_FLOAT_H
+#define TIGRIS_POOL_FLOAT_H
+
+#include "pool.h"
+
+typedef float (*tigris_pool_float_function)(const tigris_pool_float_params *params, const tigris_band *in,
+                                            const tigris_pool_pixel *pixel, uint32_t channel);
+
+static inline void tigris_pool_float_run(const tigris_kernel_call *call, tigris_pool_float_function function)
+{
+    const tigris_pool_float_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    const tigris_tensor_record *output = call->output->tensor;
+    float *to = tigris_float_output(call);
+    for (int32_t y = 0; y < call->output->rows; y++) {
+        tigris_pool_pixel pixel;
+        pixel.row = y * params->stride_height - in->pad_top;
+        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        for (uint32_t x = 0; x < output->width; x++) {
+            pixel.column = (int32_t)x * params->stride_width - params->pad_left;
+            pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
+                                              (int32_t)in->tensor->width);
+            for (uint32_t channel = 0; channel < output->channels; channel++) {
+                *to++ = tigris_clamp_float(function(params, in, &pixel, channel), params->activation_min,
+                                           params->activation_max);
+            }
+        }
+    }
+}
+
+static inline tigris_status tigris_pool_float_check(const tigris_check_call *call)
+{
+    const tigris_pool_float_params *params = call->params;
+    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
+    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
+    return tigris_check_result(tigris_check_pool(call, TIGRIS_DTYPE_FLOAT32, rows, columns) &&
+                               params->include_pad <= 1U);
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* What both element types of RESAMPLE share: taps, their tables, and their checks. Start indices in RAM are
+ * not trusted: every tap is kept inside the band. */
+#ifndef TIGRIS_RESAMPLE_H
+#define TIGRIS_RESAMPLE_H
+
+#include "access.h"
+#include "check.h"
+
+#define TIGRIS_MOST_RESAMPLE_TAPS 64U
+
+/* Row or column `index`, or the nearest one of [low, end), which is not empty. */
+static inline int32_t tigris_nearest_index(int32_t index, int32_t low, int32_t end)
+{
+    return index < low ? low : index >= end ? end - 1 : index;
+}
+
+/* Tap `tap` of an axis that starts at `start`; sums wrap instead of overflowing. */
+static inline int32_t tigris_resample_tap(int32_t start, uint32_t tap, int32_t low, int32_t end)
+{
+    return tigris_nearest_index((int32_t)((uint32_t)start + tap), low, end);
+}
+
+static inline int tigris_check_resample_axis(const tigris_check_call *call, uint32_t taps, uint32_t start,
+                                             uint32_t weight, uint32_t extent, uint32_t weight_bytes)
+{
+    return taps >= 1U && taps <= TIGRIS_MOST_RESAMPLE_TAPS &&
+           tigris_check_data(call, start, extent, sizeof(int32_t)) &&
+           tigris_check_data(call, weight, (uint64_t)extent * taps, weight_bytes);
+}
+
+static inline tigris_status tigris_check_resample(const tigris_check_call *call, uint32_t weight_bytes)
+{
+    const tigris_resample_params *params = call->params;
+    const uint32_t dtype = call->op->dtype;
+    return tigris_check_result(
+        tigris_check_types(call, 1U, dtype, dtype) && tigris_check_per_image(call) &&
+        call->inputs[0]->channels == call->output->channels &&
+        tigris_check_resample_axis(call, params->row_taps, params->row_start, params->row_weight,
+                                   call->output->height, weight_bytes) &&
+        tigris_check_resample_axis(call, params->column_taps, params->column_start, params->column_weight,
+                                   call->output->width, weight_bytes));
+}
+
+#endif

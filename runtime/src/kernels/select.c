@@ -1,0 +1,160 @@
+/* SELECT: each output row, column and channel is one of the input's or a fill value. Slices, padding, tiling,
+ * flips, constant gathers and nearest-neighbour resampling are all this. Indices in RAM are not trusted:
+ * whatever the band does not hold counts as outside. */
+#include <string.h>
+
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+
+#define NO_TABLE UINT32_MAX
+
+enum { ROWS, COLUMNS, CHANNELS, AXES };
+
+/* How the indices of one axis are found. */
+typedef struct selection {
+    const int32_t *table; /* NULL without one */
+    int32_t numerator;
+    int32_t denominator;
+    int32_t first;
+    int32_t low; /* indices in [low, end) exist */
+    int32_t end;
+} selection;
+
+typedef struct selector {
+    selection axes[AXES];
+    const tigris_band *in;
+    const tigris_tensor_record *output;
+    uint32_t element_bytes;
+    uint32_t fill;
+} selector;
+
+static int32_t floor_divide(int32_t a, int32_t b)
+{
+    const int32_t quotient = a / b;
+    return quotient - (a % b < 0 ? 1 : 0);
+}
+
+/* The input's index, or -1. */
+static int32_t selected(const selection *axis, int32_t index)
+{
+    const int32_t source = axis->table != NULL
+                               ? axis->table[index]
+                               : floor_divide(index * axis->numerator + axis->first, axis->denominator);
+    return source >= axis->low && source < axis->end ? source : -1;
+}
+
+static uint32_t table_of(const tigris_select_params *params, uint32_t axis)
+{
+    return axis == ROWS ? params->row_table : axis == COLUMNS ? params->column_table : params->channel_table;
+}
+
+static selection unpack_axis(const tigris_kernel_call *call, uint32_t axis, int32_t low, int32_t end)
+{
+    const tigris_select_params *params = call->params;
+    const uint32_t table = table_of(params, axis);
+    const selection result = {table == NO_TABLE ? NULL : tigris_int32_data(call, table), params->numerator[axis],
+                              params->denominator[axis], params->first[axis], low, end};
+    return result;
+}
+
+/* All indices select themselves. */
+static int is_identity(const selection *axis, uint32_t extent)
+{
+    return axis->table == NULL && axis->numerator == 1 && axis->denominator == 1 && axis->first == 0 &&
+           axis->end == (int32_t)extent;
+}
+
+static void fill_elements(const selector *s, uint8_t *to, uint32_t elements)
+{
+    if (s->element_bytes == 1U) {
+        memset(to, (int)(s->fill & 0xFFU), elements);
+        return;
+    }
+    for (uint32_t i = 0; i < elements; i++) {
+        memcpy(to, &s->fill, sizeof s->fill);
+        to += sizeof s->fill;
+    }
+}
+
+static void select_channels(const selector *s, const uint8_t *pixel, uint8_t *to)
+{
+    for (uint32_t channel = 0; channel < s->output->channels; channel++) {
+        const int32_t from = selected(&s->axes[CHANNELS], (int32_t)channel);
+        if (from < 0) {
+            fill_elements(s, to, 1U);
+        } else {
+            memcpy(to, pixel + (uint32_t)from * s->element_bytes, s->element_bytes);
+        }
+        to += s->element_bytes;
+    }
+}
+
+static void select_pixels(const selector *s, const uint8_t *row, uint8_t *to)
+{
+    const uint32_t pixel_bytes = s->in->tensor->channels * s->element_bytes;
+    const int whole_pixels = is_identity(&s->axes[CHANNELS], s->output->channels);
+    for (uint32_t column = 0; column < s->output->width; column++) {
+        const int32_t from = selected(&s->axes[COLUMNS], (int32_t)column);
+        if (from < 0) {
+            fill_elements(s, to, s->output->channels);
+        } else if (whole_pixels) {
+            memcpy(to, row + (uint32_t)from * pixel_bytes, pixel_bytes);
+        } else {
+            select_channels(s, row + (uint32_t)from * pixel_bytes, to);
+        }
+        to += s->output->channels * s->element_bytes;
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_select_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    const tigris_tensor_record *output = call->output->tensor;
+    const selector s = {{unpack_axis(call, ROWS, in->first, in->first + in->rows),
+                         unpack_axis(call, COLUMNS, 0, (int32_t)in->tensor->width),
+                         unpack_axis(call, CHANNELS, 0, (int32_t)in->tensor->channels)},
+                        in, output, tigris_dtype_bytes(output->dtype), params->fill};
+    const int whole_rows =
+        is_identity(&s.axes[COLUMNS], output->width) && is_identity(&s.axes[CHANNELS], output->channels);
+    uint8_t *to = call->output->data;
+    for (int32_t row = 0; row < call->output->rows; row++) {
+        const int32_t from = selected(&s.axes[ROWS], call->output->first + row);
+        if (from < 0) {
+            fill_elements(&s, to, tigris_row_elements(output));
+        } else if (whole_rows) {
+            memcpy(to, tigris_band_row(in, from), tigris_row_bytes(output));
+        } else {
+            select_pixels(&s, tigris_band_row(in, from), to);
+        }
+        to += tigris_row_bytes(output);
+    }
+}
+
+static int is_axis(const tigris_check_call *call, uint32_t axis, uint32_t extent)
+{
+    const tigris_select_params *params = call->params;
+    const uint32_t table = table_of(params, axis);
+    if (table != NO_TABLE) {
+        return tigris_check_data(call, table, extent, sizeof(int32_t));
+    }
+    const int64_t reach = (int64_t)(extent - 1U) * params->numerator[axis];
+    const int64_t last = reach + params->first[axis];
+    return params->denominator[axis] >= 1 && reach >= -INT32_MAX && reach <= INT32_MAX && last >= -INT32_MAX &&
+           last <= INT32_MAX;
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const uint32_t dtype = call->op->dtype;
+    return tigris_check_result(tigris_check_types(call, 1U, dtype, dtype) && tigris_check_per_image(call) &&
+                               is_axis(call, ROWS, call->output->height) &&
+                               is_axis(call, COLUMNS, call->output->width) &&
+                               is_axis(call, CHANNELS, call->output->channels));
+}
+
+const tigris_kernel_entry tigris_select_int8 = {TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_INT8,
+                                                sizeof(tigris_select_params), run, check};
+const tigris_kernel_entry tigris_select_float = {TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_FLOAT32,
+                                                 sizeof(tigris_select_params), run, check};

@@ -1,0 +1,57 @@
+/* Trigonometric and hyperbolic functions of float32: apart from the other unary functions, because they
+ * bring large library code into firmware. */
+#include <math.h>
+
+#include "access.h"
+#include "check.h"
+#include "tigris_kernels.h"
+
+static float apply(uint32_t function, float x)
+{
+    switch (function) {
+    case TIGRIS_UNARY_FUNCTION_SIN:
+        return sinf(x);
+    case TIGRIS_UNARY_FUNCTION_COS:
+        return cosf(x);
+    case TIGRIS_UNARY_FUNCTION_TAN:
+        return tanf(x);
+    case TIGRIS_UNARY_FUNCTION_ASIN:
+        return asinf(x);
+    case TIGRIS_UNARY_FUNCTION_ACOS:
+        return acosf(x);
+    case TIGRIS_UNARY_FUNCTION_ATAN:
+        return atanf(x);
+    case TIGRIS_UNARY_FUNCTION_SINH:
+        return sinhf(x);
+    case TIGRIS_UNARY_FUNCTION_COSH:
+        return coshf(x);
+    case TIGRIS_UNARY_FUNCTION_ASINH:
+        return asinhf(x);
+    case TIGRIS_UNARY_FUNCTION_ACOSH:
+        return acoshf(x);
+    default: /* TIGRIS_UNARY_FUNCTION_ATANH: the checker admits no other */
+        return atanhf(x);
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_unary_float_params *params = call->params;
+    const uint32_t elements = tigris_band_elements(call->output);
+    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    float *output = tigris_float_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        output[i] = apply(params->function, input[i]);
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_unary_float_params *params = call->params;
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               tigris_check_pointwise(call, 0U) && params->function >= TIGRIS_UNARY_FUNCTION_SIN &&
+                               params->function <= TIGRIS_UNARY_FUNCTION_ATANH);
+}
+
+const tigris_kernel_entry tigris_trigonometric_float = {TIGRIS_OP_KIND_TRIGONOMETRIC, TIGRIS_DTYPE_FLOAT32,
+                                                        sizeof(tigris_unary_float_params), run, check};

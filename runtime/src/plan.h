@@ -1,0 +1,46 @@
+/* What the loader, the memory and the executor share about a plan's records. */
+#ifndef TIGRIS_PLAN_H
+#define TIGRIS_PLAN_H
+
+#include "tigris.h"
+
+#define TIGRIS_VIEW_FLAGS                                                                                              \
+    (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_LOAD | TIGRIS_VIEW_FLAG_STORE | TIGRIS_VIEW_FLAG_KEEP)
+
+/* Bytes of one element; 0 for a type that does not exist. */
+uint32_t tigris_dtype_bytes(uint32_t dtype);
+
+/* Elements and bytes of one row of one image. Only for tensors that passed tigris_plan_open. */
+static inline uint32_t tigris_row_elements(const tigris_tensor_record *tensor)
+{
+    return tensor->width * tensor->channels;
+}
+
+static inline uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
+{
+    return tigris_row_elements(tensor) * tigris_dtype_bytes(tensor->dtype);
+}
+
+static inline const tigris_tensor_record *tigris_view_tensor(const tigris_plan *plan, const tigris_view_record *view)
+{
+    return &plan->tensors[view->tensor];
+}
+
+static inline int tigris_is_window(const tigris_view_record *view)
+{
+    return (view->flags & TIGRIS_VIEW_FLAG_WINDOW) != 0;
+}
+
+/* [offset, offset + bytes) lies inside [0, limit); no sum that could overflow. */
+static inline int tigris_fits(uint32_t offset, uint32_t bytes, uint32_t limit)
+{
+    return offset <= limit && bytes <= limit - offset;
+}
+
+/* An operator of one image at a time is called once per image, else once with all images' rows. */
+static inline int tigris_takes_batch_whole(const tigris_op_record *op, const tigris_tensor_record *tensor)
+{
+    return op->images == 1U && tensor->batch > 1U;
+}
+
+#endif

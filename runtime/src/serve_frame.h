@@ -1,0 +1,20 @@
+/* Frames of the serial harness: a header, a payload and a CRC-32, COBS-coded between zero bytes.
+ *
+ * COBS (Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM ToN 7(2), 1999) leaves no zero
+ * byte inside a frame, so a receiver that lost its place finds the next frame at the next zero. */
+#ifndef TIGRIS_SERVE_FRAME_H
+#define TIGRIS_SERVE_FRAME_H
+
+#include "tigris_serve.h"
+
+/* Reads what has arrived until a whole undamaged frame lies in server->frame; returns 1 and its header,
+ * whose length is that of the payload at server->frame + 8. Returns 0 when nothing more has arrived. */
+int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header);
+
+/* Sends a frame that answers server->request; at most TIGRIS_SERVE_PAYLOAD bytes of payload. */
+void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes);
+
+/* Sends the last frame again. */
+void tigris_serve_send_again(const tigris_serve *server);
+
+#endif

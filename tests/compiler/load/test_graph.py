@@ -1,0 +1,134 @@
+"""Graphs as read: names, shapes, constants, order."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
+
+from tests.compiler.models import make, node
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.load import load_model
+from tigris_pio.compiler.load.schedule import execution_order
+
+
+def test_a_real_model(models_dir: Path) -> None:
+    path = models_dir / "kws_int8.onnx"
+    graph = load_model(path)
+    assert (graph.name, graph.opset, graph.inputs, graph.outputs) == ("kws_int8", 17, ("input",), ("output",))
+    assert graph.source_sha256 == hashlib.sha256(path.read_bytes()).digest()
+    assert graph.tensors["input"].shape == (1, 1, 49, 10)
+    assert graph.weights["conv0.weight_q"].shape == (64, 1, 10, 4)
+    assert {name for item in graph.nodes for name in item.outputs} <= set(graph.tensors)
+    assert graph.io_dtypes == {"input": np.float32, "output": np.float32}
+
+
+def test_initializers_that_are_also_inputs() -> None:
+    """As models before IR version 4 have them."""
+    model = make([node("Add", "x w", "y")], {"x": (1, 4), "w": (4,)}, ["y"], {"w": np.ones(4, np.float32)})
+    graph = load_model(model)
+    assert graph.inputs == ("x",) and "w" in graph.weights
+
+
+def test_nodes_get_unique_names() -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["b"], name="same"),
+             helper.make_node("Relu", ["b"], ["y"], name="same")]
+    graph = load_model(make(nodes, {"x": (1, 4)}, ["y"]))
+    assert len({item.name for item in graph.nodes}) == 3 and all(item.name for item in graph.nodes)
+
+
+def test_nodes_in_any_file_order() -> None:
+    model = make([node("Relu", "a", "y"), node("Tanh", "x", "a")], {"x": (1, 4)}, ["y"])
+    assert [item.op for item in load_model(model).nodes] == ["Tanh", "Relu"]
+
+
+def test_shape_computed_by_a_chain() -> None:
+    """Reshape to a target worked out from Shape, Slice, arithmetic and Concat."""
+    nodes = [
+        node("Shape", "x", "s"), node("Slice", "s zero one", "n"), node("Slice", "s one four", "rest"),
+        node("ReduceProd", "rest", "p", keepdims=1), node("Div", "p two", "h"), node("Concat", "n h two", "t", axis=0),
+        node("Reshape", "x t", "y"),
+    ]
+    constants = {"zero": np.array([0]), "one": np.array([1]), "two": np.array([2]), "four": np.array([4])}
+    graph = load_model(make(nodes, {"x": ("N", 3, 4, 5)}, ["y"], constants))
+    assert graph.tensors["y"].shape == (1, 30, 2)
+
+
+def test_outputs_of_unknown_shape_that_nothing_reads() -> None:
+    """Inference gives an old Dropout's mask no shape."""
+    graph = load_model(make([node("Dropout", "x", "y mask")], {"x": (1, 4)}, ["y"], opset=7))
+    assert graph.nodes[0].outputs[0] == "y" and "mask" not in graph.tensors
+
+
+def test_local_functions_are_inlined() -> None:
+    function = helper.make_function("local", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])],
+                                    [helper.make_opsetid("", 17)])
+    graph = helper.make_graph([helper.make_node("Twice", ["x"], ["y"], domain="local")], "g",
+                              [helper.make_tensor_value_info("x", 1, (1, 4))],
+                              [helper.make_tensor_value_info("y", 1, (1, 4))])
+    model = helper.make_model(graph, functions=[function], ir_version=8,
+                              opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("local", 1)])
+    assert [item.op for item in load_model(model).nodes] == ["Add"]
+
+
+def test_the_model_in_memory_is_not_changed() -> None:
+    model = make([node("Relu", "x", "y")], {"x": ("N", 4)}, ["y"])
+    before = model.SerializeToString()
+    load_model(model)
+    assert model.SerializeToString() == before
+
+
+def _nodes(edges: list[list[int]]) -> list[Node]:
+    """Node i reads the outputs of edges[i]."""
+    return [Node(f"n{index}", "Op", tuple(f"t{source}" for source in sources), (f"t{index}",))
+            for index, sources in enumerate(edges)]
+
+
+def test_each_branch_runs_to_its_end() -> None:
+    """Two chains behind one node: 0 -> 1 -> 3 and 0 -> 2 -> 4, joined by 5."""
+    order = [item.name for item in execution_order(_nodes([[], [0], [0], [1], [2], [3, 4]]), "g")]
+    assert order == ["n0", "n1", "n3", "n2", "n4", "n5"]
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=4), min_size=1, max_size=30), st.randoms())
+def test_order_is_topological(raw: list[list[int]], shuffle: object) -> None:
+    edges = [[source % index for source in sources] if index else [] for index, sources in enumerate(raw)]
+    nodes = _nodes(edges)
+    shuffle.shuffle(nodes)  # type: ignore[attr-defined]
+    order = execution_order(nodes, "g")
+    assert sorted(item.name for item in order) == sorted(item.name for item in nodes)
+    seen: set[str] = set()
+    for item in order:
+        assert set(item.inputs) <= seen
+        seen.update(item.outputs)
+
+
+def test_ten_thousand_nodes_in_linear_time() -> None:
+    """A chain this long would overflow recursion, and quadratic work would take minutes."""
+    nodes = [node("Relu", f"t{index}", f"t{index + 1}") for index in range(10_000)]
+    model = make(nodes, {"t0": (1, 4)}, ["t10000"])
+    start = time.perf_counter()
+    graph = load_model(model)
+    assert len(graph.nodes) == 10_000
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("opset", [7, 13, 21])
+def test_opsets_are_kept(opset: int) -> None:
+    assert load_model(make([node("Relu", "x", "y")], {"x": (1, 4)}, ["y"], opset=opset)).opset == opset
+
+
+def test_constant_of_every_attribute_kind() -> None:
+    nodes = [helper.make_node("Constant", [], ["a"], value_floats=[1.0, 2.0]),
+             helper.make_node("Constant", [], ["b"], value=onnx.numpy_helper.from_array(np.ones(2, np.float32))),
+             helper.make_node("Constant", [], ["c"], value_float=3.0),
+             node("Add", "x a", "d"), node("Add", "d b", "e"), node("Add", "e c", "y")]
+    graph = load_model(make(nodes, {"x": (1, 2)}, ["y"]))
+    assert graph.tensors["a"].shape == (2,) and graph.tensors["c"].shape == ()

@@ -1,0 +1,68 @@
+"""Fixed-point constants against their definitions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.compiler.lower import fixed_point
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.format.params import SoftmaxInt8Params
+
+
+@given(st.floats(2.0**-31, 2.0**29))
+def test_multiplier_is_the_nearest(real: float) -> None:
+    multiplier, shift = numerics.quantize_multiplier(real)
+    assert 2**30 <= multiplier < 2**31
+    assert abs(multiplier * 2.0 ** (shift - 31) - real) <= real * 2**-31
+
+
+def test_multiplier_at_its_edges() -> None:
+    assert numerics.quantize_multiplier(0.0) == (0, 0)
+    assert numerics.quantize_multiplier(1.0) == (2**30, 1)
+    assert numerics.quantize_multiplier(math.nextafter(1.0, 0.0)) == (2**30, 1)  # rounds up to 2^31
+    assert numerics.quantize_multiplier(0.5) == (2**30, 0)
+    assert numerics.quantize_multiplier(2.0**-32) == (2**30, -31)
+    assert numerics.quantize_multiplier(2.0**-33) == (0, 0)
+    with pytest.raises(ValueError, match="too large"):
+        numerics.quantize_multiplier(2.0**31)
+
+
+@given(st.integers(-(2**24), 2**24), st.floats(2.0**-20, 4.0))
+def test_the_interpreters_multiplication_is_close_to_real(value: int, real: float) -> None:
+    multiplier, shift = numerics.quantize_multiplier(real)
+    got = int(fixed_point.multiply(np.array([value]), multiplier, shift)[0])
+    assert abs(got - value * real) <= 1.001 + abs(value * real) * 2**-30
+
+
+def test_rounding_halves() -> None:
+    np.testing.assert_array_equal(numerics.round_half_away(np.array([0.5, 1.5, -0.5, -1.5, 0.49, -2.51])),
+                                  [1, 2, -1, -2, 0, -3])
+    np.testing.assert_array_equal(numerics.quantize(np.array([0.05, -0.05, 99, -99, np.nan]), 0.1, 3),
+                                  [4, 2, 127, -128, 3])
+
+
+@pytest.mark.parametrize(("low", "high", "scale", "zero_point", "expected"), [
+    (-math.inf, math.inf, 0.1, 5, (-128, 127)), (0.0, math.inf, 0.1, 5, (5, 127)), (0.0, 6.0, 0.1, 5, (5, 65)),
+    (0.0, 6.0, 0.01, -128, (-128, 127)), (0.0, 6.0, 0.0235, -128, (-128, 127)), (-1.0, 1.0, 0.1, 0, (-10, 10)),
+])
+def test_activation_range(low: float, high: float, scale: float, zero_point: int, expected: tuple[int, int]) -> None:
+    assert numerics.activation_range(low, high, scale, zero_point) == expected
+
+
+@pytest.mark.parametrize("scale", [0.002, 0.05, 0.14, 0.25, 1.0])
+def test_softmax_constants_give_softmax(scale: float) -> None:
+    """The fixed-point algorithm with these constants stays within one step of the real function."""
+    vectors = np.random.default_rng(5).integers(-128, 128, (200, 10)).astype(np.int8)
+    params = SoftmaxInt8Params(10, *numerics.softmax_scaling(scale))
+    fixed = fixed_point.softmax_int8(vectors, params)
+    assert np.abs(fixed.astype(int) - fixed_point.softmax_int8_real(vectors, scale)).max() <= 1
+
+
+def test_softmax_scale_too_small() -> None:
+    with pytest.raises(ValueError, match="too small"):
+        numerics.softmax_scaling(1e-9)

@@ -1,0 +1,92 @@
+"""What is not supported is refused by name, all of it at once, and never with a traceback."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.compiler.models import Quantiser, make, node, program
+from tigris_pio.compiler.lower import supported_operators
+from tigris_pio.errors import ModelError, UnsupportedError
+
+W = np.ones((2, 3, 3, 3), np.float32)
+X = (1, 3, 8, 8)
+
+
+def test_all_unsupported_nodes_at_once() -> None:
+    nodes = [node("RandomNormalLike", "x", "a", "first"), node("Relu", "a", "b", "fine"),
+             node("Einsum", "b", "c", "second", equation="abcd->abdc"), node("RandomNormalLike", "c", "y", "third")]
+    with pytest.raises(UnsupportedError) as caught:
+        program(make(nodes, {"x": X}, ["y"]))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "test: 3 nodes cannot be compiled"
+    assert [line.strip().split(":")[0] for line in lines[1:]] == [
+        "first (RandomNormalLike)", "second (Einsum)", "third (RandomNormalLike)"]
+
+
+@pytest.mark.parametrize(("nodes", "weights", "reason"), [
+    ([node("Conv", "x x2", "y", "n")], {}, "weights are computed at run time"),
+    ([node("Cast", "x", "i", "k", to=7), node("Add", "i c", "s", "n"),
+      node("Cast", "s", "y", "m", to=1)], {"c": np.ones(1, np.int64)},
+     "computes with int64"),
+    ([node("Cast", "x", "i", "n", to=2), node("Cast", "i", "y", "m", to=1)], {}, "cannot hold all values"),
+    ([node("Clip", "x", "m", "k"), node("MaxPool", "m", "y i", "n", kernel_shape=[2, 2]),
+      node("Cast", "i", "z", "c", to=1)], {}, "output of indices is used"),
+])
+def test_reasons(nodes: list[onnx.NodeProto], weights: dict[str, np.ndarray], reason: str) -> None:
+    outputs = ["y", "z"] if any("z" in item.output for item in nodes) else ["y"]
+    inputs = {"x": X} | ({"x2": X} if any("x2" in item.input for item in nodes) else {})
+    with pytest.raises(UnsupportedError, match=f"(?s)n \\(.*{reason}"):
+        program(make(nodes, inputs, outputs, weights, opset=20))
+
+
+def test_negative_pads() -> None:
+    model = make([node("Conv", "x w", "y", "shrinker", pads=[-1, 0, 0, 0])], {"x": X}, ["y"], {"w": W})
+    with pytest.raises(ModelError, match=r"shrinker.*negative"):
+        program(model)
+
+
+def test_types_without_kernels() -> None:
+    model = make([node("Relu", "x", "y")], {"x": X}, ["y"],
+                 types={"x": onnx.TensorProto.DOUBLE, "y": onnx.TensorProto.DOUBLE})
+    with pytest.raises(UnsupportedError, match=r"x \(graph input\): tensor x has type float64"):
+        program(model)
+
+
+def test_three_spatial_dimensions() -> None:
+    model = make([node("Conv", "x w", "y", "deep")], {"x": (1, 3, 4, 4, 4)}, ["y"],
+                 {"w": np.ones((2, 3, 1, 1, 1), np.float32)})
+    with pytest.raises(UnsupportedError, match=r"deep .*3 spatial dimensions"):
+        program(model)
+
+
+def test_bias_beyond_32_bits() -> None:
+    q = Quantiser()
+    weight = q.constant("w", np.full((2, 3, 1, 1), 100, np.int8), np.full(2, 1e-5))
+    q.weights["b"] = np.array([1.0, 3e4], np.float32)
+    q.add(node("Conv", f"{q.pair('x', 0.001, 0)} {weight} b", "c", "wide"))
+    q.add(node("Identity", q.pair("c", 0.05, 0), "y"))
+    with pytest.raises(UnsupportedError, match=r"wide .*bias of output channel 1 does not fit 32 bits"):
+        program(make(q.nodes, {"x": X}, ["y"], q.weights))
+
+
+def test_dynamic_quantisation() -> None:
+    nodes = [node("QuantizeLinear", "x s z", "q", "dynamic"), node("DequantizeLinear", "q s z", "y", "back")]
+    model = make(nodes, {"x": X, "s": ()}, ["y"], {"z": np.array(0, np.int8)})
+    with pytest.raises(UnsupportedError, match=r"dynamic \(QuantizeLinear\)"):
+        program(model)
+
+
+def test_empty_tensor() -> None:
+    with pytest.raises(ModelError, match=r"tensor \w has shape \[1, 0\]"):
+        program(make([node("Relu", "x", "y")], {"x": (1, 0)}, ["y"]))
+
+
+def test_supported_operators_are_listed_and_exist_in_onnx() -> None:
+    contracts = supported_operators()
+    names = [contract.operator for contract in contracts]
+    assert names == sorted(names) and len(set(names)) == len(names)
+    assert {"Conv", "Gemm", "Softmax", "Concat", "Constant", "QuantizeLinear"} <= set(names)
+    assert all(onnx.defs.has(name) or name == "Silu" for name in names)
+    assert all(contract.summary for contract in contracts)

@@ -1,0 +1,53 @@
+"""Offset assignment against its lower bound, an exhaustive check of overlaps, and known cases."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tigris_pio.compiler.lifetimes import Lifetime
+from tigris_pio.compiler.memory.allocate import allocate
+from tigris_pio.compiler.memory.request import Request, check, lower_bound
+from tigris_pio.compiler.memory.strategies import STRATEGIES
+
+
+def requests_from(rows):
+    return [Request(f"r{i}", size, Lifetime(birth, birth + span)) for i, (size, birth, span) in enumerate(rows)]
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 30), st.integers(0, 90)), max_size=25)
+
+
+@given(ROWS, st.sampled_from([1, 4, 16]))
+def test_no_strategy_overlaps_and_none_beats_the_bound(rows, alignment):
+    requests = requests_from(rows)
+    for strategy in STRATEGIES.values():
+        offsets = strategy(requests, alignment)
+        for i, a in enumerate(requests):
+            assert offsets[a.name] % alignment == 0
+            for b in requests[:i]:
+                together = a.life.birth <= b.life.death and b.life.birth <= a.life.death
+                apart = offsets[a.name] + a.bytes <= offsets[b.name] or offsets[b.name] + b.bytes <= offsets[a.name]
+                assert apart or not together or not a.bytes or not b.bytes
+    placement = allocate(requests, alignment)
+    aligned = max((-(-r.bytes // alignment) * alignment + placement.offsets[r.name] for r in requests), default=0)
+    assert aligned >= lower_bound(requests, alignment)
+    assert placement.peak == min(placement.peaks.values())
+
+
+def test_the_check_sees_an_overlap():
+    requests = requests_from([(10, 0, 5), (10, 3, 5)])
+    with pytest.raises(AssertionError, match="overlaps"):
+        check(requests, {"r0": 0, "r1": 9}, 1)
+    check(requests, {"r0": 0, "r1": 10}, 1)
+
+
+def test_reordering_by_size_reaches_the_bound_where_the_order_of_births_does_not():
+    requests = requests_from([(10, 0, 2), (10, 1, 1), (30, 2, 4), (20, 3, 3)])
+    placement = allocate(requests, 1)
+    assert placement.peak == placement.lower_bound == 50
+
+
+def test_empty():
+    assert allocate([], 16).peak == 0

@@ -1,0 +1,102 @@
+"""Schedules: right orders, measured peaks, and a planner that asks for another one."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+
+import pytest
+
+from tests.compiler.models import make, node
+from tigris_pio.compiler import pipeline
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.load import load_model
+from tigris_pio.compiler.normalise import Parameters, normalise
+from tigris_pio.compiler.normalise.order import ORDERS, ordered, peak
+from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.plan import Budget
+from tigris_pio.errors import BudgetError
+
+
+def random_graph(seed: int, nodes: int = 8) -> Graph:
+    """Elementwise nodes that widen or narrow their input by Concat and Slice-like reductions."""
+    rng = random.Random(seed)
+    protos, names = [], ["x"]
+    for place in range(nodes):
+        sources = rng.sample(names, min(len(names), rng.choice([1, 1, 2, 3])))
+        op, more = ("Concat", {"axis": 1}) if len(sources) > 1 else rng.choice(
+            [("Relu", {}), ("ReduceMax", {"axes": [1], "keepdims": 1})])
+        protos.append(node(op, " ".join(sources), f"t{place}", **more))
+        names.append(f"t{place}")
+    read = {name for proto in protos for name in proto.input}
+    graph = load_model(make(protos, {"x": (1, 4)}, [name for name in names[1:] if name not in read]))
+    return normalise(graph, Parameters(schedule="as_given")).graph
+
+
+def possible_orders(graph: Graph) -> list[tuple[Node, ...]]:
+    found = []
+    for nodes in itertools.permutations(graph.nodes):
+        known = {*graph.inputs, *graph.weights}
+        for item in nodes:
+            if not known.issuperset(name for name in item.inputs if name):
+                break
+            known.update(item.outputs)
+        else:
+            found.append(nodes)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_order_is_one_and_the_best_is_kept(seed: int) -> None:
+    graph = random_graph(seed, 6)
+    orders = {tuple(item.name for item in nodes): nodes for nodes in possible_orders(graph)}
+    peaks = []
+    for schedule in ORDERS:
+        nodes = ordered(graph, schedule).nodes
+        assert tuple(item.name for item in nodes) in orders
+        peaks.append(peak(graph, nodes))
+    chosen = peak(graph, ordered(graph, "least_peak").nodes)
+    assert min(peak(graph, nodes) for nodes in orders.values()) <= chosen == min(peaks)
+
+
+def wide_branches() -> Graph:
+    """Three branches that widen and then shrink: side by side they need far more than one after the other."""
+    nodes = [node("Relu", "x", "a")]
+    for index in range(3):
+        nodes += [node("Concat", "a a a a", f"w{index}", axis=1),
+                  node("ReduceMax", f"w{index}", f"s{index}", axes=[1], keepdims=1)]
+    nodes.append(node("Concat", "s0 s1 s2", "y", axis=1))
+    return load_model(make(nodes, {"x": (1, 64)}, ["y"]))
+
+
+def test_branches_run_one_after_the_other() -> None:
+    graph = wide_branches()
+    side_by_side = tuple(graph.nodes[0:1]) + tuple(
+        item for op in ("Concat", "ReduceMax") for item in graph.nodes[1:-1] if item.op == op) + graph.nodes[-1:]
+    spread = dataclasses.replace(graph, nodes=side_by_side)
+    assert peak(spread, spread.nodes) == 4 * (64 + 3 * 256)
+    best = ordered(spread, "least_peak")
+    assert peak(best, best.nodes) == 4 * (64 + 256 + 2)
+
+
+def test_a_partition_that_does_not_fit_asks_for_another_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make([node("Relu", "x", "a"), node("Concat", "a a a a", "w", axis=1), node("Tanh", "a", "b"),
+                  node("ReduceMax", "w", "s", axes=[1], keepdims=1), node("Add", "b s", "y")], {"x": (1, 64)}, ["y"])
+    start = front(model, CompileOptions())
+    asked = []
+
+    def picky(program: object, *more: object) -> object:
+        asked.append([op.output for op in program.ops])
+        return None if len(asked) == 1 else find(program, *more)
+
+    find = pipeline.find_plan
+    monkeypatch.setattr(pipeline, "find_plan", picky)
+    compiled = back(start, CompileOptions())
+    assert len(asked) == 2 and asked[0] != asked[1]
+    assert any("operators run in the order" in warning for warning in compiled.report["warnings"])
+
+
+def test_no_schedule_fits() -> None:
+    with pytest.raises(BudgetError, match="smallest fast memory that works"):
+        back(front(make([node("Relu", "x", "y")], {"x": (1, 64)}, ["y"]), CompileOptions()), CompileOptions(Budget(64)))

@@ -1,0 +1,176 @@
+"""Runs an execution plan on row tags instead of data: every arena byte knows which row of which tensor it holds.
+
+A literal transcription of SPEC.md's execution rules, written apart from the band geometry of the compiler, so that a
+plan that passes here has right windows, right offsets and right lifetimes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan import ExecutionPlan, Stage
+from tigris_pio.format.enums import Home
+
+
+class Simulator:
+    """Both arenas hold, per byte, an integer that stands for (tensor, row, byte of the row)."""
+
+    def __init__(self, plan: ExecutionPlan) -> None:
+        self.plan, self.program = plan, plan.program
+        self.fast = np.full(plan.fast_bytes, -1, np.int64)
+        self.slow = np.full(plan.slow_bytes, -1, np.int64)
+        self.tag: dict[str, int] = {}
+        start = 0
+        for name, tensor in self.program.tensors.items():
+            self.tag[name] = start
+            start += tensor.bytes
+        self.made: dict[str, int] = {}
+        self.read = self.written = 0
+
+    def rows(self, name: str, first: int, end: int) -> np.ndarray:
+        size = self.program.tensors[name].row_bytes
+        return np.arange(self.tag[name] + first * size, self.tag[name] + end * size)
+
+    def home(self, name: str) -> tuple[np.ndarray, int]:
+        place = self.plan.homes[name]
+        assert place.home in (Home.FAST, Home.SLOW)
+        return (self.fast if place.home is Home.FAST else self.slow), place.offset
+
+    def run(self) -> None:
+        for io in self.program.inputs:
+            arena, offset = self.home(io.tensor)
+            tags = self.rows(io.tensor, 0, self.program.tensors[io.tensor].height)
+            arena[offset : offset + len(tags)] = tags
+        for stage in self.plan.stages:
+            _StageRun(self, stage).run()
+        for io in self.program.outputs:
+            arena, offset = self.home(io.tensor)
+            tags = self.rows(io.tensor, 0, self.program.tensors[io.tensor].height)
+            assert (arena[offset : offset + len(tags)] == tags).all(), f"output {io.name} is not whole at the end"
+
+
+class _StageRun:
+    def __init__(self, sim: Simulator, stage: Stage) -> None:
+        self.sim, self.stage = sim, stage
+        self.program: Program = sim.program
+        self.views = {view.tensor: view for view in stage.views}
+        self.ops = self.program.ops[stage.first_op : stage.end_op]
+        self.made_here = {op.output for op in self.ops}
+        self.held = {}
+        for view in stage.views:
+            inside = view.window or view.tensor in self.made_here
+            self.held[view.tensor] = [0, 0 if inside else self.height(view.tensor)]
+
+    def height(self, name: str) -> int:
+        return self.program.tensors[name].height
+
+    def where(self, name: str, first: int, end: int) -> np.ndarray:
+        """The arena cells of rows [first, end) in this stage's view."""
+        view, size = self.views[name], self.program.tensors[name].row_bytes
+        if view.window:
+            base = self.held[name][0]
+            assert base <= first and end - base <= view.capacity_rows, f"{name}: rows {first}..{end} leave the window"
+            arena, offset = self.sim.fast, view.offset + (first - base) * size
+        else:
+            arena, offset = self.sim.home(name)
+            offset += first * size
+        cells = arena[offset : offset + (end - first) * size]
+        assert len(cells) == (end - first) * size, f"{name}: outside the arena"
+        return cells
+
+    def run(self) -> None:
+        for band in range(self.stage.bands):
+            need = self.needs(band)
+            for name, view in self.views.items():
+                if view.window:
+                    self.slide(name, view.keep, need[name][0])
+            for step, op in enumerate(self.ops):
+                self.step(self.stage.first_op + step, op, need)
+        for view in self.stage.views:
+            if view.tensor in self.made_here and view.tensor in self.sim.plan.homes:
+                assert self.held[view.tensor][1] == self.height(view.tensor), f"{view.tensor} is not complete"
+
+    def needs(self, band: int) -> dict[str, list[int]]:
+        need = {}
+        for name, view in self.views.items():
+            h = self.height(name)
+            need[name] = [h, 0]
+            if view.pace:
+                n, d, o = view.pace.numerator, view.pace.denominator, view.pace.offset
+                need[name] = [min(max((b * n + o) // d, 0), h) if b else 0 for b in (band, band + 1)]
+        for op in reversed(self.ops):
+            start, end = self.next_rows(op.output, need)
+            for operand in op.operands:
+                if operand.tensor not in need or self.program.tensors[operand.tensor].constant is not None:
+                    continue
+                m, h, n = operand.rows, self.height(operand.tensor), need[operand.tensor]
+                first = min(max((start * m.numerator + m.first) // m.denominator, 0), h)
+                if end > start:
+                    last = ((end - 1) * m.numerator + m.last) // m.denominator + 1
+                    n[0], n[1] = min(n[0], first), max(n[1], min(max(last, 0), h))
+                elif start < self.height(op.output):
+                    n[0] = min(n[0], first)
+        return need
+
+    def next_rows(self, name: str, need: dict[str, list[int]]) -> tuple[int, int]:
+        view = self.views[name]
+        if not view.window:
+            return self.held[name][1], need[name][1]
+        if view.keep:
+            return max(self.held[name][1], need[name][0]), need[name][1]
+        return need[name][0], need[name][1]
+
+    def slide(self, name: str, keep: bool, first: int) -> None:
+        held = self.held[name]
+        if keep and first < held[1]:
+            assert first >= held[0], f"{name}: row {first} is needed again but gone"
+            kept = self.where(name, first, held[1]).copy()
+            held[0] = first
+            self.where(name, first, held[1])[:] = kept
+        else:
+            self.held[name] = [first, max(held[1], first) if keep else first]
+
+    def step(self, index: int, op: object, need: dict[str, list[int]]) -> None:
+        start, end = self.held[op.output][1], need[op.output][1]
+        if end <= start:
+            return
+        scratch = self.sim.plan.scratch.get(index)
+        if scratch is not None:
+            self.sim.fast[scratch : scratch + op.scratch_bytes] = -2
+        for operand in op.operands:
+            self.fetch(operand, need, start, end)
+        cells = self.where(op.output, start, end)
+        cells[:] = self.sim.rows(op.output, start, end)
+        for operand in op.operands:
+            self.fetch(operand, need, start, end)  # the output must not have overwritten an input
+        if scratch is not None:
+            assert (self.sim.fast[scratch : scratch + op.scratch_bytes] == -2).all()
+        self.held[op.output][1] = end
+        if self.views[op.output].store:
+            arena, offset = self.sim.home(op.output)
+            size = self.program.tensors[op.output].row_bytes
+            arena[offset + start * size : offset + end * size] = cells
+            self.sim.written += len(cells)
+
+    def fetch(self, operand: object, need: dict[str, list[int]], start: int, end: int) -> None:
+        name, m = operand.tensor, operand.rows
+        if self.program.tensors[name].constant is not None:
+            return
+        h, held = self.height(name), self.held[name]
+        if self.views[name].load and held[1] < need[name][1]:
+            arena, offset = self.sim.home(name)
+            size = self.program.tensors[name].row_bytes
+            rows = arena[offset + held[1] * size : offset + need[name][1] * size]
+            self.where(name, held[1], need[name][1])[:] = rows
+            self.sim.read += len(rows)
+            held[1] = need[name][1]
+        first = min(max((start * m.numerator + m.first) // m.denominator, 0), h)
+        last = min(max(((end - 1) * m.numerator + m.last) // m.denominator + 1, 0), h)
+        if last > first:
+            assert held[0] <= first and last <= held[1], f"{op_text(name)}: rows {first}..{last} of {held}"
+            assert (self.where(name, first, last) == self.sim.rows(name, first, last)).all(), f"{name}: stale rows"
+
+
+def op_text(name: str) -> str:
+    return f"tensor {name}"

@@ -1,0 +1,24 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "models"
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """The directory with the real int8 and float32 networks and their recorded vectors."""
+    given = os.environ.get("TIGRIS_MODELS")
+    path = Path(given) if given else _DEFAULT
+    if not (path / "kws_int8.onnx").is_file():
+        origin = "TIGRIS_MODELS" if given else "the default, ../shared/models beside the checkout"
+        pytest.fail(
+            f"no test models in {path} ({origin}); set TIGRIS_MODELS to the directory that holds kws_int8.onnx",
+            pytrace=False,
+        )
+    return path

@@ -1,0 +1,87 @@
+/* A chip of this test: flash is a file, time goes on by 4 ms whenever somebody looks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chip.h"
+#include "esp_heap_caps.h"
+#include "esp_partition.h"
+#include "esp_task_wdt.h"
+#include "esp_timer.h"
+
+struct chip chip;
+
+static esp_partition_t partition = {.type = ESP_PARTITION_TYPE_DATA, .label = "model"};
+static uint8_t *flash;
+
+int chip_start(const char *flash_file, uint32_t partition_bytes)
+{
+    FILE *file = fopen(flash_file, "rb");
+    flash = aligned_alloc(64, FLASH_BYTES);
+    if (flash == NULL || file == NULL)
+        return 0;
+    memset(flash, 0xff, FLASH_BYTES);
+    const size_t bytes = fread(flash, 1, FLASH_BYTES, file);
+    fclose(file);
+    partition.size = partition_bytes;
+    return bytes > 0;
+}
+
+const esp_partition_t *esp_partition_find_first(esp_partition_type_t type, esp_partition_subtype_t subtype,
+                                                const char *label)
+{
+    int matches = type == partition.type && subtype == ESP_PARTITION_SUBTYPE_ANY && strcmp(label, partition.label) == 0;
+    return matches ? &partition : NULL;
+}
+
+esp_err_t esp_partition_mmap(const esp_partition_t *found, size_t offset, size_t size,
+                             esp_partition_mmap_memory_t memory, const void **out_ptr,
+                             esp_partition_mmap_handle_t *out_handle)
+{
+    if (chip.window_is_full || found != &partition || size > found->size || memory != ESP_PARTITION_MMAP_DATA)
+        return ESP_ERR_NO_MEM;
+    *out_ptr = flash + offset;
+    *out_handle = 1;
+    return ESP_OK;
+}
+
+void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps)
+{
+    chip.last_caps = caps;
+    if ((caps & MALLOC_CAP_SPIRAM) != 0 && chip.has_no_psram)
+        return NULL;
+    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void heap_caps_free(void *ptr)
+{
+    free(ptr);
+}
+
+int64_t esp_timer_get_time(void)
+{
+    chip.microseconds += 4000;
+    return chip.microseconds;
+}
+
+TickType_t xTaskGetTickCount(void)
+{
+    return (TickType_t)(esp_timer_get_time() / 10000);
+}
+
+void vTaskDelay(TickType_t ticks)
+{
+    chip.pauses++;
+    chip.microseconds += (int64_t)ticks * 10000;
+}
+
+esp_err_t esp_task_wdt_status(TaskHandle_t task)
+{
+    return task == NULL && chip.is_subscribed ? ESP_OK : ESP_ERR_NOT_FOUND;
+}
+
+esp_err_t esp_task_wdt_reset(void)
+{
+    chip.watchdog_resets++;
+    return ESP_OK;
+}

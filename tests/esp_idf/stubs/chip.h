@@ -1,0 +1,21 @@
+/* What the functions of the declared interface see and do. */
+#ifndef CHIP_H
+#define CHIP_H
+
+#include <stdint.h>
+
+#define FLASH_BYTES (1U << 20)
+
+extern struct chip {
+    int window_is_full; /* nothing more can be mapped */
+    int has_no_psram;
+    int is_subscribed; /* the task, to the task watchdog */
+    uint32_t last_caps;
+    uint32_t pauses, watchdog_resets;
+    int64_t microseconds;
+} chip;
+
+/* Loads flash; 0 when the file cannot be read. */
+int chip_start(const char *flash_file, uint32_t partition_bytes);
+
+#endif

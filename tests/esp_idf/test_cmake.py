@@ -1,0 +1,222 @@
+"""tigris_add_model in a CMake project whose ESP-IDF functions are recorded instead of run."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tigris_pio.format.records import Header
+
+from .project import HERE, ROOT, Project, copy_compiler, link_component, words
+
+ONE = "tigris_add_model(NAME digits MODEL models/digits.onnx MEM 64K)"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """One model in partition `model`, in folders with spaces and an umlaut."""
+    base = tmp_path / "prüf project"
+    shutil.copytree(HERE / "fake_idf", base)
+    (base / "models").mkdir()
+    shutil.copyfile(ROOT / "examples" / "digits" / "model" / "digits.onnx", base / "models" / "digits.onnx")
+    variables = {
+        "FAKE_COMPONENT": str(link_component(tmp_path)),
+        "FAKE_IDF_PYTHON": str(copy_compiler(tmp_path)),
+        "FAKE_CHIP": "esp32s3",
+    }
+    return Project(base, variables, {"TIGRIS_PYTHON": "", "IDF_PATH": str(tmp_path / "esp-idf")}, timeout=120)
+
+
+def calls(project):
+    return (project.build_folder / "calls.txt").read_text("utf-8").splitlines()
+
+
+def test_a_model_is_compiled_and_laid_out(project):
+    project.configure()
+    output = project.build()
+    assert "Compiling model digits" in output
+    assert "Model: [" in output
+    plan = (project.build_folder / "tigris" / "digits.tgrs").read_bytes()
+    assert (project.build_folder / "tigris" / "model.bin").read_bytes() == plan
+    assert Header.unpack(plan).name.rstrip(b"\0") == b"digits"
+    header = (project.build_folder / "tigris" / "tigris_models.h").read_text("utf-8")
+    assert '"model"' in header
+    assert "TIGRIS_MODEL_DIGITS = {" in header
+    assert (project.build_folder / "tigris" / "tigris_model_digits.h").is_file()
+
+
+def test_it_is_compiled_again_when_something_decisive_changed_only(project):
+    project.configure()
+    project.build()
+    assert "no work to do" in project.build()
+    project.edit("main/CMakeLists.txt", "64K", "32K")
+    assert "Compiling model digits" in project.build()
+    model = project.folder / "models" / "digits.onnx"
+    model.write_bytes(model.read_bytes())
+    output = project.build()
+    assert "Compiling model digits" in output
+    project.edit("../compiler/tigris_pio/compiler/planner.py", "from __future__", "# changed\nfrom __future__")
+    assert "Compiling model digits" in project.build()
+    new = project.folder / ".." / "compiler" / "tigris_pio" / "compiler" / "added.py"
+    new.write_text("", "utf-8")
+    assert "Compiling model digits" in project.build()
+    new.unlink()
+    project.build()
+    assert "no work to do" in project.build()
+
+
+def test_files_whose_content_stays_are_left_alone(project):
+    project.configure()
+    project.build()
+    names = ("tigris_models.h", "tigris_model_digits.h", "model.bin")
+    files = [project.build_folder / "tigris" / name for name in names]
+    before = [path.stat().st_mtime_ns for path in files]
+    model = project.folder / "models" / "digits.onnx"
+    model.write_bytes(model.read_bytes())
+    assert "Compiling model digits" in project.build()
+    assert [path.stat().st_mtime_ns for path in files] == before
+
+
+def test_flash_targets_before_esp_idf_6_1(project):
+    project.configure()
+    image = project.build_folder / "tigris" / "model.bin"
+    assert calls(project) == [
+        "esptool_py_flash_target model-flash esptool_py.FLASH_ARGS esptool_py.FLASH_SUB_ARGS ALWAYS_PLAINTEXT",
+        f"esptool_py_flash_to_partition model-flash model {image}",
+        f"esptool_py_flash_to_partition flash model {image}",
+    ]
+    assert "Compiling model digits" in project.build("model-flash")
+
+
+def test_flash_targets_since_esp_idf_6_1(project):
+    project.variables["FAKE_REGISTERS"] = "ON"
+    project.configure()
+    image = project.build_folder / "tigris" / "model.bin"
+    assert calls(project) == [
+        f"esp_partition_register_target model {image} DEPENDS tigris_models FLASH_IN_PROJECT",
+    ]
+
+
+def test_several_models_and_partitions(project):
+    (project.folder / "main" / "CMakeLists.txt").write_text(
+        f"{ONE}\ntigris_add_model(NAME second MODEL ../models/digits.onnx MEM 64K OFFSET 0x20000 COPY_WEIGHTS)\n",
+        "utf-8",
+    )
+    (project.folder / "after_project.cmake").write_text(
+        "tigris_add_model(MODEL models/digits.onnx MEM 64K+64K XIP FLASH 128K PARTITION extra NAME third)\n", "utf-8"
+    )
+    project.configure()
+    project.build()
+    folder = project.build_folder / "tigris"
+    plans = {name: (folder / f"{name}.tgrs").read_bytes() for name in ("digits", "second", "third")}
+    assert (folder / "model.bin").read_bytes() == plans["digits"].ljust(0x20000, b"\xff") + plans["second"]
+    assert (folder / "extra.bin").read_bytes() == plans["third"]
+    assert Header.unpack(plans["third"]).flags & 1
+    assert Header.unpack(plans["second"]).fast_reserved > Header.unpack(plans["digits"]).fast_reserved == 0
+    header = (folder / "tigris_models.h").read_text("utf-8")
+    assert header.count("static const tigris_model ") == 3
+    assert "0x20000u" in header
+    assert '"extra"' in header
+    assert sum("-flash model" in call or "-flash extra" in call for call in calls(project)) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        ("tigris_add_model(MEM 64K)", ["MODEL and MEM are needed"]),
+        ("tigris_add_model(MODEL models/digits.onnx)", ["MODEL and MEM are needed"]),
+        ("tigris_add_model(MODEL models/digit.onnx MEM 64K)", ["MODEL = models/digit.onnx", "no such file"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K SIZE 4)", ["unknown argument SIZE", "known are NAME"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM)", ["MEM lacks its value"]),
+        ("tigris_add_model(NAME a-b MODEL models/digits.onnx MEM 64K)", ["NAME = a-b", "letters, digits"]),
+        (f"{ONE}\n{ONE}", ["NAME = digits", "names must differ"]),
+    ],
+)
+def test_wrong_arguments_stop_the_configuration(project, call, parts):
+    (project.folder / "main" / "CMakeLists.txt").write_text(call, "utf-8")
+    done = project.try_configure()
+    assert done.returncode != 0
+    for part in parts:
+        assert part in words(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        (ONE.replace("64K", "lots"), ["-m: 'lots' is no size"]),
+        (ONE.replace("64K", "1K"), ["smallest"]),
+        (ONE.replace("MEM", "PARTITION factory MEM"), ["partition `factory` is for an application"]),
+        (ONE.replace("MEM", "PARTITION modell MEM"), ["no partition `modell`, only nvs, factory, model, extra"]),
+        (ONE.replace("MEM", "OFFSET 0x100 MEM"), ["OFFSET 0x100 is no multiple", "0x1000"]),
+        (ONE.replace("MEM", "OFFSET 0x3f000 MEM"), ["partition `model` is too small", "262144", "320K"]),
+        (
+            f"{ONE}\n{ONE.replace('NAME digits', 'NAME second OFFSET 0x1000')}",
+            ["second: OFFSET 0x1000 lies within digits, which ends at 0x5000"],
+        ),
+    ],
+)
+def test_what_the_compiler_refuses_stops_the_build(project, call, parts):
+    (project.folder / "main" / "CMakeLists.txt").write_text(call, "utf-8")
+    project.configure()
+    done = project.try_build()
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout
+    for part in parts:
+        assert part in words(done.stdout)
+
+
+def test_a_partition_that_is_made_larger_is_enough_for_the_next_build(project):
+    project.edit("partitions.csv", "0x110000, 0x40000", "0x110000, 0x2000")
+    project.configure()
+    assert "partition `model` is too small" in words(project.try_build().stdout)
+    project.edit("partitions.csv", "0x110000, 0x2000", "0x110000, 0x40000")
+    project.build()
+
+
+def test_without_a_compiler_one_command_is_shown(project, tmp_path):
+    bare = tmp_path / "bare"
+    bare.write_text(f'#!/bin/sh\nexec "{project.variables["FAKE_IDF_PYTHON"]}" -S "$@"\n', "utf-8")
+    bare.chmod(0o755)
+    shutil.rmtree(tmp_path / "compiler")
+    project.variables["FAKE_IDF_PYTHON"] = str(bare)
+    project.environment = {**project.environment, "PATH": "/usr/bin:/bin"}
+    done = project.try_configure()
+    assert done.returncode != 0
+    assert f'"{bare}" -m pip install tigris-pio' in words(done.stdout)
+    assert "-DTIGRIS_PYTHON=" in words(done.stdout)
+
+
+def test_a_named_python_is_the_only_one_asked(project, tmp_path):
+    project.variables["TIGRIS_PYTHON"] = str(tmp_path / "absent")
+    done = project.try_configure()
+    assert done.returncode != 0
+    assert f"TIGRIS_PYTHON = {tmp_path / 'absent'} cannot be run" in words(done.stdout)
+
+
+def test_the_environment_names_a_python_too(project):
+    project.environment = {**project.environment, "TIGRIS_PYTHON": project.variables["FAKE_IDF_PYTHON"]}
+    project.variables["FAKE_IDF_PYTHON"] = "/nonexistent/python"
+    project.configure()
+    project.build()
+
+
+def test_the_command_on_the_path_is_the_last_resort(project, tmp_path):
+    python = project.variables["FAKE_IDF_PYTHON"]
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    script = commands / "tigris"
+    script.write_text(f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\nimport tigris_pio\n", "utf-8")
+    script.chmod(0o755)
+    project.variables["FAKE_IDF_PYTHON"] = "/nonexistent/python"
+    project.environment = {**project.environment, "PATH": f"{commands}:/usr/bin:/bin"}
+    project.configure()
+    project.build()
+
+
+def test_platformio_compiles_and_flashes_itself(project, tmp_path):
+    project.environment = {**project.environment, "IDF_PATH": str(tmp_path / "packages" / "framework-espidf@3.50502.0")}
+    (project.folder / "models" / "digits.onnx").unlink()
+    output = project.configure()
+    assert "tigris" not in output.replace(str(tmp_path), "")
+    assert calls(project) == []

@@ -1,0 +1,257 @@
+"""The component in a project of the real ESP-IDF: run on its `linux` target, configured for chips.
+
+IDF_PATH names a checkout (its submodules are needed for chips only) and IDF_PYTHON_ENV_PATH a Python environment with
+esp-idf-kconfig, idf-component-manager, pyparsing and setuptools; for chips esptool as well, and the compilers on the
+path. See docs/esp-idf.md, "Testing without hardware".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tigris_pio import Session
+
+from .project import HERE, ROOT, Project, copy_compiler, link_component, words
+
+TABLE_OFFSET, MODEL_OFFSET, FLASH_BYTES = 0x8000, 0x110000, 0x200000
+COMPILERS = {
+    "esp32": ("xtensa-esp32-elf-gcc", "xtensa-esp-elf-gcc"),
+    "esp32s3": ("xtensa-esp32s3-elf-gcc", "xtensa-esp-elf-gcc"),
+    "esp32c3": ("riscv32-esp-elf-gcc",),
+    "esp32c6": ("riscv32-esp-elf-gcc",),
+}
+NO_PARTITION, NOT_A_PLAN, ABSENT, OTHER_MODEL, SECTION = -40, -10, -42, -43, -20
+
+
+def new_project(folder: Path, chip: str) -> Project:
+    """A project in folder/tigris-pio/examples/app, still without files, beside the component."""
+    idf = os.environ.get("IDF_PATH")
+    if not idf:
+        pytest.skip("IDF_PATH is not set: these tests build with a checkout of ESP-IDF that it names")
+    app = link_component(folder) / "examples" / "app"
+    given = os.environ.get("IDF_PYTHON_ENV_PATH")
+    python = str(Path(given) / "bin" / "python") if given else sys.executable
+    environment = {
+        "IDF_PYTHON_ENV_PATH": given or sys.prefix,
+        "IDF_SKIP_CHECK_SUBMODULES": "1",
+        "IDF_COMPONENT_CHECK_NEW_VERSION": "0",
+        "TIGRIS_PYTHON": str(copy_compiler(folder)),
+    }
+    variables = {"IDF_TARGET": chip, "PYTHON_DEPS_CHECKED": "1", "PYTHON": python}
+    if shutil.which("ccache"):
+        variables["CCACHE_ENABLE"] = "1"
+    return Project(app, variables, environment)
+
+
+def kws_project(folder: Path, models_dir: Path, chip: str) -> Project:
+    project = new_project(folder, chip)
+    shutil.copytree(HERE / "app", project.folder)
+    (project.folder / "models").mkdir()
+    shutil.copyfile(models_dir / "kws_int8.onnx", project.folder / "models" / "kws.onnx")
+    return project
+
+
+def example_project(folder: Path, chip: str) -> Project:
+    project = new_project(folder, chip)
+    shutil.copytree(ROOT / "examples" / "digits-esp32s3-espidf", project.folder)
+    (project.folder.parent / "digits").symlink_to(ROOT / "examples" / "digits")
+    return project
+
+
+@pytest.fixture(scope="module")
+def linux(tmp_path_factory, models_dir):
+    """The application, built for this machine."""
+    project = kws_project(tmp_path_factory.mktemp("idf"), models_dir, "linux")
+    project.configure()
+    project.build()
+    return project
+
+
+@pytest.fixture
+def restored(linux):
+    """The same, for a test that changes it: it is as before afterwards."""
+    names = ("main/CMakeLists.txt", "partitions.csv")
+    before = {name: (linux.folder / name).read_text("utf-8") for name in names}
+    yield linux
+    for name, text in before.items():
+        (linux.folder / name).write_text(text, "utf-8")
+    linux.build()
+
+
+def flash(project: Project, change: Callable[[bytes], bytes] = bytes) -> bytes:
+    """Flash as it would be after `idf.py flash`, `change` applied to the model's partition."""
+    image = bytearray(b"\xff" * FLASH_BYTES)
+    table = (project.build_folder / "partition_table" / "partition-table.bin").read_bytes()
+    image[TABLE_OFFSET : TABLE_OFFSET + len(table)] = table
+    model = change((project.build_folder / "tigris" / "model.bin").read_bytes())
+    image[MODEL_OFFSET : MODEL_OFFSET + len(model)] = model
+    return bytes(image)
+
+
+def run(project: Project, stored_input: bytes, flash_image: bytes | None) -> str:
+    """What the application prints; without an image, ESP-IDF puts the flash together itself."""
+    folder = project.folder
+    (folder / "input.bin").write_bytes(stored_input)
+    environment = {**os.environ, "INPUT_FILE": str(folder / "input.bin")}
+    if flash_image is not None:
+        (folder / "flash.bin").write_bytes(flash_image)
+        environment["FLASH_FILE"] = str(folder / "flash.bin")
+    program = project.build_folder / "tigris_on_linux.elf"
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def output_bytes(printed: str) -> bytes:
+    match = re.search(r"^output((?: [0-9a-f]{2})+)$", printed, re.MULTILINE)
+    assert match, printed
+    return bytes.fromhex(match[1])
+
+
+def registers_images(project: Project) -> bool:
+    """ESP-IDF 6.1 and later load registered images into the emulated flash."""
+    return (project.build_folder / "linux_flash_data.txt").is_file()
+
+
+def test_outputs_are_the_hosts_and_the_references(linux, models_dir):
+    recorded = np.load(models_dir / "kws_real.npz")
+    with Session(linux.build_folder / "tigris" / "kws.tgrs") as session:
+        (name,) = [io.name for io in session.inputs]
+        shape = session.inputs[0].stored_shape
+        for sample, reference in zip(recorded["input_q"][:4], recorded["output_tflm_q"][:4], strict=True):
+            (expected,) = session.run_raw({name: sample.reshape(shape)}).values()
+            printed = run(linux, sample.tobytes(), flash(linux))
+            assert output_bytes(printed) == expected.tobytes() == reference.tobytes()
+
+
+def test_the_registered_image_is_found_without_help(linux, models_dir):
+    sample = np.load(models_dir / "kws_real.npz")["input_q"][0]
+    printed = run(linux, sample.tobytes(), None)
+    if registers_images(linux):
+        assert output_bytes(printed) == output_bytes(run(linux, sample.tobytes(), flash(linux)))
+    else:
+        assert f"status {ABSENT}:" in printed
+
+
+def changed_byte(at: int) -> Callable[[bytes], bytes]:
+    return lambda model: model[:at] + bytes([model[at] ^ 0xFF]) + model[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "text"),
+    [
+        (lambda model: b"\xff" * len(model), ABSENT, "erased"),
+        (changed_byte(0), NOT_A_PLAN, "plan"),
+        (changed_byte(16), OTHER_MODEL, "another"),
+        (changed_byte(43), SECTION, "section"),
+    ],
+)
+def test_a_corrupted_plan_is_refused(linux, change, status, text):
+    printed = run(linux, bytes(490), flash(linux, change))
+    assert f"status {status}: " in printed
+    assert text in printed
+
+
+def test_a_device_without_the_partition_says_so(linux):
+    image = flash(linux).replace(b"model\0", b"other\0", 1)
+    assert f"status {NO_PARTITION}: " in run(linux, bytes(490), image)
+
+
+def test_a_build_with_nothing_changed_compiles_no_model(linux):
+    output = linux.build()
+    assert "Compiling model" not in output
+    assert "Linking" not in output
+
+
+def test_a_changed_option_and_a_changed_model_are_built(restored, models_dir):
+    restored.edit("main/CMakeLists.txt", "MEM 64K", "MEM 96K COPY_WEIGHTS")
+    assert "Compiling model kws" in restored.build()
+    sample = np.load(models_dir / "kws_real.npz")["input_q"][1]
+    before = output_bytes(run(restored, sample.tobytes(), flash(restored)))
+    model = restored.folder / "models" / "kws.onnx"
+    kept = model.read_bytes()
+    shutil.copyfile(models_dir / "kws_fp32.onnx", model)
+    output = restored.build()
+    model.write_bytes(kept)
+    assert "Compiling model kws" in output
+    assert "Building C object esp-idf/main" in output
+    restored.build()
+    assert output_bytes(run(restored, sample.tobytes(), flash(restored))) == before
+
+
+def test_a_changed_compiler_is_noticed(restored):
+    restored.edit("../../../compiler/tigris_pio/compiler/planner.py", "from __future__", "# changed\nfrom __future__")
+    output = restored.build()
+    assert "Compiling model kws" in output
+    assert "Linking" not in output
+
+
+def test_a_partition_that_is_too_small_fails_the_build(restored):
+    restored.edit("partitions.csv", "256K", "16K")
+    done = restored.try_build()
+    assert done.returncode != 0
+    for part in ("partition `model` is too small", "at 0x110000 has 16384", "in the partition table"):
+        assert part in words(done.stdout)
+
+
+def test_a_missing_partition_fails_the_build(restored):
+    restored.edit("main/CMakeLists.txt", "PARTITION model", "PARTITION modell")
+    done = restored.try_build()
+    assert done.returncode != 0
+    assert "no partition `modell`, only nvs, factory, model; add a line such as" in words(done.stdout)
+
+
+def test_a_call_at_top_level_after_project(restored):
+    call = (restored.folder / "main" / "CMakeLists.txt").read_text("utf-8").splitlines()[-1]
+    restored.edit("main/CMakeLists.txt", call, "")
+    top = restored.folder / "CMakeLists.txt"
+    before = top.read_text("utf-8")
+    top.write_text(f"{before}\n{call}\n", "utf-8")
+    try:
+        restored.build()
+        assert "status 0: ok" in run(restored, bytes(490), flash(restored))
+    finally:
+        top.write_text(before, "utf-8")
+
+
+@pytest.mark.parametrize("chip", COMPILERS)
+def test_the_example_is_flashed_to_a_chip(tmp_path, chip):
+    project = example_project(tmp_path, chip)
+    if not any(shutil.which(name) for name in COMPILERS[chip]):
+        pytest.skip(f"no {COMPILERS[chip][-1]} on the path: the test for {chip} needs Espressif's compiler")
+    project.configure()
+    project.build("tigris_models")
+    arguments = json.loads((project.build_folder / "flasher_args.json").read_text("utf-8"))
+    assert arguments["flash_files"][hex(MODEL_OFFSET)] == "tigris/model.bin"
+    assert arguments["model"] == {"offset": hex(MODEL_OFFSET), "file": "tigris/model.bin", "encrypted": "false"}
+    alone = (project.build_folder / "model-flash_args").read_text("utf-8").split()
+    assert alone[-2:] == [hex(MODEL_OFFSET), "tigris/model.bin"]
+    assert (project.build_folder / "tigris" / "model.bin").read_bytes().startswith(b"TGRS")
+    assert_flashed_alone(project, chip)
+
+
+def assert_flashed_alone(project: Project, chip: str) -> None:
+    """`model-flash` writes the plan, and nothing else, to a ROM bootloader that the real esptool talks to."""
+    from tests.platformio.mock_chip import mock_chip
+
+    expected = (project.build_folder / "tigris" / "model.bin").read_bytes()
+    with mock_chip(chip, "socket") as device:
+        # The mock reads flash back through the ROM only, which is left once esptool has loaded its stub.
+        project.environment = {
+            **project.environment,
+            "ESPPORT": device.port,
+            "SERIAL_TOOL_EXTRA_PRE_CMD_ARGS": "--no-stub",
+        }
+        project.build("model-flash")
+        assert device.read(MODEL_OFFSET, len(expected)) == expected
+        assert device.read(0x10000, 64) == b"\xff" * 64

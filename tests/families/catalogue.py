@@ -1,0 +1,47 @@
+"""Every family by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+
+import onnx
+
+from tests.families import classifiers, dense, habits, signals
+from tests.families.quantised import SCHEMES, Scheme, quantise
+
+_MODULES = {
+    classifiers: ("mobilenet_v1", "mobilenet_v2", "mobilenet_v3", "efficientnet", "resnet", "densenet", "inception",
+                  "shufflenet", "squeezenet", "convnext", "vision_transformer"),
+    dense: ("unet", "detector", "dilated_segmentation", "decoder", "super_resolution", "fully_convolutional",
+            "mask_head"),
+    signals: ("sensor_cnn", "temporal_cnn", "dscnn", "audio_embedding", "autoencoder", "wide_regression",
+              "tiny_transformer"),
+    habits: ("pooling_variants", "reductions", "selections", "constants_computed", "leftovers", "keras", "keras_unet",
+             "opset_7", "opset_9", "opset_18", "batch_of_images"),
+}  # fmt: skip
+
+FAMILIES: Mapping[str, Callable[[], onnx.ModelProto]] = {
+    **{name: getattr(module, name) for module, names in _MODULES.items() for name in names},
+    "mobilenet_v3_decomposed": lambda: classifiers.mobilenet_v3(hard_swish_op=False),
+}
+#: Those of operator sets older than 11, which quantize_static cannot convert.
+FLOAT_ONLY = ("opset_7", "opset_9")
+QUANTISED = tuple(name for name in FAMILIES if name not in FLOAT_ONLY)
+
+
+@functools.cache
+def float_model(name: str) -> onnx.ModelProto:
+    """The family in float32."""
+    return FAMILIES[name]()
+
+
+def scheme_of(name: str) -> Scheme:
+    """The scheme a family is tested with; all schemes occur equally often."""
+    return SCHEMES[list(FAMILIES).index(name) % len(SCHEMES)]
+
+
+@functools.cache
+def int8_model(name: str, scheme: Scheme | None = None) -> onnx.ModelProto:
+    """The family quantised by onnxruntime."""
+    return quantise(float_model(name), scheme or scheme_of(name))

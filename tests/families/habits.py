@@ -1,0 +1,200 @@
+"""What exporters do that is no architecture: layouts, constants, old operator sets, leftovers of training."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.families.net import Net
+
+
+def pooling_variants() -> onnx.ModelProto:
+    """Ceil mode, uneven pads, pads counted and not, strides above the kernel, global maximum."""
+    net = Net("pooling", {"x": (1, 4, 47, 45)}, 41)
+    t = net.conv_relu("x", 12)
+    a = net.pool(t, "MaxPool", 3, 2, (0, 1, 1, 0), ceil=True)
+    b = net.pool(t, "AveragePool", 3, 2, (0, 1, 1, 0), ceil=True, count_include_pad=0)
+    c = net.pool(t, "AveragePool", 2, 2, (0, 0, 1, 1), count_include_pad=1)
+    heads = [
+        net.add("GlobalMaxPool", [a], (1, 12, 1, 1)),
+        net.global_pool(b),
+        net.add("GlobalMaxPool", [net.pool(c, "MaxPool", 2, 3)], (1, 12, 1, 1)),
+    ]
+    return net.model([net.linear(net.flatten(net.concat(heads)), 6)])
+
+
+def reductions() -> onnx.ModelProto:
+    """ReduceMean, Max, Min, Sum along channels, rows, all; kept and dropped axes; ArgMax."""
+    net = Net("reductions", {"x": (1, 6, 24, 24)}, 42)
+    t = net.conv("x", 12)
+    attention = net.concat([net.reduce("ReduceMean", t, (1,)), net.reduce("ReduceMax", t, (1,))])
+    t = net.join(t, net.add("Sigmoid", [net.conv(attention, 1, 7)]), op="Mul")
+    rows = net.reduce("ReduceSum", t, (3,), keep=False)
+    flat = net.concat(
+        [net.reduce("ReduceMean", rows, (2,), keep=False), net.reduce("ReduceMin", t, (2, 3), keep=False)]
+    )
+    scores = net.linear(flat, 7)
+    return net.model([scores, net.add("ArgMax", [scores], (1,), axis=1, keepdims=0)], ["scores", "label"])
+
+
+def selections() -> onnx.ModelProto:
+    """Slice with steps, Gather by constants, Pad with values, Squeeze, Unsqueeze, Split into uneven parts."""
+    net = Net("selections", {"x": (1, 8, 24, 20)}, 43)
+    t = net.conv_relu(net.slice("x", 2, 0, 24, 2), 12)
+    t = net.add("Gather", [t, net.constant([3, 1, 1, 8, 0, 11])], (1, 6, 12, 20), axis=1)
+    t = net.pad(t, [0, 0, 1, 0, 0, 0, 0, 3], 0.5)
+    parts = net.add("Split", [t, net.constant([2, 4])], (1, 2, 13, 23), outputs=2, axis=1)
+    net.shapes[parts[1]] = (1, 4, 13, 23)
+    t = net.conv(net.join(net.slice(parts[1], 1, 1, 3), parts[0]), 5)
+    row = net.add("Squeeze", [net.slice(t, 2, -2, -1), net.constant([2])], (1, 5, 23))
+    return net.model([row, net.add("Unsqueeze", [net.slice(t, 3, 0, -20), net.constant([0])])], ["row", "corner"])
+
+
+def constants_computed() -> onnx.ModelProto:
+    """Weights that are ConstantOfShape, Range, Transpose, Mul of others; a weight that two convolutions share."""
+    net = Net("computed", {"x": (1, 4, 20, 20)}, 44)
+    kernel = net.weight(net.noise(3, 3, 4, 8, scale=0.2))
+    moved = net.add("Transpose", [kernel], (8, 4, 3, 3), perm=[3, 2, 0, 1])
+    scaled = net.add("Mul", [moved, net.constant(0.9, np.float32)], (8, 4, 3, 3))
+    t = net.relu(net.add("Conv", ["x", scaled], (1, 8, 20, 20), pads=[1, 1, 1, 1]))
+    shared = net.weight(net.noise(8, 8, 1, 1, scale=0.35))
+    t = net.relu(net.add("Conv", [t, shared], (1, 8, 20, 20)))
+    t = net.add("Conv", [t, shared], (1, 8, 20, 20))
+    shape = net.constant([8, 1, 1])
+    value = numpy_helper.from_array(np.array([0.25], np.float32))
+    t = net.join(t, net.add("ConstantOfShape", [shape], (8, 1, 1), value=value))
+    net.shapes[t] = (1, 8, 20, 20)
+    steps = net.add("Range", [net.constant(0), net.constant(8), net.constant(1)], (8,))
+    ramp = net.add("Cast", [steps], (8,), to=TensorProto.FLOAT)
+    t = net.join(t, net.add("Reshape", [ramp, net.constant([1, 8, 1, 1])], (1, 8, 1, 1)))
+    net.shapes[t] = (1, 8, 20, 20)
+    return net.model([t])
+
+
+def leftovers() -> onnx.ModelProto:
+    """Identity and Dropout everywhere, flattening by Shape arithmetic, a free batch dimension, unused nodes."""
+    net = Net("leftovers", {"x": (1, 3, 24, 24)}, 45)
+    t = net.add("Identity", [net.conv_relu(net.add("Identity", ["x"]), 8, 3, 2)])
+    t = net.add("Dropout", [t, net.constant(0.5, np.float32), net.constant(False, bool)])
+    net.add("Relu", [t])
+    t = net.pool(t)
+    size = net.add("Shape", [t], (4,))
+    part = net.add("Slice", [size, net.constant([0]), net.constant([1]), net.constant([0])], (1,))
+    rest = net.add(
+        "ReduceProd",
+        [net.add("Slice", [size, net.constant([1]), net.constant([9]), net.constant([0])], (3,))],
+        (1,),
+        axes=[0],
+        keepdims=1,
+    )
+    target = net.add("Cast", [net.add("Concat", [part, rest], (2,), axis=0)], (2,), to=TensorProto.INT64)
+    t = net.add("Reshape", [t, target], (1, 288))
+    model = net.model([net.add("Identity", [net.linear(net.add("Dropout", [t]), 5)])])
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch_size"
+    return model
+
+
+def keras() -> onnx.ModelProto:
+    """tf2onnx: NHWC outside, Transposes around convolutions, Pad for SAME with stride 2, Reshape head."""
+    net = Net("keras", {"input_1": (1, 48, 48, 3)}, 46)
+    t = net.transpose("input_1", 0, 3, 1, 2)
+    t = net.conv(net.pad(t, [0, 0, 0, 0, 0, 0, 1, 1]), 16, 3, 2, pad=0)
+    t = net.transpose(net.relu6(t), 0, 2, 3, 1)
+    for channels in (24, 32):
+        t = net.transpose(t, 0, 3, 1, 2)
+        inside = net.shapes[t][1]
+        t = net.relu6(net.conv(net.pad(t, [0, 0, 0, 0, 0, 0, 1, 1]), inside, 3, 2, pad=0, groups=inside))
+        t = net.conv(t, channels, 1)
+        t = net.transpose(t, 0, 2, 3, 1)
+        t = net.join(t, net.weight(net.noise(channels, scale=0.2), "bias"))
+        net.shapes[t] = (*net.shapes[t][:3], channels)
+    batch, height, width, channels = net.shapes[t]
+    t = net.relu(net.join(t, net.weight(net.noise(1, 1, 1, channels, scale=0.2), "shift"), op="Mul"))
+    net.shapes[t] = (batch, height, width, channels)
+    t = net.add(
+        "Squeeze",
+        [net.transpose(net.global_pool(net.transpose(t, 0, 3, 1, 2)), 0, 2, 3, 1), net.constant([1, 2])],
+        (1, channels),
+    )
+    weights = net.weight(net.noise(channels, 10, scale=0.2))
+    t = net.add("MatMul", [t, weights], (1, 10))
+    return net.model([net.softmax(net.join(t, net.weight(net.noise(10, scale=0.1), "bias")))])
+
+
+def keras_unet() -> onnx.ModelProto:
+    """tf2onnx on a map: NHWC Concat along the last axis, Resize of a transposed tensor, NHWC output."""
+    net = Net("keras_unet", {"input": (1, 32, 32, 2)}, 47)
+    first = net.conv_relu(net.transpose("input", 0, 3, 1, 2), 8)
+    deep = net.conv_relu(net.pool(first), 12)
+    up = net.transpose(net.upsample(deep), 0, 2, 3, 1)
+    t = net.concat([up, net.transpose(first, 0, 2, 3, 1)], 3)
+    t = net.conv(net.transpose(t, 0, 3, 1, 2), 2, 1)
+    return net.model([net.softmax(net.transpose(t, 0, 2, 3, 1))])
+
+
+def opset_7() -> onnx.ModelProto:
+    """Caffe-like: attributes for Clip, Upsample, Slice, Squeeze, Unsqueeze; initialisers among the inputs."""
+    net = Net("opset7", {"data": (1, 3, 32, 32)}, 48, opset=7)
+    t = net.batch_norm(net.conv("data", 12, bias=False))
+    t = net.add("Clip", [t], min=0.0, max=6.0)
+    t = net.add("LRN", [t], size=5, alpha=1e-3, beta=0.75, bias=1.0)
+    pooled = net.pool(t)
+    scaled = net.add("Upsample", [pooled], net.shapes[t], mode="nearest", scales=[1.0, 1.0, 2.0, 2.0])
+    t = net.add("Sum", [scaled, t, net.add("Slice", [t], net.shapes[t], axes=[1], starts=[0], ends=[99])])
+    t = net.add("Pad", [t], (1, 12, 33, 33), mode="constant", pads=[0, 0, 0, 0, 0, 0, 1, 1], value=0.25)
+    t = net.pool(net.add("Dropout", [t], ratio=0.5), "AveragePool", 3, 2)
+    t = net.flatten(net.global_pool(t))
+    t = net.add("Squeeze", [net.add("Unsqueeze", [t], (1, 12, 1), axes=[2])], (1, 12), axes=[2])
+    weights = net.weight(net.noise(12, 8, scale=0.3))
+    t = net.add("Gemm", [t, weights, net.weight(net.noise(8), "bias")], (1, 8), alpha=1.0, beta=1.0)
+    model = net.model([net.add("Softmax", [t], axis=1)])
+    del model.graph.input[1:]
+    for tensor in model.graph.initializer:
+        model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    model.ir_version = 3
+    return model
+
+
+def opset_9() -> onnx.ModelProto:
+    """PyTorch 1.0: flattening by Shape and Constant nodes, ConstantOfShape padding, Upsample with a scales input."""
+    net = Net("opset9", {"x": (1, 3, 32, 32)}, 49, opset=9)
+    t = net.conv_relu("x", 8, 3, 2)
+    t = net.add("Upsample", [t, net.constant([1, 1, 2, 2], np.float32)], (1, 8, 32, 32), mode="nearest")
+    t = net.pool(net.conv_relu(t, 8), kernel=2)
+    batch = net.add("Gather", [net.add("Shape", [t], (4,)), net.constant(0)], (), axis=0)
+    parts = [net.add("Unsqueeze", [batch], (1,), axes=[0]), net.add("Unsqueeze", [net.constant(-1)], (1,), axes=[0])]
+    t = net.add("Reshape", [t, net.add("Concat", parts, (2,), axis=0)], (1, 2048))
+    return net.model([net.add("LogSoftmax", [net.linear(t, 5)], axis=1)])
+
+
+def opset_18() -> onnx.ModelProto:
+    """torch.export habits: axes as inputs, Split by num_outputs, Pad with axes, no Constant folding."""
+    net = Net("opset18", {"x": (1, 4, 32, 32)}, 50, opset=18)
+    axes = net.constant([2, 3])
+    t = net.add(
+        "Pad", ["x", net.constant([1, 1, 1, 1]), net.constant(0, np.float32), axes], (1, 4, 34, 34), mode="constant"
+    )
+    t = net.conv_relu(t, 12, 3, pad=0)
+    left, right = net.add("Split", [t], (1, 6, 32, 32), outputs=2, axis=1, num_outputs=2)
+    t = net.join(left, net.add("Sigmoid", [right]), op="Mul")
+    t = net.add(
+        "Resize",
+        [t, "", net.constant([0.5, 0.5], np.float32)],
+        (1, 6, 16, 16),
+        mode="nearest",
+        axes=[2, 3],
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+    mean = net.reduce("ReduceMean", t, (2, 3))
+    top = net.reduce("ReduceMax", t, (2, 3))
+    return net.model([net.linear(net.flatten(net.concat([mean, top])), 4)])
+
+
+def batch_of_images() -> onnx.ModelProto:
+    """A fixed batch of three."""
+    net = Net("batch", {"x": (3, 3, 24, 24)}, 51)
+    t = net.pool(net.conv_relu("x", 12))
+    t = net.join(net.conv(net.conv_relu(t, 12), 12), t)
+    return net.model([net.linear(net.flatten(net.global_pool(net.relu(t))), 5)])

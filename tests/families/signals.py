@@ -1,0 +1,86 @@
+"""Signals, audio and tabular networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from tests.families.net import Net
+
+
+def sensor_cnn() -> onnx.ModelProto:
+    """1-D convolutions over accelerometer windows, MaxPool, global average, Gemm."""
+    net = Net("sensor", {"x": (1, 6, 512)}, 31)
+    t = net.relu(net.batch_norm(net.conv("x", 16, 9, 2, bias=False)))
+    t = net.pool(t)
+    for channels in (24, 32):
+        t = net.pool(net.conv_relu(net.conv_relu(t, channels, 5), channels, 3))
+    return net.model([net.softmax(net.linear(net.flatten(net.global_pool(t)), 6), 1)])
+
+
+def temporal_cnn() -> onnx.ModelProto:
+    """TCN: causal padding, dilations 1, 2, 4, gated Tanh times Sigmoid, residuals, an output per step."""
+    net = Net("tcn", {"x": (1, 8, 384)}, 32)
+    t = net.conv("x", 16, 1)
+    for dilation in (1, 2, 4):
+        padded = net.pad(t, [0, 0, 2 * dilation, 0, 0, 0])
+        left = net.add("Tanh", [net.conv(padded, 16, 3, pad=0, dilation=dilation)])
+        right = net.add("Sigmoid", [net.conv(padded, 16, 3, pad=0, dilation=dilation)])
+        t = net.join(t, net.conv(net.join(left, right, op="Mul"), 16, 1))
+    last = net.slice(t, 2, -1, 1 << 31)
+    return net.model([net.conv(t, 4, 1), net.add("Squeeze", [last, net.constant([2])], (1, 16))], ["steps", "last"])
+
+
+def dscnn() -> onnx.ModelProto:
+    """Keyword spotting on a spectrogram: rectangular kernels, separable blocks, Reshape by Shape."""
+    net = Net("dscnn", {"x": (1, 1, 49, 10)}, 33)
+    t = net.relu(net.batch_norm(net.conv("x", 32, (10, 4), 2, pad=[4, 1, 5, 1], bias=False)))
+    for _ in range(3):
+        t = net.relu(net.batch_norm(net.conv(t, 32, 3, groups=32, bias=False)))
+        t = net.relu(net.batch_norm(net.conv(t, 32, 1, bias=False)))
+    t = net.reshape_by_shape(net.global_pool(t), -1)
+    return net.model([net.softmax(net.linear(t, 12), 1)])
+
+
+def audio_embedding() -> onnx.ModelProto:
+    """Log-mel frames: Unsqueeze, Elu and Tanh convolutions, statistics pooling over time, L2-free embedding."""
+    net = Net("audio", {"frames": (1, 64, 32)}, 34)
+    t = net.add("Unsqueeze", ["frames", net.constant([1])], (1, 1, 64, 32))
+    t = net.add("Elu", [net.conv(t, 12, 3, 2)], alpha=1.0)
+    t = net.add("Tanh", [net.conv(t, 16, 3, 2)])
+    t = net.add("LeakyRelu", [net.conv(t, 24)], alpha=0.1)
+    frames = net.reduce("ReduceMean", t, (3,), keep=False)
+    mean = net.reduce("ReduceMean", frames, (2,), keep=False)
+    top = net.reduce("ReduceMax", frames, (2,), keep=False)
+    return net.model([net.linear(net.concat([mean, top]), 16)])
+
+
+def autoencoder() -> onnx.ModelProto:
+    """Anomaly detection: Gemm layers with BatchNormalization and a bottleneck."""
+    net = Net("autoencoder", {"x": (1, 320)}, 35)
+    t = "x"
+    for features in (64, 64, 8, 64, 64):
+        t = net.relu(net.batch_norm(net.linear(t, features)))
+    return net.model([net.linear(t, 320)])
+
+
+def wide_regression() -> onnx.ModelProto:
+    """Two inputs joined, GELU as an operator-free composition, several heads."""
+    net = Net("tabular", {"a": (1, 24), "b": (1, 16)}, 36)
+    t = net.gelu(net.linear(net.concat(["a", "b"]), 48))
+    t = net.join(t, net.gelu(net.linear(t, 48)))
+    score = net.add("Sigmoid", [net.linear(t, 1)])
+    return net.model([score, net.softmax(net.linear(t, 5), 1), net.linear(t, 3)], ["score", "classes", "values"])
+
+
+def tiny_transformer() -> onnx.ModelProto:
+    """Two encoder layers over 24 time steps, one head, attention scaled by a multiplication."""
+    net = Net("transformer", {"x": (1, 24, 12)}, 37)
+    t = net.linear("x", 24)
+    for _ in range(2):
+        query, key, value = (net.linear(t, 24) for _ in range(3))
+        scores = net.add("MatMul", [query, net.transpose(key, 0, 2, 1)], (1, 24, 24))
+        scores = net.softmax(net.add("Mul", [scores, net.constant(24**-0.5, np.float32)]))
+        t = net.layer_norm(net.join(t, net.linear(net.add("MatMul", [scores, value], (1, 24, 24)), 24)))
+        t = net.layer_norm(net.join(t, net.linear(net.relu(net.linear(t, 48)), 24)))
+    return net.model([net.linear(net.reduce("ReduceMean", t, (1,), keep=False), 5)])

@@ -1,0 +1,69 @@
+"""What must hold of any graph: right against onnxruntime, and the same bytes at every budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+
+from tests.compiler.models import ort
+from tests.families.measure import run
+from tests.families.quantised import SCHEMES, quantise, sample_inputs
+from tests.fuzz.graphs import Step, graph
+from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.plan import Budget
+from tigris_pio.errors import BudgetError, UnsupportedError
+
+#: Shares of the largest output.
+FLOAT_ERROR = 3e-4
+
+
+def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
+    """Compiles, runs and compares one graph; says "checked" or, for a graph refused by name, why.
+
+    `scheme`: quantised by onnxruntime that way. `share`: percent of the whole run's memory that another plan gets.
+    """
+    model = graph(shape, steps)
+    inputs = sample_inputs(model, 5)
+    try:
+        if scheme is not None:
+            model = quantise(model, SCHEMES[scheme])
+        expected = ort(model, inputs)
+    except Exception:  # it has errors of its own, of many classes, in fusing, calibrating and running
+        if scheme is None:
+            raise
+        return "onnxruntime cannot quantise it"
+    try:
+        start = front(model, CompileOptions())
+    except UnsupportedError as error:
+        assert "cannot be compiled" in str(error)
+        return str(error)
+    whole = run(start, CompileOptions(), inputs)
+    compare(whole.outputs, expected, model, scheme is not None)
+    for slow in (0, 1 << 20):
+        budget = Budget(max(1, whole.compiled.plan.fast_bytes * share // 100), slow)
+        try:
+            other = run(start, CompileOptions(budget), inputs)
+        except BudgetError as error:
+            assert "smallest fast memory that works" in str(error)
+            continue
+        for name, data in whole.raw.items():
+            np.testing.assert_array_equal(other.raw[name], data)
+    return "checked"
+
+
+def compare(got: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], model: onnx.ModelProto,
+            quantised: bool) -> None:
+    """Float32 within rounding; of int8, shapes and a likeness that only a wrong operator loses."""
+    assert list(got) == list(expected)
+    for name, want in expected.items():
+        assert got[name].shape == want.shape and got[name].dtype == want.dtype, f"{name}: {got[name].shape}"
+        scale = max(1e-3, float(np.abs(want).max(initial=0)))
+        if not np.isfinite(scale):
+            continue
+        missed = np.abs(got[name] - want) / scale
+        if quantised:
+            assert np.median(missed) <= 0.1, f"{name}: median {np.median(missed)}"
+        else:
+            assert missed.max(initial=0) <= FLOAT_ERROR, f"{name}: {missed.max()}"

@@ -1,0 +1,139 @@
+"""A board process behind a serial line of our making: TCP or pty, with whatever the line does to the bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+#: What a direction of the line makes of bytes: pieces, delivered one by one.
+Fault = Callable[[bytes], Iterable[bytes]]
+
+
+def perfect(data: bytes) -> Iterable[bytes]:
+    """Delivers what it gets."""
+    return [data]
+
+
+class Bridge:
+    """Connects a client at `url` with a board process; without a command nothing answers.
+
+    A socket's board starts when the client connects; a pty's starts at once.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str | Path] | None = None,
+        to_board: Fault = perfect,
+        to_host: Fault = perfect,
+        pty: bool = True,
+    ) -> None:
+        self._command = command
+        self._faults = (to_board, to_host)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._connection: int | None = None
+        self._owned: list[int | socket.socket] = []
+        if pty:
+            master, slave = os.openpty()
+            tty.setraw(slave)
+            self.url, self._connection = os.ttyname(slave), master
+            self._owned = [master, slave]
+            self._start(self._serve)
+        else:
+            listener = socket.create_server(("127.0.0.1", 0))
+            self.url = f"socket://127.0.0.1:{listener.getsockname()[1]}"
+            self._owned = [listener]
+            self._start(lambda: self._accept(listener))
+
+    def __enter__(self) -> Bridge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._end_process()
+        for thread in self._threads:
+            thread.join(5)
+        for item in self._owned:
+            with contextlib.suppress(OSError):
+                os.close(item) if isinstance(item, int) else item.close()
+
+    def restart(self) -> None:
+        """The board loses power for a moment."""
+        self._end_process()
+        self._boot()
+
+    def say(self, data: bytes) -> None:
+        """Puts bytes on the line as if the board had sent them."""
+        assert self._connection is not None
+        os.write(self._connection, data)
+
+    def _start(self, job: Callable[[], None]) -> None:
+        thread = threading.Thread(target=job, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.kill()
+            process.wait()
+
+    def _boot(self) -> None:
+        if self._command is not None:
+            words = [str(word) for word in self._command]
+            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            self._process = process
+            self._start(lambda: self._from_board(process))
+
+    def _accept(self, listener: socket.socket) -> None:
+        while not self._stop.is_set():
+            if select.select([listener], [], [], 0.05)[0]:
+                connection, _ = listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._owned.append(connection)
+                self._connection = connection.fileno()
+                self._serve()
+                return
+
+    def _serve(self) -> None:
+        self._boot()
+        assert self._connection is not None
+        while not self._stop.is_set():
+            if not select.select([self._connection], [], [], 0.05)[0]:
+                continue
+            try:
+                data = os.read(self._connection, 4096)
+            except OSError:
+                return
+            if not data:
+                return
+            for piece in self._faults[0](data):
+                with contextlib.suppress(OSError, AttributeError, ValueError):
+                    self._process.stdin.write(piece)  # type: ignore[union-attr]
+
+    def _from_board(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None and self._connection is not None
+        while data := process.stdout.read(4096):
+            for piece in self._faults[1](data):
+                with contextlib.suppress(OSError):
+                    os.write(self._connection, piece)
+
+
+def slow_pieces(seconds: float, size: int = 1) -> Fault:
+    """Delivers `size` bytes at a time with pauses."""
+
+    def deliver(data: bytes) -> Iterable[bytes]:
+        for at in range(0, len(data), size):
+            time.sleep(seconds)
+            yield data[at : at + size]
+
+    return deliver

@@ -1,0 +1,114 @@
+"""What users read when the board is not what they think."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hil.bridge import Bridge
+from tests.hil.test_line import command
+from tigris_pio.hil.client import Board, Timing
+from tigris_pio.hil.errors import NoisyBoardError, PortError, SilentBoardError, VersionError
+from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.protocol import Hello
+
+Connect = Callable[..., Bridge]
+SHORT = Timing(connect=0.4, answer=0.1, longest_answer=0.2, tries=3, run=1.0)
+
+
+@pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
+def test_silent_board(line: Connect, pty: bool) -> None:
+    url = line(pty=pty).url
+    with pytest.raises(SilentBoardError) as failure:
+        Board(url, timing=SHORT)
+    assert str(failure.value).startswith(f"{url}: the board sent nothing for 0.4 s.")
+    assert "115200 baud" in str(failure.value)
+
+
+def test_board_that_boots_into_a_crash(line: Connect) -> None:
+    bridge = line(
+        ["/bin/sh", "-c", "echo 'Guru Meditation Error: Core 0 panic'; echo 'rebooting...'; exec sleep 5"], pty=False
+    )
+    with pytest.raises(NoisyBoardError) as failure:
+        Board(bridge.url, timing=SHORT)
+    assert "49 bytes" in str(failure.value)
+    assert "    | Guru Meditation Error: Core 0 panic\n    | rebooting..." in str(failure.value)
+
+
+def test_board_at_another_speed(line: Connect) -> None:
+    bridge = line(["/bin/sh", "-c", r"printf '\200\370\376\200'; exec sleep 5"], pty=False)
+    with pytest.raises(NoisyBoardError, match=r"80 f8 fe 80\n(.|\n)*not 115200 baud \(--baud\)"):
+        Board(bridge.url, timing=SHORT)
+
+
+def test_board_that_echoes(line: Connect) -> None:
+    """The host's own frames come back: a console, or transmit tied to receive."""
+    with pytest.raises(NoisyBoardError, match="but no answer"):
+        Board(line(["/bin/cat"]).url, timing=SHORT)
+
+
+def test_board_that_stops_answering(standin: Path, line: Connect) -> None:
+    bridge = line(command(standin))
+    with Board(bridge.url, timing=SHORT) as board:
+        bridge._end_process()
+        with pytest.raises(SilentBoardError, match="test board stopped answering: INFO was sent 3 times"):
+            board.model(0)
+
+
+def test_port_that_does_not_exist() -> None:
+    with pytest.raises(PortError, match=r"/dev/ttyNONE: cannot be opened: no such file.*Serial ports found"):
+        Board("/dev/ttyNONE")
+    with pytest.raises(PortError, match=r"nonsense://x: cannot be opened"):
+        Board("nonsense://x")
+
+
+def test_port_where_nothing_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"socket://127.0.0.1:{listener.getsockname()[1]}"
+    with pytest.raises(PortError, match=f"{url}: cannot be opened: .*refused.*emulated board"):
+        Board(url)
+
+
+def hello_server(payload: bytes) -> str:
+    """Answers one HELLO with a payload."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        reader = FrameReader()
+        with listener, connection:
+            while data := connection.recv(4096):
+                for frame in reader.feed(data):
+                    connection.sendall(encode(Frame(frame.type | 0x80, frame.sequence, frame.session, payload)))
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"socket://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_protocol_of_another_version() -> None:
+    url = hello_server(struct.pack("<HH", 7, 300) + bytes(80))
+    with pytest.raises(
+        VersionError, match=r"speaks version 7 of the protocol, this program version 1\. Build and upload"
+    ):
+        Board(url, timing=SHORT)
+
+
+def test_plans_of_another_version() -> None:
+    url = hello_server(Hello(1, 112, 9, 1, 0, b"", b"future").pack())
+    with pytest.raises(VersionError, match=r"reads plans of format 9, this program writes format 1"):
+        Board(url, timing=SHORT)
+
+
+def test_line_that_ends(standin: Path, line: Connect) -> None:
+    bridge = line(command(standin), pty=False)
+    with Board(bridge.url, timing=SHORT) as board:
+        connection = bridge._owned[1]
+        assert isinstance(connection, socket.socket)
+        connection.shutdown(socket.SHUT_RDWR)
+        with pytest.raises(PortError, match=r"the connection ended|sending failed"):
+            board.model(0)

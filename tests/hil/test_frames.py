@@ -1,0 +1,95 @@
+"""Frames survive whatever surrounds them, and nothing damaged passes for a frame."""
+
+from __future__ import annotations
+
+import zlib
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tigris_pio.hil.frames import NOISE_KEPT, Frame, FrameReader, decode, describe_noise, encode
+from tigris_pio.hil.protocol import PAYLOAD_BYTES, FrameHeader
+
+frames = st.builds(
+    Frame, st.integers(0, 255), st.integers(0, 255), st.integers(0, 65535), st.binary(max_size=3 * PAYLOAD_BYTES)
+)
+text = st.binary(max_size=60).map(lambda data: data.replace(b"\0", b"?"))
+
+
+def test_bytes_of_a_known_frame() -> None:
+    header = b"\x04\x07\x34\x12\x02\x00\x00\x00"
+    checksum = zlib.crc32(header + b"\x00\xaa").to_bytes(4, "little")
+    assert 0 not in checksum
+    coded = b"\x06\x04\x07\x34\x12\x02\x01\x01\x01\x06\xaa" + checksum
+    assert encode(Frame(4, 7, 0x1234, b"\x00\xaa")) == b"\0" + coded + b"\0"
+
+
+def test_a_full_frame_fits_the_fifo_of_a_uart() -> None:
+    assert len(encode(Frame(4, 255, 65535, bytes([1]) * PAYLOAD_BYTES))) <= 128
+
+
+@given(st.lists(st.tuples(text, frames), max_size=6), text, st.data())
+def test_frames_are_found_between_noise_in_any_pieces(
+    parts: list[tuple[bytes, Frame]], tail: bytes, data: st.DataObject
+) -> None:
+    stream = b"".join(noise + encode(frame) for noise, frame in parts) + tail
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    reader, found = FrameReader(), []
+    for first, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += reader.feed(stream[first:end])
+    assert found == [frame for _, frame in parts]
+    assert reader.unread() == b"".join(noise for noise, _ in parts) + tail
+
+
+@given(frames, st.data())
+def test_a_changed_byte_loses_this_frame_only(frame: Frame, data: st.DataObject) -> None:
+    wire = bytearray(encode(frame))
+    at = data.draw(st.integers(1, len(wire) - 2))
+    wire[at] ^= data.draw(st.integers(1, 255))
+    after = Frame(1, 2, 3, b"next")
+    assert FrameReader().feed(bytes(wire) + encode(after)) == [after]
+
+
+@given(frames, st.data())
+def test_lost_bytes_lose_this_frame_only(frame: Frame, data: st.DataObject) -> None:
+    wire = encode(frame)
+    first = data.draw(st.integers(1, len(wire) - 2))
+    end = data.draw(st.integers(first + 1, len(wire) - 1))
+    after = Frame(1, 2, 3)
+    assert FrameReader().feed(wire[:first] + wire[end:] + encode(after)) == [after]
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=400))
+def test_random_bytes_are_no_frame(data: bytes) -> None:
+    assert decode(data) is None
+
+
+def test_a_length_that_contradicts_the_payload_is_no_frame() -> None:
+    body = FrameHeader(1, 2, 3, 5).pack() + b"four"
+    assert FrameReader().feed(_coded(body)) == []
+    body = FrameHeader(1, 2, 3, 4).pack() + b"four"
+    assert FrameReader().feed(_coded(body)) == [Frame(1, 2, 3, b"four")]
+
+
+def _coded(body: bytes) -> bytes:
+    from cobs import cobs
+
+    coded: bytes = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little"))
+    return b"\0" + coded + b"\0"
+
+
+def test_endless_noise_takes_no_endless_memory() -> None:
+    reader = FrameReader()
+    for _ in range(200):
+        reader.feed(b"x" * 10_000)
+    assert len(reader.unread()) <= NOISE_KEPT
+    assert reader.feed(encode(Frame(1, 2, 3))) == [Frame(1, 2, 3)]
+    assert reader.noise_bytes == 2_000_000
+
+
+def test_noise_is_shown_as_text_or_hexadecimal() -> None:
+    assert describe_noise(b"ets Jun  8 2016\r\nrst:0x1\r\n") == "    | ets Jun  8 2016\n    | rst:0x1"
+    assert describe_noise(bytes(range(128, 146))) == (
+        "    | 80 81 82 83 84 85 86 87 88 89 8a 8b 8c 8d 8e 8f\n    | 90 91"
+    )

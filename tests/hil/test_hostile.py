@@ -1,0 +1,124 @@
+"""Whatever arrives on the line, the server touches its own buffers only, and goes on serving."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.hil.conftest import HERE, SANITISERS, SERVER, compile_c
+from tigris_pio.hil.frames import Frame, encode
+from tigris_pio.hil.protocol import Request
+
+SESSION = 0x1234
+PAYLOADS = (112, 300, 1024)
+
+
+@pytest.fixture(scope="module", params=PAYLOADS)
+def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    payload: int = request.param
+    sources = [HERE / "hostile.c", HERE / "standin.c", *SERVER]
+    out = tmp_path_factory.mktemp("hostile") / f"hostile{payload}"
+    return compile_c(out, sources, f"-DTIGRIS_SERVE_PAYLOAD={payload}", *SANITISERS), payload
+
+
+def serve(program: Path, data: bytes) -> tuple[int, int]:
+    """Requests served and bytes sent; a sanitiser's finding fails the test."""
+    done = subprocess.run([program], input=data, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    served, sent = done.stdout.split()
+    return int(served), int(sent)
+
+
+HELLO = encode(Frame(Request.HELLO, 0, SESSION, bytes(4)))
+
+
+def test_random_bytes(hostile: tuple[Path, int]) -> None:
+    generator = random.Random(1)
+    assert serve(hostile[0], generator.randbytes(1_000_000)) == (0, 0)
+
+
+def test_random_bytes_without_zeros_then_a_frame(hostile: tuple[Path, int]) -> None:
+    generator = random.Random(2)
+    noise = bytes(generator.randrange(1, 256) for _ in range(100_000))
+    assert serve(hostile[0], noise + HELLO)[0] == 1
+
+
+#: What comes during a run is dropped, so only streams without RUN are served to the last frame.
+ALL_BUT_RUN = [frame_type for frame_type in range(256) if frame_type != Request.RUN]
+
+
+def test_frames_with_random_contents(hostile: tuple[Path, int]) -> None:
+    """Valid checksums, so that the requests themselves are attacked; every one is answered."""
+    program, most = hostile
+    generator = random.Random(3)
+    types = ALL_BUT_RUN[:11] * 20 + ALL_BUT_RUN
+    stream = bytearray(HELLO)
+    for number in range(20_000):
+        stream += encode(Frame(generator.choice(types), number % 256, SESSION, random_payload(generator, most)))
+    served, sent = serve(program, bytes(stream))
+    assert served == 20_001
+    assert sent > 20_001 * 15
+
+
+def test_frames_with_random_contents_and_runs(hostile: tuple[Path, int]) -> None:
+    program, most = hostile
+    generator = random.Random(5)
+    stream = bytearray(HELLO)
+    for number in range(20_000):
+        payload = bytes(4) if number % 10 == 0 else random_payload(generator, most)
+        frame_type = Request.RUN if number % 10 == 0 else generator.randrange(12)
+        stream += encode(Frame(frame_type, number % 256, SESSION, payload))
+    assert serve(program, bytes(stream) + bytes(1000) + HELLO)[0] > 2_000
+
+
+def random_payload(generator: random.Random, most: int) -> bytes:
+    """Half plain noise, half a record with fields at the edges of their ranges and some data."""
+    if generator.random() < 0.5:
+        return generator.randbytes(generator.randrange(most + 1))
+    head = bytearray(generator.randbytes(12))
+    head[0:4] = bytes(
+        [generator.choice((0, 0, 0, 1, 2, 255)), generator.choice((0, 1)), generator.choice((0, 1, 2)), 0]
+    )
+    for at in (4, 8):
+        edge = generator.choice((0, 1, 7, 8, 299, 300, 301, 999, 1000, 1001, 2**31, 2**32 - 1))
+        head[at : at + 4] = edge.to_bytes(4, "little")
+    if generator.random() < 0.5:
+        data = generator.randbytes(generator.randrange(most - 11))
+        head[8:12] = len(data).to_bytes(4, "little")
+        return bytes(head) + data
+    return bytes(head[: generator.choice((4, 12))])
+
+
+def test_frames_longer_than_the_buffer(hostile: tuple[Path, int]) -> None:
+    program, most = hostile
+    fits, over = (encode(Frame(Request.WRITE, 1, SESSION, b"x" * size)) for size in (most, most + 1))
+    assert serve(program, HELLO + fits)[0] == 2
+    assert serve(program, HELLO + over)[0] == 1
+    assert serve(program, HELLO + encode(Frame(Request.WRITE, 1, SESSION, bytes(60_000))) + HELLO)[0] == 2
+
+
+def test_damaged_frames(hostile: tuple[Path, int]) -> None:
+    """Valid frames with bytes changed, dropped and added: those left whole are served, the rest harmless."""
+    program, most = hostile
+    generator = random.Random(4)
+    stream, whole = bytearray(HELLO), 1
+    for number in range(5_000):
+        wire = bytearray(
+            encode(Frame(generator.choice(ALL_BUT_RUN), number % 256, SESSION, random_payload(generator, most)))
+        )
+        kind = generator.randrange(4)
+        at = generator.randrange(1, len(wire) - 1)
+        if kind == 0:
+            wire[at] ^= generator.randrange(1, 256)
+        elif kind == 1:
+            del wire[at : at + generator.randrange(1, 9)]
+        elif kind == 2:
+            wire[at:at] = bytes([generator.randrange(256)])
+        whole += kind == 3
+        stream += wire
+    served, _ = serve(program, bytes(stream))
+    # A frame also stays whole when it lost a delimiter or got one more beside it.
+    assert whole <= served <= whole * 1.05

@@ -1,0 +1,284 @@
+"""Client and server over lines that lose, damage, delay and add bytes."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.hil.bridge import Bridge, Fault, slow_pieces
+from tests.hil.conftest import CALM, HERE, QUICK, SANITISERS, SERVER, compile_c
+from tigris_pio.hil.client import Board, Timing
+from tigris_pio.hil.errors import RefusedError, RestartError, RunError
+from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.protocol import Direction, Range, Refusal, Request
+
+Connect = Callable[..., Bridge]
+
+
+def infer(board: Board, seed: int) -> None:
+    """One run of the stand-in model with inputs that nothing but this run can explain."""
+    generator = random.Random(seed)
+    first, second = generator.randbytes(1000), generator.randbytes(7)
+    board.write_input(0, 0, first)
+    board.write_input(0, 1, second)
+    run = board.run(0)
+    assert (run.fast_peak, run.slow_peak, run.slow_read, run.slow_written) == (2000, 1, 2, 3)
+    total = sum(second)
+    assert board.read_output(0, 0, 1000) == bytes((3 * byte + total) % 256 for byte in reversed(first))
+    assert board.read_output(0, 1, 300) == first[:300]
+
+
+def command(program: Path, *arguments: str, models: Iterable[str] = ("digits",)) -> list[str]:
+    return [str(program), *arguments, *(word for name in models for word in ("--model", name))]
+
+
+@pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
+def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) -> None:
+    url = line(command(standin, "--fifo", "128"), pty=pty).url
+    with Board(url, timing=CALM) as board:
+        assert (board.info.name, board.info.model_count, board.info.payload_bytes) == ("test board", 1, 112)
+        assert (board.info.counter_hz, board.info.counter_unit) == (1_000_000_000, "ns")
+        model = board.model(0)
+        assert (model.name, model.source_sha256, model.plan_bytes) == ("digits", "64" * 32, 4096)
+        assert (model.input_count, model.output_count, model.fast_needed, model.status) == (2, 2, 2000, 0)
+        tensors = [board.tensor(0, direction, index) for direction in Direction for index in (0, 1)]
+        assert [(tensor.name, tensor.size) for tensor in tensors] == [
+            ("a", 1000), ("b", 7), ("c", 1000), ("d", 300)
+        ]  # fmt: skip
+        board.check_plan(0)
+        for seed in range(5):
+            infer(board, seed)
+        assert board.repeats == 0
+
+
+def test_a_board_can_be_connected_again(standin: Path, line: Connect) -> None:
+    bridge = line(command(standin))
+    for seed in range(3):
+        with Board(bridge.url, timing=QUICK) as board:
+            infer(board, seed)
+
+
+def test_boot_log_and_text_between_answers_are_skipped(standin: Path, line: Connect) -> None:
+    boot = "ets Jun  8 2016 00:22:57\r\nrst:0x1 (POWERON_RESET)\r\nentry 0x400805f0\r\n"
+    with Board(line(command(standin, "--boot", boot, "--chatter", "1"), pty=False).url, timing=CALM) as board:
+        for seed in range(3):
+            infer(board, seed)
+        assert board.repeats == 0
+
+
+def noisy(seed: int, share: float) -> Fault:
+    """Puts random bytes before and after pieces, zeros among them."""
+    generator = random.Random(seed)
+
+    def add(data: bytes) -> Iterable[bytes]:
+        if generator.random() < share:
+            yield generator.randbytes(generator.randrange(1, 80))
+        yield data
+
+    return add
+
+
+def lossy(seed: int, share: float) -> Fault:
+    """Drops single bytes."""
+    generator = random.Random(seed)
+    return lambda data: [bytes(byte for byte in data if generator.random() >= share)]
+
+
+def damaging(seed: int, share: float) -> Fault:
+    """Flips bits, so that checksums fail."""
+    generator = random.Random(seed)
+    return lambda data: [
+        bytes(byte ^ (1 << generator.randrange(8)) if generator.random() < share else byte for byte in data)
+    ]
+
+
+@pytest.mark.parametrize("fault", [noisy, lossy, damaging])
+@pytest.mark.parametrize("direction", ["to_board", "to_host"])
+def test_faults_are_repaired_and_nothing_runs_twice(
+    standin: Path, line: Connect, fault: Callable[[int, float], Fault], direction: str
+) -> None:
+    # A second run of one request would show: a run destroys its inputs.
+    share = 0.3 if fault is noisy else 0.001
+    with Board(line(command(standin), **{direction: fault(1, share)}).url, timing=QUICK) as board:
+        for seed in range(4):
+            infer(board, seed)
+        assert fault is noisy or board.repeats > 0
+
+
+def test_lost_answer_to_a_run_is_repeated_without_a_second_run(standin: Path, line: Connect) -> None:
+    lost = [0]
+
+    def lose_first_result(data: bytes) -> Iterable[bytes]:
+        types = [frame.type for frame in FrameReader().feed(data)]
+        if lost[0] == 0 and Request.RUN | 0x80 in types:
+            lost[0] += 1
+            return []
+        return [data]
+
+    with Board(line(command(standin), to_host=lose_first_result).url, timing=Timing(answer=1.0)) as board:
+        infer(board, 1)
+        assert (lost[0], board.repeats) == (1, 1)
+        assert board.profile(0)[0].calls == 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_chopped_delivery(standin: Path, line: Connect, size: int) -> None:
+    pieces = slow_pieces(0.0002, size)
+    with Board(line(command(standin, "--fifo", "128"), pieces, pieces).url, timing=QUICK) as board:
+        infer(board, size)
+
+
+@pytest.mark.parametrize("fifo", [0, 128])
+def test_without_waiting_for_answers_a_fifo_overflows(standin: Path, line: Connect, fifo: int) -> None:
+    """The control of all tests with --fifo: it does lose bytes, and only then."""
+    host, port = line(command(standin, "--fifo", str(fifo)), pty=False).url.removeprefix("socket://").split(":")
+    requests = [encode(Frame(Request.STATUS_TEXT, number, 9, bytes([1]) * 80)) for number in range(40)]
+    reader, answers = FrameReader(), []
+    with socket.create_connection((host, int(port))) as wire:
+        wire.sendall(b"".join(requests))
+        wire.settimeout(0.5)
+        with suppress(TimeoutError):
+            while data := wire.recv(4096):
+                answers += reader.feed(data)
+    assert len(answers) == 40 if fifo == 0 else 1 <= len(answers) < 20
+
+
+def test_slow_board_is_waited_for(standin: Path, line: Connect) -> None:
+    """Ten pauses of 200 ms are longer than all tries of an unanswered request."""
+    impatient = Timing(connect=3, answer=0.1, longest_answer=0.1, tries=3, run=10)
+    signs: list[int] = []
+    with Board(line(command(standin, "--fifo", "128", "--sleep", "200000")).url, timing=impatient) as board:
+        board.run(0, on_busy=signs.append)
+        assert signs[0] == 0
+        assert len(signs) >= 8
+        assert signs == sorted(signs)
+
+
+def test_run_that_takes_too_long_ends_with_its_limit(standin: Path, line: Connect) -> None:
+    timing = Timing(connect=3, answer=0.1, longest_answer=0.2, tries=3, run=0.5)
+    with Board(line(command(standin, "--sleep", "300000")).url, timing=timing) as board:
+        started = time.monotonic()
+        with pytest.raises(RunError, match=r"did not finish RUN within 0\.5 s.*--timeout"):
+            board.run(0)
+        assert time.monotonic() - started < 1.5
+
+
+def test_interrupt_stops_the_run_on_the_board(standin: Path, line: Connect) -> None:
+    def interrupt(yields: int) -> None:
+        raise KeyboardInterrupt
+
+    with Board(line(command(standin, "--sleep", "400000")).url, timing=QUICK) as board:
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            board.run(0, on_busy=interrupt)
+        board.model(0)
+        assert time.monotonic() - started < 3  # the whole run takes 4 s
+        with pytest.raises(RefusedError, match="no output"):
+            board.read_output(0, 0, 4)
+
+
+def test_restart_of_the_board_is_noticed(standin: Path, line: Connect) -> None:
+    bridge = line(command(standin, "--boot", "rst:0x8 (TG1WDT_SYS_RESET)\r\n"))
+    with Board(bridge.url, timing=QUICK) as board:
+        board.write_input(0, 0, bytes(1000))
+        bridge.restart()
+        with pytest.raises(RestartError, match=r"restarted during RUN(.|\n)*TG1WDT_SYS_RESET"):
+            board.run(0)
+
+
+def test_profile_counts_calls_and_sums(standin: Path, line: Connect) -> None:
+    with Board(line(command(standin)).url, timing=QUICK) as board:
+        for seed in range(3):
+            infer(board, seed)
+        counts = board.profile(0)
+        assert [(count.calls, count.elapsed) for count in counts] == [(3, 3 * (100 + op)) for op in range(20)]
+        board.run(0, clear_profile=True)
+        assert board.profile(0)[19].calls == 1
+
+
+def test_several_models_are_kept_apart(standin: Path, line: Connect) -> None:
+    with Board(line(command(standin, models=("kws", "digits", "Xray"))).url, timing=QUICK) as board:
+        assert [model.name for model in board.models()] == ["kws", "digits", "Xray"]
+        board.run(1)
+        assert board.read_output(1, 0, 4)
+        with pytest.raises(RefusedError, match="no output: run it first"):
+            board.read_output(0, 0, 4)
+        board.check_plan(1)
+        with pytest.raises(RunError, match=r"plan in the board's flash is damaged: .*Upload it again"):
+            board.check_plan(2)
+
+
+def test_output_checksum_is_that_of_the_output(standin: Path, line: Connect) -> None:
+    import zlib
+
+    with Board(line(command(standin)).url, timing=QUICK) as board:
+        board.write_input(0, 0, bytes(range(250)) * 4)
+        board.run(0)
+        assert board.output_crc32(0, 1) == zlib.crc32((bytes(range(250)) * 4)[:300])
+
+
+@pytest.mark.parametrize(
+    ("request_type", "payload", "refusal"),
+    [
+        (99, b"", Refusal.REQUEST),
+        (Request.INFO, b"", Refusal.LENGTH),
+        (Request.INFO, bytes(5), Refusal.LENGTH),
+        (Request.INFO, b"\x01\0\0\0", Refusal.MODEL),
+        (Request.TENSOR, b"\0\0\x02\0", Refusal.TENSOR),
+        (Request.TENSOR, b"\0\x01\x02\0", Refusal.TENSOR),
+        (Request.WRITE, bytes(8) + b"\x04\0\0\0abc", Refusal.LENGTH),
+        (Request.WRITE, b"\0\0\x02\0" + bytes(4) + b"\x01\0\0\0a", Refusal.TENSOR),
+        (Request.WRITE, b"\0\0\x01\0" + b"\x07\0\0\0" + b"\x01\0\0\0a", Refusal.RANGE),
+        (Request.WRITE, b"\0\0\x01\0" + b"\xff\xff\xff\xff" + b"\x01\0\0\0a", Refusal.RANGE),
+        (Request.WRITE, b"\0\0\x01\0" + b"\x01\0\0\0" + b"\xff\xff\xff\xff" + b"a", Refusal.RANGE),
+        (Request.READ, bytes(8) + b"\x04\0\0\0", Refusal.NO_OUTPUT),
+        (Request.CHECKSUM, b"\0\x01\x05\0", Refusal.TENSOR),
+        (Request.STATUS_TEXT, b"\0", Refusal.LENGTH),
+    ],
+)
+def test_bad_requests_are_refused(
+    standin: Path, line: Connect, request_type: int, payload: bytes, refusal: Refusal
+) -> None:
+    host, port = line(command(standin), pty=False).url.removeprefix("socket://").split(":")
+    reader, answers = FrameReader(), []
+    with socket.create_connection((host, int(port))) as wire:
+        for sequence, frame_type, data in ((1, Request.HELLO, bytes(4)), (2, request_type, payload)):
+            wire.sendall(encode(Frame(frame_type, sequence, 77, data)))
+            while not any(answer.sequence == sequence for answer in answers):
+                answers += reader.feed(wire.recv(4096))
+    assert answers[-1] == Frame(255, 2, 77, int(refusal).to_bytes(4, "little"))
+
+
+def test_reads_beyond_one_frame_and_tensor_are_refused(standin: Path, line: Connect) -> None:
+    with Board(line(command(standin)).url, timing=QUICK) as board:
+        board.run(0)
+        with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):
+            board.read_output(0, 1, 301)
+        assert len(board._ask(Request.READ, Range(0, count=112).pack())) == 112
+        with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):
+            board._ask(Request.READ, Range(0, count=113).pack())
+
+
+@pytest.mark.parametrize("payload", [113, 255, 300, 1000])
+def test_larger_frames_carry_any_bytes(tmp_path: Path, line: Connect, payload: int) -> None:
+    """Runs of more than 254 bytes without a zero, which COBS splits, at all places of a frame."""
+    sources = [HERE / "board.c", HERE / "standin.c", *SERVER]
+    options = ("-DSTANDIN", f"-DTIGRIS_SERVE_PAYLOAD={payload}", *SANITISERS)
+    program = compile_c(tmp_path / "board", sources, *options)
+    with Board(line(command(program)).url, timing=QUICK) as board:
+        assert board.info.payload_bytes == payload
+        for zeros in ([], [0], [240, 241], [253], [254, 999], [255, 510], [242, 496, 750], list(range(500))):
+            data = bytearray(b"\x55" * 1000)
+            for at in zeros:
+                data[at] = 0
+            board.write_input(0, 0, bytes(data))
+            board.write_input(0, 1, bytes(7))
+            board.run(0)
+            assert board.read_output(0, 0, 1000) == bytes(3 * byte % 256 for byte in reversed(data))
+            assert board.read_output(0, 1, 300) == data[:300]

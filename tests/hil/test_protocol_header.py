@@ -1,0 +1,74 @@
+"""Python's messages, the C header and the C server agree."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.hil.conftest import RUNTIME, SERVER, compile_c
+from tigris_pio.hil import c_header, protocol
+
+
+def test_header_is_the_one_that_python_generates() -> None:
+    assert c_header.HEADER_PATH.read_text(encoding="utf-8") == c_header.render()
+
+
+def test_every_message_fits_the_smallest_payload() -> None:
+    messages = [record for record in protocol.RECORDS if record is not protocol.FrameHeader]
+    assert {record.__name__ for record in messages if record.size() > protocol.PAYLOAD_BYTES} == set()
+
+
+def test_c_compiler_lays_records_out_as_python_does(tmp_path: Path) -> None:
+    lines = [f'printf("%zu\\n", sizeof({record.C_NAME}));' for record in protocol.RECORDS]
+    lines += [
+        f'printf("%zu\\n", offsetof({record.C_NAME}, {field.name}));'
+        for record in protocol.RECORDS
+        for field in record.layout()
+    ]
+    source = tmp_path / "sizes.c"
+    includes = '#include <stddef.h>\n#include <stdio.h>\n#include "tigris_protocol.h"\n'
+    source.write_text(includes + "int main(void)\n{\n" + "\n".join(lines) + "\nreturn 0;\n}\n")
+    program = compile_c(tmp_path / "sizes", [source])
+    printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    expected = [record.size() for record in protocol.RECORDS]
+    expected += [field.offset for record in protocol.RECORDS for field in record.layout()]
+    assert [int(word) for word in printed] == expected
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("payload", [112, 113, 1024, 65519])
+def test_server_compiles_without_a_warning(tmp_path: Path, compiler: str, payload: int) -> None:
+    for source in SERVER:
+        compile_c(tmp_path / "x.o", [source], "-c", f"-DTIGRIS_SERVE_PAYLOAD={payload}", "-O2", compiler=compiler)
+
+
+def test_server_refuses_a_payload_too_small(tmp_path: Path) -> None:
+    command = ["gcc", "-DTIGRIS_SERVE_PAYLOAD=64", "-I", RUNTIME / "include", "-c", SERVER[0], "-o", tmp_path / "x.o"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "tigris_serve_payload" in done.stderr
+
+
+def test_header_serves_cplusplus(tmp_path: Path) -> None:
+    source = tmp_path / "user.cpp"
+    source.write_text(
+        '#include "tigris_serve.h"\n'
+        "int use(tigris_serve *server);\nint use(tigris_serve *server) { return tigris_serve_poll(server); }\n"
+    )
+    command = ["g++", "-Wall", "-Wextra", "-Werror", "-I", RUNTIME / "include", "-c", source, "-o", tmp_path / "x.o"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_document_lists_every_message() -> None:
+    text = (RUNTIME.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
+    assert f"This is version {protocol.VERSION}." in text
+    assert f"largest payload is {protocol.PAYLOAD_BYTES} bytes" in text
+    for request in protocol.Request:
+        assert f"| {request.value} | {request.name} |" in text
+    errors = text[text.index("ERROR refuses") :].split("\n\n")[0]
+    for refusal in protocol.Refusal:
+        assert f"{refusal.value} " in errors
+    assert f"{protocol.Answer.BUSY.value} BUSY; {protocol.Answer.ERROR.value} ERROR" in text

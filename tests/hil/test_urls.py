@@ -1,0 +1,92 @@
+"""Kinds of ports other than sockets and ptys, which every other test uses."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import serial
+import serial.rfc2217
+
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import QUICK
+from tests.hil.test_line import command, infer
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.line import Line
+
+Connect = Callable[..., Bridge]
+
+
+class _Wire:
+    """What PortManager writes its negotiation to."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.write = connection.sendall
+
+
+class _Port(serial.Serial):
+    """A pty as a port: it has no modem lines."""
+
+    cts = dsr = ri = cd = dtr = rts = False
+
+
+@pytest.fixture
+def rfc2217() -> Iterator[Callable[[str], str]]:
+    """`rfc2217(device)`: the URL of a server like esp_rfc2217_server for that device."""
+    stop = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def serve(listener: socket.socket, device: str) -> None:
+        connection, _ = listener.accept()
+        with listener, connection, _Port(device, timeout=0.01) as port:
+            manager = serial.rfc2217.PortManager(port, _Wire(connection))
+            connection.settimeout(0.005)
+            while not stop.is_set():
+                if data := port.read(port.in_waiting or 1):
+                    connection.sendall(b"".join(manager.escape(data)))
+                try:
+                    received = connection.recv(1024)
+                except TimeoutError:
+                    continue
+                except OSError:
+                    return
+                if not received:
+                    return
+                port.write(b"".join(manager.filter(received)))
+
+    def start(device: str) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        threads.append(threading.Thread(target=serve, args=(listener, device), daemon=True))
+        threads[-1].start()
+        return f"rfc2217://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    stop.set()
+    for thread in threads:
+        thread.join(5)
+
+
+@pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
+def test_rfc2217(standin: Path, line: Connect, rfc2217: Callable[[str], str]) -> None:
+    with Board(rfc2217(line(command(standin)).url), timing=QUICK) as board:
+        infer(board, 1)
+
+
+def test_ports_that_select_cannot_wait_for(standin: Path, line: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    monkeypatch.setattr(Line, "_selectable", lambda self: None)
+    with Board(line(command(standin)).url, timing=QUICK) as board:
+        infer(board, 1)
+
+
+def test_bytes_go_through_a_line_unchanged() -> None:
+    with Line("loop://") as line:
+        line.write(bytes(range(256)))
+        received = b""
+        while len(received) < 256:
+            received += line.read(1.0)
+        assert received == bytes(range(256))
+        assert line.read(0.05) == b""

@@ -1,0 +1,260 @@
+"""`Session`: arrays in and out, errors, measurements, traces."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.runtime.kernel_harness import Way, plan_for
+from tests.runtime.operators import operators
+from tests.runtime.plan_builder import PlanBuilder
+from tigris_pio import Session
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.errors import PlanError, RuntimeFailure, ToolError, UsageError
+from tigris_pio.format.enums import DType, Home, OpKind
+from tigris_pio.format.params import PARAMS, CopyParams, LookupParams
+from tigris_pio.format.records import Header
+from tigris_pio.host import library
+from tigris_pio.host.memory import Arena
+
+SHAPE = (1, 4, 3, 2)
+NCHW = (0, 3, 1, 2)
+TABLE = (-np.arange(-128, 128)).clip(-128, 127).astype(np.int8)
+
+
+def negation_plan(scale: float = 0.5, zero_point: int = 3) -> bytes:
+    """Model input float32 NCHW, stored int8 NHWC; the output is the input's bytes negated."""
+    plan = PlanBuilder()
+    x = plan.tensor("x", SHAPE, scale=scale, zero_point=zero_point)
+    y = plan.tensor("y", SHAPE, scale=scale, zero_point=zero_point)
+    plan.input(x, permutation=NCHW)
+    plan.output(y, shape=(2, 12), permutation=NCHW)
+    stage = plan.stage()
+    views = [stage.view(x), stage.view(y, pace=(4, 1, 0))]
+    operands = [(views[0], RowMap.same())]
+    stage.op(OpKind.LOOKUP, DType.INT8, LookupParams(0), operands, views[1], blobs={"table": TABLE})
+    return plan.build()
+
+
+def two_step_plan() -> bytes:
+    """Negation into slow memory and back."""
+    plan = PlanBuilder()
+    tensors = [
+        plan.tensor(name, SHAPE, home=home) for name, home in (("x", Home.FAST), ("m", Home.SLOW), ("y", Home.FAST))
+    ]
+    plan.input(tensors[0])
+    plan.output(tensors[2])
+    for source, target in ((0, 1), (1, 2)):
+        stage = plan.stage()
+        views = [stage.view(tensors[source]), stage.view(tensors[target], pace=(4, 1, 0))]
+        operands = [(views[0], RowMap.same())]
+        stage.op(OpKind.LOOKUP, DType.INT8, LookupParams(0), operands, views[1], blobs={"table": TABLE})
+    return plan.build()
+
+
+def test_descriptors() -> None:
+    with Session(negation_plan()) as session:
+        x, y = session.inputs[0], session.outputs[0]
+    assert (x.name, x.shape, x.dtype, x.layout) == ("x", (1, 2, 4, 3), np.dtype(np.float32), "NHWC")
+    assert (x.scale, x.zero_point, x.stored_shape, x.stored_dtype) == (0.5, 3, SHAPE, np.dtype(np.int8))
+    assert y.shape == (2, 12)
+
+
+def test_run_takes_and_gives_the_models_arrays() -> None:
+    x = np.linspace(-80, 80, 24).reshape(1, 2, 4, 3).astype(np.float32)
+    quantised = np.clip(np.rint(x / np.float32(0.5)) + 3, -128, 127)
+    negated = np.clip(-quantised, -128, 127)
+    with Session(negation_plan()) as session:
+        y = session.run({"x": x})["y"]
+    np.testing.assert_array_equal(y, ((negated - 3) * np.float32(0.5)).reshape(2, 12))
+    assert y.dtype == np.float32
+
+
+def test_quantisation_rounds_half_to_even_and_saturates() -> None:
+    values = np.array([0.25, 0.75, -0.25, -0.75, 1e30, -1e30, np.inf, -np.inf], np.float32)
+    x = np.resize(values, (1, 2, 4, 3))
+    with Session(negation_plan(scale=0.5, zero_point=0)) as session:
+        stored = session.inputs[0].to_stored(x)
+    expected = np.resize([0, 2, 0, -2, 127, -128, 127, -128], (1, 2, 4, 3)).transpose(0, 2, 3, 1)
+    np.testing.assert_array_equal(stored, expected)
+
+
+def test_run_raw_takes_and_gives_stored_arrays() -> None:
+    x = np.arange(-12, 12).reshape(SHAPE).astype(np.int8)
+    with Session(negation_plan()) as session:
+        np.testing.assert_array_equal(session.run_raw({"x": x})["y"], -x)
+
+
+def test_a_session_runs_again_and_others_run_between() -> None:
+    x = np.arange(24).reshape(SHAPE).astype(np.int8)
+    with Session(negation_plan()) as first, Session(two_step_plan()) as second:
+        for _ in range(3):
+            np.testing.assert_array_equal(first.run_raw({"x": x})["y"], -x)
+            np.testing.assert_array_equal(second.run_raw({"x": x})["y"], x)
+
+
+def test_plans_come_as_bytes_paths_and_objects(tmp_path: Path) -> None:
+    data = negation_plan()
+    path = tmp_path / "negation.tgrs"
+    path.write_bytes(data)
+
+    @dataclasses.dataclass(frozen=True)
+    class Compiled:
+        data: bytes
+
+    for plan in (data, path, str(path), Compiled(data)):
+        assert Session(plan).inputs[0].name == "x"
+
+
+def test_memory_is_measured() -> None:
+    x = np.zeros(SHAPE, np.int8)
+    data = two_step_plan()
+    with Session(data) as session:
+        session.run_raw({"x": x})
+        memory = session.memory
+    assert (memory.slow_peak, memory.slow_read, memory.slow_written) == (24, 24, 24)
+    assert memory.fast_peak == 1024 + 32 + 24, "state, then the input, then the output at the next multiple of 16"
+    assert memory.fast_peak <= Header.unpack(data).fast_bytes
+
+
+def test_profile_counts_calls_and_time() -> None:
+    op = next(op for op in operators() if op.kind == OpKind.CONV_2D)
+    with Session(plan_for(op, Way(2))) as session:
+        for _ in range(3):
+            session.run_raw({"in0": op.inputs[0]})
+        (record,) = session.profile
+    assert (record.name, record.strategy, record.calls) == ("op0", "normal", 9)
+    assert 0 < record.nanoseconds < 10**9
+
+
+def test_every_operators_output_can_be_traced() -> None:
+    x = np.arange(24).reshape(SHAPE).astype(np.int8)
+    with Session(two_step_plan()) as session:
+        outputs, traces = session.run_raw_traced({"x": x})
+        again = session.run_raw({"x": x})
+    np.testing.assert_array_equal(traces["op0"], -x)
+    np.testing.assert_array_equal(traces["op1"], x)
+    np.testing.assert_array_equal(outputs["y"], again["y"])
+
+
+def test_traces_join_bands_and_images() -> None:
+    images = np.arange(48).reshape(2, 4, 3, 2).astype(np.int8)
+    op = next(op for op in operators() if op.kind == OpKind.LOOKUP)
+    batch = dataclasses.replace(op, inputs=(images,), output_shape=images.shape, images=2)
+    for way in (Way(4), Way(1)):
+        with Session(plan_for(batch, way)) as session:
+            outputs, traces = session.run_raw_traced({"in0": images})
+        np.testing.assert_array_equal(traces["op0"], outputs["out"])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "missing x; the model takes x"),
+        ({"x": np.zeros((1, 2, 4, 3)), "y": 1}, "unknown y; the model takes x"),
+        ({"x": np.zeros((1, 2, 4, 4))}, r"'x' has shape \[1, 2, 4, 4\], the model takes \[1, 2, 4, 3\]"),
+        ({"x": np.zeros((1, 2, 4, 3), complex)}, "'x' is complex128, the model takes float32"),
+        ({"x": [["a"]]}, "'x' has shape"),
+        ([np.zeros((1, 2, 4, 3))], "dict of name to array, not as list"),
+    ],
+)
+def test_wrong_inputs_are_named(inputs: object, message: str) -> None:
+    with Session(negation_plan()) as session, pytest.raises(UsageError, match=message):
+        session.run(inputs)  # type: ignore[arg-type]
+
+
+def test_wrong_stored_inputs_are_named() -> None:
+    with Session(negation_plan()) as session:
+        with pytest.raises(UsageError, match=r"float64 \[1, 4, 3, 2\], the plan stores int8 \[1, 4, 3, 2\]"):
+            session.run_raw({"x": np.zeros(SHAPE)})
+        with pytest.raises(UsageError, match=r"int8 \[4, 3, 2\]"):
+            session.run_raw({"x": np.zeros(SHAPE[1:], np.int8)})
+
+
+def test_arenas_that_are_too_small_say_what_is_needed() -> None:
+    data = two_step_plan()
+    needed = Header.unpack(data).fast_bytes
+    with pytest.raises(RuntimeFailure, match=f"fast memory of 1000 bytes given, the plan needs {needed}"):
+        Session(data, fast_bytes=1000)
+    with pytest.raises(RuntimeFailure, match="slow memory of 0 bytes given, the plan needs 32"):
+        Session(data, slow_bytes=0)
+    assert Session(data, fast_bytes=needed + 5000, slow_bytes=99).inputs
+
+
+def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"cannot read the plan .*absent\.tgrs: No such file"):
+        Session(tmp_path / "absent.tgrs")
+    with pytest.raises(PlanError, match=r"no \.tgrs plan"):
+        Session(b"TGRS")
+    with pytest.raises(PlanError, match="the plan is empty"):
+        Session(b"")
+    with pytest.raises(PlanError, match="truncated"):
+        Session(negation_plan()[:-16])
+    damaged = bytearray(negation_plan())
+    damaged[-1] ^= 255
+    with pytest.raises(PlanError, match="checksum"):
+        Session(bytes(damaged))
+
+
+def test_guard_zones_notice_a_write_outside() -> None:
+    arena = Arena(40, 128)
+    assert arena.address is not None
+    assert arena.address % 128 == 0
+    arena.data[:] = 1
+    assert arena.guards_intact()
+    for guard in arena._guards:
+        for index in (0, -1):
+            guard[index] ^= 1
+            assert not arena.guards_intact()
+            guard[index] ^= 1
+    assert Arena(0).address is None
+
+
+def test_a_write_outside_stops_the_session() -> None:
+    with Session(negation_plan()) as session:
+        session._fast._guards[1][0] = 0
+        with pytest.raises(RuntimeFailure, match="outside the fast memory"):
+            session.run_raw({"x": np.zeros(SHAPE, np.int8)})
+
+
+def test_all_kernels_of_the_format_are_built_in() -> None:
+    assert library.kernels() == set(PARAMS)
+
+
+def test_a_missing_library_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(library, "_PACKAGE", tmp_path / "tigris_pio" / "host")
+    with pytest.raises(ToolError, match=r"is not built .* run: pip install --force-reinstall"):
+        library.library_path()
+    (tmp_path / "setup.py").touch()
+    (tmp_path / "tigris_pio" / "host").mkdir(parents=True)
+    with pytest.raises(ToolError, match=f"run: pip install -e '{tmp_path}'"):
+        library.library_path()
+    monkeypatch.setenv(library.LIBRARY_VARIABLE, str(tmp_path / "none.so"))
+    with pytest.raises(ToolError, match=r"TIGRIS_RUNTIME_LIBRARY names .*none\.so, which does not exist"):
+        library.library_path()
+
+
+def test_a_library_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.so"
+    wrong.write_text("no library")
+    monkeypatch.setenv(library.LIBRARY_VARIABLE, str(wrong))
+    with pytest.raises(ToolError, match="no usable runtime library"):
+        library.load.__wrapped__()
+
+
+def test_copy_between_types_of_equal_size_is_refused() -> None:
+    """A plan whose model type cannot be had from the stored one."""
+    plan = PlanBuilder()
+    x = plan.tensor("x", SHAPE, DType.FLOAT32)
+    y = plan.tensor("y", SHAPE, DType.FLOAT32)
+    plan.input(x)
+    plan.output(y)
+    plan._inputs[0] = dataclasses.replace(plan._inputs[0], model_dtype=DType.INT32)
+    stage = plan.stage()
+    views = [stage.view(x), stage.view(y, pace=(4, 1, 0))]
+    stage.op(OpKind.COPY, DType.FLOAT32, CopyParams(96), [(views[0], RowMap.whole(4))], views[1])
+    with pytest.raises(PlanError, match="'x' is int32 in the model, stored as float32"):
+        Session(plan.build())

@@ -1,0 +1,49 @@
+"""Node tests that pass give the same bytes when memory is scarce."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.node_tests.cases import Case, direct_float_cases
+from tests.node_tests.runner import ways, with_constants
+from tigris_pio import Session, compile_model
+from tigris_pio.errors import BudgetError, TigrisError
+
+#: Shares of the fast memory that a plan takes when it may; the rest is offered as slow memory.
+SHARES = (0.9, 0.6, 0.3)
+
+
+def _results(plan: object, arrays: dict[str, np.ndarray]) -> list[bytes]:
+    session = Session(plan)  # type: ignore[arg-type]
+    return [value.tobytes() for value in session.run({io.name: arrays[io.name] for io in session.inputs}).values()]
+
+
+def _squeezed(case: Case) -> tuple[int, list[str]]:
+    """Plans made with less memory, and what differs."""
+    recording = case.recordings[0]
+    arrays = dict(zip((value.name for value in case.model.graph.input), recording.inputs, strict=True))
+    count, problems = 0, []
+    bound = list(ways(case))[-1]
+    try:
+        model = with_constants(case.model, {name: arrays[name] for name in bound})
+        ample = compile_model(model)
+    except TigrisError:
+        return 0, []
+    expected = _results(ample, arrays)
+    for share in SHARES:
+        try:
+            plan = compile_model(model, fast=max(64, int(ample.plan.fast_bytes * share)), slow="16M")
+        except BudgetError:
+            continue
+        count += 1
+        if _results(plan, arrays) != expected:
+            problems.append(f"{case.name} at {share:g}")
+    return count, problems
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_budgets_do_not_change_results(part: int) -> None:
+    results = [_squeezed(case) for case in direct_float_cases()[part::4]]
+    assert [problem for _, problems in results for problem in problems] == []
+    assert sum(count for count, _ in results) > 20

@@ -1,0 +1,33 @@
+"""ONNX's own node tests, all of them, through compiler and runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.node_tests.cases import direct_float_cases
+from tests.node_tests.runner import Outcome, Verdict, judge
+
+#: Tests that pass; raised whenever more do.
+FLOOR = 695
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> Sequence[Verdict]:
+    return [judge(case) for case in direct_float_cases()]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.WRONG, Outcome.REFUSED_BY_RUNTIME, Outcome.TRACEBACK])
+def test_none_ends_badly(verdicts: Sequence[Verdict], outcome: Outcome) -> None:
+    assert [f"{verdict.name}: {verdict.reason}" for verdict in verdicts if verdict.outcome == outcome] == []
+
+
+def test_as_many_pass_as_before(verdicts: Sequence[Verdict]) -> None:
+    assert sum(verdict.outcome == Outcome.PASSED for verdict in verdicts) >= FLOOR
+
+
+def test_refusals_name_the_node(verdicts: Sequence[Verdict]) -> None:
+    refused = [verdict for verdict in verdicts if verdict.outcome == Outcome.REFUSED]
+    nameless = [verdict for verdict in refused if verdict.operator.split(".")[-1] not in verdict.reason]
+    assert [f"{verdict.name}: {verdict.reason}" for verdict in nameless] == []

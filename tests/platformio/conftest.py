@@ -1,0 +1,77 @@
+"""PlatformIO projects in temporary folders whose names have spaces and an umlaut."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .project import EMULATED, ROOT, FakeCompiler, Project
+
+FAKE = Path(__file__).with_name("fake_compiler")
+
+
+@pytest.fixture(scope="session")
+def core_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A PlatformIO core folder that needs no registry: the one of the set-up scripts, or a fresh one."""
+    given = os.environ.get("PLATFORMIO_CORE_DIR")
+    if given and (Path(given) / "packages" / "tool-scons" / ".piopm").is_file():
+        return Path(given)
+    if importlib.util.find_spec("platformio") is None:
+        pytest.fail("PlatformIO is not installed in this Python; use make test, or pip install -e .[test]")
+    core = tmp_path_factory.mktemp("platformio core")
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import platformio_core as p, pathlib as l; " \
+             "p.ensure(l.Path(sys.executable), l.Path(sys.argv[2]))"  # fmt: skip
+    subprocess.run([sys.executable, "-c", script, str(ROOT / "tools"), str(core)], check=True)
+    return core
+
+
+@pytest.fixture
+def fake_compiler(tmp_path: Path) -> FakeCompiler:
+    """A Python whose tigris_pio is the fake; a log of its runs."""
+    python = tmp_path / "fake python"
+    log = tmp_path / "compiler.log"
+    python.write_text(
+        f'#!/bin/sh\nexport PYTHONPATH="{FAKE}" FAKE_COMPILER_LOG="{log}"\nexec "{sys.executable}" "$@"\n', "utf-8"
+    )
+    python.chmod(0o755)
+    return FakeCompiler(python, log)
+
+
+def _project_maker(folder: Path, core_dir: Path) -> Iterator[Callable[..., Project]]:
+    made: list[Project] = []
+
+    def make(
+        sources: dict[str, str],
+        ini: str,
+        name: str = "prüf project",
+        platform: str = EMULATED,
+        framework: str = "baremetal",
+    ) -> Project:
+        project = Project(folder / name, core_dir)
+        project.write(sources, ini, platform, framework)
+        made.append(project)
+        return project
+
+    yield make
+    for project in made:
+        project.switch_off()
+        shutil.rmtree(project.folder / ".pio", ignore_errors=True)
+
+
+@pytest.fixture
+def new_project(tmp_path: Path, core_dir: Path) -> Iterator[Callable[..., Project]]:
+    """Makes projects; their boards are switched off afterwards."""
+    yield from _project_maker(tmp_path, core_dir)
+
+
+@pytest.fixture(scope="module")
+def shared_project(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Iterator[Callable[..., Project]]:
+    """Makes projects that a module's tests use one after the other."""
+    yield from _project_maker(tmp_path_factory.mktemp("shared"), core_dir)

@@ -1,0 +1,54 @@
+"""ESP-IDF's way: libraries are looked through before the build, and the table is read while scripts are parsed."""
+
+import importlib.util
+import os
+import sys
+
+from SCons.Script import DefaultEnvironment
+
+env = DefaultEnvironment()
+platform = env.PioPlatform()
+board = env.BoardConfig()
+mcu = board.get("build.mcu")
+TOOLS = os.path.join(platform.get_dir(), "tools")
+
+# The include paths that ESP-IDF's own build needs; the build looks through the libraries again.
+for library in env.GetLibBuilders():
+    library.get_include_dirs()
+DefaultEnvironment().Replace(__PIO_LIB_BUILDERS=None)
+
+shipped = os.path.join(platform.get_package_dir("framework-espidf"), "components", "partition_table")
+named = board.get("build.partitions", "partitions_singleapp.csv")
+in_package = os.path.join(shipped, named)
+env.Replace(PARTITIONS_TABLE_CSV=os.path.abspath(in_package if os.path.isfile(in_package) else named))
+
+spec = importlib.util.spec_from_file_location("like_gen_table", os.path.join(TOOLS, "gen_table.py"))
+gen_table = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(gen_table)
+source = env.subst("$PARTITIONS_TABLE_CSV")
+if not os.path.isfile(source):
+    sys.stderr.write(f"Missing partition table file `{source}`\n")
+    env.Exit(1)
+parts = list(gen_table.rows(source))
+
+make_image = f'"$PYTHONEXE" "{TOOLS}/esp_image.py" {mcu} $TARGET'
+bootloader = env.Command(os.path.join("$BUILD_DIR", "bootloader.bin"), [], make_image)
+table = env.Command(
+    os.path.join("$BUILD_DIR", "partitions.bin"),
+    "$PARTITIONS_TABLE_CSV",
+    env.VerboseAction(f'"$PYTHONEXE" "{TOOLS}/gen_table.py" $SOURCE $TARGET', "Generating partitions $TARGET"),
+)
+env.Depends("$BUILD_DIR/$PROGNAME$PROGSUFFIX", [bootloader, table])
+env.Append(FLASH_EXTRA_IMAGES=[("0x1000" if mcu == "esp32" else "0x0", bootloader[0].get_abspath())])
+env.Append(FLASH_EXTRA_IMAGES=[("0x8000", table[0].get_abspath())])
+for _name, kind, subtype, offset, size in parts:
+    if (kind, subtype) == (1, 0):
+        empty = env.Command(
+            os.path.join("$BUILD_DIR", "ota_data_initial.bin"),
+            [],
+            f"\"$PYTHONEXE\" -c \"open(r'$TARGET', 'wb').write(bytes([255]) * {size})\"",
+        )
+        env.Depends("$BUILD_DIR/$PROGNAME$PROGSUFFIX", empty)
+        env.Append(FLASH_EXTRA_IMAGES=[(hex(offset), os.path.join("$BUILD_DIR", "ota_data_initial.bin"))])
+env.Append(CPPDEFINES=["LIKE_ESPIDF"])
+env.Replace(ESP32_APP_OFFSET=hex(next(offset for _, kind, _, offset, _ in parts if kind == 0)))

@@ -1,0 +1,165 @@
+"""The order of things of espressif32 6.13 and, with `custom_like = pioarduino`, of pioarduino 55.
+
+Programs are made by this machine's compiler against declared interfaces of the frameworks; images, partition table
+and upload are the chips'. Kept from the originals: when build.partitions and FLASH_EXTRA_IMAGES are read, how upload
+commands are spelled and put together, what runs right after firmware.bin, and pioarduino's narrowed sys.path.
+"""
+
+import os
+import stat
+import subprocess
+import sys
+
+from platformio.util import get_serial_ports
+from SCons.Script import COMMAND_LINE_TARGETS, AlwaysBuild, Builder, Default, DefaultEnvironment
+
+env = DefaultEnvironment()
+platform = env.PioPlatform()
+board = env.BoardConfig()
+mcu = board.get("build.mcu")
+pioarduino = env.GetProjectOption("custom_like", "espressif32") == "pioarduino"
+TOOLS = os.path.join(platform.get_dir(), "tools")
+CHIP = os.path.join(platform.get_dir(), "chip")
+STUBS = os.path.realpath(os.path.join(platform.get_dir(), "..", "..", "esp_idf", "stubs"))
+ESPTOOL = os.path.join(platform.get_package_dir("tool-esptoolpy"), "esptool.py")
+# What a PlatformIO environment of pioarduino lacks.
+FOREIGN = ("tigris_pio", "__editable__", "numpy", "onnx", "lz4", "rich", "pip")
+
+
+def narrow_python_paths():
+    """pioarduino's own environment: foreign site-packages leave sys.path, esptool is a program in it."""
+    packages = os.path.join(env.subst("$PROJECT_CORE_DIR"), "penv", "lib", "site-packages")
+    os.makedirs(packages, exist_ok=True)
+    for folder in [path for path in sys.path if "site-packages" in path.lower() and os.path.isdir(path)]:
+        for name in os.listdir(folder):
+            link = os.path.join(packages, name)
+            if not name.startswith(FOREIGN) and not name.endswith(".pth") and not os.path.lexists(link):
+                os.symlink(os.path.join(folder, name), link)
+    sys.path[:] = [packages, *[path for path in sys.path if "site-packages" not in path.lower()]]
+    program = os.path.join(env.subst("$PROJECT_CORE_DIR"), "penv", "esptool")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec "{env.subst("$PYTHONEXE")}" "{ESPTOOL}" "$@"\n')
+    os.chmod(program, stat.S_IRWXU)
+    return program
+
+
+esptool_program = narrow_python_paths() if pioarduino else None
+
+
+def partition_rows():
+    with open(env.subst("$PARTITIONS_TABLE_CSV"), encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    tokens = [[token.strip() for token in line.split(",")] for line in lines if line and not line.startswith("#")]
+    return [row for row in tokens if len(row) >= 5]
+
+
+def size_of(text):
+    return int(text[:-1]) << {"K": 10, "M": 20}[text[-1].upper()] if text[-1].upper() in "KM" else int(text, 0)
+
+
+def update_maximum_size(target, source, env):
+    for _name, kind, subtype, _offset, size, *_flags in partition_rows():
+        if kind in ("0", "app") and subtype in ("factory", "ota_0"):
+            board.update("upload.maximum_size", size_of(size))
+            return
+
+
+env.Replace(
+    LIKE_PIOARDUINO=pioarduino,
+    AR="ar", CC="gcc", CXX="g++", RANLIB="ranlib", SIZETOOL="size", OBJCOPY=ESPTOOL,
+    ARFLAGS=["rc"],
+    SIZEPROGREGEXP=r"^(?:\.text|\.rodata|\.data)\s+([0-9]+).*",
+    SIZEDATAREGEXP=r"^(?:\.data|\.bss)\s+([0-9]+).*",
+    SIZECHECKCMD="$SIZETOOL -A -d $SOURCES",
+    SIZEPRINTCMD="$SIZETOOL -B -d $SOURCES",
+    ESP32_APP_OFFSET=board.get("upload.offset_address", "0x10000"),
+    PROGSUFFIX=".elf",
+)  # fmt: skip
+if "INTEGRATION_EXTRA_DATA" not in env:
+    env["INTEGRATION_EXTRA_DATA"] = {}
+if env.get("PROGNAME", "program") == "program":
+    env.Replace(PROGNAME="firmware")
+env.Append(
+    CPPDEFINES=["ESP_PLATFORM", "_GNU_SOURCE", ("TIGRIS_TENSOR_ALIGN", "8"), ("CHIP_MCU", env.StringifyMacro(mcu))],
+    CPPPATH=[STUBS, CHIP],
+    CCFLAGS=["-Os", "-Wall", "-ffunction-sections", "-fdata-sections"],
+    LINKFLAGS=["-s", "-Wl,--gc-sections"],
+    LIBS=["m"],
+    BUILDERS={
+        "ElfToBin": Builder(
+            action=env.VerboseAction(f'"$PYTHONEXE" "{TOOLS}/esp_image.py" {mcu} $TARGET $SOURCE', "Building $TARGET"),
+            suffix=".bin",
+        )
+    },
+)
+
+# ---- program -----------------------------------------------------------------------------------------------------
+
+if "nobuild" in COMMAND_LINE_TARGETS:
+    target_elf = os.path.join("$BUILD_DIR", "${PROGNAME}.elf")
+    target_firm = os.path.join("$BUILD_DIR", "${PROGNAME}.bin")
+else:
+    env.Append(PIOBUILDFILES=env.Object(os.path.join("$BUILD_DIR", "chip.o"), os.path.join(CHIP, "chip.c")))
+    target_elf = env.BuildProgram()
+    target_firm = env.ElfToBin(os.path.join("$BUILD_DIR", "${PROGNAME}"), target_elf)
+    env.Depends(target_firm, "checkprogsize")
+
+
+def merge_factory_image(target, source, env):
+    """Right after firmware.bin, all images into one file; a missing one is only reported."""
+    factory = env.subst("$BUILD_DIR/${PROGNAME}.factory.bin")
+    command = ["--chip", mcu, "merge-bin", "-o", factory, "--flash-size", "keep"]
+    for offset, image in env.get("FLASH_EXTRA_IMAGES", []):
+        command += [offset, env.subst(image)]
+    command += [env.subst("$ESP32_APP_OFFSET"), env.subst("$BUILD_DIR/${PROGNAME}.bin")]
+    done = subprocess.run([esptool_program, *command], check=False, capture_output=True, text=True)
+    print("Successfully created combined binary image." if done.returncode == 0 else f"merge-bin failed {done.stderr}")
+
+
+if pioarduino and "nobuild" not in COMMAND_LINE_TARGETS:
+    env.AddPostAction(target_firm, env.Action(merge_factory_image, cmdstr=None))
+
+AlwaysBuild(env.Alias("nobuild", target_firm))
+target_buildprog = env.Alias("buildprog", target_firm, target_firm)
+if env.get("PIOMAINPROG"):
+    retrieve = env.VerboseAction(update_maximum_size, "Retrieving maximum program size $SOURCES")
+    env.AddPreAction("checkprogsize", retrieve)
+target_size = env.AddPlatformTarget(
+    "size", target_elf, env.VerboseAction("$SIZEPRINTCMD", "Calculating size $SOURCE"), "Program Size", "Program size"
+)
+
+# ---- upload ------------------------------------------------------------------------------------------------------
+
+
+def before_upload(target, source, env):
+    env.AutodetectUploadPort()
+    get_serial_ports()
+
+
+def spelled(option):
+    return option.replace("-", "_").replace("__", "--") if not pioarduino else option
+
+
+QUOTED_UPLOADER = '"$PYTHONEXE" "$UPLOADER"'
+protocol = env.subst("$UPLOAD_PROTOCOL") or "esptool"
+upload_actions = [env.VerboseAction("$UPLOADCMD", "Uploading $SOURCE")]
+if protocol == "esptool":
+    connection = ["--chip", mcu, "--port", '"$UPLOAD_PORT"', "--baud", "$UPLOAD_SPEED"]
+    resets = ["--before", spelled("default-reset"), "--after", spelled("hard-reset")]
+    image_options = [spelled("--flash-mode"), "dio", spelled("--flash-freq"), "80m", spelled("--flash-size")]
+    env.Replace(
+        UPLOADER=f'"{esptool_program}"' if pioarduino else ESPTOOL,
+        UPLOADERFLAGS=[
+            *connection, *resets, spelled("write-flash"), "-z", *image_options,
+            "detect" if pioarduino else board.get("upload.flash_size", "detect"),
+        ],
+        UPLOADCMD=f"{'$UPLOADER' if pioarduino else QUOTED_UPLOADER} $UPLOADERFLAGS $ESP32_APP_OFFSET $SOURCE",
+    )  # fmt: skip
+    for image in env.get("FLASH_EXTRA_IMAGES", []):
+        env.Append(UPLOADERFLAGS=[image[0], env.subst(image[1])])
+    upload_actions.insert(0, env.VerboseAction(before_upload, "Looking for upload port..."))
+elif protocol == "espota":
+    env.Replace(UPLOADER="espota.py", UPLOADERFLAGS=["-i", "$UPLOAD_PORT"], UPLOADCMD="false $UPLOADERFLAGS -f $SOURCE")
+
+env.AddPlatformTarget("upload", target_firm, upload_actions, "Upload")
+Default([target_buildprog, target_size])

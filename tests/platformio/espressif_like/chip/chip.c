@@ -1,0 +1,204 @@
+/* A chip as the frameworks show it: flash is the file CHIP_FLASH, UART 0 a TCP connection to port CHIP_PORT.
+ *
+ * Partitions are those of the table in flash at 0x8000, so that what is found is what was flashed. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_chip.h"
+#include "driver/uart.h"
+#include "esp_heap_caps.h"
+#include "esp_partition.h"
+#include "esp_task_wdt.h"
+#include "esp_timer.h"
+#include "freertos/task.h"
+
+#define TABLE 0x8000U
+#define ENTRIES 95
+#define FLASH_BYTES (16U << 20)
+
+static const uint8_t *flash;
+static int line = -1;
+
+static void fail(const char *what)
+{
+    perror(what);
+    exit(3);
+}
+
+static void map_flash(void)
+{
+    const int file = open(getenv("CHIP_FLASH") ? getenv("CHIP_FLASH") : "", O_RDONLY);
+    if (file < 0 || lseek(file, 0, SEEK_END) != (off_t)FLASH_BYTES)
+        fail("CHIP_FLASH must be a file of 16 MB");
+    flash = mmap(NULL, FLASH_BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+    if (flash == MAP_FAILED)
+        fail("mmap");
+}
+
+static void accept_line(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int on = 1, server = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_port = htons((uint16_t)atoi(getenv("CHIP_PORT") ? getenv("CHIP_PORT") : "0"));
+    setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(server, (struct sockaddr *)&address, sizeof address) != 0 || listen(server, 1) != 0)
+        fail("CHIP_PORT");
+    line = accept(server, NULL, NULL);
+    if (line < 0 || dup2(line, STDOUT_FILENO) < 0)
+        fail("accept");
+    setvbuf(stdout, NULL, _IONBF, 0);
+}
+
+void chip_start(void)
+{
+    map_flash();
+    accept_line();
+}
+
+size_t chip_read(uint8_t *data, size_t bytes, int wait_ms)
+{
+    struct pollfd waiting = {.fd = line, .events = POLLIN};
+    if (poll(&waiting, 1, wait_ms) <= 0)
+        return 0;
+    const ssize_t got = read(line, data, bytes);
+    if (got <= 0)
+        exit(0); /* the cable is out */
+    return (size_t)got;
+}
+
+int chip_waiting(void)
+{
+    struct pollfd waiting = {.fd = line, .events = POLLIN};
+    return poll(&waiting, 1, 0) > 0 ? 1 : 0;
+}
+
+void chip_write(const uint8_t *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t sent = write(line, data, bytes);
+        if (sent <= 0)
+            exit(0);
+        data += sent;
+        bytes -= (size_t)sent;
+    }
+}
+
+/* ---- partitions ---- */
+
+const esp_partition_t *esp_partition_find_first(esp_partition_type_t type, esp_partition_subtype_t subtype,
+                                                const char *label)
+{
+    static esp_partition_t found[ENTRIES];
+    for (int i = 0; i < ENTRIES; i++) {
+        const uint8_t *entry = flash + TABLE + 32 * i;
+        if (entry[0] != 0xAA || entry[1] != 0x50)
+            break;
+        memcpy(&found[i].address, entry + 4, 4);
+        memcpy(&found[i].size, entry + 8, 4);
+        memcpy(found[i].label, entry + 12, 16);
+        found[i].type = (esp_partition_type_t)entry[2];
+        found[i].subtype = (esp_partition_subtype_t)entry[3];
+        if (found[i].type == type && (subtype == ESP_PARTITION_SUBTYPE_ANY || subtype == found[i].subtype) &&
+            strcmp(found[i].label, label) == 0)
+            return &found[i];
+    }
+    return NULL;
+}
+
+esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, size_t size,
+                             esp_partition_mmap_memory_t memory, const void **out_ptr,
+                             esp_partition_mmap_handle_t *out_handle)
+{
+    if (memory != ESP_PARTITION_MMAP_DATA || offset + size > partition->size ||
+        partition->address + partition->size > FLASH_BYTES)
+        return ESP_ERR_NO_MEM;
+    *out_ptr = flash + partition->address + offset;
+    *out_handle = 1;
+    return ESP_OK;
+}
+
+/* ---- memory, time, tasks ---- */
+
+void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps)
+{
+    (void)caps;
+    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void heap_caps_free(void *ptr)
+{
+    free(ptr);
+}
+
+int64_t esp_timer_get_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+TickType_t xTaskGetTickCount(void)
+{
+    return (TickType_t)(esp_timer_get_time() / 10000);
+}
+
+void vTaskDelay(TickType_t ticks)
+{
+    usleep(ticks * 10000U);
+}
+
+esp_err_t esp_task_wdt_status(TaskHandle_t task)
+{
+    (void)task;
+    return ESP_ERR_NOT_FOUND;
+}
+
+esp_err_t esp_task_wdt_reset(void)
+{
+    return ESP_OK;
+}
+
+/* ---- UART ---- */
+
+esp_err_t uart_driver_install(uart_port_t port, int receive_bytes, int send_bytes, int queue_size, void *queue, int flags)
+{
+    (void)send_bytes, (void)queue_size, (void)queue, (void)flags;
+    return port == UART_NUM_0 && receive_bytes > 128 ? ESP_OK : ESP_ERR_NOT_FOUND;
+}
+
+esp_err_t uart_param_config(uart_port_t port, const uart_config_t *config)
+{
+    return port == UART_NUM_0 && config->baud_rate > 0 ? ESP_OK : ESP_ERR_NOT_FOUND;
+}
+
+int uart_read_bytes(uart_port_t port, void *buffer, uint32_t length, TickType_t ticks)
+{
+    (void)port;
+    return (int)chip_read(buffer, length, (int)ticks * 10);
+}
+
+int uart_write_bytes(uart_port_t port, const void *source, size_t size)
+{
+    (void)port;
+    chip_write(source, size);
+    return (int)size;
+}
+
+#if defined(LIKE_ESPIDF)
+void app_main(void);
+
+int main(void)
+{
+    chip_start();
+    app_main();
+    return 0;
+}
+#endif

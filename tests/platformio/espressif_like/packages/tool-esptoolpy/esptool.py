@@ -1,0 +1,15 @@
+"""esptool as it is installed, with a record of how it was called in the file that ESPTOOL_LOG names."""
+
+import json
+import os
+import sys
+
+# This file has the package's name.
+sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
+from esptool import _main
+
+log = os.environ.get("ESPTOOL_LOG")
+if log and any(word in sys.argv for word in ("write_flash", "write-flash", "read_flash", "read-flash")):
+    with open(log, "a", encoding="utf-8") as file:
+        file.write(json.dumps(sys.argv[1:]) + "\n")
+_main()

@@ -1,0 +1,1 @@
+"""Stands for the compiler where the build around it is tested. Models are JSON: {"plan": "text", "repeat": N}."""

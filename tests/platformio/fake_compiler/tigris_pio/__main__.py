@@ -1,0 +1,36 @@
+"""`python -m tigris_pio compile MODEL … --json`, with plans whose every byte the test knows."""
+
+import argparse
+import json
+import os
+import sys
+import zlib
+from pathlib import Path
+
+parser = argparse.ArgumentParser()
+parser.add_argument("command", choices=["compile"])
+parser.add_argument("model", type=Path)
+parser.add_argument("-m", required=True)
+parser.add_argument("-f")
+parser.add_argument("--xip", action="store_true")
+parser.add_argument("--compress", default="none")
+parser.add_argument("--name", required=True)
+parser.add_argument("--header", type=Path, required=True)
+parser.add_argument("-o", type=Path, required=True)
+parser.add_argument("--json", action="store_true", required=True)
+options = parser.parse_args()
+
+with open(os.environ["FAKE_COMPILER_LOG"], "a", encoding="utf-8") as log:
+    log.write(f"{options.name} -m {options.m} -f {options.f} xip={options.xip} compress={options.compress}\n")
+model = json.loads(options.model.read_text("utf-8"))
+if "refuse" in model:
+    sys.exit(f"error: {model['refuse']}")
+plan = model["plan"].encode() * model.get("repeat", 1)
+constant = f"TIGRIS_MODEL_{options.name.upper()}"
+options.o.write_bytes(plan)
+options.header.write_text(
+    f"#define {constant}_PLAN_BYTES {len(plan)}u\n#define {constant}_PLAN_CRC32 0x{zlib.crc32(plan):08x}u\n"
+    f"#define {constant}_FAST_BYTES 64u\n#define {constant}_SLOW_BYTES 0u\n",
+    "utf-8",
+)
+print(json.dumps({"memory": {"fast_peak": 64, "slow_peak": 0}, "warnings": []}))

@@ -1,0 +1,136 @@
+"""A PlatformIO project under test, and the board that it is flashed to."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+PLATFORMIO = ROOT / "tigris_pio" / "platformio"
+EMULATED = f"symlink://{PLATFORMIO / 'emulated'}"
+ESPRESSIF_LIKE = f"symlink://{ROOT / 'tests' / 'platformio' / 'espressif_like'}"
+
+
+def load_by_path(name: str, path: Path) -> ModuleType:
+    """A module as PlatformIO loads it: by its file."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec and spec.loader
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+board_process = load_by_path("tigris_board_process", PLATFORMIO / "emulated" / "tools" / "board_process.py")
+
+
+@dataclasses.dataclass(frozen=True)
+class FakeCompiler:
+    python: Path
+    log: Path
+
+    def runs(self) -> list[str]:
+        return self.log.read_text("utf-8").splitlines() if self.log.exists() else []
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    status: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Project:
+    folder: Path
+    core_dir: Path
+
+    def write(self, sources: dict[str, str], ini: str, platform: str, framework: str) -> None:
+        common = (
+            f"[env]\nplatform = {platform}\nframework = {framework}\nextra_scripts = pre:{PLATFORMIO / 'hook.py'}\n"
+        )
+        for name, text in {**sources, "platformio.ini": common + ini}.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+
+    def pio(self, *arguments: str, **variables: str) -> Result:
+        environment = {
+            **os.environ,
+            "PLATFORMIO_CORE_DIR": str(self.core_dir),
+            "PLATFORMIO_SETTING_ENABLE_TELEMETRY": "no",
+            "PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL": "36500",
+            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            **variables,
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "platformio", *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout)
+
+    def run(self, *arguments: str, **variables: str) -> str:
+        """`pio run …`, which must succeed; its output."""
+        result = self.pio("run", *arguments, **variables)
+        assert result.status == 0, result.text
+        return result.text
+
+    def refused(self, *arguments: str, **variables: str) -> str:
+        """`pio run …`, which must fail without a traceback; its output."""
+        result = self.pio("run", *arguments, **variables)
+        assert result.status != 0, result.text
+        assert "Traceback" not in result.text, result.text
+        return result.text
+
+    def state(self, environment: str) -> Path:
+        return board_process.state_dir(str(self.folder / ".pio"), environment)
+
+    def flash(self, environment: str) -> bytes:
+        return (self.state(environment) / "flash.bin").read_bytes()
+
+    def build(self, environment: str) -> Path:
+        return self.folder / ".pio" / "build" / environment
+
+    def serial(
+        self, environment: str, until: bytes, after: bytes = b"", send: bytes = b"", seconds: float = 20.0
+    ) -> bytes:
+        """Connects to the board's UART, sends `send` when `after` has come, and reads until `until` has come."""
+        port = json.loads((self.state(environment) / "board.json").read_text("utf-8"))["port"]
+        deadline = time.monotonic() + seconds
+        with socket.create_connection(("127.0.0.1", port), timeout=seconds) as line:
+            received = _receive(line, b"", after, deadline)
+            line.sendall(send)
+            received = _receive(line, received, until, deadline)
+        return received
+
+    def switch_off(self) -> None:
+        for state in (self.folder / ".pio" / "emulated").glob("*"):
+            board_process.stop(state)
+
+
+def _receive(line: socket.socket, received: bytes, until: bytes, deadline: float) -> bytes:
+    line.settimeout(0.2)
+    while until not in received and time.monotonic() < deadline:
+        try:
+            data = line.recv(4096)
+        except TimeoutError:
+            continue
+        if not data:
+            break
+        received += data
+    assert until in received, received
+    return received

@@ -1,0 +1,114 @@
+"""The emulated flash chip and its board's port."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from .project import board_process
+
+BoardError = board_process.BoardError
+CHIP = 1 << 20
+
+
+@pytest.fixture
+def image(tmp_path):
+    def make(name, data):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return path
+
+    return make
+
+
+def test_a_new_chip_is_erased_and_keeps_what_is_written(tmp_path, image):
+    board_process.write_flash(tmp_path, CHIP, [(0x1000, image("a", b"abc"))])
+    board_process.write_flash(tmp_path, CHIP, [(0x3000, image("b", b"xyz"))])
+    chip = (tmp_path / "flash.bin").read_bytes()
+    assert len(chip) == CHIP
+    assert (chip[0x1000:0x1004], chip[0x3000:0x3004]) == (b"abc\xff", b"xyz\xff")
+    assert set(chip[:0x1000] + chip[0x2000:0x3000] + chip[0x4000:]) == {0xFF}
+
+
+def test_writing_erases_whole_sectors(tmp_path, image):
+    board_process.write_flash(tmp_path, CHIP, [(0, image("a", bytes(0x2000)))])
+    board_process.write_flash(tmp_path, CHIP, [(0, image("b", b"new"))])
+    chip = (tmp_path / "flash.bin").read_bytes()
+    assert chip[:0x1000] == b"new".ljust(0x1000, b"\xff")
+    assert chip[0x1000:0x2000] == bytes(0x1000)
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([(0x1001, b"a")], "image0 at 0x1001: an offset in flash is a multiple of 0x1000"),
+        ([(CHIP - 0x1000, bytes(0x1001))], f"image0: 4097 bytes at 0xff000 end beyond the flash chip of {CHIP} bytes"),
+        ([(0x2000, b"b"), (0, bytes(0x2001))], "image0 at 0x2000 overlaps image1, which ends at 0x3000"),
+    ],
+)
+def test_nothing_is_written_when_one_image_is_wrong(tmp_path, image, places, message):
+    images = [(offset, image(f"image{i}", data)) for i, (offset, data) in enumerate(places)]
+    with pytest.raises(BoardError, match=message):
+        board_process.write_flash(tmp_path, CHIP, images)
+    assert not (tmp_path / "flash.bin").exists()
+
+
+def test_a_missing_image_is_named(tmp_path):
+    with pytest.raises(BoardError, match=r"cannot read .*absent.bin: No such file"):
+        board_process.write_flash(tmp_path, CHIP, [(0, tmp_path / "absent.bin")])
+
+
+def test_ports_differ_between_environments_and_stay(tmp_path):
+    one = board_process.default_port(str(tmp_path), "a")
+    assert one == board_process.default_port(str(tmp_path), "a")
+    assert one != board_process.default_port(str(tmp_path), "b")
+    assert 20000 <= one < 32000
+
+
+def test_a_port_is_a_local_socket():
+    assert board_process.parse_port("socket://127.0.0.1:5000") == 5000
+    for text in ("/dev/ttyUSB0", "socket://127.0.0.1:0", "socket://127.0.0.1:70000", "socket://example.org:80"):
+        with pytest.raises(BoardError, match=r"socket://127.0.0.1:PORT with PORT from 1 to 65535"):
+            board_process.parse_port(text)
+
+
+def test_another_process_with_the_recorded_number_is_left_alone(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (tmp_path / "board.json").write_text(f'{{"pid": {other.pid}, "port": 20000}}', "utf-8")
+        try:
+            assert not board_process.stop(tmp_path)
+            assert other.poll() is None
+        finally:
+            other.kill()
+
+
+def test_a_stale_or_damaged_record_is_no_board(tmp_path):
+    for text in ('{"pid": 4194304, "port": 1}', '{"pid": -1}', f'{{"pid": {os.getpid()}}}', "noise", "[]"):
+        (tmp_path / "board.json").write_text(text, "utf-8")
+        assert board_process.running_process(tmp_path) is None
+
+
+def test_a_missing_emulator_is_named_with_its_package(tmp_path):
+    spec = board_process.Spec("qemu-system-nothing", (), CHIP, 0)
+    with pytest.raises(BoardError, match=r"qemu-system-nothing is not installed.*sudo apt install"):
+        board_process.start(tmp_path, spec, 20000, fixed_port=False)
+
+
+def test_a_port_that_another_program_takes_at_the_last_moment_is_passed_over(tmp_path, monkeypatch):
+    tried = []
+
+    def launch(command, state, spec, port):
+        tried.append(port)
+        if len(tried) < 3:
+            raise board_process.PortTaken("Address already in use")
+
+    monkeypatch.setattr(board_process, "_launch", launch)
+    monkeypatch.setattr(board_process, "_free_port", lambda port, fixed: port)
+    monkeypatch.setattr(board_process.shutil, "which", lambda name: name)
+    spec = board_process.Spec("qemu", (), 1 << 20, 0)
+    assert board_process.start(tmp_path, spec, 25000, fixed_port=False) == 25002
+    tried.clear()
+    with pytest.raises(board_process.PortTaken):
+        board_process.start(tmp_path, spec, 25000, fixed_port=True)

@@ -1,0 +1,163 @@
+"""Each emulated board boots what was flashed, and opens a real plan in its flash."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+
+import pytest
+
+from tigris_pio.format.records import Header
+
+from .project import ROOT, board_process
+
+BOARDS = ("emu_rv32", "emu_cortex_m4", "emu_cortex_m7")
+MAIN = """
+#include <math.h>
+#include <stdio.h>
+#include <board.h>
+#include <tigris_models.h>
+static int initialised = 7;
+static int zeroed;
+static uint8_t outside[100000] BOARD_EXTERNAL_RAM;
+static tigris_plan plan;
+int main(void)
+{
+    uint32_t start = board_instructions();
+    for (volatile int i = 0; i < 1000; i++) {
+    }
+    uint32_t elapsed = board_instructions() - start;
+    volatile float x = 1.0f;
+    printf("data %d %d %d, exp %d, instructions %lu\\n", initialised, zeroed, outside[99999], (int)(expf(x) * 1000),
+           (unsigned long)elapsed);
+    printf("open: %s.\\n", tigris_status_text(tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan)));
+    for (;;) {
+        uint8_t data[16];
+        size_t bytes = board_uart_read(data, sizeof data);
+        board_uart_write(data, bytes);
+        if (bytes != 0 && data[0] == 'W')
+            *(volatile uint8_t *)(uintptr_t)board_flash() = 0;
+        if (bytes == 0)
+            board_wait_uart();
+    }
+}
+"""
+PRINTER = """
+#include <stdio.h>
+#include <board.h>
+#include <tigris_models.h>
+static tigris_plan plan;
+int main(void)
+{
+    printf("open: %s.\\n", tigris_status_text(tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan)));
+    for (;;)
+        board_wait_uart();
+}
+"""
+INI = "lib_deps = tigris-pio=symlink://{root}\ncustom_tigris_models = digits.onnx\ncustom_tigris_mem = 64K\n" + "".join(
+    f"[env:{name}]\nboard = {name}\n" for name in BOARDS
+)
+
+
+@pytest.fixture(scope="module")
+def project(shared_project):
+    project = shared_project({"src/main.c": MAIN}, INI.format(root=ROOT))
+    shutil.copy(ROOT / "examples" / "digits" / "model" / "digits.onnx", project.folder)
+    return project
+
+
+@pytest.fixture(params=BOARDS)
+def board(request, project):
+    """(project, board name), flashed and started."""
+    project.run("-e", request.param, "-t", "upload")
+    return project, request.param
+
+
+def restart(project, name):
+    spec = board_process.read_spec(project.build(name) / "emulator.json")
+    board_process.stop(project.state(name))
+    board_process.start(project.state(name), spec, 25000, fixed_port=False)
+
+
+def overwrite(project, name, offset, data):
+    path = project.folder / "data.bin"
+    path.write_bytes(data)
+    board_process.write_flash(project.state(name), len(project.flash(name)), [(offset, path)])
+    restart(project, name)
+
+
+def model_offset(project, name):
+    result = project.pio("project", "metadata", "-e", name, "--json-output")
+    images = json.loads(result.text[result.text.index("{") :])[name]["extra"]["flash_images"]
+    return next(int(image["offset"], 0) for image in images if image["path"].endswith(".tgrs"))
+
+
+def test_a_board_runs_what_is_flashed(board):
+    project, name = board
+    text = project.serial(name, b"echo", after=b"open: ok.", send=b"echo").decode()
+    assert "application at 0x00010000" in text
+    assert "data 7 0 0, exp 2718, instructions" in text
+    assert "open: ok." in text
+    elapsed = int(text.split("instructions ")[1].split()[0])
+    assert 1000 < elapsed < 50000
+
+    assert "panic" in project.serial(name, b"panic", send=b"Write to flash").decode()
+
+    restart(project, name)
+    assert f"instructions {elapsed}\r\n" in project.serial(name, b"open").decode(), "instruction counts must repeat"
+
+    offset = model_offset(project, name)
+    plan = project.flash(name)[offset : offset + 0x10000]
+    overwrite(project, name, offset, b"\xff" * 4096)
+    assert "open: no plan was written to the partition" in project.serial(name, b".").decode()
+    overwrite(project, name, offset, plan[:16] + bytes([plan[16] ^ 1]) + plan[17:])
+    assert "open: the partition holds another plan" in project.serial(name, b".").decode()
+    table = project.flash(name)[0x8000:0x8C00]
+    overwrite(project, name, 0x8000, table.replace(b"model\0", b"wrong\0"))
+    assert "open: the partition table has no such partition" in project.serial(name, b".").decode()
+    overwrite(project, name, 0x10000, b"\xff" * 4096)
+    assert "holds no application" in project.serial(name, b"no application").decode()
+    overwrite(project, name, 0x8000, b"\xff" * 4096)
+    assert "boot: flash" in project.serial(name, b"no partition table at 0x8000").decode()
+
+
+def test_the_board_is_stopped_and_started_by_platformio(board):
+    project, name = board
+    first = board_process.running_process(project.state(name))
+    assert first is not None
+    port = json.loads((project.state(name) / "board.json").read_text("utf-8"))["port"]
+    text = project.run("-e", name, "-t", "nobuild", "-t", "upload")
+    assert f"its UART is socket://127.0.0.1:{port}" in text
+    second = board_process.running_process(project.state(name))
+    assert second not in (None, first)
+    assert "The board is off" in project.run("-e", name, "-t", "stop_board")
+    assert board_process.running_process(project.state(name)) is None
+
+
+def test_a_plan_is_exchanged_below_firmware_that_accepts_it(shared_project):
+    """Another plan of the same network is opened after -t uploadmodel; one with another scale is not."""
+    ini = INI.format(root=ROOT).replace("[env:", "custom_tigris_match = interface\n[env:", 1)
+    project = shared_project({"src/main.c": PRINTER}, ini, name="exchange")
+    shutil.copy(ROOT / "examples" / "digits" / "model" / "digits.onnx", project.folder)
+    project.run("-e", "emu_rv32", "-t", "upload")
+    assert "open: ok." in project.serial("emu_rv32", b".").decode()
+    first = (project.build("emu_rv32") / "tigris" / "digits.tgrs").read_bytes()
+
+    config = project.folder / "platformio.ini"
+    config.write_text(ini_with(config, "custom_tigris_compress = lz4"), "utf-8")
+    assert "Linking" not in project.run("-e", "emu_rv32", "-t", "uploadmodel")
+    plan = (project.build("emu_rv32") / "tigris" / "digits.tgrs").read_bytes()
+    assert plan != first
+    assert "open: ok." in project.serial("emu_rv32", b".").decode()
+
+    header = Header.unpack(plan)
+    (tensor,) = struct.unpack_from("<H", plan, header.io + 4)
+    scale = header.tensors + 36 * tensor + 28
+    offset = model_offset(project, "emu_rv32")
+    overwrite(project, "emu_rv32", offset, plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :])
+    assert "open: the partition holds another plan" in project.serial("emu_rv32", b".").decode()
+
+
+def ini_with(config, option):
+    return config.read_text("utf-8").replace("[env:", f"{option}\n[env:", 1)

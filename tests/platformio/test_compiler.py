@@ -1,0 +1,114 @@
+"""Where the model compiler is looked for, and its cache."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tigris_pio.platformio import compiler, options, plans
+from tigris_pio.platformio.compiler import CompilerError
+
+
+@pytest.fixture
+def bare_python(tmp_path):
+    """A Python without packages."""
+    path = tmp_path / "bare"
+    path.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec "{sys.executable}" -S -E "$@"\n', "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.write_text('{"plan": "abc"}', "utf-8")
+    return options.Model("m", path)
+
+
+def settings(model, **values):
+    texts = {"models": str(model.path), "mem": "64K", **values}
+    return options.parse({f"custom_tigris_{name}": text for name, text in texts.items()}, model.path.parent)
+
+
+def outputs(folder):
+    return plans.Outputs(folder / "m.tgrs", folder / "m.h", folder / "m.json")
+
+
+def test_the_option_comes_first(fake_compiler, bare_python):
+    found = compiler.find(str(fake_compiler.python), {"TIGRIS_PYTHON": bare_python}, bare_python)
+    assert found.command == (str(fake_compiler.python), "-m", "tigris_pio")
+
+
+def test_then_the_environment_variable(fake_compiler, bare_python):
+    found = compiler.find(None, {"TIGRIS_PYTHON": str(fake_compiler.python)}, bare_python)
+    assert found.command[0] == str(fake_compiler.python)
+
+
+def test_then_platformios_own_python(fake_compiler):
+    assert compiler.find(None, {}, str(fake_compiler.python)).command[0] == str(fake_compiler.python)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_then_the_command_on_path(fake_compiler, bare_python, tmp_path, wrapped):
+    python = fake_compiler.python
+    if not wrapped:
+        python = tmp_path / "python-unspaced"
+        python.symlink_to(fake_compiler.python)
+    head = f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n" if wrapped else f"#!{python}\n"
+    script = tmp_path / "bin" / "tigris"
+    script.parent.mkdir()
+    script.write_text(head + "import sys\n", "utf-8")
+    script.chmod(0o755)
+    assert compiler.find(None, {"PATH": str(script.parent)}, bare_python).command[0] == str(python)
+
+
+def test_without_any_the_message_has_the_command(bare_python):
+    with pytest.raises(CompilerError) as error:
+        compiler.find(None, {"PATH": "/nonexistent"}, bare_python)
+    assert "the model compiler was not found" in str(error.value)
+    assert f'"{bare_python}" -m pip install tigris-pio' in str(error.value)
+
+
+def test_a_named_python_that_lacks_it_is_refused(bare_python):
+    with pytest.raises(CompilerError, match=r"custom_tigris_python = .*bare: has no package tigris-pio"):
+        compiler.find(bare_python, {}, sys.executable)
+    with pytest.raises(CompilerError, match="TIGRIS_PYTHON = /nonexistent/python: cannot be run"):
+        compiler.find(None, {"TIGRIS_PYTHON": "/nonexistent/python"}, sys.executable)
+
+
+def test_the_second_time_a_plan_comes_from_the_cache(fake_compiler, model, tmp_path):
+    found = compiler.find(str(fake_compiler.python), {}, "")
+    assert plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "one"))
+    assert not plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "two"))
+    assert (tmp_path / "two" / "m.tgrs").read_bytes() == b"abc"
+    assert len(fake_compiler.runs()) == 1
+
+
+def test_content_options_and_external_weights_decide(fake_compiler, model, tmp_path):
+    found = compiler.find(str(fake_compiler.python), {}, "")
+    first = plans.key(model, settings(model), found)
+    assert plans.key(model, settings(model, xip="yes"), found) != first
+    assert plans.key(model, settings(model), compiler.Compiler(found.command, "other")) != first
+    (tmp_path / "m.onnx.data").write_bytes(b"weights")
+    assert plans.key(model, settings(model), found) != first
+
+
+def test_a_refused_model_leaves_nothing(fake_compiler, model, tmp_path):
+    model.path.write_text('{"refuse": "too large: 1 byte does not fit"}', "utf-8")
+    found = compiler.find(str(fake_compiler.python), {}, "")
+    with pytest.raises(CompilerError, match="too large: 1 byte does not fit"):
+        plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "out"))
+    assert list(Path(tmp_path / "cache").iterdir()) == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_old_entries_leave_the_cache(fake_compiler, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(plans, "KEPT_ENTRIES", 2)
+    found = compiler.find(str(fake_compiler.python), {}, "")
+    for text in ("one", "two", "three"):
+        model.path.write_text(f'{{"plan": "{text}"}}', "utf-8")
+        plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "out"))
+    kept = sorted(path.read_text("utf-8") for path in (tmp_path / "cache").glob("*/plan.tgrs"))
+    assert kept == ["three", "two"]

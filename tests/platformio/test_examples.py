@@ -1,0 +1,178 @@
+"""The examples as a user copies them: built, flashed by esptool, read back, and what was flashed runs and is checked.
+
+On the stand-in platform firmware is made for this machine: it finds its partition in the flash that was read back and
+serves the harness. The emulated environment runs the same models as RISC-V code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from tigris_pio.platformio import partitions
+
+from .mock_chip import mock_chip
+from .project import EMULATED, ESPRESSIF_LIKE, ROOT, Project, load_by_path
+
+esp_image = load_by_path("like_esp_image", ROOT / "tests" / "platformio" / "espressif_like" / "tools" / "esp_image.py")
+EXAMPLES = ROOT / "examples"
+DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
+VIBRATION = EXAMPLES / "two-models-esp32c3" / "model" / "vibration_test.npz"
+FLASH_BYTES = 16 << 20
+
+
+@pytest.fixture
+def copied(tmp_path, core_dir):
+    """Copies an example; what it names of this checkout is found by absolute paths."""
+    made = []
+
+    def copy(name: str, *options: str) -> Project:
+        folder = tmp_path / "beispiele für alle" / name
+        shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns(".pio", "build"))
+        ini = folder / "platformio.ini"
+        text = ini.read_text("utf-8").replace(
+            "../../tigris_pio/platformio/emulated", str(EMULATED)[len("symlink://") :]
+        )
+        text = text.replace("../..", str(ROOT)).replace("../digits", str(EXAMPLES / "digits"))
+        text = text.replace("platform = espressif32", "\n".join([f"platform = {ESPRESSIF_LIKE}", *options]))
+        ini.write_text(text, "utf-8")
+        for manifest in folder.rglob("idf_component.yml"):
+            manifest.write_text(manifest.read_text("utf-8").replace("../../..", str(ROOT)), "utf-8")
+        made.append(Project(folder, core_dir))
+        return made[-1]
+
+    yield copy
+    for project in made:
+        project.switch_off()
+
+
+def hil(plan: Path, port: str, data: Path, samples: int) -> str:
+    command = [sys.executable, "-m", "tigris_pio", "hil", str(plan), "--port", port, "--data", str(data)]
+    done = subprocess.run(
+        [*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@contextlib.contextmanager
+def chip_running(flash: Path, firmware: Path):
+    """Runs the firmware that was flashed; its serial port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([firmware], env={**os.environ, "CHIP_FLASH": str(flash), "CHIP_PORT": str(port)})
+    try:
+        time.sleep(0.3)
+        assert process.poll() is None
+        yield f"socket://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def read_back(mock, project: Project, environment: str, folder: Path) -> tuple[Path, Path, int]:
+    """(flash file, firmware, offset of the model partition), all as esptool reads them from the chip."""
+    result = project.pio("project", "metadata", "-e", environment, "--json-output").text
+    extra = json.loads(result[result.index("{") :])[environment]["extra"]
+    files = [(int(item["offset"], 0), Path(item["path"])) for item in extra["flash_images"]]
+    files += [(0x10000, project.build(environment) / "firmware.bin")]
+    chip = bytearray(b"\xff" * FLASH_BYTES)
+    for offset, path in files:
+        size = path.stat().st_size
+        chip[offset : offset + size] = mock.read(offset, size)
+    flash, firmware = folder / "flash.bin", folder / "firmware"
+    flash.write_bytes(chip)
+    firmware.write_bytes(esp_image.payload(bytes(chip[0x10000 : 0x10000 + size])))
+    firmware.chmod(0o755)
+    table = partitions.parse_binary(bytes(chip[0x8000:0x8C00]))
+    return flash, firmware, partitions.find(table, "model").offset
+
+
+@pytest.mark.parametrize(
+    ("example", "chip", "like", "offset"),
+    [
+        ("digits-esp32s3-arduino", "esp32s3", "espressif32", 0x610000),
+        ("digits-esp32s3-arduino", "esp32s3", "pioarduino", 0x610000),
+        ("digits-esp32s3-espidf", "esp32s3", "espressif32", 0x110000),
+        ("digits-esp32s3-espidf", "esp32s3", "pioarduino", 0x110000),
+    ],
+)
+def test_digits_are_recognised_by_what_was_flashed(copied, tmp_path, example, chip, like, offset):
+    # The stand-in has no component manager, through which the runtime would come.
+    library = [f"lib_deps = tigris-pio=symlink://{ROOT}"] if "espidf" in example else []
+    project = copied(example, f"custom_like = {like}", *library)
+    with mock_chip(chip, "socket") as mock:
+        project.run("-t", "upload", "--upload-port", mock.port)
+        flash, firmware, found = read_back(mock, project, chip, tmp_path)
+    assert found == offset
+    plan = project.build(chip) / "tigris" / "digits.tgrs"
+    with chip_running(flash, firmware) as port:
+        assert "16/16 outputs equal to the host" in hil(plan, port, DIGITS, 16)
+
+
+def test_two_models_answer_by_what_was_flashed(copied, tmp_path):
+    project = copied("two-models-esp32c3")
+    with mock_chip("esp32c3", "socket") as mock:
+        project.run("-e", "esp32c3", "-t", "upload", "--upload-port", mock.port)
+        flash, firmware, _ = read_back(mock, project, "esp32c3", tmp_path)
+    plans = project.build("esp32c3") / "tigris"
+    for name, data in (("digits", DIGITS), ("vibration", VIBRATION)):
+        with chip_running(flash, firmware) as port:
+            assert "16/16 outputs equal to the host" in hil(plans / f"{name}.tgrs", port, data, 16)
+
+
+def test_two_models_answer_on_an_emulated_board(copied):
+    project = copied("two-models-esp32c3")
+    text = project.run("-t", "upload")
+    assert text.count("Model: [") == 2
+    assert "vibration: fast" in text
+    port = json.loads((project.state("emu_rv32") / "board.json").read_text("utf-8"))["port"]
+    for name, data in (("digits", DIGITS), ("vibration", VIBRATION)):
+        plan = project.build("emu_rv32") / "tigris" / f"{name}.tgrs"
+        assert "8/8 outputs equal to the host" in hil(plan, f"socket://127.0.0.1:{port}", data, 8)
+    header = (project.build("emu_rv32") / "tigris" / "tigris_model_vibration.h").read_text("utf-8")
+    for constant in ("INPUT0_SHAPE", "INPUT0_SCALE", "OUTPUT0_SHAPE", "FAST_BYTES"):
+        assert f"TIGRIS_MODEL_VIBRATION_{constant}" in header
+
+
+def test_the_shipped_autoencoder_tells_faults():
+    """With the threshold of the example's README, set from healthy signals."""
+    session = onnxruntime.InferenceSession(VIBRATION.with_name("vibration.onnx"), providers=["CPUExecutionProvider"])
+    spectra, faulty = np.load(VIBRATION)["spectrum"], np.load(VIBRATION.with_name("vibration_faulty.npy"))
+    made = np.array([session.run(None, {"spectrum": row[np.newaxis]})[0][0] for row in spectra])
+    error = ((made - spectra) ** 2).mean(axis=1)
+    assert (error[faulty][:, np.newaxis] > error[~faulty]).mean() > 0.95
+    assert (error[faulty] > 0.0072).mean() > 0.8
+    assert (error[~faulty] > 0.0072).mean() < 0.05
+
+
+@pytest.mark.skipif(
+    "TIGRIS_ESPRESSIF32" not in os.environ,
+    reason="set TIGRIS_ESPRESSIF32 to a `platform =` value, such as espressif32@6.13.0 or pioarduino's URL",
+)
+@pytest.mark.parametrize("example", ["digits-esp32s3-arduino", "digits-esp32s3-espidf"])
+def test_the_real_platform_builds_and_flashes(copied, example):
+    """The platform's own builders, toolchain and frameworks, in the user's PlatformIO core folder."""
+    project = copied(example)
+    ini = project.folder / "platformio.ini"
+    real = f"platform = {os.environ['TIGRIS_ESPRESSIF32']}"
+    ini.write_text(ini.read_text("utf-8").replace(f"platform = {ESPRESSIF_LIKE}", real), "utf-8")
+    with mock_chip("esp32s3", "pty") as mock:
+        core = os.environ.get("PLATFORMIO_CORE_DIR", str(Path.home() / ".platformio"))
+        text = project.run("-t", "upload", "--upload-port", mock.port, PLATFORMIO_CORE_DIR=core)
+        assert "Model: [" in text
+        plan = (project.build("esp32s3") / "tigris" / "digits.tgrs").read_bytes()
+        table = partitions.parse_binary(mock.read(0x8000, partitions.TABLE_BYTES))
+        assert mock.read(partitions.find(table, "model").offset, len(plan)) == plan

@@ -1,0 +1,268 @@
+"""The hook inside real `pio run`s, with a compiler whose plans are known byte by byte."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tigris_pio.platformio import partitions
+
+from .project import ROOT
+
+MAIN = """
+#include <stdio.h>
+#include <board.h>
+#include <tigris_models.h>
+int main(void)
+{
+    uint32_t offset = 0, bytes = 0;
+    board_find_partition(TIGRIS_MODEL_ALPHA.partition, &offset, &bytes);
+    printf("[%s %.3s]\\n", TIGRIS_MODEL_ALPHA.name, (const char *)board_flash() + offset + TIGRIS_MODEL_ALPHA.offset);
+    for (;;)
+        board_wait_uart();
+}
+"""
+MODEL = '{"plan": "abc"}'
+
+
+@pytest.fixture
+def make(new_project, fake_compiler):
+    """A project with one model; `options` are added to its environment."""
+
+    def make(*options, envs=("emu_rv32",), **files):
+        sections = [
+            "\n".join(
+                [
+                    f"[env:{name}]",
+                    f"board = {'emu_rv32' if name.startswith('other') else name}",
+                    f"build_flags = '-I{ROOT}/runtime/include'",
+                    f"custom_tigris_python = {fake_compiler.python}",
+                    *options,
+                ]
+            )
+            for name in envs
+        ]
+        sources = {"src/main.c": MAIN, "models/alpha.onnx": MODEL, **files}
+        return new_project(sources, "\n\n".join(sections) + "\n")
+
+    return make
+
+
+ONE = ("custom_tigris_models = models/alpha.onnx", "custom_tigris_mem = 64K")
+
+
+def table_in_flash(project, environment="emu_rv32"):
+    """Label -> (offset, size), as a bootloader reads them."""
+    table = project.flash(environment)[partitions.TABLE_OFFSET :][: partitions.TABLE_BYTES]
+    entries = [table[i : i + 32] for i in range(0, len(table), 32)]
+    return {
+        entry[12:28].rstrip(b"\0").decode(): (
+            int.from_bytes(entry[4:8], "little"),
+            int.from_bytes(entry[8:12], "little"),
+        )
+        for entry in entries
+        if entry[:2] == b"\xaa\x50"
+    }
+
+
+def test_one_upload_brings_everything_to_the_board(make):
+    project = make(*ONE)
+    text = project.run("-t", "upload")
+    assert "Compiling model alpha for 64K (models/alpha.onnx)" in text
+    assert "Model: [" in text
+    assert "alpha: fast 64, slow 0 bytes" in text
+    offset, size = table_in_flash(project)["model"]
+    assert (offset, offset + size) == (0x110000, 4 << 20)
+    assert project.flash("emu_rv32")[offset : offset + 4] == b"abc\xff"
+    assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
+
+
+def test_nothing_is_done_twice(make, fake_compiler):
+    project = make(*ONE)
+    project.run()
+    again = project.run()
+    for word in ("Compiling", "Linking", "Generating"):
+        assert word not in again
+    assert "Model: [" in again
+    assert len(fake_compiler.runs()) == 1
+
+
+def test_a_changed_model_is_compiled_linked_and_flashed(make, fake_compiler):
+    project = make(*ONE)
+    project.run()
+    (project.folder / "models" / "alpha.onnx").write_text('{"plan": "new"}', "utf-8")
+    text = project.run("-t", "upload")
+    assert "Compiling model alpha" in text
+    assert "Linking" in text
+    assert b"[alpha new]" in project.serial("emu_rv32", b"]")
+    assert len(fake_compiler.runs()) == 2
+
+
+def test_an_equal_plan_of_another_model_file_does_not_relink(make, fake_compiler):
+    project = make(*ONE)
+    project.run()
+    (project.folder / "models" / "alpha.onnx").write_text('{ "plan": "abc" }', "utf-8")
+    text = project.run()
+    assert "Compiling model alpha" in text
+    assert "Linking" not in text
+    assert len(fake_compiler.runs()) == 2
+
+
+def test_plans_outlive_the_build_folder_and_serve_all_environments(make, fake_compiler):
+    project = make(*ONE, envs=("emu_rv32", "other"))
+    assert "was compiled before" in project.run()
+    project.run("-t", "clean")
+    assert not project.build("emu_rv32").exists()
+    assert "was compiled before" in project.run()
+    assert len(fake_compiler.runs()) == 1
+
+
+def test_options_reach_the_compiler(make, fake_compiler):
+    make(*ONE, "custom_tigris_flash = 1M", "custom_tigris_xip = yes", "custom_tigris_compress = lz4").run()
+    assert fake_compiler.runs() == ["alpha -m 64K -f 1M xip=True compress=lz4"]
+
+
+def test_two_models_share_the_partition(make):
+    project = make(
+        "custom_tigris_models =", "  alpha = models/alpha.onnx", "  models/beta.onnx", "custom_tigris_mem = 64K",
+        "custom_tigris_flash = 128K", "custom_tigris_partition = nn",
+        **{"models/beta.onnx": '{"plan": "0123456789abcdef", "repeat": 300}'},
+    )  # fmt: skip
+    text = project.run("-t", "upload")
+    assert text.count("Model: [") == 2
+    offset, size = table_in_flash(project)["nn"]
+    assert size == 256 << 10
+    chip = project.flash("emu_rv32")[offset:]
+    assert chip[:0x1004] == b"abc".ljust(0x1000, b"\xff") + b"0123"
+    header = (project.build("emu_rv32") / "tigris" / "tigris_models.h").read_text("utf-8")
+    assert "TIGRIS_MODEL_BETA = {" in header
+    assert "0x1000u" in header
+
+
+def test_the_projects_own_table_is_the_base(make):
+    table = "nvs,data,nvs,0x9000,0x6000\nmain,app,factory,0x20000,0x80000\nlast,data,fat,0x200000,0x1000\n"
+    project = make(*ONE, "board_build.partitions = own.csv", **{"own.csv": table})
+    project.run("-t", "upload")
+    assert table_in_flash(project) == {
+        "nvs": (0x9000, 0x6000),
+        "main": (0x20000, 0x80000),
+        "last": (0x200000, 0x1000),
+        "model": (0x210000, 0x1F0000),
+    }
+    assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
+
+
+def test_a_model_partition_of_the_projects_table_is_used_as_it_is(make):
+    table = "factory,app,factory,0x10000,0x80000\nmodel,data,0x40,0x300000,0x2000\ntail,data,fat,0x310000,0x1000\n"
+    project = make(*ONE, "board_build.partitions = own.csv", **{"own.csv": table})
+    project.run("-t", "upload")
+    assert table_in_flash(project)["model"] == (0x300000, 0x2000)
+    assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
+
+
+def test_integration_data_names_the_image(make):
+    project = make(*ONE)
+    result = project.pio("project", "metadata", "-e", "emu_rv32", "--json-output")
+    assert result.status == 0, result.text
+    images = json.loads(result.text[result.text.index("{") :])["emu_rv32"]["extra"]["flash_images"]
+    assert {"offset": "0x110000", "path": str(project.build("emu_rv32") / "tigris" / "alpha.tgrs")} in images
+
+
+def test_the_compilation_database_has_the_generated_header(make):
+    project = make(*ONE)
+    project.run("-t", "compiledb")
+    commands = json.loads((project.folder / "compile_commands.json").read_text("utf-8"))
+    assert any("main.c" in entry["file"] and "/tigris" in entry["command"] for entry in commands)
+
+
+def test_cleaning_works_with_a_broken_option(make):
+    project = make(*ONE)
+    project.run()
+    (project.folder / "models" / "alpha.onnx").unlink()
+    project.run("-t", "clean")
+    assert not project.build("emu_rv32").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("custom_tigris_models = models/no.onnx",), "custom_tigris_models = models/no.onnx: the file"),
+        (
+            (*ONE, "custom_tigris_memory = 1K"),
+            "custom_tigris_memory = 1K: no such option; did you mean custom_tigris_mem?",
+        ),
+        ((ONE[0], "custom_tigris_mem = lots"), "custom_tigris_mem = lots: `lots` is no size"),
+        ((*ONE, "custom_tigris_flash = 8M"), "custom_tigris_partition = model: no room for the model. It needs 8 MB"),
+        ((*ONE, "board_build.partitions = no.csv"), "board_build.partitions: the partition table"),
+        ((*ONE, "board_upload.flash_size = huge"), "board_upload.flash_size = HUGE: give the chip's size"),
+    ],
+)
+def test_wrong_options_stop_the_build(make, fake_compiler, options, message):
+    project = make(*options)
+    assert f"Error: {message}" in project.refused()
+    assert fake_compiler.runs() == []
+
+
+def test_a_model_that_the_compiler_refuses_stops_the_build(make):
+    project = make(*ONE, **{"models/alpha.onnx": '{"refuse": "op Foo (node n1) is not supported"}'})
+    text = project.refused("-t", "upload")
+    assert "op Foo (node n1) is not supported" in text
+    assert not (project.build("emu_rv32") / "firmware.elf").exists()
+    assert not project.state("emu_rv32").exists()
+
+
+def test_a_plan_larger_than_its_partition_stops_the_build(make):
+    table = "factory,app,factory,0x10000,0x80000\nmodel,data,0x40,0x300000,0x1000\n"
+    model = '{"plan": "0123456789abcdef", "repeat": 257}'
+    project = make(*ONE, "board_build.partitions = own.csv", **{"own.csv": table, "models/alpha.onnx": model})
+    text = project.refused("-t", "upload")
+    assert "the plans take 4112 bytes (alpha 4112), the partition at 0x300000 has 4096" in text
+    assert not (project.build("emu_rv32") / "firmware.elf").exists()
+
+
+def test_a_missing_compiler_is_one_error(make, fake_compiler):
+    fake_compiler.python.write_text('#!/bin/sh\nunset PYTHONPATH\nexec python3 -S -E "$@"\n', "utf-8")
+    text = make(*ONE).refused()
+    assert f"Error: custom_tigris_python = {fake_compiler.python}: has no package tigris-pio" in text
+    assert "-m pip install tigris-pio" in text
+
+
+# ---- the model alone ---------------------------------------------------------------------------------------------
+
+
+def test_the_model_alone_is_uploaded(make):
+    project = make(*ONE)
+    project.run("-t", "upload")
+    before = project.flash("emu_rv32")
+    (project.folder / "models" / "alpha.onnx").write_text('{"plan": "new"}', "utf-8")
+    text = project.run("-t", "uploadmodel")
+    assert "Linking" not in text
+    offset, _ = table_in_flash(project)["model"]
+    after = project.flash("emu_rv32")
+    assert after[offset : offset + 4] == b"new\xff"
+    assert (after[:offset], after[offset + 0x1000 :]) == (before[:offset], before[offset + 0x1000 :])
+    assert b"[alpha new]" in project.serial("emu_rv32", b"]")
+
+
+def test_the_model_alone_is_refused_by_another_table(make):
+    project = make(*ONE)
+    text = project.refused("-t", "uploadmodel")
+    assert "Error: -t uploadmodel: the board has no partition table at 0x8000; upload everything first" in text
+    project.run("-t", "upload")
+    before = project.flash("emu_rv32")
+    ini = project.folder / "platformio.ini"
+    ini.write_text(ini.read_text("utf-8") + "custom_tigris_flash = 256K\n", "utf-8")
+    text = project.refused("-t", "uploadmodel")
+    assert "model: 0x110000 to 0x400000 (type 0x01/0x40) on the board, 0x110000 to 0x150000 (type 0x01/0x40)" in text
+    assert project.flash("emu_rv32") == before
+
+
+def test_each_environment_has_its_own_options(make, fake_compiler):
+    project = make("custom_tigris_models = models/alpha.onnx", envs=("emu_rv32", "other"))
+    ini = project.folder / "platformio.ini"
+    text = ini.read_text("utf-8").replace("[env:emu_rv32]", "[env:emu_rv32]\ncustom_tigris_mem = 64K")
+    ini.write_text(text + "custom_tigris_mem = 32K+1M\ncustom_tigris_partition = nn\n", "utf-8")
+    project.run()
+    assert [run.split(" -f")[0] for run in fake_compiler.runs()] == ["alpha -m 64K", "alpha -m 32K+1M"]
+    assert '"nn"' in (project.build("other") / "tigris" / "tigris_models.h").read_text("utf-8")

@@ -1,0 +1,117 @@
+"""Options of platformio.ini: what is read, and what each refusal says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tigris_pio.platformio import options, plans
+from tigris_pio.platformio.options import Model, OptionError
+
+from .project import ROOT
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("kws.onnx", "my model.onnx", "a=b.onnx"):
+        (tmp_path / name).write_bytes(b"model")
+    return tmp_path
+
+
+def parse(folder, **values):
+    values = {"models": "kws.onnx", "mem": "64K", **values}
+    return options.parse({f"custom_tigris_{k}": v for k, v in values.items() if v is not None}, folder)
+
+
+def test_defaults(folder):
+    settings = parse(folder)
+    assert settings.models == (Model("kws", folder / "kws.onnx"),)
+    assert (settings.mem, settings.flash, settings.flash_bytes) == ("64K", None, None)
+    assert (settings.xip, settings.compress, settings.partition, settings.backend) == (False, "none", "model", "auto")
+
+
+def test_all_options(folder):
+    settings = parse(
+        folder, mem="256K + 8M", flash="1.5M", xip="Yes", compress="LZ4", partition="nn", backend="portable"
+    )
+    assert (settings.mem, settings.flash, settings.flash_bytes) == ("256K+8M", "1.5M", 3 << 19)
+    assert (settings.xip, settings.compress, settings.partition, settings.backend) == (True, "lz4", "nn", "portable")
+
+
+def test_several_models_with_names(folder):
+    settings = parse(folder, models="\nfirst = kws.onnx\nmy model.onnx\n\na=b.onnx")
+    assert settings.models == (
+        Model("first", folder / "kws.onnx"),
+        Model("my_model", folder / "my model.onnx"),
+        Model("a_b", folder / "a=b.onnx"),
+    )
+
+
+def test_other_options_are_not_looked_at(folder):
+    values = {"custom_tigris_models": "kws.onnx", "custom_tigris_mem": "1K", "custom_other": "x", "board": "y"}
+    assert options.parse(values, folder).mem == "1K"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"memm": "1K"}, r"custom_tigris_memm = 1K: no such option; did you mean custom_tigris_mem\?"),
+        ({"zzzz": "1"}, "custom_tigris_zzzz = 1: no such option; known are custom_tigris_models, custom_tigris_mem"),
+        ({"models": None}, "custom_tigris_models: is not set; give the path of an ONNX file"),
+        (
+            {"models": "no.onnx"},
+            r"custom_tigris_models = no.onnx: the file .*/no.onnx does not exist; give an ONNX file",
+        ),
+        ({"models": "a = no.onnx"}, "custom_tigris_models = a = no.onnx: the file .*/no.onnx does not exist"),
+        ({"models": "."}, "is a folder"),
+        ({"models": "kws.onnx\nKWS = my model.onnx"}, "two models are called `KWS`; name them by lines of NAME = PATH"),
+        ({"models": "n" * 48 + " = kws.onnx"}, "more than 47 characters"),
+        ({"mem": None}, "custom_tigris_mem: is not set; give the RAM for the model, such as 256K"),
+        ({"mem": "256Q"}, r"custom_tigris_mem = 256Q: `256Q` is no size; write 256K, or 256K\+8M"),
+        ({"mem": "64K+"}, r"custom_tigris_mem = 64K\+: is not FAST or FAST\+SLOW"),
+        ({"mem": "1K+2K+3K"}, r"is not FAST or FAST\+SLOW"),
+        ({"mem": "0"}, "custom_tigris_mem = 0: `0` is no size"),
+        ({"flash": "big"}, "custom_tigris_flash = big: is no size; give bytes or a number with K or M"),
+        ({"xip": "maybe"}, "custom_tigris_xip = maybe: is neither yes nor no"),
+        ({"compress": "zip"}, "custom_tigris_compress = zip: must be one of none, lz4"),
+        ({"partition": "far too long a name"}, "custom_tigris_partition = far too long a name: .* 1 to 16 letters"),
+        ({"backend": "gpu"}, "custom_tigris_backend = gpu: must be one of auto, portable, esp-nn, cmsis-nn"),
+    ],
+)
+def test_refusals_name_option_value_and_remedy(folder, values, message):
+    with pytest.raises(OptionError, match=message):
+        parse(folder, **values)
+
+
+def test_a_backend_without_kernels_is_refused(folder):
+    for name in set(options.BACKENDS) - set(options.AVAILABLE_BACKENDS):
+        with pytest.raises(OptionError, match=f"custom_tigris_backend = {name}: this version has no such kernels"):
+            parse(folder, backend=name)
+
+
+def test_free_dimensions_reach_the_compiler(folder):
+    settings = parse(folder, dims="length=512, batch=2\nchannels=3")
+    assert settings.dims == ("length=512", "batch=2", "channels=3")
+    arguments = plans.compile_arguments(settings.models[0], settings)
+    assert arguments[-6:] == ["--dim", "length=512", "--dim", "batch=2", "--dim", "channels=3"]
+
+
+@pytest.mark.parametrize("text", ["length", "length=", "=3", "length=long", "length=0"])
+def test_a_wrong_dimension_is_named(folder, text):
+    with pytest.raises(OptionError, match=r"custom_tigris_dims = .*is not NAME=NUMBER"):
+        parse(folder, dims=text)
+
+
+def test_matching_and_installing(folder):
+    assert (parse(folder).match, parse(folder).auto_install) == ("exact", False)
+    settings = parse(folder, match="Interface", auto_install="yes")
+    assert (settings.match, settings.auto_install) == ("interface", True)
+    with pytest.raises(OptionError, match="custom_tigris_match = any: must be one of exact, interface"):
+        parse(folder, match="any")
+
+
+def test_every_option_is_documented_with_its_default():
+    text = (ROOT / "docs" / "platformio.md").read_text("utf-8")
+    sections = {part.split("\n", 1)[0]: part for part in text.split("\n### ")[1:]}
+    assert {name[len(options.PREFIX) :] for name in sections} == set(options.NAMES)
+    for name, section in sections.items():
+        assert "efault" in section or "Required" in section, name

@@ -1,0 +1,87 @@
+"""The set-up scripts, as far as they can be tried without changing this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .project import ROOT, load_by_path
+
+core = load_by_path("tigris_tools_core", ROOT / "tools" / "platformio_core.py")
+packages = load_by_path("tigris_tools_packages", ROOT / "tools" / "system_packages.py")
+
+
+@pytest.fixture
+def bare_path(tmp_path, monkeypatch):
+    """PATH without any compiler or emulator, but with an apt-get that must not be called without root."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    log = tmp_path / "apt.log"
+    for name in ("apt-get", "apt-cache"):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\necho "{name} $*" >> "{log}"\n', "utf-8")
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    return folder, log
+
+
+@pytest.mark.parametrize(
+    ("requirement", "version"), [("~4.41101.0", "4.11.1"), ("~4.40801.0", "4.8.1"), ("4.40502.0", "4.5.2")]
+)
+def test_platformio_numbers_scons_in_its_own_way(requirement, version):
+    assert core.scons_version(requirement) == version
+
+
+def test_an_unknown_numbering_is_refused():
+    with pytest.raises(core.CoreFailure, match="tool-scons ~5"):
+        core.scons_version("~5")
+
+
+def test_the_core_folder_is_made_once(core_dir):
+    package = core_dir / "packages" / "tool-scons"
+    record = json.loads((package / ".piopm").read_text("utf-8"))
+    assert record["spec"]["owner"] == "platformio"
+    before = (package / ".piopm").stat().st_mtime_ns
+    core.ensure(Path(sys.executable), core_dir)
+    assert (package / ".piopm").stat().st_mtime_ns == before
+
+
+def test_without_root_the_one_line_that_helps_is_printed(bare_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(packages.MissingPackages) as error:
+        packages.ensure("demo")
+    (line,) = [line.strip() for line in str(error.value).splitlines() if "apt-get" in line]
+    assert line.startswith("sudo apt-get update && sudo apt-get install -y --no-install-recommends gcc libc6-dev ")
+    for package in ("qemu-system-misc", "gcc-riscv64-unknown-elf", "picolibc-riscv64-unknown-elf"):
+        assert package in line
+    assert "arm" not in line
+    assert "apt-get" not in (bare_path[1].read_text("utf-8") if bare_path[1].exists() else "")
+
+
+def test_as_root_the_packages_are_installed(bare_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(packages.MissingPackages, match="Installed, but still not found: a C compiler"):
+        packages.ensure("demo")
+    calls = [line for line in bare_path[1].read_text("utf-8").splitlines() if line.startswith("apt-get")]
+    assert [call.split()[3] for call in calls] == ["update", "install"]
+    assert "gcc-riscv64-unknown-elf" in calls[1]
+
+
+def test_without_apt_the_missing_things_are_named(bare_path, monkeypatch, capsys):
+    (bare_path[0] / "apt-get").unlink()
+    with pytest.raises(packages.MissingPackages, match="there is no apt-get"):
+        packages.ensure("test")
+    assert "arm-none-eabi-gcc" in capsys.readouterr().out
+
+
+def test_wrong_use_is_told():
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "prepare.py", "dinner"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "usage: prepare.py demo|test|fuzz" in done.stderr

@@ -1,0 +1,119 @@
+"""Runs one operator in every way a stage can run it, and insists that all ways give the same bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tests.runtime import bands
+from tests.runtime.plan_builder import PlanBuilder, StageBuilder
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType, Home, OpKind, ViewFlag, WeightMode
+from tigris_pio.format.record import Record
+from tigris_pio.host import Session
+
+DTYPES = {
+    np.dtype(np.int8): DType.INT8,
+    np.dtype(np.uint8): DType.UINT8,
+    np.dtype(np.int16): DType.INT16,
+    np.dtype(np.int32): DType.INT32,
+    np.dtype(np.int64): DType.INT64,
+    np.dtype(np.float32): DType.FLOAT32,
+    np.dtype(np.bool_): DType.BOOL,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Operator:
+    """One operator with its inputs, [batch, height, width, channels] each, and its output's form."""
+
+    kind: OpKind
+    dtype: DType
+    params: Record
+    inputs: tuple[np.ndarray, ...]
+    rows: tuple[RowMap, ...]
+    output_shape: tuple[int, int, int, int]
+    output_dtype: DType
+    blobs: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    images: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """How to run it: rows per band, windows or not, kept rows or not, weights where."""
+
+    band_rows: int
+    windows: bool = False
+    keep: bool = False
+    weights: WeightMode = WeightMode.IN_PLACE
+
+
+def _capacities(op: Operator, way: Way) -> list[int]:
+    views = [bands.View(array.shape[1], True, True, way.keep) for array in op.inputs]
+    views.append(bands.View(op.output_shape[1], True, store=True, pace=(way.band_rows, 1, 0)))
+    walk = bands.Op(tuple(enumerate(op.rows)), len(op.inputs))
+    bands.walk(views, [walk], -(-op.output_shape[1] // way.band_rows))
+    return [max(1, view.highest) for view in views]
+
+
+def _views(stage: StageBuilder, op: Operator, way: Way, tensors: Sequence[int]) -> list[int]:
+    if not way.windows:
+        views = [stage.view(tensor) for tensor in tensors[:-1]]
+        return [*views, stage.view(tensors[-1], pace=(way.band_rows, 1, 0))]
+    capacities = _capacities(op, way)
+    flags = ViewFlag.LOAD | (ViewFlag.KEEP if way.keep else ViewFlag(0))
+    views = [
+        stage.view(tensor, capacity=rows, flags=flags) for tensor, rows in zip(tensors[:-1], capacities, strict=False)
+    ]
+    output = stage.view(tensors[-1], capacity=capacities[-1], flags=ViewFlag.STORE, pace=(way.band_rows, 1, 0))
+    return [*views, output]
+
+
+def plan_for(op: Operator, way: Way) -> bytes:
+    """A plan of one stage with this operator."""
+    plan = PlanBuilder()
+    home = Home.SLOW if way.windows else Home.FAST
+    tensors = []
+    for index, array in enumerate(op.inputs):
+        tensors.append(plan.tensor(f"in{index}", array.shape, DTYPES[array.dtype], home))
+        plan.input(tensors[-1])
+    tensors.append(plan.tensor("out", op.output_shape, op.output_dtype, home))
+    plan.output(tensors[-1])
+    stage = plan.stage(-(-op.output_shape[1] // way.band_rows), way.weights)
+    views = _views(stage, op, way, tensors)
+    operands = list(zip(views[:-1], op.rows, strict=True))
+    stage.op(op.kind, op.dtype, op.params, operands, views[-1], blobs=op.blobs, images=op.images)
+    return plan.build()
+
+
+def run(op: Operator, way: Way) -> np.ndarray:
+    """The operator's output, run this way."""
+    with Session(plan_for(op, way)) as session:
+        return session.run_raw({f"in{i}": array for i, array in enumerate(op.inputs)})["out"]
+
+
+def ways(op: Operator) -> list[Way]:
+    """All ways that suit the operator: bands need row maps that advance, windows a batch of 1."""
+    height = op.output_shape[1]
+    result = [Way(height), Way(height, weights=WeightMode.COPY)]
+    if op.blobs:
+        result.append(Way(height, weights=WeightMode.LZ4))
+    whole_batch = op.images == 1 and (op.output_shape[0] > 1 or any(array.shape[0] > 1 for array in op.inputs))
+    for rows in {1, 2, max(1, height // 2)}:
+        if not whole_batch:
+            result.append(Way(rows))
+        if op.output_shape[0] == 1 and all(array.shape[0] == 1 for array in op.inputs):
+            result += [Way(rows, windows=True), Way(rows, windows=True, keep=True)]
+    return result
+
+
+def run_all_ways(op: Operator) -> np.ndarray:
+    """The output, after checking that every way gives exactly the same bytes."""
+    first, *others = ways(op)
+    expected = run(op, first)
+    for way in others:
+        actual = run(op, way)
+        assert actual.tobytes() == expected.tobytes(), f"{way} differs from {first}"
+    return expected

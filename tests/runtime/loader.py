@@ -1,0 +1,28 @@
+"""Status codes of opening and binding a plan, without `Session`'s exceptions."""
+
+from __future__ import annotations
+
+from tigris_pio.format.records import Header
+from tigris_pio.host import library
+from tigris_pio.host.memory import Arena, aligned_copy
+
+TIGRIS_ERR_FAST_TOO_SMALL = -2
+TIGRIS_ERR_SLOW_TOO_SMALL = -3
+TIGRIS_ERR_PARAMS = -29
+TIGRIS_ERR_BANDS = -28
+
+
+def bind_status(plan: bytes) -> int:
+    """The status of opening the plan and binding it to arenas of the sizes it asks for."""
+    runtime = library.load()
+    data = aligned_copy(plan)
+    host = Arena(int(runtime.tigris_host_bytes()))
+    status = int(runtime.tigris_host_open(host.address, data.address, len(plan)))
+    if status != 0:
+        return status
+    header = Header.unpack(plan)
+    fast, slow = Arena(header.fast_bytes, 4096), Arena(header.slow_bytes, 4096)
+    profile = (library.HostProfile * max(1, header.op_count))()
+    return int(
+        runtime.tigris_host_bind(host.address, fast.address, fast.data.size, slow.address, slow.data.size, profile)
+    )

@@ -1,0 +1,56 @@
+"""Random operators for property tests: sizes, quantisation, data."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """A sliding kernel over an input: sizes, padding (top, bottom, left, right), output size."""
+
+    input: tuple[int, int]
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    pads: tuple[int, int, int, int]
+    output: tuple[int, int]
+
+
+def output_extent(extent: int, kernel: int, stride: int, dilation: int, pads: int) -> int:
+    """Positions of a sliding kernel; 0 or less when it does not fit."""
+    return (extent + pads - (kernel - 1) * dilation - 1) // stride + 1
+
+
+@st.composite
+def windows(draw: Any, largest: int = 11) -> Window:
+    """A sliding kernel that fits its padded input at least once."""
+    axes = []
+    for _ in range(2):
+        kernel, stride, dilation = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+        before, after = draw(st.integers(0, 4)), draw(st.integers(0, 4))
+        reach = (kernel - 1) * dilation + 1
+        extent = draw(st.integers(max(1, reach - before - after), max(largest, reach)))
+        out = output_extent(extent, kernel, stride, dilation, before + after)
+        axes.append((extent, kernel, stride, dilation, before, after, out))
+    rows, columns = axes
+    return Window(
+        input=(rows[0], columns[0]),
+        kernel=(rows[1], columns[1]),
+        stride=(rows[2], columns[2]),
+        dilation=(rows[3], columns[3]),
+        pads=(rows[4], rows[5], columns[4], columns[5]),
+        output=(rows[6], columns[6]),
+    )
+
+
+def int8_array(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Values of the whole int8 range, the extremes more often."""
+    values = random.integers(-128, 128, shape, np.int64)
+    return np.where(random.random(shape) < 0.05, random.choice([-128, 127], shape), values).astype(np.int8)

@@ -1,0 +1,158 @@
+"""Bands through windows: any chain gives the bytes of whole execution, in windows of exactly the size needed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tests.runtime.bands import Impossible
+from tests.runtime.chains import CHANNELS, WIDTH, Chain, Link, example_chain, output_paces, plan_of, walk, whole
+from tests.runtime.loader import TIGRIS_ERR_BANDS, bind_status
+from tests.runtime.plan_builder import NO_PACE
+from tigris_pio.format.enums import OpKind, WeightMode
+from tigris_pio.host import Session
+
+
+@st.composite
+def links(draw: Any, index: int, heights: list[int]) -> Link:
+    """A further operator that fits its input."""
+    source = draw(st.integers(max(0, index - 2), index))
+    twins = [i for i in range(index + 1) if heights[i] == heights[source] and i != source]
+    if twins and draw(st.booleans()):
+        return Link(OpKind.ADD, (source, draw(st.sampled_from(twins))))
+    kind = draw(st.sampled_from([OpKind.CONV_2D, OpKind.MAX_POOL, OpKind.AVERAGE_POOL]))
+    sizes = [draw(st.integers(low, high)) for low, high in ((1, 5), (1, 3), (1, 2), (0, 3), (0, 3))]
+    return Link(kind, (source,), *sizes)
+
+
+@st.composite
+def chains(draw: Any) -> Chain:
+    """One to five operators over up to 20 rows, each tensor direct or windowed, kept or not, paced or not."""
+    heights = [draw(st.integers(1, 20))]
+    chosen: list[Link] = []
+    for index in range(draw(st.integers(1, 5))):
+        link = draw(links(index, heights))
+        height = link.height(heights[link.inputs[0]])
+        assume(height >= 1)
+        chosen.append(link)
+        heights.append(height)
+    count = len(heights)
+    steps = st.tuples(st.integers(1, 6), st.integers(1, 3), st.integers(-4, 4))
+    paces = [NO_PACE] + [draw(steps | st.just(NO_PACE)) for _ in range(count - 2)]
+    output = draw(st.tuples(st.integers(1, 2 * heights[-1]), st.integers(1, 3), st.integers(-3, 0)))
+    windows = tuple(draw(st.booleans()) for _ in range(count))
+    keeps = tuple(draw(st.booleans()) for _ in range(count))
+    return Chain(heights[0], tuple(chosen), windows, keeps, (*paces, output))
+
+
+def run(plan: bytes, height: int) -> bytes:
+    x = np.random.default_rng(height).standard_normal((1, height, WIDTH, CHANNELS)).astype(np.float32)
+    with Session(plan) as session:
+        return session.run_raw({"t0": x})[session.outputs[0].name].tobytes()
+
+
+def rolled(chain: Chain) -> Chain:
+    """The chain with every tensor in a window that keeps rows, and no paces but the output's."""
+    count = len(chain.links) + 1
+    paces = output_paces(chain, chain.paces[-1])
+    return dataclasses.replace(chain, windows=(True,) * count, keeps=(True,) * count, paces=paces)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(chains(), st.sampled_from(list(WeightMode)))
+def test_any_bands_give_the_bytes_of_whole_execution(chain: Chain, mode: WeightMode) -> None:
+    reference = whole(chain)
+    expected = run(plan_of(reference, walk(reference)[0]), chain.height)
+    for candidate in (chain, rolled(chain)):
+        try:
+            capacities, _ = walk(candidate)
+        except Impossible:
+            # A pace too slow, or two branches that read one tensor at different speeds: the runtime sees it too.
+            tall = [2 * height + 64 for height in candidate.heights]
+            assert bind_status(plan_of(candidate, tall)) == TIGRIS_ERR_BANDS
+            continue
+        assert run(plan_of(candidate, capacities, mode), chain.height) == expected
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(chains(), st.data())
+def test_a_window_one_row_too_small_is_refused(chain: Chain, data: st.DataObject) -> None:
+    candidate = rolled(chain)
+    try:
+        capacities, _ = walk(candidate)
+    except Impossible:
+        return
+    shrinkable = [index for index, rows in enumerate(capacities) if rows > 1]
+    assume(shrinkable)
+    index = data.draw(st.sampled_from(shrinkable))
+    capacities[index] -= 1
+    assert bind_status(plan_of(candidate, capacities)) == TIGRIS_ERR_BANDS
+
+
+def kernel_calls(chain: Chain) -> list[int]:
+    """Calls of each operator's kernel in one run."""
+    capacities, _ = walk(chain)
+    x = np.ones((1, chain.height, WIDTH, CHANNELS), np.float32)
+    with Session(plan_of(chain, capacities)) as session:
+        session.run_raw({"t0": x})
+        return [record.calls for record in session.profile]
+
+
+def test_rolling_computes_every_row_once_and_tiling_some_twice() -> None:
+    rolling, tiled = example_chain(keep=True), example_chain(keep=False)
+    assert walk(rolling)[1] == sum(rolling.heights[1:])
+    assert walk(tiled)[1] > sum(tiled.heights[1:])
+    # Bands in which an operator has nothing left to do call no kernel.
+    assert kernel_calls(rolling)[-1] == rolling.band_count
+    assert all(calls <= rolling.band_count for calls in kernel_calls(rolling))
+
+
+def test_rolling_needs_less_memory_than_whole_tensors() -> None:
+    chain = example_chain(keep=True)
+    capacities, _ = walk(chain)
+    assert sum(capacities) < sum(chain.heights)
+    # Output rows 0 and 1 need rows 0 … 2 of the pool, those 0 … 5 of the convolution, those 0 … 6 of the input.
+    assert capacities[0] == 7
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_slow_memory_traffic_is_counted(keep: bool) -> None:
+    chain = example_chain(keep)
+    capacities, _ = walk(chain)
+    row_bytes = WIDTH * CHANNELS * 4
+    with Session(plan_of(chain, capacities)) as session:
+        session.run_raw({"t0": np.ones((1, chain.height, WIDTH, CHANNELS), np.float32)})
+        memory = session.memory
+    assert memory.slow_written == chain.heights[-1] * row_bytes
+    if keep:
+        assert memory.slow_read == chain.height * row_bytes, "every input row is loaded once"
+    else:
+        assert memory.slow_read > chain.height * row_bytes, "halo rows are loaded again"
+
+
+def test_a_paced_chain_needs_smaller_windows_than_one_that_waits_to_be_asked() -> None:
+    """Three strided convolutions, two input rows a band: made at the rate they arrive, not when the last asks."""
+    link = Link(OpKind.CONV_2D, (0,), 3, 2, 1, 1, 0)
+    links = tuple(dataclasses.replace(link, inputs=(index,)) for index in range(3))
+    lazy = Chain(32, links, (True,) * 4, (True,) * 4, (NO_PACE, NO_PACE, NO_PACE, (1, 4, 0)))
+    paced = dataclasses.replace(lazy, paces=(NO_PACE, (1, 1, 0), (1, 2, 0), (1, 4, 0)))
+    waiting, _ = walk(lazy)
+    rolling, rows = walk(paced)
+    assert rows == 16 + 8 + 4
+    assert waiting[:3] == [9, 5, 3]
+    assert rolling[:3] == [3, 3, 3]
+    expected = run(plan_of(whole(lazy), walk(whole(lazy))[0]), 32)
+    assert run(plan_of(lazy, waiting), 32) == expected
+    assert run(plan_of(paced, rolling), 32) == expected
+
+
+def test_rows_that_nobody_reads_need_not_be_made() -> None:
+    """A stride that leaves the last row out: the tensor before it is direct, unpaced and incomplete."""
+    links = (Link(OpKind.CONV_2D, (0,)), Link(OpKind.MAX_POOL, (1,), kernel=1, stride=2))
+    chain = Chain(4, links, (False,) * 3, (False,) * 3, (NO_PACE, NO_PACE, (2, 1, 0)))
+    assert bind_status(plan_of(chain, walk(chain)[0])) == 0

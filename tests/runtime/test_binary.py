@@ -1,0 +1,118 @@
+"""ADD, SUB and MUL with broadcasting against numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.runtime import references
+from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.strategies import int8_array, seeds
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import BinaryFloatParams, BinaryInt8Params
+
+Shape = tuple[int, int, int, int]
+KINDS = st.sampled_from([OpKind.ADD, OpKind.SUB, OpKind.MUL])
+
+
+@st.composite
+def shape_pairs(draw: Any) -> tuple[Shape, Shape, Shape]:
+    """Two shapes that broadcast, and the result; the batch is broadcast too, one image at a time."""
+    out = tuple(draw(st.integers(1, high)) for high in (2, 6, 4, 5))
+    masks = [draw(st.tuples(*[st.booleans()] * 4)) for _ in range(2)]
+    a, b = (tuple(1 if drop else extent for drop, extent in zip(mask, out, strict=True)) for mask in masks)
+    result = tuple(max(x, y) for x, y in zip(a, b, strict=True))
+    return a, b, result  # type: ignore[return-value]
+
+
+def steps(shape: Shape, out: Shape) -> tuple[int, int, int]:
+    """Row, column and channel step of an input."""
+    _, height, width, channels = shape
+    row = width * channels if height == out[1] and height > 1 else 0
+    return row, channels if width > 1 else 0, 1 if channels > 1 else 0
+
+
+def row_map(shape: Shape, out: Shape) -> RowMap:
+    return RowMap.same() if shape[1] == out[1] else RowMap.whole(shape[1])
+
+
+def step_fields(a: Shape, b: Shape, out: Shape) -> dict[str, tuple[int, int]]:
+    first, second = steps(a, out), steps(b, out)
+    names = ("row_step", "column_step", "channel_step")
+    return {name: (first[i], second[i]) for i, name in enumerate(names)}
+
+
+def int8_params(kind: OpKind, random: np.random.Generator, fields: dict[str, tuple[int, int]]) -> BinaryInt8Params:
+    scale = random.uniform(0.01, 0.1, 3)
+    left_shift = 0 if kind == OpKind.MUL else 20
+    if kind == OpKind.MUL:
+        inputs = [(0, 0), (0, 0)]
+        output = references.quantised_multiplier(scale[0] * scale[1] / scale[2])
+    else:
+        twice = 2 * max(scale[0], scale[1])
+        inputs = [references.quantised_multiplier(s / twice) for s in scale[:2]]
+        output = references.quantised_multiplier(twice / ((1 << left_shift) * scale[2]))
+    return BinaryInt8Params(
+        zero_point=tuple(int(v) for v in random.integers(-128, 128, 2)),
+        multiplier=(inputs[0][0], inputs[1][0]),
+        shift=(inputs[0][1], inputs[1][1]),
+        left_shift=left_shift,
+        output_zero_point=int(random.integers(-128, 128)),
+        output_multiplier=output[0],
+        output_shift=output[1],
+        activation_min=-120,
+        activation_max=127,
+        **fields,
+    )
+
+
+def int8_expected(kind: OpKind, params: BinaryInt8Params, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    centred = [x.astype(np.int64) - params.zero_point[i] for i, x in enumerate((a, b))]
+    if kind == OpKind.MUL:
+        total = centred[0] * centred[1]
+    else:
+        first, second = (
+            references.requantise(x << params.left_shift, params.multiplier[i], params.shift[i])
+            for i, x in enumerate(centred)
+        )
+        total = first + second if kind == OpKind.ADD else first - second
+    scaled = references.requantise(total, params.output_multiplier, params.output_shift)
+    return np.clip(scaled + params.output_zero_point, params.activation_min, params.activation_max)
+
+
+@settings(max_examples=80, deadline=None)
+@given(KINDS, shape_pairs(), seeds)
+def test_int8_is_exact(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: int) -> None:
+    a_shape, b_shape, out = shapes
+    random = np.random.default_rng(seed)
+    a, b = int8_array(random, a_shape), int8_array(random, b_shape)
+    params = int8_params(kind, random, step_fields(a_shape, b_shape, out))
+    rows = (row_map(a_shape, out), row_map(b_shape, out))
+    op = Operator(kind, DType.INT8, params, (a, b), rows, out, DType.INT8, images=out[0])
+    np.testing.assert_array_equal(run_all_ways(op), int8_expected(kind, params, a, b))
+
+
+@settings(max_examples=40, deadline=None)
+@given(KINDS, shape_pairs(), seeds)
+def test_float_agrees(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: int) -> None:
+    a_shape, b_shape, out = shapes
+    random = np.random.default_rng(seed)
+    a, b = (random.standard_normal(shape).astype(np.float32) for shape in (a_shape, b_shape))
+    expected = {OpKind.ADD: np.add, OpKind.SUB: np.subtract, OpKind.MUL: np.multiply}[kind](a, b)
+    params = BinaryFloatParams(activation_min=-np.inf, activation_max=np.inf, **step_fields(a_shape, b_shape, out))
+    rows = (row_map(a_shape, out), row_map(b_shape, out))
+    op = Operator(kind, DType.FLOAT32, params, (a, b), rows, out, DType.FLOAT32, images=out[0])
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
+def test_a_batch_may_be_taken_whole() -> None:
+    random = np.random.default_rng(11)
+    a, b = (random.standard_normal((3, 4, 2, 5)).astype(np.float32) for _ in range(2))
+    fields = step_fields(a.shape, b.shape, a.shape)
+    params = BinaryFloatParams(activation_min=-1.0, activation_max=1.0, **fields)
+    op = Operator(OpKind.ADD, DType.FLOAT32, params, (a, b), (RowMap.same(),) * 2, a.shape, DType.FLOAT32)
+    np.testing.assert_array_equal(run_all_ways(op), np.clip(a + b, -1, 1))

@@ -1,0 +1,214 @@
+"""The runtime as a C project: clean with every compiler, small, alone linkable kernels, shallow stack."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.build import C99, INCLUDE, core_sources
+from tigris_pio import compile_model
+from tigris_pio.compiler.emit.model_header import render_model_header
+
+COMPILERS = {
+    "gcc": (["gcc"], "gcc"),
+    "clang": (["clang"], "clang"),
+    "rv32imc": (
+        ["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs"],
+        "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    ),
+    "cortex-m4": (["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"], "gcc-arm-none-eabi libnewlib-arm-none-eabi"),
+}
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+CORE = ("plan", "records", "session", "proof", "band", "memory", "executor", "lz4")
+
+
+def compiler(name: str) -> list[str]:
+    """The command; the test fails with the line that installs it when it is missing."""
+    command, packages = COMPILERS[name]
+    assert shutil.which(command[0]), f"{command[0]} is needed: apt install {packages}"
+    return command
+
+
+def compile_all(name: str, folder: Path, *flags: str) -> list[Path]:
+    """Objects of every source of the core, warnings being errors."""
+    objects = []
+    for source in core_sources():
+        target = folder / f"{source.stem}.o"
+        command = [*compiler(name), *C99, *flags, f"-I{INCLUDE}", "-c", str(source), "-o", str(target)]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        objects.append(target)
+    return objects
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_no_warnings(name: str, tmp_path: Path) -> None:
+    compile_all(name, tmp_path, "-O2")
+
+
+def test_headers_are_valid_cpp(tmp_path: Path) -> None:
+    source = tmp_path / "all.cpp"
+    source.write_text('#include "tigris.h"\n#include "tigris_kernel.h"\n#include "tigris_kernels.h"\n')
+    command = ["g++", "-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{INCLUDE}", "-fsyntax-only", source]
+    assert shutil.which("g++"), "g++ is needed: apt install g++"
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_session_is_small(tmp_path: Path) -> None:
+    source = tmp_path / "size.c"
+    source.write_text(
+        '#include "tigris.h"\nTIGRIS_STATIC_ASSERT(sizeof(tigris_session) <= 128U, session);\n'
+        "TIGRIS_STATIC_ASSERT(sizeof(tigris_plan) <= 64U, plan);\n"
+    )
+    command = [*compiler("rv32imc"), f"-I{INCLUDE}", "-fsyntax-only", str(source)]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def small_objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Objects for rv32imc, optimised for size, with stack usage and call graph beside them."""
+    folder = tmp_path_factory.mktemp("rv32imc")
+    return compile_all("rv32imc", folder, "-Os", *SECTIONS, "-fcallgraph-info=su,da")
+
+
+def text_bytes(path: Path) -> int:
+    """Code and constants of an object or program."""
+    output = subprocess.run(["riscv64-unknown-elf-size", str(path)], capture_output=True, text=True, check=True).stdout
+    return int(output.splitlines()[1].split()[0])
+
+
+def test_loader_executor_and_memory_are_small(small_objects: list[Path]) -> None:
+    sizes = {path.stem: text_bytes(path) for path in small_objects if path.stem in CORE}
+    assert set(sizes) == set(CORE)
+    assert sum(sizes.values()) <= 7300, sizes
+
+
+def test_no_writable_data(small_objects: list[Path]) -> None:
+    """No globals: two sessions cannot disturb each other."""
+    for path in small_objects:
+        output = subprocess.run(
+            ["riscv64-unknown-elf-size", str(path)], capture_output=True, text=True, check=True
+        ).stdout
+        data, bss = (int(value) for value in output.splitlines()[1].split()[1:3])
+        assert (data, bss) == (0, 0), path.stem
+
+
+ALONE = r"""
+#include "tigris_kernels.h"
+static const tigris_kernel_entry *const kernels[] = {&%s};
+static const tigris_backend backend = {"alone", kernels, 1U, NULL, NULL};
+static uint32_t memory[256];
+int main(void)
+{
+    tigris_plan plan;
+    tigris_session session;
+    if (tigris_plan_open(&plan, memory, sizeof memory) != TIGRIS_OK)
+        return 1;
+    if (tigris_session_init(&session, &plan, memory, sizeof memory, NULL, 0, &backend) != TIGRIS_OK)
+        return 2;
+    return (int)tigris_run(&session);
+}
+"""
+
+
+def test_a_kernel_links_alone(small_objects: list[Path], tmp_path: Path) -> None:
+    """A firmware that names one kernel holds no other, though all objects are given to the linker."""
+    source = tmp_path / "alone.c"
+    source.write_text(ALONE % "tigris_max_pool_int8")
+    program = tmp_path / "alone"
+    command = [*compiler("rv32imc"), "-Os", *SECTIONS, f"-I{INCLUDE}", str(source), *map(str, small_objects)]
+    command += ["-Wl,--gc-sections", "-o", str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    symbols = subprocess.run(
+        ["riscv64-unknown-elf-nm", str(program)], capture_output=True, text=True, check=True
+    ).stdout
+    entries = set(re.findall(r"\b(tigris_\w+_(?:int8|float))$", symbols, re.MULTILINE))
+    assert entries == {"tigris_max_pool_int8"}
+    assert "tigris_portable_backend" not in symbols
+    assert not re.search(r"__(add|sub|mul|div)[sd]f3|expf", symbols), "no floating-point code for an int8 model"
+
+
+MODEL = r"""
+#include "tigris_kernels.h"
+#include "model.h"
+static const tigris_kernel_entry *const kernels[] = {TIGRIS_MODEL_KWS_KERNELS};
+static const tigris_backend backend = {"kws", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};
+static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_KWS_FAST_BYTES];
+extern const uint8_t plan_start[];
+int main(void)
+{
+    tigris_plan plan;
+    tigris_session session;
+    if (tigris_plan_open(&plan, plan_start, TIGRIS_MODEL_KWS_PLAN_BYTES) != TIGRIS_OK)
+        return 1;
+    if (tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, &backend) != TIGRIS_OK)
+        return 2;
+    return (int)tigris_run(&session);
+}
+"""
+
+
+def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: Path, tmp_path: Path) -> None:
+    """Keyword spotting with the table of its generated header: all code, C library included, in 20 KB."""
+    compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", name="kws")
+    (tmp_path / "model.h").write_text(render_model_header(compiled.plan, compiled.data))
+    source, program = tmp_path / "model.c", tmp_path / "model.elf"
+    source.write_text(MODEL)
+    command = [*compiler("rv32imc"), "-Os", *SECTIONS, f"-I{INCLUDE}", f"-I{tmp_path}", str(source)]
+    command += [*map(str, small_objects), "-Wl,--gc-sections,--defsym=plan_start=0x80000000", "-o", str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert text_bytes(program) < 20 * 1024
+    symbols = subprocess.run(
+        ["riscv64-unknown-elf-nm", str(program)], capture_output=True, text=True, check=True
+    ).stdout
+    entries = set(re.findall(r"\b(tigris_\w+_(?:int8|float))$", symbols, re.MULTILINE))
+    kinds = ("conv_2d", "depthwise_conv_2d", "average_pool", "fully_connected", "softmax")
+    assert entries & {f"tigris_{kind}_int8" for kind in kinds} == {f"tigris_{kind}_int8" for kind in kinds}
+    assert not {name for name in entries if name.endswith("_float")}
+
+
+def call_graph(objects: list[Path]) -> tuple[dict[str, int], dict[str, set[str]]]:
+    """Frame bytes of every function and whom it calls; functions are told apart by their file."""
+    frames: dict[str, int] = {}
+    calls: dict[str, set[str]] = defaultdict(set)
+    for path in objects:
+        for line in path.with_suffix(".ci").read_text().splitlines():
+            node = re.search(r'node: \{ title: "([^"]+)" label: "[^"]*?(\d+) bytes \(static\)', line)
+            edge = re.search(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', line)
+            if node:
+                frames[_qualified(path, node[1])] = int(node[2])
+            elif edge:
+                calls[_qualified(path, edge[1])].add(_qualified(path, edge[2]))
+    return frames, calls
+
+
+def _qualified(path: Path, name: str) -> str:
+    """Static functions are named file:function by the compiler already; the paths are dropped."""
+    return f"{path.stem}:{name.rsplit(':', 1)[1]}" if ":" in name else name
+
+
+def deepest(name: str, frames: dict[str, int], calls: dict[str, set[str]], indirect: set[str]) -> int:
+    """Bytes of stack below and including a function; an indirect call may reach any of `indirect`."""
+    targets = indirect if name == "__indirect_call" else calls[name]
+    further = indirect if name != "__indirect_call" else set()
+    if name == "tigris_check_stage_params":
+        further = {kernel for kernel in indirect if "check" in kernel}
+    below = [deepest(target, frames, calls, further) for target in targets if target != name]
+    return frames.get(name, 0) + max(below, default=0)
+
+
+def test_the_stack_stays_below_one_kilobyte(small_objects: list[Path]) -> None:
+    frames, calls = call_graph(small_objects)
+    kernels = {name for name in frames if re.search(r":(run|check|run_\w+|check_\w+)$|_check$", name)}
+    assert len(kernels) > 40
+    for entry in ("tigris_plan_open", "tigris_session_bind", "tigris_run"):
+        depth = deepest(entry, frames, calls, kernels)
+        assert 100 < depth < 1024, (entry, depth)

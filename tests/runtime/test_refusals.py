@@ -1,0 +1,302 @@
+"""Each kind of damage has its own status, and none of it reaches a kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.runtime.chains import example_chain, plan_of, walk
+from tests.runtime.kernel_harness import Operator, Way, plan_for
+from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
+from tests.runtime.operators import operators
+from tests.runtime.plan_builder import with_crc
+from tigris_pio.errors import PlanError
+from tigris_pio.format.enums import DType, Home, OpKind, UnaryFunction, ViewFlag
+from tigris_pio.format.params import PARAMS
+from tigris_pio.format.record import Record
+from tigris_pio.format.records import (
+    Header,
+    IoRecord,
+    OperandRecord,
+    OpRecord,
+    StageRecord,
+    TensorRecord,
+    ViewRecord,
+)
+from tigris_pio.host import Session
+from tigris_pio.host.library import status_text
+
+SECTIONS: dict[type[Record], str] = {
+    TensorRecord: "tensors",
+    IoRecord: "io",
+    StageRecord: "stages",
+    ViewRecord: "views",
+    OpRecord: "ops",
+    OperandRecord: "operands",
+}
+
+
+def changed(plan: bytes, record: type[Record], index: int, **fields: Any) -> bytes:
+    """The plan with fields of one record replaced."""
+    start = 0 if record is Header else getattr(Header.unpack(plan), SECTIONS[record]) + index * record.size()
+    packed = dataclasses.replace(record.unpack(plan, start), **fields).pack()  # type: ignore[type-var]
+    return with_crc(plan[:start] + packed + plan[start + record.size() :])
+
+
+@pytest.fixture(scope="module")
+def plan() -> bytes:
+    """Five tensors in windows: 0 the input in slow memory, 1 … 3 inside the stage, 4 the output in slow memory."""
+    chain = example_chain(keep=True)
+    return plan_of(chain, walk(chain)[0])
+
+
+HUGE = 0xFFFFFFF0
+
+HEADER_DAMAGES = [
+    ({"magic": b"TGRX"}, -10),
+    ({"version": 2}, -11),
+    ({"header_bytes": 196}, -11),
+    ({"total_bytes": HUGE}, -12),
+    ({"alignment": 24}, -14),
+    ({"alignment": 2}, -14),
+    ({"alignment": 1 << 20}, -14),
+    ({"flags": 2}, -20),
+    ({"state_bytes": HUGE}, -20),
+    ({"fast_reserved": HUGE}, -20),
+    ({"tensors": 201}, -20),
+    ({"tensors": 0}, -20),
+    ({"ops": HUGE}, -20),
+    ({"view_count": 0x10000000}, -20),
+    ({"weights_bytes": HUGE}, -20),
+    ({"name": b"x" * 48}, -21),
+    ({"strings_bytes": 1}, -21),
+]
+
+RECORD_DAMAGES = [
+    (TensorRecord, 0, {"name": HUGE}, -21),
+    (TensorRecord, 0, {"height": 0}, -22),
+    (TensorRecord, 0, {"width": 0x80000000, "channels": 8}, -22),
+    (TensorRecord, 0, {"dtype": 0}, -22),
+    (TensorRecord, 0, {"dtype": 8}, -22),
+    (TensorRecord, 0, {"home": 4}, -22),
+    (TensorRecord, 0, {"home_offset": 8}, -22),
+    (TensorRecord, 0, {"home_offset": HUGE}, -22),
+    (TensorRecord, 0, {"home": Home.FAST, "home_offset": 0}, -22),
+    (TensorRecord, 0, {"reserved": 1}, -22),
+    (TensorRecord, 0, {"scale": float("nan")}, -22),
+    (TensorRecord, 0, {"scale": -1.0}, -22),
+    (TensorRecord, 1, {"home_offset": 16}, -22),
+    (IoRecord, 0, {"tensor": 99}, -23),
+    (IoRecord, 0, {"tensor": 1}, -23),
+    (IoRecord, 0, {"rank": 9}, -23),
+    (IoRecord, 0, {"shape": (1, 12, 3, 3, 0, 0, 0, 0)}, -23),
+    (IoRecord, 0, {"shape": (1, 12, 3, 2, 1, 0, 0, 0)}, -23),
+    (IoRecord, 0, {"stored_shape": (0x80000000, 2, 0, 0, 0, 0, 0, 0)}, -23),
+    (IoRecord, 0, {"permutation": (0, 1, 2, 2, 0, 0, 0, 0)}, -23),
+    (IoRecord, 0, {"permutation": (0, 1, 2, 4, 0, 0, 0, 0)}, -23),
+    (IoRecord, 0, {"model_dtype": 0}, -23),
+    (IoRecord, 0, {"name": HUGE}, -21),
+    (StageRecord, 0, {"first_op": 1}, -24),
+    (StageRecord, 0, {"op_count": 3}, -24),
+    (StageRecord, 0, {"view_count": HUGE}, -24),
+    (StageRecord, 0, {"band_count": 0}, -24),
+    (StageRecord, 0, {"band_count": 4}, -24),
+    (StageRecord, 0, {"band_count": 2}, -28),
+    (StageRecord, 0, {"band_count": HUGE}, -24),
+    (StageRecord, 0, {"strategy": 4}, -24),
+    (StageRecord, 0, {"weight_mode": 3}, -24),
+    (StageRecord, 0, {"block": 8}, -24),
+    (StageRecord, 0, {"block": HUGE}, -24),
+    (StageRecord, 0, {"block_raw_bytes": 1}, -24),
+    (StageRecord, 0, {"weight_mode": 1, "block_fast_offset": 2048}, -24),
+    (ViewRecord, 0, {"tensor": 99}, -25),
+    (ViewRecord, 0, {"flags": 16 | ViewFlag.WINDOW}, -25),
+    (ViewRecord, 0, {"flags": ViewFlag.LOAD}, -25),
+    (ViewRecord, 1, {"flags": 0, "offset": 0, "capacity_rows": 12}, -25),
+    (ViewRecord, 1, {"flags": ViewFlag.WINDOW | ViewFlag.LOAD}, -25),
+    (ViewRecord, 1, {"flags": ViewFlag.WINDOW | ViewFlag.STORE}, -25),
+    (ViewRecord, 0, {"offset": 0}, -25),
+    (ViewRecord, 0, {"offset": 1025}, -25),
+    (ViewRecord, 0, {"capacity_rows": 0}, -25),
+    (ViewRecord, 0, {"capacity_rows": HUGE}, -25),
+    (ViewRecord, 4, {"pace_denominator": 0}, -25),
+    (ViewRecord, 4, {"pace_denominator": HUGE}, -25),
+    (ViewRecord, 4, {"pace_numerator": HUGE}, -25),
+    (ViewRecord, 4, {"pace_numerator": 0}, -25),
+    (ViewRecord, 4, {"pace_offset": 0x7FFFFFFF}, -25),
+    (ViewRecord, 4, {"pace_offset": 6}, -24),
+    (ViewRecord, 4, {"pace_offset": -1}, -28),
+    (ViewRecord, 0, {"pace_numerator": 2, "pace_denominator": 1}, -25),
+    (ViewRecord, 0, {"flags": ViewFlag.WINDOW | ViewFlag.STORE}, -25),
+    (OpRecord, 0, {"flags": 1}, -26),
+    (OpRecord, 0, {"operand_count": 0}, -26),
+    (OpRecord, 0, {"operand_count": 9}, -26),
+    (OpRecord, 0, {"output_view": 5}, -26),
+    (OpRecord, 0, {"output_view": 2}, -26),
+    (OpRecord, 0, {"images": 0}, -26),
+    (OpRecord, 0, {"images": 2}, -26),
+    (OpRecord, 0, {"params": 2}, -26),
+    (OpRecord, 0, {"params": HUGE}, -26),
+    (OpRecord, 0, {"params_bytes": HUGE}, -26),
+    (OpRecord, 0, {"first_operand": 1}, -26),
+    (OpRecord, 0, {"scratch": 2048, "scratch_bytes": HUGE}, -26),
+    (OpRecord, 0, {"scratch": 0, "scratch_bytes": 16}, -26),
+    (OpRecord, 0, {"name": HUGE}, -21),
+    (OpRecord, 0, {"kind": 99}, -30),
+    (OpRecord, 0, {"dtype": DType.INT16}, -30),
+    (OpRecord, 0, {"params_bytes": 4}, -29),
+    (OperandRecord, 0, {"view": 5}, -27),
+    (OperandRecord, 0, {"view": 1}, -27),
+    (OperandRecord, 0, {"denominator": 0}, -27),
+    (OperandRecord, 0, {"reserved": 1}, -27),
+    (OperandRecord, 0, {"first": 5, "last": 4}, -27),
+    (OperandRecord, 0, {"last": 0x7FFFFFFF}, -27),
+    (OperandRecord, 0, {"first": -0x80000000}, -27),
+    (OperandRecord, 0, {"first": -2, "last": 2}, -29),
+    (OperandRecord, 0, {"first": 0, "last": 2}, -28),
+]
+
+
+def test_the_undamaged_plan_is_accepted(plan: bytes) -> None:
+    assert bind_status(plan) == 0
+
+
+@pytest.mark.parametrize(("fields", "status"), HEADER_DAMAGES, ids=str)
+def test_header_damage(plan: bytes, fields: dict[str, Any], status: int) -> None:
+    assert bind_status(changed(plan, Header, 0, **fields)) == status
+
+
+@pytest.mark.parametrize(("record", "index", "fields", "status"), RECORD_DAMAGES, ids=str)
+def test_record_damage(plan: bytes, record: type[Record], index: int, fields: dict[str, Any], status: int) -> None:
+    assert bind_status(changed(plan, record, index, **fields)) == status
+
+
+def test_constants_cannot_be_written(plan: bytes) -> None:
+    """The output's home moved to flash: a store there is refused, and so is a direct output."""
+    moved = changed(plan, TensorRecord, 4, home=Home.FLASH, home_offset=0, height=1)
+    moved = changed(moved, IoRecord, 1, shape=(1, 1, 3, 2, 0, 0, 0, 0), stored_shape=(1, 1, 3, 2, 0, 0, 0, 0))
+    assert bind_status(moved) == -25
+    direct = changed(moved, ViewRecord, 4, flags=0, offset=0, capacity_rows=1, pace_numerator=0, pace_denominator=0)
+    assert bind_status(changed(direct, StageRecord, 0, band_count=1)) == -26
+
+
+def test_a_flag_that_promises_xip_is_held_to_it(plan: bytes) -> None:
+    stage = StageRecord.unpack(plan, Header.unpack(plan).stages)
+    fast = Header.unpack(plan).fast_bytes
+    copied = changed(plan, Header, 0, fast_bytes=fast + stage.block_raw_bytes)
+    copied = changed(copied, StageRecord, 0, weight_mode=1, block_fast_offset=fast)
+    assert bind_status(copied) == -24
+    assert bind_status(changed(copied, Header, 0, flags=0)) == 0
+
+
+def test_the_checksum_is_compared_on_request(plan: bytes) -> None:
+    damaged = bytearray(plan)
+    damaged[-1] ^= 1
+    assert bind_status(bytes(damaged)) == 0, "opening does not read the whole file"
+    with pytest.raises(PlanError, match="checksum"):
+        Session(bytes(damaged))
+
+
+def _operator(kind: OpKind, dtype: DType) -> Operator:
+    return next(op for op in operators() if (op.kind, op.dtype) == (kind, dtype))
+
+
+PARAMETER_DAMAGES: list[tuple[OpKind, DType, dict[str, Any]]] = [
+    (OpKind.CONV_2D, DType.INT8, {"groups": 0}),
+    (OpKind.CONV_2D, DType.INT8, {"groups": 3}),
+    (OpKind.CONV_2D, DType.INT8, {"kernel_height": 0}),
+    (OpKind.CONV_2D, DType.INT8, {"kernel_height": 4}),
+    (OpKind.CONV_2D, DType.INT8, {"kernel_width": 65535}),
+    (OpKind.CONV_2D, DType.INT8, {"stride_height": 2}),
+    (OpKind.CONV_2D, DType.INT8, {"stride_width": 0}),
+    (OpKind.CONV_2D, DType.INT8, {"dilation_height": 0}),
+    (OpKind.CONV_2D, DType.INT8, {"input_zero_point": 128}),
+    (OpKind.CONV_2D, DType.INT8, {"output_zero_point": -129}),
+    (OpKind.CONV_2D, DType.INT8, {"activation_min": 5, "activation_max": 4}),
+    (OpKind.CONV_2D, DType.INT8, {"activation_max": 128}),
+    (OpKind.DEPTHWISE_CONV_2D, DType.INT8, {"groups": 2}),
+    (OpKind.DEPTHWISE_CONV_2D, DType.FLOAT32, {"kernel_width": 60000}),
+    (OpKind.FULLY_CONNECTED, DType.INT8, {"rows": 23}),
+    (OpKind.FULLY_CONNECTED, DType.INT8, {"in_features": 0}),
+    (OpKind.FULLY_CONNECTED, DType.INT8, {"out_features": 3}),
+    (OpKind.FULLY_CONNECTED, DType.INT8, {"requantise_step": 2}),
+    (OpKind.FULLY_CONNECTED, DType.FLOAT32, {"in_features": 8}),
+    (OpKind.AVERAGE_POOL, DType.INT8, {"rescale": 2}),
+    (OpKind.AVERAGE_POOL, DType.INT8, {"include_pad": 2}),
+    (OpKind.MAX_POOL, DType.INT8, {"rescale": 1}),
+    (OpKind.MAX_POOL, DType.FLOAT32, {"stride_height": 3}),
+    (OpKind.ADD, DType.INT8, {"left_shift": 23}),
+    (OpKind.ADD, DType.INT8, {"row_step": (16, 15)}),
+    (OpKind.ADD, DType.INT8, {"row_step": (0, 16)}),
+    (OpKind.ADD, DType.INT8, {"column_step": (4, 5)}),
+    (OpKind.ADD, DType.INT8, {"channel_step": (1, 2)}),
+    (OpKind.ADD, DType.INT8, {"column_step": (-4, 4)}),
+    (OpKind.ADD, DType.INT8, {"shift": (32, 0)}),
+    (OpKind.ADD, DType.INT8, {"output_multiplier": -1}),
+    (OpKind.MUL, DType.INT8, {"left_shift": 1}),
+    (OpKind.SUB, DType.FLOAT32, {"channel_step": (1, -1)}),
+    (OpKind.SOFTMAX, DType.INT8, {"length": 0}),
+    (OpKind.SOFTMAX, DType.INT8, {"length": 3}),
+    (OpKind.SOFTMAX, DType.INT8, {"left_shift": 32}),
+    (OpKind.SOFTMAX, DType.INT8, {"diff_min": 1}),
+    (OpKind.SOFTMAX, DType.FLOAT32, {"length": 5}),
+    (OpKind.UNARY, DType.FLOAT32, {"function": 0}),
+    (OpKind.UNARY, DType.FLOAT32, {"function": max(UnaryFunction) + 1}),
+    (OpKind.COPY, DType.INT8, {"bytes": 95}),
+    (OpKind.TRANSPOSE, DType.INT8, {"rank": 9}),
+    (OpKind.TRANSPOSE, DType.INT8, {"element_bytes": 2}),
+    (OpKind.TRANSPOSE, DType.INT8, {"output_shape": (1, 4, 6, 3, 1, 1, 1, 1)}),
+    (OpKind.TRANSPOSE, DType.INT8, {"input_step": (96, 4, 17, 1, 0, 0, 0, 0)}),
+    (OpKind.CONCAT, DType.INT8, {"axis": 3}),
+    (OpKind.CONCAT, DType.INT8, {"axis": 1}),
+    (OpKind.QUANTIZE, DType.INT8, {"scale": 0.0}),
+    (OpKind.QUANTIZE, DType.INT8, {"scale": float("nan")}),
+    (OpKind.DEQUANTIZE, DType.INT8, {"zero_point": 200}),
+]
+
+
+@pytest.mark.parametrize(("kind", "dtype", "fields"), PARAMETER_DAMAGES, ids=str)
+def test_parameters_that_contradict_the_tensors(kind: OpKind, dtype: DType, fields: dict[str, Any]) -> None:
+    op = _operator(kind, dtype)
+    plan = plan_for(op, Way(op.output_shape[1]))
+    assert bind_status(plan) == 0
+    header = Header.unpack(plan)
+    start = header.params + OpRecord.unpack(plan, header.ops).params
+    record = PARAMS[kind, dtype]
+    damaged = dataclasses.replace(record.unpack(plan, start), **fields).pack()  # type: ignore[type-var]
+    assert bind_status(with_crc(plan[:start] + damaged + plan[start + len(damaged) :])) == TIGRIS_ERR_PARAMS
+
+
+@pytest.mark.parametrize("op", [op for op in operators() if op.blobs], ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
+def test_weights_that_are_too_short(op: Operator) -> None:
+    """Each array shortened in turn; the last one of the block has nothing behind it to read instead."""
+    for name, blob in op.blobs.items():
+        others = {field: array for field, array in op.blobs.items() if field != name}
+        damaged = dataclasses.replace(op, blobs={**others, name: blob.ravel()[:-1]})
+        assert bind_status(plan_for(damaged, Way(op.output_shape[1]))) == TIGRIS_ERR_PARAMS, name
+
+
+@pytest.mark.parametrize(("field", "value"), [("shift", 32), ("shift", -32), ("multiplier", -1)])
+def test_weights_with_values_out_of_range(field: str, value: int) -> None:
+    op = _operator(OpKind.CONV_2D, DType.INT8)
+    blob = op.blobs[field].copy()
+    blob[-1] = value
+    damaged = dataclasses.replace(op, blobs={**op.blobs, field: blob})
+    assert bind_status(plan_for(damaged, Way(6))) == TIGRIS_ERR_PARAMS
+
+
+def test_wrong_types_are_refused() -> None:
+    op = _operator(OpKind.CONV_2D, DType.INT8)
+    wrong = dataclasses.replace(op, inputs=(op.inputs[0].astype(np.float32),))
+    assert bind_status(plan_for(wrong, Way(6))) == TIGRIS_ERR_PARAMS
+
+
+def test_every_status_has_its_own_text() -> None:
+    codes = [0, -1, -2, -3, -4, -5, *range(-15, -9), *range(-31, -19)]
+    texts = [status_text(code) for code in codes]
+    assert len(set(texts)) == len(codes)
+    assert "unknown status" not in texts
+    assert status_text(-99) == "unknown status"

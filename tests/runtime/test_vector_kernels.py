@@ -1,0 +1,202 @@
+"""Kernels that look at whole vectors or matrices, against numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.runtime import references
+from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.strategies import int8_array, seeds
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType, OpKind, ReduceFunction, VectorFunction
+from tigris_pio.format.params import (
+    ArgReduceParams,
+    LrnParams,
+    MatMulFloatParams,
+    MatMulInt8Params,
+    ReduceParams,
+    VectorParams,
+)
+
+SIZES = st.integers(1, 5)
+R, V = ReduceFunction, VectorFunction
+REDUCTIONS = {
+    R.SUM: lambda x: x.sum(1),
+    R.MEAN: lambda x: x.mean(1),
+    R.MAXIMUM: lambda x: x.max(1),
+    R.MINIMUM: lambda x: x.min(1),
+    R.PRODUCT: lambda x: x.prod(1),
+    R.L1: lambda x: np.abs(x).sum(1),
+    R.L2: lambda x: np.sqrt((x * x).sum(1)),
+    R.SUM_SQUARE: lambda x: (x * x).sum(1),
+    R.LOG_SUM: lambda x: np.log(x.sum(1)),
+    R.LOG_SUM_EXP: lambda x: np.logaddexp.reduce(x, 1),
+}
+EPSILON = 1e-3
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+MAPS = {
+    V.STANDARDISE: lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + EPSILON),
+    V.STANDARDISE_OUTSIDE: lambda x: (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + EPSILON),
+    V.RMS: lambda x: x / np.sqrt((x * x).mean(1, keepdims=True) + EPSILON),
+    V.L1: lambda x: x / np.abs(x).sum(1, keepdims=True),
+    V.L2: lambda x: x / np.sqrt((x * x).sum(1, keepdims=True)),
+    V.LOG_SOFTMAX: lambda x: np.log(softmax(x)),
+    V.SOFTMAX: softmax,
+    V.HARDMAX: lambda x: np.arange(x.shape[1]).reshape(1, -1, 1) == x.argmax(1, keepdims=True),
+    V.CUMULATIVE_SUM: lambda x: x.cumsum(1),
+}
+
+
+def test_every_function_is_tested() -> None:
+    assert set(REDUCTIONS) == set(ReduceFunction) and set(MAPS) == set(VectorFunction)
+
+
+@st.composite
+def vector_shapes(draw: Any) -> tuple[tuple[int, int, int], tuple[int, int, int, int], bool]:
+    """[outer][length][inner], a tensor of as many elements, and whether rows hold whole vectors."""
+    outer, length, inner = draw(SIZES), draw(SIZES), draw(SIZES)
+    if draw(st.booleans()):
+        return (outer, length, inner), (1, outer, length, inner), True
+    heights = [size for size in range(1, outer * length + 1) if outer * length % size == 0]
+    height = draw(st.sampled_from(heights))
+    return (outer, length, inner), (1, height, outer * length // height, inner), False
+
+
+@pytest.mark.parametrize("function", ReduceFunction)
+@settings(max_examples=25)
+@given(case=vector_shapes(), seed=seeds)
+def test_reduce(function: ReduceFunction, case: tuple[Any, Any, bool], seed: int) -> None:
+    (outer, length, inner), shape, by_row = case
+    x = np.random.default_rng(seed).normal(0, 2, shape).astype(np.float32)
+    x = np.abs(x) + np.float32(0.1) if function == R.LOG_SUM else x
+    out = (1, outer, 1, inner)
+    rows = RowMap.same() if by_row else RowMap.whole(shape[1])
+    op = Operator(OpKind.REDUCE, DType.FLOAT32, ReduceParams(function, length, inner), (x,), (rows,), out,
+                  DType.FLOAT32)
+    expected = REDUCTIONS[function](x.astype(np.float64).reshape(outer, length, inner)).reshape(out)
+    np.testing.assert_allclose(run_all_ways(op), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_long_sums_lose_nothing() -> None:
+    x = np.full((1, 1, 1, 1 << 20), 0.1, np.float32)
+    op = Operator(OpKind.REDUCE, DType.FLOAT32, ReduceParams(R.SUM, 1 << 20, 1), (x,), (RowMap.same(),), (1, 1, 1, 1),
+                  DType.FLOAT32)
+    np.testing.assert_allclose(run_all_ways(op).item(), x.astype(np.float64).sum(), rtol=1e-7)
+
+
+@settings(max_examples=40)
+@given(vector_shapes(), st.booleans(), st.booleans(), seeds)
+def test_arg_reduce(case: tuple[Any, Any, bool], smallest: bool, last: bool, seed: int) -> None:
+    (outer, length, inner), shape, by_row = case
+    x = np.random.default_rng(seed).integers(-2, 3, shape).astype(np.float32)
+    rows = RowMap.same() if by_row else RowMap.whole(shape[1])
+    op = Operator(OpKind.ARG_REDUCE, DType.FLOAT32, ArgReduceParams(int(smallest), int(last), length, inner), (x,),
+                  (rows,), (1, outer, 1, inner), DType.FLOAT32)
+    vectors = x.reshape(outer, length, inner) * (-1 if smallest else 1)
+    found = length - 1 - vectors[:, ::-1].argmax(1) if last else vectors.argmax(1)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(outer, inner), found)
+
+
+@pytest.mark.parametrize("function", VectorFunction)
+@settings(max_examples=25)
+@given(case=vector_shapes(), seed=seeds)
+def test_vector(function: VectorFunction, case: tuple[Any, Any, bool], seed: int) -> None:
+    (outer, length, inner), shape, by_row = case
+    x = np.random.default_rng(seed).normal(0, 2, shape).astype(np.float32)
+    rows = RowMap.same() if by_row else RowMap.whole(shape[1])
+    op = Operator(OpKind.VECTOR, DType.FLOAT32, VectorParams(function, length, inner, EPSILON, 0, 0), (x,), (rows,),
+                  shape, DType.FLOAT32)
+    expected = MAPS[function](x.astype(np.float64).reshape(outer, length, inner)).reshape(shape)
+    np.testing.assert_allclose(run_all_ways(op), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("function", [V.L1, V.L2])
+def test_vectors_of_zeros_stay_zero(function: VectorFunction) -> None:
+    x = np.zeros((1, 2, 3, 1), np.float32)
+    op = Operator(OpKind.VECTOR, DType.FLOAT32, VectorParams(function, 3, 1, 0.0, 0, 0), (x,), (RowMap.same(),),
+                  x.shape, DType.FLOAT32)
+    np.testing.assert_array_equal(run_all_ways(op), x)
+
+
+@pytest.mark.parametrize(("exclusive", "reverse", "expected"), [
+    (0, 0, [1, 3, 6]), (1, 0, [0, 1, 3]), (0, 1, [6, 5, 3]), (1, 1, [5, 3, 0]),
+])
+def test_cumulative_sum(exclusive: int, reverse: int, expected: list[float]) -> None:
+    x = np.array([1, 2, 3], np.float32).reshape(1, 3, 1, 1)
+    op = Operator(OpKind.VECTOR, DType.FLOAT32, VectorParams(V.CUMULATIVE_SUM, 3, 1, 0.0, exclusive, reverse), (x,),
+                  (RowMap.whole(3),), x.shape, DType.FLOAT32)
+    assert run_all_ways(op).reshape(-1).tolist() == expected
+
+
+@given(st.tuples(SIZES, SIZES, st.integers(1, 8)), st.integers(0, 3), st.integers(0, 3), seeds)
+@settings(max_examples=40)
+def test_lrn(sizes: tuple[int, int, int], before: int, after: int, seed: int) -> None:
+    shape = (1, *sizes)
+    x = np.random.default_rng(seed).normal(0, 2, shape).astype(np.float32)
+    op = Operator(OpKind.LRN, DType.FLOAT32, LrnParams(before, after, 0.1, 0.75, 2.0), (x,), (RowMap.same(),), shape,
+                  DType.FLOAT32)
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (0, 0), (before, after)))
+    sums = sum(padded[..., k : k + sizes[2]] ** 2 for k in range(before + after + 1))
+    np.testing.assert_allclose(run_all_ways(op), x / (2.0 + 0.1 * sums) ** 0.75, rtol=1e-5, atol=1e-6)
+
+
+@settings(max_examples=60)
+@given(st.tuples(SIZES, SIZES), st.tuples(st.booleans(), st.booleans()), SIZES, SIZES, SIZES, st.booleans(), seeds)
+def test_mat_mul(batch: tuple[int, int], repeated: tuple[bool, bool], rows: int, depth: int, columns: int,
+                 transposed: bool, seed: int) -> None:
+    """A of either batch, B repeated along some of its axes, both stored as they are or transposed."""
+    random = np.random.default_rng(seed)
+    own = tuple(1 if drop else size for size, drop in zip(batch, repeated, strict=True))
+    a = random.normal(size=(*batch, rows, depth)).astype(np.float32)
+    b = random.normal(size=(*own, depth, columns)).astype(np.float32)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    stored = [np.ascontiguousarray(m.swapaxes(-1, -2)) if transposed else m for m in (a, b)]
+    step_a = (1, rows) if transposed else (depth, 1)
+    step_b = (1, depth) if transposed else (columns, 1)
+    matrix = depth * columns
+    batch_b = (0, 0 if own[0] == 1 else own[1] * matrix, 0 if own[1] == 1 else matrix)
+    params = MatMulFloatParams((1, *batch), rows, depth, columns, (0, batch[1] * rows * depth, rows * depth), *step_a,
+                               batch_b, *step_b, -1e30, 1e30)
+    inputs = tuple(m.reshape(1, m.shape[0], m.shape[1], -1) for m in stored)
+    op = Operator(OpKind.MAT_MUL, DType.FLOAT32, params, inputs, tuple(RowMap.whole(m.shape[1]) for m in inputs),
+                  (1, batch[0], batch[1] * rows, columns), DType.FLOAT32)
+    np.testing.assert_allclose(run_all_ways(op).reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=30)
+@given(st.tuples(SIZES, SIZES, st.integers(1, 40), SIZES), seeds)
+def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], seed: int) -> None:
+    batch, rows, depth, columns = sizes
+    random = np.random.default_rng(seed)
+    a, b = int8_array(random, (1, batch, rows, depth)), int8_array(random, (1, batch, depth, columns))
+    zeros = tuple(int(v) for v in random.integers(-128, 128, 3))
+    multiplier, shift = references.quantised_multiplier(float(random.uniform(0.001, 0.1)) / np.sqrt(depth))
+    params = MatMulInt8Params(
+        (1, 1, batch), rows, depth, columns, (0, 0, rows * depth), depth, 1, (0, 0, depth * columns), columns, 1,
+        zeros[:2], zeros[2], multiplier, shift, -128, 120)
+    sums = (a[0].astype(np.int64) - zeros[0]) @ (b[0].astype(np.int64) - zeros[1])
+    expected = np.clip(references.requantise(sums, multiplier, shift) + zeros[2], -128, 120)
+    op = Operator(OpKind.MAT_MUL, DType.INT8, params, (a, b), (RowMap.whole(batch), RowMap.whole(batch)),
+                  (1, batch, rows, columns), DType.INT8)
+    np.testing.assert_array_equal(run_all_ways(op)[0], expected)
+
+
+def test_mat_mul_row_by_row() -> None:
+    random = np.random.default_rng(0)
+    a, b = (random.normal(size=shape).astype(np.float32) for shape in ((1, 6, 1, 3), (1, 3, 1, 4)))
+    params = MatMulFloatParams((1, 1, 1), 6, 3, 4, (0, 0, 0), 3, 1, (0, 0, 0), 4, 1, -0.5, 0.5)
+    op = Operator(OpKind.MAT_MUL, DType.FLOAT32, params, (a, b), (RowMap.same(), RowMap.whole(3)), (1, 6, 1, 4),
+                  DType.FLOAT32)
+    expected = np.clip(a.reshape(6, 3) @ b.reshape(3, 4), -0.5, 0.5)
+    np.testing.assert_allclose(run_all_ways(op).reshape(6, 4), expected, rtol=1e-5, atol=1e-6)

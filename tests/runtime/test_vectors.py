@@ -1,0 +1,202 @@
+"""Fully connected, softmax and element-wise kernels: operators that treat the tensor as vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.runtime import references
+from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.strategies import int8_array, seeds
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import (
+    FullyConnectedFloatParams,
+    FullyConnectedInt8Params,
+    LookupParams,
+    QuantizeParams,
+    SoftmaxFloatParams,
+    SoftmaxInt8Params,
+)
+
+SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), st.integers(1, 9))
+
+
+def fully_connected_forms(rows: int, inputs: int) -> list[tuple[tuple[int, int, int, int], RowMap]]:
+    """Ways to store `rows` vectors: along the height with a row each, in one row, and as a batch."""
+    return [
+        ((1, rows, 1, inputs), RowMap.same()),
+        ((1, 1, rows, inputs), RowMap.same()),
+        ((1, 1, 1, rows * inputs), RowMap.whole(1)),
+        ((rows, 1, 1, inputs), RowMap.whole(1)),
+    ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 11), st.integers(0, 3), st.booleans(), seeds)
+def test_fully_connected_int8_is_exact(
+    rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
+    shape, row_map = fully_connected_forms(rows, inputs)[form]
+    x = int8_array(random, shape)
+    weights = int8_array(random, (outputs, inputs))
+    bias = random.integers(-9000, 9000, outputs)
+    scales = outputs if per_channel else 1
+    pairs = [references.quantised_multiplier(v / np.sqrt(inputs) / 100) for v in random.uniform(0.3, 3, scales)]
+    multiplier, shift = np.array([p[0] for p in pairs], np.int32), np.array([p[1] for p in pairs], np.int8)
+    sums = (x.reshape(rows, inputs).astype(np.int64) - in_zero) @ weights.T.astype(np.int64) + bias
+    expected = np.clip(references.requantise(sums, multiplier, shift) + out_zero, -128, 120)
+    params = FullyConnectedInt8Params(
+        rows=rows,
+        in_features=inputs,
+        out_features=outputs,
+        requantise_step=int(per_channel),
+        output_zero_point=out_zero,
+        activation_min=-128,
+        activation_max=120,
+        weights=0,
+        bias=0,
+        multiplier=0,
+        shift=0,
+    )
+    folded = (bias - in_zero * weights.sum(1, dtype=np.int64)).astype(np.int32)
+    blobs = {"weights": weights, "bias": folded, "multiplier": multiplier, "shift": shift}
+    out_shape = fully_connected_forms(rows, outputs)[form][0]
+    op = Operator(OpKind.FULLY_CONNECTED, DType.INT8, params, (x,), (row_map,), out_shape, DType.INT8, blobs)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(rows, outputs), expected)
+
+
+def test_fully_connected_reads_a_whole_image_into_rows() -> None:
+    """A feature map flattened into one vector, output stored as rows: the input is read whole."""
+    random = np.random.default_rng(5)
+    x = random.standard_normal((1, 3, 4, 5)).astype(np.float32)
+    weights = random.standard_normal((6, 20)).astype(np.float32)
+    bias = random.standard_normal(6).astype(np.float32)
+    params = FullyConnectedFloatParams(3, 20, 6, -np.inf, np.inf, 0, 0)
+    op = Operator(
+        OpKind.FULLY_CONNECTED,
+        DType.FLOAT32,
+        params,
+        (x,),
+        (RowMap.whole(3),),
+        (1, 3, 1, 6),
+        DType.FLOAT32,
+        {"weights": weights, "bias": bias},
+    )
+    expected = x.reshape(3, 20) @ weights.T + bias
+    np.testing.assert_allclose(run_all_ways(op).reshape(3, 6), expected, rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 40), st.integers(1, 6), st.integers(0, 3), seeds)
+def test_fully_connected_float_agrees(rows: int, inputs: int, outputs: int, form: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    shape, row_map = fully_connected_forms(rows, inputs)[form]
+    x = random.standard_normal(shape).astype(np.float32)
+    weights = random.standard_normal((outputs, inputs)).astype(np.float32)
+    bias = random.standard_normal(outputs).astype(np.float32)
+    expected = np.clip(x.reshape(rows, inputs).astype(np.float64) @ weights.T + bias, 0, 6)
+    params = FullyConnectedFloatParams(rows, inputs, outputs, 0, 6, 0, 0)
+    op = Operator(
+        OpKind.FULLY_CONNECTED,
+        DType.FLOAT32,
+        params,
+        (x,),
+        (row_map,),
+        fully_connected_forms(rows, outputs)[form][0],
+        DType.FLOAT32,
+        {"weights": weights, "bias": bias},
+    )
+    np.testing.assert_allclose(run_all_ways(op).reshape(rows, outputs), expected, rtol=1e-5, atol=1e-5)
+
+
+def softmax_params(length: int, scale: float) -> SoftmaxInt8Params:
+    """As TensorFlow Lite prepares them: 5 integer bits, differences that matter."""
+    multiplier, left_shift = references.quantised_multiplier(scale * (1 << 26))
+    largest = math.floor(31 * (1 << 26) / (1 << left_shift))
+    return SoftmaxInt8Params(length=length, multiplier=multiplier, left_shift=left_shift, diff_min=-largest)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SHAPES, st.floats(2**-10, 0.6), seeds)
+def test_softmax_int8_is_exact(shape: tuple[int, int, int, int], scale: float, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x = int8_array(random, shape)
+    params = softmax_params(shape[3], scale)
+    expected = references.softmax_int8(x, params.multiplier, params.left_shift, params.diff_min)
+    op = Operator(OpKind.SOFTMAX, DType.INT8, params, (x,), (RowMap.same(),), shape, DType.INT8, images=shape[0])
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+    real = x.astype(np.float64) * scale
+    exponentials = np.exp(real - real.max(-1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(-1, keepdims=True)
+    assert np.abs((expected + 128.0) / 256 - probabilities).max() <= 1.01 / 256
+
+
+def test_softmax_int8_of_equal_values_of_any_length() -> None:
+    """Also where TensorFlow Lite's shift amount passes 31 and its sum overflows."""
+    for length in (1, 2, 3, 255, 256, 257, 511, 520, 1000, 5000, 9000):
+        x = np.full((1, 1, 1, length), 17, np.int8)
+        params = softmax_params(length, 0.1)
+        op = Operator(OpKind.SOFTMAX, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
+        expected = min(127, math.floor(256 / length + 0.5) - 128)
+        assert set(run_all_ways(op).ravel().tolist()) == {expected}, length
+
+
+@settings(max_examples=20, deadline=None)
+@given(SHAPES, seeds)
+def test_softmax_float_agrees(shape: tuple[int, int, int, int], seed: int) -> None:
+    x = (np.random.default_rng(seed).standard_normal(shape) * 5).astype(np.float32)
+    exponentials = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    params = SoftmaxFloatParams(length=shape[3])
+    op = Operator(OpKind.SOFTMAX, DType.FLOAT32, params, (x,), (RowMap.same(),), shape, DType.FLOAT32, images=shape[0])
+    np.testing.assert_allclose(run_all_ways(op), exponentials / exponentials.sum(-1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_lookup_covers_all_values(images: int) -> None:
+    """Also a batch of two: taken whole, and an image at a time."""
+    x = np.concatenate([np.arange(-128, 128), np.arange(127, -129, -1)]).astype(np.int8).reshape(2, 4, 8, 8)
+    table = int8_array(np.random.default_rng(7), (256,))
+    op = Operator(
+        OpKind.LOOKUP,
+        DType.INT8,
+        LookupParams(table=0),
+        (x,),
+        (RowMap.same(),),
+        x.shape,
+        DType.INT8,
+        {"table": table},
+        images=images,
+    )
+    np.testing.assert_array_equal(run_all_ways(op), table[x.astype(np.int64) + 128])
+
+
+def test_quantize_rounds_half_to_even_and_saturates() -> None:
+    scale, zero = np.float32(0.25), 3
+    values = np.concatenate([np.arange(-140, 140) * 0.125, [1e9, -1e9, np.inf, -np.inf]]).astype(np.float32)
+    x = values.reshape(1, 4, 71, 1)
+    params = QuantizeParams(scale=float(scale), zero_point=zero)
+    op = Operator(OpKind.QUANTIZE, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
+    expected = np.clip(np.rint(x / scale) + zero, -128, 127)
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
+def test_quantize_of_nan_is_the_lowest_value() -> None:
+    x = np.full((1, 1, 1, 2), np.nan, np.float32)
+    params = QuantizeParams(scale=1.0, zero_point=0)
+    op = Operator(OpKind.QUANTIZE, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
+    assert run_all_ways(op).ravel().tolist() == [-128, -128]
+
+
+def test_dequantize_is_exact() -> None:
+    x = np.arange(-128, 128).astype(np.int8).reshape(1, 8, 8, 4)
+    params = QuantizeParams(scale=float(np.float32(0.037)), zero_point=-5)
+    op = Operator(OpKind.DEQUANTIZE, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.FLOAT32)
+    expected = (x.astype(np.int32) + 5).astype(np.float32) * np.float32(0.037)
+    np.testing.assert_array_equal(run_all_ways(op), expected)

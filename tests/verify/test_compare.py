@@ -1,0 +1,64 @@
+"""verify finds what is wrong: the layer, and by how much; and says nothing of a clean model."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tigris_pio.compiler.pipeline import CompileOptions, Front, back, front
+from tigris_pio.host import Session
+from tigris_pio.verify.compare import Comparison, compare, random_inputs
+from tigris_pio.verify.reference import open_reference
+
+OPTIONS = CompileOptions()
+
+
+def with_changed_weights(start: Front, name: str) -> Front:
+    """The same program, but the weights of operator `name` are mirrored along their last axis."""
+    ops = []
+    for op in start.program.ops:
+        blobs = dict(op.blobs)
+        if op.name == name:
+            blobs["weights"] = np.ascontiguousarray(blobs["weights"][..., ::-1])
+        ops.append(dataclasses.replace(op, blobs=blobs))
+    return dataclasses.replace(start, program=dataclasses.replace(start.program, ops=tuple(ops)))
+
+
+def run(path: Path, broken: str | None = None) -> Comparison:
+    start = front(path, OPTIONS)
+    clean = back(start, OPTIONS)
+    compiled = clean if broken is None else back(with_changed_weights(start, broken), OPTIONS)
+    with Session(compiled) as session:
+        samples = [random_inputs(session, seed) for seed in range(3)]
+    return compare(compiled, compiled, open_reference(path, {}), samples)
+
+
+@pytest.mark.parametrize("model", ["kws_int8", "kws_fp32", "resnet_int8", "vww_fp32", "micro_speech_int8"])
+def test_a_clean_model_passes_with_figures_for_each_layer(models_dir, model):
+    comparison = run(models_dir / f"{model}.onnx")
+    assert comparison.passed and comparison.first_departure is None
+    assert all(layer.cosine > 0.9 for layer in comparison.layers)
+    measured = [layer for layer in comparison.layers if layer.max_difference > 0]
+    assert len(measured) >= len(comparison.layers) // 2
+
+
+@pytest.mark.parametrize(
+    "model,broken", [("kws_int8", "conv2/Conv"), ("kws_fp32", "conv3/Conv"), ("resnet_int8", "conv4/Conv")]
+)
+def test_the_first_wrong_layer_is_named_with_its_difference(models_dir, model, broken):
+    comparison = run(models_dir / f"{model}.onnx", broken)
+    assert comparison.first_departure is not None
+    assert comparison.first_departure.name == broken
+    assert comparison.first_departure.max_difference > 0
+
+
+def test_bands_that_change_bytes_are_seen(models_dir):
+    path = models_dir / "kws_int8.onnx"
+    start = front(path, OPTIONS)
+    compiled, other = back(start, OPTIONS), back(with_changed_weights(start, "fc0/Gemm"), OPTIONS)
+    with Session(compiled) as session:
+        samples = [random_inputs(session, seed) for seed in range(4)]
+    assert not compare(compiled, other, open_reference(path, {}), samples).bands_identical

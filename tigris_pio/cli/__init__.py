@@ -1,0 +1,1 @@
+"""The `tigris` command, one module a subcommand."""

@@ -1,0 +1,62 @@
+"""`tigris compile`: all seven stages, a `.tgrs` plan and, if asked, its C header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tigris_pio.cli import console, tables
+from tigris_pio.cli.options import JSON, MODEL, budget_options, compile_options, storage_options
+from tigris_pio.compiler.emit.model_header import render_model_header
+from tigris_pio.compiler.pipeline import back, front
+from tigris_pio.files import write_if_changed
+
+
+@click.command("compile", short_help="Compile a model to a .tgrs plan.")
+@MODEL
+@budget_options(memory_required=True)
+@storage_options
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.tgrs", help="The plan to write.")
+@click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
+@click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's.")
+@click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
+@JSON
+def compile_command(
+    model: str,
+    memory: str,
+    flash: str | None,
+    dims: tuple[str, ...],
+    xip: bool,
+    compress: str,
+    copy_weights: bool,
+    align: str,
+    output: str,
+    header: str | None,
+    name: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Compile MODEL.onnx to a plan the runtime executes in place.
+
+    \b
+    Examples:
+      tigris compile kws.onnx -m 64K -o kws.tgrs
+      tigris compile detector.onnx -m 256K+8M -f 4M --xip -o detector.tgrs
+
+    Nothing is written when the model does not fit or has an operator that is not supported.
+    """
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name)
+    with console.progress(as_json or quiet) as progress:
+        result = back(front(model, options, progress), options, progress)
+    if header is not None:
+        write_if_changed(Path(header), render_model_header(result.plan, result.data).encode())
+    result.save(output)
+    if as_json:
+        console.print_json(result.report)
+        return
+    if not quiet:
+        tables.print_report(result.report)
+    console.print_warnings(result.report["warnings"])
+    if not quiet:
+        console.out.print(f"plan: {output}, {len(result.data)} bytes")

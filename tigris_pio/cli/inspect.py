@@ -1,0 +1,83 @@
+"""`tigris inspect`: what a model or a plan holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tigris_pio.cli import console
+from tigris_pio.cli.tables import facts
+from tigris_pio.errors import ModelError
+from tigris_pio.format.describe import describe_plan
+from tigris_pio.format.reader import is_plan, read_plan
+from tigris_pio.sizes import format_size
+
+
+@click.command(short_help="Show what a model or a plan holds.")
+@click.argument("file", type=click.Path(), metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
+def inspect(file: str, as_json: bool) -> None:
+    """Show what FILE holds: the inputs, outputs and operators of an ONNX model, or the stages,
+    memory and operators of a .tgrs plan.
+    """
+    try:
+        data = Path(file).read_bytes()
+    except OSError as error:
+        raise ModelError(f"{file}: cannot be read: {error.strerror}; give an .onnx model or a .tgrs plan") from error
+    if is_plan(data) or file.endswith(".tgrs"):
+        document = describe_plan(read_plan(data))
+        _check_with_runtime(data)
+    else:
+        from tigris_pio.compiler.load.describe import describe_model  # noqa: PLC0415  plans need no onnx
+
+        document = describe_model(Path(file))
+    if as_json:
+        console.print_json(document)
+    else:
+        _print(document)
+
+
+def _check_with_runtime(data: bytes) -> None:
+    """Opens the plan with the C loader, which refuses what a board would refuse, in the same words."""
+    from tigris_pio.host import Session  # noqa: PLC0415  models need no host runtime
+
+    with Session(data):
+        pass
+
+
+def _print(document: dict[str, Any]) -> None:
+    single = ((key, value) for key, value in document.items() if not isinstance(value, list))
+    rows = [(key.replace("_", " "), _fact(key, value)) for key, value in single]
+    console.out.print(facts(rows))
+    for key in ("inputs", "outputs", "stages", "operators"):
+        rows_of = document.get(key)
+        if rows_of:
+            console.out.print(_table(key, rows_of))
+
+
+def _fact(key: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_fact(key, item)}" for name, item in value.items())
+    if key in ("memory", "bytes", "weights_bytes") and value >= 1024:
+        return f"{value} ({format_size(value)})"
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ("x" if all(isinstance(item, int) for item in value) else ", ").join(map(str, value))
+    return str(value)
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(title=f"{len(rows)} {title}", title_justify="left")
+    for key in rows[0]:
+        number = isinstance(rows[0][key], int)
+        table.add_column(key.replace("_", " "), justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_text(value) if not isinstance(value, int) else str(value)) for value in row.values()))
+    return table

@@ -1,0 +1,65 @@
+"""`tigris layout`: plans to the contents of flash partitions, with the firmware's tigris_models.h."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tigris_pio import flash_layout
+from tigris_pio.errors import UsageError
+from tigris_pio.sizes import parse_size
+
+
+@click.command("layout", short_help="Lay plans out in flash partitions.")
+@click.option(
+    "--model",
+    "models",
+    type=(str, click.Path(path_type=Path), str, str),
+    multiple=True,
+    required=True,
+    metavar="NAME PLAN PARTITION OFFSET",
+    help="A plan for a partition, at OFFSET within it, or 'auto': behind the plan before it. Repeatable.",
+)
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="TABLE",
+    help="The firmware's partition table, binary or CSV.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the files go."
+)
+def layout(models: tuple[tuple[str, Path, str, str], ...], table: Path, output: Path) -> None:
+    """Write <partition>.bin for each partition and tigris_models.h to FOLDER.
+
+    The header includes tigris_model_<NAME>.h, which `tigris compile --header` writes. Files that would not change
+    are left alone.
+
+    \b
+    Example:
+      tigris layout --model kws kws.tgrs model auto --table partition-table.bin -o build
+    """
+    wanted = [_wanted(*model) for model in models]
+    names = [item.name for item in wanted]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--model: two models are named {name}; names must differ")
+    for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
+        click.echo(line)
+
+
+def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.Wanted:
+    return flash_layout.Wanted(
+        name, flash_layout.read_plan(plan), label, None if offset == "auto" else _offset(name, offset)
+    )
+
+
+def _offset(name: str, text: str) -> int:
+    if text.lower().startswith("0x"):
+        try:
+            return int(text, 16)
+        except ValueError:
+            raise UsageError(f"{name}: OFFSET {text} is no number; give a multiple of 0x1000, like 0x20000") from None
+    return parse_size(text, f"{name}: OFFSET")

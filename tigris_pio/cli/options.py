@@ -1,0 +1,99 @@
+"""Options that several commands share, and how their texts become compile options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
+from tigris_pio.compiler.plan import Budget
+from tigris_pio.errors import UsageError
+from tigris_pio.sizes import parse_memory, parse_size
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MODEL = click.argument("model", type=click.Path(), metavar="MODEL.onnx")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
+
+
+def budget_options(memory_required: bool) -> Callable[[F], F]:
+    """-m, -f and --dim."""
+
+    def decorate(command: F) -> F:
+        command = click.option(
+            "--dim",
+            "dims",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 unless set.",
+        )(command)
+        command = click.option(
+            "-f", "--flash", metavar="SIZE", help="Flash the plan may take, e.g. 4M. Default: no limit."
+        )(command)
+        default = "" if memory_required else " Default: no limit."
+        return click.option(
+            "-m",
+            "--mem",
+            "memory",
+            required=memory_required,
+            metavar="FAST[+SLOW]",
+            help="Memory for activations: SRAM, and PSRAM if there is any, e.g. 256K or 256K+8M." + default,
+        )(command)
+
+    return decorate
+
+
+def storage_options(command: F) -> F:
+    """--xip, --compress, --copy-weights and --align."""
+    command = click.option(
+        "--align",
+        type=click.Choice(["4", "8", "16", "32", "64"]),
+        default=str(DEFAULT_ALIGNMENT),
+        show_default=True,
+        help="Alignment of tensors in the arenas, in bytes; Xtensa needs 8, AArch64 16, ARM32 and RISC-V 4.",
+    )(command)
+    command = click.option(
+        "--copy-weights", is_flag=True, help="Copy each stage's weights to fast memory first, where they fit."
+    )(command)
+    command = click.option(
+        "--compress",
+        default="none",
+        show_default=True,
+        metavar="none|lz4",
+        help="Compress each stage's weights; they are decompressed to fast memory, where they fit.",
+    )(command)
+    return click.option(
+        "--xip", is_flag=True, help="Weights are read in place from mapped flash and never copied to RAM."
+    )(command)
+
+
+def compile_options(
+    memory: str | None,
+    flash: str | None,
+    dims: tuple[str, ...],
+    xip: bool = False,
+    compress: str = "none",
+    copy_weights: bool = False,
+    align: str = str(DEFAULT_ALIGNMENT),
+    name: str | None = None,
+) -> CompileOptions:
+    """The options as the compiler takes them; UsageError names the option, the value and what is right."""
+    fast, slow = (None, 0) if memory is None else parse_memory(memory, "-m")
+    if fast == 0:
+        raise UsageError("-m: the fast memory is 0; give at least a few kilobytes, like 64K")
+    budget = Budget(fast, slow, None if flash is None else parse_size(flash, "-f"))
+    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name)
+    options.weights()
+    return options
+
+
+def _dims(texts: tuple[str, ...]) -> dict[str, int]:
+    dims = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals or not value.isdigit() or int(value) < 1:
+            raise UsageError(f"--dim: '{text}' is not NAME=VALUE with a positive whole number, like length=512")
+        dims[name] = int(value)
+    return dims

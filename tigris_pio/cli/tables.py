@@ -1,0 +1,81 @@
+"""Tables for people: a compilation's report, its passes, and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from tigris_pio.cli.console import out
+from tigris_pio.compiler.normalise import PassStatistics
+from tigris_pio.sizes import format_size
+
+
+def _limit(size: int | None) -> str:
+    return "no limit" if size is None else format_size(size)
+
+
+def facts(rows: Sequence[tuple[str, str]]) -> Table:
+    """Two columns without a frame."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in rows:
+        table.add_row(name, escape(value))
+    return table
+
+
+def print_report(document: dict[str, Any]) -> None:
+    """The whole report of `analyze` and `compile`."""
+    memory, budget, compute = document["memory"], document["budget"], document["compute"]
+    io = "input and output included" if memory["io_in_fast"] else "input and output not included"
+    rows = [
+        ("model", f"{document['model']}: {document['dtype']}, {document['ops']} operators, {compute['macs']:,} MACs"),
+        ("fast memory", f"{format_size(memory['fast_peak'])} of {_limit(budget['fast'])} ({io})"),
+        ("slow memory", f"{format_size(memory['slow_peak'])} of {_limit(budget['slow'])}"),
+        ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations, without stages and bands"),
+        ("placement", f"{document['allocation']['strategy']}; no placement of these stages needs less than "
+                      f"{format_size(memory['lower_bound'])}"),
+        ("flash", f"{format_size(document['flash']['plan'])} plan of {_limit(budget['flash'])}, "
+                  f"{format_size(document['flash']['weights'])} of it weights"),
+        ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "
+                          f"{format_size(document['traffic']['slow_written'])} written, "
+                          f"{compute['recomputed_macs']:,} MACs computed again"),
+    ]  # fmt: skip
+    out.print(facts(rows))
+    out.print(_stages(document["stages"]))
+
+
+def _stages(stages: Sequence[dict[str, Any]]) -> Table:
+    table = Table(title=f"{len(stages)} stage{'s' if len(stages) > 1 else ''}", title_justify="left")
+    for name, justify in (("", "right"), ("strategy", "left"), ("operators", "left"), ("bands", "right"),
+                          ("fast peak", "right"), ("slow read", "right"), ("written", "right"),
+                          ("again", "right")):  # fmt: skip
+        table.add_column(name, justify=justify, overflow="fold" if name == "operators" else "ellipsis")  # type: ignore[arg-type]
+    for number, stage in enumerate(stages, 1):
+        ops = stage["ops"]
+        span = ops[0] if len(ops) == 1 else f"{ops[0]} … {ops[-1]} ({len(ops)})"
+        bands = str(stage["bands"]) if stage["bands"] == 1 else f"{stage['bands']} x {stage['band_rows']} rows"
+        again = 100 * stage["recomputed_macs"] / max(1, stage["macs"])
+        table.add_row(
+            str(number), stage["strategy"], escape(span), bands, format_size(stage["fast_peak"]),
+            format_size(stage["slow_read"]), format_size(stage["slow_written"]), f"{again:.1f} %",
+        )  # fmt: skip
+    return table
+
+
+def statistics_row(row: PassStatistics) -> dict[str, Any]:
+    """One pass as JSON."""
+    return {"name": row.name, "nodes_in": row.nodes_in, "folded": row.folded, "nodes_out": row.nodes_out}
+
+
+def print_passes(statistics: Sequence[PassStatistics]) -> None:
+    """What each pass did."""
+    table = Table(title="passes", title_justify="left")
+    for name in ("", "pass", "nodes in", "folded", "nodes out"):
+        table.add_column(name, justify="left" if name == "pass" else "right")
+    for number, row in enumerate(statistics, 1):
+        table.add_row(str(number), row.name, str(row.nodes_in), str(row.folded), str(row.nodes_out))
+    out.print(table)

@@ -1,0 +1,116 @@
+"""`tigris verify`: is the compiled model the same network as the ONNX file?"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tigris_pio.cli import console
+from tigris_pio.cli.options import JSON, MODEL, budget_options, compile_options, storage_options
+from tigris_pio.compiler.pipeline import UNLIMITED, back, front
+from tigris_pio.errors import UsageError
+from tigris_pio.host import Session
+from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, random_inputs, read_samples
+from tigris_pio.verify.reference import open_reference
+
+
+@click.command(short_help="Compare a compiled model with onnxruntime, layer by layer.")
+@MODEL
+@budget_options(memory_required=False)
+@storage_options
+@click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Inputs to try. Default: 8.")
+@click.option("--data", type=click.Path(), metavar="X.npz", help="Inputs by name instead of random ones.")
+@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@JSON
+def verify(
+    model: str,
+    memory: str | None,
+    flash: str | None,
+    dims: tuple[str, ...],
+    xip: bool,
+    compress: str,
+    copy_weights: bool,
+    align: str,
+    samples: int | None,
+    data: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Compile MODEL.onnx, run the plan here and compare with onnxruntime, layer by layer.
+
+    Also checks that bands change nothing: the plan's outputs equal, byte for byte, those of the
+    same model run whole. The first layer that departs is named. Exit status 1 when the outputs do.
+
+    \b
+    Example:
+      tigris verify kws.onnx -m 16K --samples 32
+    """
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align)
+    with console.progress(as_json) as progress:
+        start = front(model, options, progress)
+        compiled = back(start, options, progress)
+        whole = back(start, dataclasses.replace(options, budget=UNLIMITED, compress="none"), progress)
+        reference = open_reference(Path(model), options.dims)
+        progress("comparing with onnxruntime")
+        comparison = compare(compiled, whole, reference, _samples(compiled.data, data, samples, seed))
+    if as_json:
+        console.print_json(_document(compiled.report["model"], comparison))
+    else:
+        _print(comparison)
+    if not comparison.passed:
+        sys.exit(1)
+
+
+def _samples(plan: bytes, data: str | None, count: int | None, seed: int) -> list[dict[str, Any]]:
+    with Session(plan) as session:
+        if data is None:
+            return [random_inputs(session, seed + i) for i in range(count or 8)]
+        try:
+            return read_samples(Path(data), session, count)
+        except (OSError, ValueError, KeyError) as error:
+            names = ", ".join(io.name for io in session.inputs)
+            raise UsageError(f"--data {data}: {error}; it must be an .npz with arrays named {names}") from error
+
+
+def _document(model: str, comparison: Comparison) -> dict[str, Any]:
+    departure = comparison.first_departure
+    return {
+        "model": model,
+        "passed": comparison.passed,
+        "samples": comparison.samples,
+        "bands_identical": comparison.bands_identical,
+        "first_departure": departure.name if departure else None,
+        "outputs": list(layer_rows(comparison.outputs)),
+        "layers": list(layer_rows(comparison.layers)),
+    }
+
+
+def _print(comparison: Comparison) -> None:
+    table = Table(title=f"{comparison.samples} samples against onnxruntime", title_justify="left")
+    for name in ("layer", "operator", "strategy", "cosine", "max difference", "in steps", ""):
+        table.add_column(name, justify="left" if name in ("layer", "operator", "strategy", "") else "right")
+    for layer in (*comparison.layers, *comparison.outputs):
+        _row(table, layer)
+    console.out.print(table)
+    same = "identical" if comparison.bands_identical else "[bold red]different[/]"
+    console.out.print(f"bands against the model run whole: {same}")
+    departure = comparison.first_departure
+    if departure:
+        console.out.print(
+            f"first layer that departs: [bold]{escape(departure.name)}[/] ({departure.kind}), by "
+            f"{departure.max_difference:.4g}" + (f" = {departure.steps:.0f} steps" if departure.steps else "")
+        )
+    console.out.print("verify: [green]passed[/]" if comparison.passed else "verify: [bold red]failed[/]")
+
+
+def _row(table: Table, layer: Layer) -> None:
+    steps = "" if layer.steps is None else f"{layer.steps:.1f}"
+    mark = "[bold red]departs[/]" if layer.departs else ""
+    numbers = (f"{layer.cosine:.6f}", f"{layer.max_difference:.3g}", steps)
+    table.add_row(escape(layer.name), layer.kind, layer.strategy, *numbers, mark)

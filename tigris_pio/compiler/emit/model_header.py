@@ -1,0 +1,71 @@
+"""The C header of one compiled model: its exact arena sizes and its identity, as constants."""
+
+from __future__ import annotations
+
+import re
+
+from tigris_pio.compiler.ir.program import ProgramIo, ProgramTensor
+from tigris_pio.compiler.plan import ExecutionPlan
+from tigris_pio.format.enums import DType
+from tigris_pio.format.records import Header
+
+
+def c_identifier(name: str) -> str:
+    """`name` as the middle of a C constant: upper case, other characters as underscores."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII).upper()
+
+
+def kernel_symbols(plan: ExecutionPlan) -> list[str]:
+    """Addresses of the kernels the model needs (tigris_kernels.h), each once: the entries of a backend's table."""
+    used = dict.fromkeys((op.kind, op.dtype) for op in plan.program.ops)
+    suffix = {DType.INT8: "int8", DType.FLOAT32: "float"}
+    return [f"&tigris_{kind.name.lower()}_{suffix[dtype]}" for kind, dtype in used]
+
+
+def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
+    """`tigris_model_<name>.h`. Sizes in bytes; scale and zero point: real = (q - zero_point) * scale.
+
+    KERNELS initialises a table of `const tigris_kernel_entry *`: firmware that passes a backend of just these to
+    tigris_session_init links no other kernel.
+    """
+    program, header = plan.program, Header.unpack(data)
+    prefix = f"TIGRIS_MODEL_{c_identifier(program.name)}"
+    constants: list[tuple[str, str]] = [
+        ("FAST_BYTES", f"{header.fast_bytes}u"),
+        ("SLOW_BYTES", f"{header.slow_bytes}u"),
+        ("PLAN_BYTES", f"{header.total_bytes}u"),
+        ("PLAN_CRC32", f"0x{header.crc32:08x}u"),
+        ("ALIGNMENT", f"{header.alignment}u"),
+        ("XIP", str(header.flags & 1)),
+        ("OPS", f"{header.op_count}u"),
+        ("SHA256", f'"{bytes(header.source_sha256).hex()}"'),
+    ]
+    for kind, ports in (("INPUT", program.inputs), ("OUTPUT", program.outputs)):
+        constants.append((f"{kind}S", f"{len(ports)}u"))
+        for place, io in enumerate(ports):
+            constants += _io_constants(f"{kind}{place}", io, program.tensors[io.tensor])
+    constants.append(("KERNELS", ", ".join(kernel_symbols(plan))))
+    width = max(len(name) for name, _ in constants)
+    lines = [f"#define {prefix}_{name:<{width}} {value}" for name, value in constants]
+    guard = f"TIGRIS_MODEL_{c_identifier(program.name)}_H"
+    return (
+        f"/* Constants of the model '{_comment(program.name)}', written by tigris compile. Do not edit. */\n"
+        f"#ifndef {guard}\n#define {guard}\n\n" + "\n".join(lines) + "\n\n#endif\n"
+    )
+
+
+def _io_constants(prefix: str, io: ProgramIo, tensor: ProgramTensor) -> list[tuple[str, str]]:
+    shape = ", ".join(str(extent) for extent in io.stored_shape)
+    return [
+        (f"{prefix}_NAME", '"' + io.name.replace("\\", "\\\\").replace('"', '\\"') + '"'),
+        (f"{prefix}_BYTES", f"{tensor.bytes}u"),
+        (f"{prefix}_RANK", f"{len(io.stored_shape)}u"),
+        (f"{prefix}_SHAPE", f"{{ {shape} }}"),
+        (f"{prefix}_SCALE", f"{tensor.scale:.9g}f" if "." in f"{tensor.scale:.9g}" or "e" in f"{tensor.scale:.9g}"
+         else f"{tensor.scale:.9g}.0f"),
+        (f"{prefix}_ZERO_POINT", f"({tensor.zero_point})"),
+    ]  # fmt: skip
+
+
+def _comment(text: str) -> str:
+    return text.replace("*/", "* /")

@@ -1,0 +1,56 @@
+"""Orders int8 weights as the kernels read them. Programs hold them in canonical order; plans hold them packed.
+
+Packing permutes bytes and never adds any, so sizes and offsets are those of the canonical arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import ConvInt8Params
+from tigris_pio.format.record import Record
+
+BLOCK_CHANNELS = 4  #: output channels that a kernel computes together
+TILE_TAPS = 4  #: taps of each of them that lie side by side
+
+
+def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """An operator's arrays in the plan's order; all but the weights of some int8 kernels as they are."""
+    result = dict(blobs)
+    if dtype != DType.INT8 or "weights" not in result:
+        return result
+    weights = result["weights"]
+    if kind == OpKind.CONV_2D and isinstance(params, ConvInt8Params):
+        groups = np.split(weights.reshape(weights.shape[0], -1), params.groups)
+        result["weights"] = np.concatenate([pack_rows(group) for group in groups])
+    elif kind == OpKind.FULLY_CONNECTED:
+        result["weights"] = pack_rows(weights.reshape(weights.shape[0], -1))
+    elif kind == OpKind.DEPTHWISE_CONV_2D:
+        result["weights"] = pack_columns(weights.reshape(-1, weights.shape[-1]))
+    return result
+
+
+def pack_rows(weights: np.ndarray) -> np.ndarray:
+    """[channels][taps] by blocks of four channels, flat.
+
+    A block is its whole tiles [taps / 4][channel][tap], then [taps % 4][channel]. Channels beyond the last whole
+    block stay as they are.
+    """
+    channels, taps = weights.shape
+    blocked, tiled = channels - channels % BLOCK_CHANNELS, taps - taps % TILE_TAPS
+    count = blocked // BLOCK_CHANNELS
+    blocks = weights[:blocked].reshape(count, BLOCK_CHANNELS, taps)
+    tiles = blocks[:, :, :tiled].reshape(count, BLOCK_CHANNELS, tiled // TILE_TAPS, TILE_TAPS).transpose(0, 2, 1, 3)
+    rest = blocks[:, :, tiled:].transpose(0, 2, 1)
+    ordered = np.concatenate([tiles.reshape(count, tiled * BLOCK_CHANNELS),
+                              rest.reshape(count, (taps - tiled) * BLOCK_CHANNELS)], axis=1)
+    return np.concatenate([ordered.reshape(-1), weights[blocked:].reshape(-1)])
+
+
+def pack_columns(weights: np.ndarray) -> np.ndarray:
+    """[taps][channels] by blocks of four channels (the last may be smaller), each [taps][channel], flat."""
+    blocks = [weights[:, at : at + BLOCK_CHANNELS] for at in range(0, weights.shape[1], BLOCK_CHANNELS)]
+    return np.concatenate([block.reshape(-1) for block in blocks])

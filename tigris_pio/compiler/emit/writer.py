@@ -1,0 +1,233 @@
+"""Writes an execution plan as a `.tgrs` file's bytes. The layout is deterministic: same plan, same bytes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
+from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp, ProgramTensor
+from tigris_pio.compiler.memory.request import round_up
+from tigris_pio.compiler.plan import ExecutionPlan, Place, Stage, View
+from tigris_pio.compiler.weights import array_bytes
+from tigris_pio.format.enums import HeaderFlag, Home, ViewFlag, WeightMode
+from tigris_pio.format.record import Record
+from tigris_pio.format.records import (
+    CRC_COVERS_FROM,
+    MAGIC,
+    MAX_RANK,
+    SECTION_ALIGNMENT,
+    VERSION,
+    Header,
+    IoRecord,
+    OperandRecord,
+    OpRecord,
+    StageRecord,
+    TensorRecord,
+    ViewRecord,
+)
+
+NAME_BYTES = 47  #: of the model name in the header, which ends with a zero
+
+
+class _Writer:
+    """Collects the sections of one plan."""
+
+    def __init__(self, plan: ExecutionPlan) -> None:
+        self.plan = plan
+        self.strings, self.params, self.weights = Strings(), Params(), Weights()
+        self.tensors: list[Record] = []
+        self.io: list[Record] = []
+        self.stages: list[Record] = []
+        self.views: list[Record] = []
+        self.ops: list[Record] = []
+        self.operands: list[Record] = []
+        names = dict.fromkeys(view.tensor for stage in plan.stages for view in stage.views)
+        names.update(dict.fromkeys(io.tensor for io in (*plan.program.inputs, *plan.program.outputs)))
+        self.tensor_index = {name: place for place, name in enumerate(names)}
+
+    def collect(self) -> None:
+        program = self.plan.program
+        for name in self.tensor_index:
+            self._tensor(program.tensors[name])
+        for io in (*program.inputs, *program.outputs):
+            self._io(io)
+        for stage in self.plan.stages:
+            self._stage(stage)
+
+    def _tensor(self, tensor: ProgramTensor) -> None:
+        place = self.plan.homes.get(tensor.name, Place(Home.NONE, 0))
+        if tensor.constant is not None:
+            place = Place(Home.FLASH, self.weights.add(array_bytes(tensor.constant)))
+        self.tensors.append(
+            TensorRecord(
+                name=self.strings.add(tensor.name),
+                batch=tensor.batch,
+                height=tensor.height,
+                width=tensor.width,
+                channels=tensor.channels,
+                dtype=tensor.dtype,
+                home=place.home,
+                reserved=0,
+                home_offset=place.offset,
+                scale=tensor.scale,
+                zero_point=tensor.zero_point,
+            )
+        )
+
+    def _io(self, io: ProgramIo) -> None:
+        self.io.append(
+            IoRecord(
+                name=self.strings.add(io.name),
+                tensor=self.tensor_index[io.tensor],
+                model_dtype=io.dtype,
+                rank=len(io.shape),
+                stored_rank=len(io.stored_shape),
+                reserved=(0, 0, 0),
+                shape=_padded(io.shape),
+                stored_shape=_padded(io.stored_shape),
+                permutation=_padded(io.permutation),
+            )
+        )
+
+    def _stage(self, stage: Stage) -> None:
+        block, params = self.weights.add_block(self.plan, stage)
+        self.stages.append(self._stage_record(stage, block))
+        view_index = {view.tensor: place for place, view in enumerate(stage.views)}
+        self.views += [self._view(view) for view in stage.views]
+        for step in range(stage.first_op, stage.end_op):
+            op = self.plan.program.ops[step]
+            self._op(step, op, params[step - stage.first_op], view_index)
+
+    def _stage_record(self, stage: Stage, block: Block) -> StageRecord:
+        return StageRecord(
+            first_op=stage.first_op,
+            op_count=stage.end_op - stage.first_op,
+            first_view=len(self.views),
+            view_count=len(stage.views),
+            band_count=stage.bands,
+            strategy=stage.strategy,
+            weight_mode=stage.weight_mode,
+            reserved=0,
+            block=block.offset,
+            block_stored_bytes=block.stored_bytes,
+            block_raw_bytes=block.raw_bytes,
+            block_fast_offset=stage.block_offset,
+        )
+
+    def _view(self, view: View) -> ViewRecord:
+        flags = (
+            (ViewFlag.WINDOW if view.window else 0)
+            | (ViewFlag.LOAD if view.load else 0)
+            | (ViewFlag.STORE if view.store else 0)
+            | (ViewFlag.KEEP if view.keep else 0)
+        )
+        pace = view.pace
+        numerator, denominator, offset = (pace.numerator, pace.denominator, pace.offset) if pace else (0, 0, 0)
+        index = self.tensor_index[view.tensor]
+        return ViewRecord(index, flags, view.offset, view.capacity_rows, numerator, denominator, offset)
+
+    def _op(self, step: int, op: ProgramOp, params: Record, view_index: dict[str, int]) -> None:
+        offset, size = self.params.add(params)
+        self.ops.append(
+            OpRecord(
+                kind=op.kind,
+                dtype=op.dtype,
+                flags=0,
+                operand_count=len(op.operands),
+                output_view=view_index[op.output],
+                first_operand=len(self.operands),
+                images=op.images,
+                name=self.strings.add(op.name),
+                params=offset,
+                params_bytes=size,
+                scratch=self.plan.scratch.get(step, 0),
+                scratch_bytes=op.scratch_bytes,
+            )
+        )
+        for operand in op.operands:
+            rows = operand.rows
+            self.operands.append(
+                OperandRecord(view_index[operand.tensor], rows.numerator, rows.denominator, 0, rows.first, rows.last)
+            )
+
+
+def _padded(values: Sequence[int]) -> tuple[int, ...]:
+    return (*values, *([0] * (MAX_RANK - len(values))))
+
+
+def _packed(records: Sequence[Record]) -> bytes:
+    return b"".join(record.pack() for record in records)
+
+
+def write_plan(plan: ExecutionPlan, xip: bool) -> bytes:
+    """The `.tgrs` file's bytes. `xip` promises that no weight is copied; it is void for a plan with compressed ones."""
+    writer = _Writer(plan)
+    writer.collect()
+    contents = {
+        "strings": bytes(writer.strings.data),
+        "tensors": _packed(writer.tensors),
+        "io": _packed(writer.io),
+        "stages": _packed(writer.stages),
+        "views": _packed(writer.views),
+        "ops": _packed(writer.ops),
+        "operands": _packed(writer.operands),
+        "params": bytes(writer.params.data),
+        "weights": bytes(writer.weights.data),
+    }
+    body, offsets, start = bytearray(), {}, round_up(Header.size(), SECTION_ALIGNMENT)
+    for name, content in contents.items():
+        offsets[name] = start + len(body)
+        body += content + bytes(-len(content) % SECTION_ALIGNMENT)
+    header = _header(plan, writer, contents, offsets, start + len(body), xip)
+    file = header.pack() + bytes(start - Header.size()) + bytes(body)
+    crc = zlib.crc32(file[CRC_COVERS_FROM:])
+    return file[: CRC_COVERS_FROM - 4] + crc.to_bytes(4, "little") + file[CRC_COVERS_FROM:]
+
+
+def _header(
+    plan: ExecutionPlan,
+    writer: _Writer,
+    contents: dict[str, bytes],
+    offsets: dict[str, int],
+    total: int,
+    xip: bool,
+) -> Header:
+    program = plan.program
+    macs = sum(op.macs for op in program.ops)
+    in_place = all(stage.weight_mode is WeightMode.IN_PLACE for stage in plan.stages)
+    return Header(
+        magic=MAGIC,
+        version=VERSION,
+        header_bytes=Header.size(),
+        flags=HeaderFlag.XIP if xip and in_place else 0,
+        total_bytes=total,
+        crc32=0,
+        alignment=plan.alignment,
+        fast_bytes=plan.fast_bytes,
+        slow_bytes=plan.slow_bytes,
+        state_bytes=plan.state_bytes,
+        fast_reserved=plan.fast_reserved,
+        strings=offsets["strings"],
+        strings_bytes=len(contents["strings"]),
+        tensors=offsets["tensors"],
+        tensor_count=len(writer.tensors),
+        io=offsets["io"],
+        input_count=len(program.inputs),
+        output_count=len(program.outputs),
+        stages=offsets["stages"],
+        stage_count=len(writer.stages),
+        views=offsets["views"],
+        view_count=len(writer.views),
+        ops=offsets["ops"],
+        op_count=len(writer.ops),
+        operands=offsets["operands"],
+        operand_count=len(writer.operands),
+        params=offsets["params"],
+        params_bytes=len(contents["params"]),
+        weights=offsets["weights"],
+        weights_bytes=len(contents["weights"]),
+        macs=(macs & 0xFFFFFFFF, macs >> 32),
+        source_sha256=tuple(program.source_sha256),
+        name=program.name.encode()[:NAME_BYTES],
+    )

@@ -1,0 +1,83 @@
+"""The graph: an ONNX model as plain data, which stages 1 and 2 read and rewrite.
+
+Shapes, layouts and names are the model's own (NCHW); quantisation is an annotation on tensors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Quantisation:
+    """real = (q - zero_point) * scale, element by element along `axis`, or for the whole tensor.
+
+    `scale` float32 and `zero_point` int, both of shape () per tensor or (n,) per axis.
+    """
+
+    scale: np.ndarray
+    zero_point: np.ndarray
+    dtype: np.dtype[Any]
+    axis: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantisation):
+            return NotImplemented
+        return (
+            self.axis == other.axis
+            and self.dtype == other.dtype
+            and np.array_equal(self.scale, other.scale)
+            and np.array_equal(self.zero_point, other.zero_point)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.axis, self.scale.tobytes(), self.dtype.str))
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """Name, static shape and element type of one value; the type is the stored one when quantised."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    quantisation: Quantisation | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """One operator. An absent optional input is the empty string."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    domain: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Graph:
+    """A model: nodes in execution order, all tensors by name, constant values by name.
+
+    `io_dtypes` holds the element type of each input and output as the model declares it, which
+    differs from the stored one once quantisation is folded. An entry of `output_permutations` says
+    that the model's own output is the tensor of that name with its axes permuted:
+    output = tensor.transpose(permutation).
+    """
+
+    name: str
+    opset: int
+    nodes: tuple[Node, ...]
+    tensors: Mapping[str, Tensor]
+    weights: Mapping[str, np.ndarray]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    source_sha256: bytes = b"\0" * 32
+    warnings: tuple[str, ...] = ()
+    io_dtypes: Mapping[str, np.dtype[Any]] = dataclasses.field(default_factory=dict)
+    output_permutations: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)

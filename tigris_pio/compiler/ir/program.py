@@ -1,0 +1,135 @@
+"""The program: what normalisation and lowering hand to the planner.
+
+Activations are [batch, height, width, channels] with channels fastest; operators are kernel calls
+with row maps, which is all the planner knows about geometry. Nothing here depends on a memory
+budget; nothing after it depends on ONNX.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.record import Record
+
+
+@dataclasses.dataclass(frozen=True)
+class RowMap:
+    """Which input rows a range of output rows needs.
+
+    Output rows [a, b) need input rows [(a*numerator + first) // denominator,
+    ((b-1)*numerator + last) // denominator + 1), before clipping to the tensor.
+    """
+
+    numerator: int
+    denominator: int
+    first: int
+    last: int
+
+    @staticmethod
+    def same() -> RowMap:
+        """Output row r needs input row r: pointwise operators."""
+        return RowMap(1, 1, 0, 0)
+
+    @staticmethod
+    def whole(height: int) -> RowMap:
+        """Any output row needs all `height` input rows."""
+        return RowMap(0, 1, 0, height - 1)
+
+    @staticmethod
+    def window(kernel: int, stride: int, dilation: int, pad_top: int) -> RowMap:
+        """Convolution and pooling along the rows."""
+        return RowMap(stride, 1, -pad_top, (kernel - 1) * dilation - pad_top)
+
+    @staticmethod
+    def shifted(rows: int) -> RowMap:
+        """Output row r needs input row r + rows: Slice, Pad and Concat along the rows."""
+        return RowMap(1, 1, rows, rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramTensor:
+    """One stored activation, or a constant operand when `constant` is set."""
+
+    name: str
+    batch: int
+    height: int
+    width: int
+    channels: int
+    dtype: DType
+    scale: float = 0.0
+    zero_point: int = 0
+    constant: np.ndarray | None = None
+
+    @cached_property
+    def row_bytes(self) -> int:
+        """Bytes of one row of one image."""
+        return self.width * self.channels * self.dtype.bytes
+
+    @cached_property
+    def bytes(self) -> int:
+        """Bytes of the whole tensor."""
+        return self.batch * self.height * self.row_bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """One activation input of an operator."""
+
+    tensor: str
+    rows: RowMap
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramOp:
+    """One kernel call.
+
+    `params` is the kernel's record with every data field (named in `blobs`) still 0; emission
+    places the blobs in the stage's weight block and fills the fields in. `images` is the batch
+    when the kernel is called once per image, 1 when it takes the tensors whole.
+    """
+
+    name: str
+    kind: OpKind
+    dtype: DType
+    operands: tuple[Operand, ...]
+    output: str
+    params: Record
+    blobs: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    images: int = 1
+    macs: int = 0
+    scratch_bytes: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramIo:
+    """A model input or output and how its stored form maps to the model's own.
+
+    model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape), dequantised
+    when `dtype` is float32 and the stored tensor is quantised, plus 128 when it is uint8 and the
+    stored tensor int8.
+    """
+
+    name: str
+    tensor: str
+    dtype: DType
+    shape: tuple[int, ...]
+    stored_shape: tuple[int, ...]
+    permutation: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A lowered model. Operators are in execution order and each defines one tensor."""
+
+    name: str
+    source_sha256: bytes
+    tensors: Mapping[str, ProgramTensor]
+    ops: tuple[ProgramOp, ...]
+    inputs: tuple[ProgramIo, ...]
+    outputs: tuple[ProgramIo, ...]
+    warnings: tuple[str, ...] = ()

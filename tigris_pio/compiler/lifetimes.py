@@ -1,0 +1,34 @@
+"""Stage 3: from which step to which step each activation lives.
+
+Step i is operator i of the program. Model inputs are born at step -1, before the first operator;
+model outputs die at step `len(ops)`, after the last. Constants live in flash and have no lifetime.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.compiler.ir.program import Program
+
+
+@dataclasses.dataclass(frozen=True)
+class Lifetime:
+    """An activation is live during the steps birth … death, both included."""
+
+    birth: int
+    death: int
+
+
+def lifetimes(program: Program) -> dict[str, Lifetime]:
+    """The lifetime of every activation of `program`, in order of birth."""
+    birth = {io.tensor: -1 for io in program.inputs}
+    death = dict(birth)
+    for step, op in enumerate(program.ops):
+        for operand in op.operands:
+            if operand.tensor in birth:
+                death[operand.tensor] = step
+        birth[op.output] = step
+        death[op.output] = step
+    for io in program.outputs:
+        death[io.tensor] = len(program.ops)
+    return {name: Lifetime(birth[name], death[name]) for name in birth}

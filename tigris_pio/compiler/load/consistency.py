@@ -1,0 +1,79 @@
+"""Checks on a loaded model that shape inference leaves out: sizes no plan can hold, and reshapes that lose elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.errors import ModelError
+
+#: A plan counts bytes in 32 bits; sums of two such sizes must not leave them.
+MOST_BYTES = (1 << 31) - 1
+
+
+def check_sizes(
+    nodes: Sequence[Node], tensors: Mapping[str, Tensor], inputs: Sequence[str], weights: Mapping[str, np.ndarray],
+    label: str,
+) -> None:
+    """Raises ModelError for a tensor of 2 GB or more, and for weights that are so large together."""
+    for name in inputs:
+        _check_tensor(tensors[name], f"graph input {name}", label)
+    for node in nodes:
+        for name in filter(None, node.outputs):
+            if name in tensors:
+                _check_tensor(tensors[name], f"node {node.name} ({node.op})", label)
+    total = sum(value.nbytes for value in weights.values())
+    if total > MOST_BYTES:
+        largest = max(weights, key=lambda name: weights[name].nbytes)
+        raise ModelError(
+            f"{label}: its weights take {total} bytes, a plan holds less than 2 GB; the largest is {largest} with "
+            f"{weights[largest].nbytes}"
+        )
+
+
+def _check_tensor(tensor: Tensor, where: str, label: str) -> None:
+    size = math.prod(tensor.shape) * tensor.dtype.itemsize
+    if size > MOST_BYTES:
+        raise ModelError(
+            f"{label}: {where}: tensor {tensor.name} of shape {list(tensor.shape)} takes {size} bytes; "
+            "a plan's tensors are smaller than 2 GB"
+        )
+
+
+def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], label: str) -> None:
+    """Raises ModelError for a Reshape whose result has another number of elements than its input."""
+    for node in nodes:
+        if node.op != "Reshape" or node.domain or not {node.inputs[0], node.outputs[0]} <= tensors.keys():
+            continue
+        source, result = tensors[node.inputs[0]].shape, tensors[node.outputs[0]].shape
+        if math.prod(source) != math.prod(result):
+            raise ModelError(
+                f"{label}: node {node.name} (Reshape): {list(source)} has {math.prod(source)} elements and cannot "
+                f"become {list(result)}"
+            )
+
+
+def check_computed(node: Node, values: Mapping[str, np.ndarray], label: str) -> None:
+    """Raises ModelError for a node of known inputs whose result would be too large to compute."""
+    shape = _computed_shape(node, values)
+    if shape is not None and math.prod(shape) > MOST_BYTES // 4:
+        raise ModelError(
+            f"{label}: node {node.name} ({node.op}): a constant of shape {shape} takes 2 GB or more"
+        )
+
+
+def _computed_shape(node: Node, values: Mapping[str, np.ndarray]) -> list[int] | None:
+    read = [values.get(name) for name in node.inputs]
+    if node.op == "ConstantOfShape" and read and read[0] is not None:
+        return [int(size) for size in read[0].ravel()]
+    if node.op == "Expand" and len(read) == 2 and read[1] is not None:
+        return [int(size) for size in read[1].ravel()]
+    if node.op == "Tile" and len(read) == 2 and read[0] is not None and read[1] is not None:
+        return [*read[0].shape, *(int(count) for count in read[1].ravel())]
+    if node.op == "Range" and len(read) == 3:
+        start, limit, step = (0.0 if value is None else float(value.ravel()[0]) for value in read)
+        return [max(0, math.ceil((limit - start) / step))] if step else None
+    return None

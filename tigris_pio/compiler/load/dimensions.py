@@ -1,0 +1,93 @@
+"""Binds the free dimensions of the model's inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import onnx
+
+from tigris_pio.errors import ModelError, UsageError
+
+
+@dataclasses.dataclass(frozen=True)
+class Binding:
+    """Shapes of the inputs, values of the named dimensions, and what to tell the user."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    symbols: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Free:
+    """One free dimension: `names` are what the user may call it, best first."""
+
+    input: str
+    axis: int
+    symbol: str
+    names: tuple[str, ...]
+
+
+def bind_dimensions(inputs: list[onnx.ValueInfoProto], dims: Mapping[str, int], label: str) -> Binding:
+    """Gives every free dimension a value: from `dims`, or 1 for a batch (axis 0).
+
+    A dimension is named by its symbol or as INPUT:AXIS. Raises ModelError for one without a value
+    and UsageError for a name in `dims` that the model does not have.
+    """
+    shapes = {value.name: _declared(value, label) for value in inputs}
+    free = [_free(value.name, axis, dim) for value in inputs for axis, dim in enumerate(shapes[value.name])
+            if isinstance(dim, str)]
+    _check_names(dims, free, label)
+    values: dict[tuple[str, int], int] = {}
+    symbols = {name: value for name, value in dims.items() if any(name == dim.symbol for dim in free)}
+    warnings: list[str] = []
+    for dim in sorted(free, key=lambda item: item.axis):  # batch axes first: their symbols may recur elsewhere
+        given = next((dims[name] for name in dim.names if name in dims), None)
+        if given is None:
+            given = symbols.get(dim.symbol) if dim.symbol else None
+        if given is None and dim.axis == 0:
+            given = 1
+            warnings.append(f"input {dim.input}: free batch dimension {dim.names[0]} taken as 1")
+        if given is None:
+            raise ModelError(
+                f"{label}: input {dim.input} has a free dimension {dim.names[0]} (axis {dim.axis}); "
+                f"give its size with --dim {dim.names[0]}=VALUE"
+            )
+        if dim.symbol:
+            symbols.setdefault(dim.symbol, given)
+        values[dim.input, dim.axis] = given
+    bound = {
+        name: tuple(values[name, axis] if isinstance(dim, str) else dim for axis, dim in enumerate(shape))
+        for name, shape in shapes.items()
+    }
+    return Binding(bound, symbols, tuple(warnings))
+
+
+def _declared(value: onnx.ValueInfoProto, label: str) -> tuple[int | str, ...]:
+    """The declared shape; a free dimension is its symbol, or empty."""
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise ModelError(f"{label}: input {value.name} is a {kind or 'value without a type'}, not a tensor")
+    if not value.type.tensor_type.HasField("shape"):
+        raise ModelError(f"{label}: input {value.name} has no shape; export the model with static input shapes")
+    shape: list[int | str] = []
+    for dim in value.type.tensor_type.shape.dim:
+        fixed = dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0
+        shape.append(int(dim.dim_value) if fixed else str(dim.dim_param))
+    return tuple(shape)
+
+
+def _free(name: str, axis: int, symbol: str) -> _Free:
+    position = f"{name}:{axis}"
+    return _Free(name, axis, symbol, (symbol, position) if symbol else (position,))
+
+
+def _check_names(dims: Mapping[str, int], free: list[_Free], label: str) -> None:
+    known = {name for dim in free for name in dim.names}
+    for name, value in dims.items():
+        if name not in known:
+            names = ", ".join(dim.names[0] for dim in free) or "none"
+            raise UsageError(f"--dim {name}={value}: {label} has no free dimension of that name; it has: {names}")
+        if value < 1:
+            raise UsageError(f"--dim {name}={value}: a dimension must be at least 1")

@@ -1,0 +1,135 @@
+"""Turns protobuf nodes, initializers and attributes into plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.errors import ModelError
+
+_OFFICIAL = ("", "ai.onnx")
+#: Lowest and highest value of the types whose elements int32_data holds.
+_STORED_WIDE: dict[int, tuple[int, int]] = {
+    onnx.TensorProto.INT8: (-128, 127),
+    onnx.TensorProto.UINT8: (0, 255),
+    onnx.TensorProto.INT16: (-(1 << 15), (1 << 15) - 1),
+    onnx.TensorProto.UINT16: (0, (1 << 16) - 1),
+}
+
+
+def read_nodes(graph: onnx.GraphProto, label: str) -> list[Node]:
+    """All nodes in file order, each with a unique, non-empty name."""
+    taken: set[str] = set()
+    nodes = []
+    for index, proto in enumerate(graph.node):
+        name = proto.name or f"{proto.op_type}_{index}"
+        while name in taken:
+            name += f"_{index}"
+        taken.add(name)
+        nodes.append(_read_node(proto, name, label))
+    return nodes
+
+
+def _read_node(proto: onnx.NodeProto, name: str, label: str) -> Node:
+    outputs = tuple(proto.output)
+    if not any(outputs):
+        raise ModelError(f"{label}: node {name} ({proto.op_type}) has no outputs")
+    attributes = {}
+    for attribute in proto.attribute:
+        try:
+            attributes[attribute.name] = _attribute(attribute)
+        except (ValueError, TypeError) as error:
+            raise ModelError(f"{label}: node {name}: attribute {attribute.name} cannot be read ({error})") from None
+    domain = "" if proto.domain in _OFFICIAL else proto.domain
+    return Node(name, proto.op_type, tuple(proto.input), outputs, attributes, domain)
+
+
+def _attribute(attribute: onnx.AttributeProto) -> Any:
+    if attribute.ref_attr_name:
+        raise ValueError("it refers to a function's attribute")
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    if isinstance(value, (list, tuple)) or hasattr(value, "__len__"):
+        return tuple(v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value)
+    return value
+
+
+def captured_names(node: Node) -> set[str]:
+    """Names that the node's subgraphs (If, Loop, Scan) take from outside."""
+    names: set[str] = set()
+    for value in node.attributes.values():
+        for graph in value if isinstance(value, tuple) else (value,):
+            if isinstance(graph, onnx.GraphProto):
+                names |= _captured(graph)
+    return names
+
+
+def _captured(graph: onnx.GraphProto) -> set[str]:
+    inside = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    used: set[str] = {value.name for value in graph.output}
+    for node in graph.node:
+        used.update(name for name in node.input if name)
+        inside.update(node.output)
+        for attribute in node.attribute:
+            for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                used |= _captured(child)
+    return used - inside
+
+
+def read_weights(graph: onnx.GraphProto, label: str) -> dict[str, np.ndarray]:
+    """Initializers by name."""
+    if graph.sparse_initializer:
+        names = ", ".join(sparse.values.name for sparse in graph.sparse_initializer)
+        raise ModelError(f"{label}: sparse initializers ({names}) are not read; store them dense")
+    weights: dict[str, np.ndarray] = {}
+    for tensor in graph.initializer:
+        if tensor.name in weights:
+            raise ModelError(f"{label}: two initializers are named {tensor.name}")
+        try:
+            weights[tensor.name] = numpy_helper.to_array(tensor)
+        except (ValueError, TypeError, KeyError, MemoryError, onnx.checker.ValidationError) as error:
+            raise ModelError(
+                f"{label}: initializer {tensor.name} with shape {list(tensor.dims)} cannot be read ({error})"
+            ) from None
+        _check_range(tensor, graph, label)
+    return weights
+
+
+def _check_range(tensor: onnx.TensorProto, graph: onnx.GraphProto, label: str) -> None:
+    """Narrow integers may be stored 32 bits wide; a value outside the type would silently wrap."""
+    limits = _STORED_WIDE.get(tensor.data_type)
+    if limits is None or not tensor.int32_data:
+        return
+    for value in (min(tensor.int32_data), max(tensor.int32_data)):
+        if not limits[0] <= value <= limits[1]:
+            kind = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
+            readers = ", ".join(node.name or node.op_type for node in graph.node if tensor.name in node.input) or "none"
+            raise ModelError(
+                f"{label}: initializer {tensor.name} holds {value}, which is outside {kind}; read by {readers}"
+            )
+
+
+def check_names(nodes: list[Node], inputs: Mapping[str, Any], weights: Mapping[str, Any], outputs: list[str],
+                label: str) -> None:
+    """Every name is defined exactly once and every name read is defined. Raises ModelError."""
+    defined: dict[str, str] = dict.fromkeys((*inputs, *weights), "an input or initializer")
+    for node in nodes:
+        for name in filter(None, node.outputs):
+            if name in defined:
+                raise ModelError(f"{label}: node {node.name} defines {name}, which {defined[name]} defines already")
+            defined[name] = f"node {node.name}"
+    for node in nodes:
+        for name in (*filter(None, node.inputs), *sorted(captured_names(node))):
+            if name not in defined:
+                raise ModelError(f"{label}: node {node.name} ({node.op}) reads {name}, which nothing defines")
+    for name in outputs:
+        if name not in defined:
+            raise ModelError(f"{label}: graph output {name} is not computed by any node")

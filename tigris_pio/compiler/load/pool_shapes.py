@@ -1,0 +1,83 @@
+"""Pooling in ceil mode: the number of windows as onnxruntime and the operator's text have it.
+
+A last window that would start in the padding behind the tensor is left out; shape inference of several onnx
+versions counts it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx
+import onnx.shape_inference
+
+_POOLS = ("MaxPool", "AveragePool", "LpPool")
+
+
+def settle_pools(model: onnx.ModelProto) -> None:
+    """Rewrites the pooling nodes of `model` for which inference counts such windows, front to back.
+
+    The rewritten nodes infer the right shape and serve for nothing else: their pads are not those of the model.
+    """
+    pools = [node for node in model.graph.node if node.op_type in _POOLS and _attributes(node).get("ceil_mode")]
+    changed = bool(pools)
+    while changed:
+        shapes = _inferred(model)
+        changed = False
+        for node in pools:
+            if not changed and node.input[0] in shapes and node.output[0] in shapes:
+                changed = _correct(node, shapes[node.input[0]], shapes[node.output[0]])
+        if changed:
+            _forget_declared(model)
+
+
+def _inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
+    """Shapes as inference finds them, whatever the model declares."""
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    _forget_declared(bare)
+    graph = onnx.shape_inference.infer_shapes(bare, strict_mode=False, data_prop=True).graph
+    shapes = {}
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        dims = value.type.tensor_type.shape.dim
+        if dims and all(dim.WhichOneof("value") == "dim_value" for dim in dims):
+            shapes[value.name] = [dim.dim_value for dim in dims]
+    return shapes
+
+
+def _forget_declared(model: onnx.ModelProto) -> None:
+    """Tools write what inference counted into the model."""
+    del model.graph.value_info[:]
+    for value in model.graph.output:
+        value.type.tensor_type.ClearField("shape")
+
+
+def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    return {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+
+
+def _correct(node: onnx.NodeProto, source: Sequence[int], result: Sequence[int]) -> bool:
+    attributes = _attributes(node)
+    if not attributes.get("ceil_mode") or attributes.get("auto_pad", b"NOTSET") != b"NOTSET":
+        return False
+    axes = len(source) - 2
+    kernel = attributes["kernel_shape"]
+    strides, dilations = (list(attributes.get(name, [1] * axes)) for name in ("strides", "dilations"))
+    pads = list(attributes.get("pads", [0] * 2 * axes))
+    counts = []
+    for axis in range(axes):
+        size, before = source[2 + axis], pads[axis]
+        span = size + before + pads[axis + axes] - (kernel[axis] - 1) * dilations[axis] - 1
+        count = math.ceil(span / strides[axis]) + 1
+        counts.append(count - ((count - 1) * strides[axis] >= size + before))
+    if list(result[2:]) == counts:
+        return False
+    for axis in range(axes):
+        reach = (counts[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1
+        pads[axis + axes] = max(0, reach - source[2 + axis] - pads[axis])
+    kept = [item for item in node.attribute if item.name not in ("ceil_mode", "pads")]
+    del node.attribute[:]
+    node.attribute.extend([*kept, onnx.helper.make_attribute("pads", pads)])
+    return True

@@ -1,0 +1,95 @@
+"""Reads an ONNX protobuf with its external data."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from tigris_pio.errors import ModelError
+
+_MOST_BYTES = 2**31 - 1
+_OTHER_FORMATS = (
+    (slice(4, 8), b"TFL3", "a TensorFlow Lite model; convert it with tf2onnx (--tflite)"),
+    (slice(0, 4), b"\x89HDF", "an HDF5 (Keras) file; convert it with tf2onnx (--keras)"),
+    (slice(0, 4), b"PK\x03\x04", "a zip archive (PyTorch or Keras); export it with torch.onnx.export or tf2onnx"),
+    (slice(0, 23), b"version https://git-lfs", "a Git LFS pointer; fetch the model itself with `git lfs pull`"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A parsed model and where it came from; `label` names it in messages."""
+
+    model: onnx.ModelProto
+    name: str
+    label: str
+    sha256: bytes
+
+
+def read(source: Path | str | onnx.ModelProto) -> Source:
+    """Reads a file, or takes a model that is already in memory. Raises ModelError."""
+    if isinstance(source, onnx.ModelProto):
+        name = source.graph.name or "model"
+        digest = hashlib.sha256(source.SerializeToString(deterministic=True)).digest() if _fits(source) else b"\0" * 32
+        return Source(_checked(source, name), name, name, digest)
+    path = Path(source)
+    data = _read_bytes(path)
+    model = _checked(_parse(data, path), str(path))
+    _load_external(model, path)
+    return Source(model, path.stem, str(path), hashlib.sha256(data).digest())
+
+
+def _fits(model: onnx.ModelProto) -> bool:
+    return bool(model.ByteSize() <= _MOST_BYTES)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ModelError(
+                f"{path}: larger than the 2 GiB a protobuf can hold; save it with external data "
+                "(onnx.save(..., save_as_external_data=True))"
+            )
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file; give the path of an ONNX model") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _parse(data: bytes, path: Path) -> onnx.ModelProto:
+    for where, mark, what in _OTHER_FORMATS:
+        if data[where] == mark:
+            raise ModelError(f"{path}: is {what}")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError:
+        raise ModelError(
+            f"{path}: is no ONNX model, or a truncated one ({len(data)} bytes); export or copy it again"
+        ) from None
+    return model
+
+
+def _checked(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
+    if not model.ir_version or not model.graph.output:
+        raise ModelError(f"{label}: is no ONNX model (it has no graph with outputs)")
+    return model
+
+
+def _load_external(model: onnx.ModelProto, path: Path) -> None:
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+    except (OSError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+        raise ModelError(
+            f"{path}: its external data cannot be read ({_first_line(error)}); "
+            "keep the data files beside the model"
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

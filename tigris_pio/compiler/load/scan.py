@@ -1,0 +1,143 @@
+"""Unrolls Scan: its body once for each step, since all shapes are static.
+
+Step t of a scan input is a Slice; a scan output is the Concat of what each step gives. ONNX's operator
+specification, version 9 and later, has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from tigris_pio.compiler.load.functions import tensor_types
+
+#: Nodes that one unrolled Scan may become; more are refused as an operator without kernels.
+MOST_NODES = 4096
+_FIRST_VERSION = 9
+_AXES_ARE_AN_INPUT_SINCE = 13
+
+
+def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onnx.ModelProto]) -> onnx.ModelProto:
+    """The model with functions expanded by `expand` and every Scan of static length unrolled."""
+    model = expand(model)
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    if not any(node.op_type == "Scan" for node in model.graph.node) or not versions or versions[0] < _FIRST_VERSION:
+        return model
+    types = tensor_types(model)
+    nodes: list[onnx.NodeProto] = []
+    for index, node in enumerate(model.graph.node):
+        name = node.name or f"Scan_{index}"
+        unrolled = _unrolled(node, name, types, versions[0]) if node.op_type == "Scan" else None
+        nodes += [node] if unrolled is None else unrolled
+    if len(nodes) == len(model.graph.node):
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    del changed.graph.node[:]
+    changed.graph.node.extend(nodes)
+    return expand(changed)
+
+
+class _Scan:
+    """One Scan node's attributes, with their defaults."""
+
+    def __init__(self, node: onnx.NodeProto):
+        attributes: dict[str, Any] = {item.name: helper.get_attribute_value(item) for item in node.attribute}
+        self.body: onnx.GraphProto = attributes["body"]
+        self.scanned = int(attributes["num_scan_inputs"])
+        self.states = len(node.input) - self.scanned
+        gathered = len(node.output) - self.states
+        self.input_axes = list(attributes.get("scan_input_axes", [0] * self.scanned))
+        self.input_reversed = list(attributes.get("scan_input_directions", [0] * self.scanned))
+        self.output_axes = list(attributes.get("scan_output_axes", [0] * gathered))
+        self.output_reversed = list(attributes.get("scan_output_directions", [0] * gathered))
+
+
+def _unrolled(node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto],
+              version: int) -> list[onnx.NodeProto] | None:
+    """The nodes in place of a Scan; None when its length is not known or too large."""
+    scan = _Scan(node)
+    length = _length(node, scan, types)
+    if not length or length * (len(scan.body.node) + 2 * scan.scanned) > MOST_NODES:
+        return None
+    nodes: list[onnx.NodeProto] = []
+    states = list(node.input[: scan.states])
+    gathered: list[list[str]] = [[] for _ in node.output[scan.states :]]
+    for step in range(length):
+        values = dict(zip((item.name for item in scan.body.input), states, strict=False))
+        for position in range(scan.scanned):
+            at = length - 1 - step if scan.input_reversed[position] else step
+            inner = scan.body.input[scan.states + position].name
+            source, axis = node.input[scan.states + position], scan.input_axes[position]
+            values[inner] = f"{name}/{step}/{inner}"
+            nodes += _element(source, values[inner], axis, at)
+        nodes += _body(scan.body, f"{name}/{step}", values)
+        results = [values[item.name] for item in scan.body.output]
+        states = results[: scan.states]
+        for position, result in enumerate(results[scan.states :]):
+            gathered[position].append(result)
+    nodes += [helper.make_node("Identity", [state], [output], f"{name}/{output}")
+              for state, output in zip(states, node.output, strict=False) if output]
+    for position, output in enumerate(node.output[scan.states :]):
+        if output:
+            parts = gathered[position][::-1] if scan.output_reversed[position] else gathered[position]
+            nodes += _stacked(parts, output, scan.output_axes[position], name, version)
+    return nodes
+
+
+def _length(node: onnx.NodeProto, scan: _Scan, types: Mapping[str, onnx.TypeProto]) -> int:
+    """The number of steps; 0 when it is not static."""
+    kind = types.get(node.input[scan.states])
+    if kind is None or not kind.tensor_type.HasField("shape"):
+        return 0
+    dims = kind.tensor_type.shape.dim
+    axis = scan.input_axes[0]
+    return int(dims[axis].dim_value) if -len(dims) <= axis < len(dims) else 0
+
+
+def _constant(value: list[int], name: str) -> onnx.NodeProto:
+    return helper.make_node("Constant", [], [name], name, value=numpy_helper.from_array(np.array(value, np.int64)))
+
+
+def _element(source: str, result: str, axis: int, at: int) -> list[onnx.NodeProto]:
+    """Index `at` of a tensor along an axis, which goes."""
+    index = helper.make_node("Constant", [], [f"{result}/index"], f"{result}/index",
+                             value=numpy_helper.from_array(np.array(at, np.int64)))
+    return [index, helper.make_node("Gather", [source, f"{result}/index"], [result], result, axis=axis)]
+
+
+def _body(body: onnx.GraphProto, name: str, values: dict[str, str]) -> list[onnx.NodeProto]:
+    """A copy of the body with names of its own; `values` learns what they are."""
+    nodes = []
+    for tensor in body.initializer:
+        values[tensor.name] = f"{name}/{tensor.name}"
+        nodes.append(helper.make_node("Constant", [], [values[tensor.name]], values[tensor.name], value=tensor))
+    for index, node in enumerate(body.node):
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        copy.name = f"{name}/{node.name or f'{node.op_type}_{index}'}"
+        for position, item in enumerate(node.input):
+            copy.input[position] = values.get(item, item)
+        for position, item in enumerate(node.output):
+            if item:
+                values[item] = copy.output[position] = f"{name}/{item}"
+        nodes.append(copy)
+    return nodes
+
+
+def _stacked(parts: list[str], output: str, axis: int, name: str, version: int) -> list[onnx.NodeProto]:
+    """Tensors side by side along a new axis."""
+    axes = f"{name}/{output}/axes"
+    rows = [f"{part}/{output}/row" for part in parts]
+    if version < _AXES_ARE_AN_INPUT_SINCE:
+        nodes = [helper.make_node("Unsqueeze", [part], [row], row, axes=[axis])
+                 for part, row in zip(parts, rows, strict=True)]
+    else:
+        nodes = [_constant([axis], axes)]
+        nodes += [helper.make_node("Unsqueeze", [part, axes], [row], row)
+                  for part, row in zip(parts, rows, strict=True)]
+    return [*nodes, helper.make_node("Concat", rows, [output], f"{name}/{output}", axis=axis)]

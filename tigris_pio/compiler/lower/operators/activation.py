@@ -1,0 +1,180 @@
+"""Elementwise functions of one tensor.
+
+Between int8 tensors any of them is a LOOKUP in a table of 256 bytes, computed in double and rounded
+half away from zero; in float32 those with a kernel are UNARY.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.format.enums import DType, OpKind, UnaryFunction
+from tigris_pio.format.params import LookupParams, UnaryFloatParams
+
+_Function = Callable[[Any], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Unary:
+    """A function in double, and its float32 kernel."""
+
+    function: _Function
+    kernel: UnaryFunction
+    alpha: float = 0.0
+    beta: float = 0.0
+
+
+def _sigmoid(x: Any) -> Any:
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def _elu(x: Any, alpha: float) -> Any:
+    return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+
+
+def _gelu(x: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1 + _erf(x / math.sqrt(2)))
+
+
+def _erf(x: Any) -> Any:
+    return np.array([math.erf(value) for value in x])
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(0, x)
+
+
+def _scaled_elu(gamma: float, alpha: float) -> Unary:
+    return Unary(lambda x: gamma * _elu(x, alpha), UnaryFunction.ELU, gamma * alpha, gamma)
+
+
+def _celu(alpha: float) -> Unary:
+    return Unary(lambda x: np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(np.minimum(x, 0) / alpha)),
+                 UnaryFunction.CELU, alpha)
+
+
+def _gelu_of(approximate: str) -> Unary:
+    kernel = UnaryFunction.GELU_TANH if approximate == "tanh" else UnaryFunction.GELU
+    return Unary(lambda x: _gelu(x, approximate), kernel)
+
+
+def _threshold(alpha: float) -> Unary:
+    return Unary(lambda x: np.where(x > alpha, x, 0.0), UnaryFunction.THRESHOLD, alpha)
+
+
+def _shrink(limit: float, bias: float) -> Unary:
+    return Unary(lambda x: np.where(x < -limit, x + bias, np.where(x > limit, x - bias, 0.0)), UnaryFunction.SHRINK,
+                 limit, bias)
+
+
+def _is_inf(negative: float, positive: float) -> Unary:
+    return Unary(lambda x: (np.isneginf(x) & bool(negative)) | (np.isposinf(x) & bool(positive)),
+                 UnaryFunction.IS_INF, negative, positive)
+
+
+def _clamp(low: float, high: float) -> Unary:
+    low = min(low, high)  # ONNX: min(max(x, low), high)
+    return Unary(lambda x: np.clip(x, low, high), UnaryFunction.CLAMP, low, high)
+
+
+def _hard_sigmoid(alpha: float, beta: float) -> Unary:
+    return Unary(lambda x: np.clip(alpha * x + beta, 0, 1), UnaryFunction.HARD_SIGMOID, alpha, beta)
+
+
+def _leaky(alpha: float) -> Unary:
+    return Unary(lambda x: np.where(x < 0, alpha * x, x), UnaryFunction.LEAKY_RELU, alpha)
+
+
+def _clip(node: Node) -> Unary:
+    if len([name for name in node.inputs if name]) > 1:
+        raise Refusal("its bounds are computed at run time")
+    return _clamp(float(node.attributes.get("min", -math.inf)), float(node.attributes.get("max", math.inf)))
+
+
+def _number(node: Node, name: str, default: float) -> float:
+    return float(node.attributes.get(name, default))
+
+
+_TABLE: dict[str, Callable[[Node], Unary]] = {
+    "Relu": lambda node: _clamp(0.0, math.inf),
+    "Relu6": lambda node: _clamp(0.0, 6.0),
+    "Clip": _clip,
+    "LeakyRelu": lambda node: _leaky(_number(node, "alpha", 0.01)),
+    "Sigmoid": lambda node: Unary(_sigmoid, UnaryFunction.SIGMOID),
+    "Tanh": lambda node: Unary(np.tanh, UnaryFunction.TANH),
+    "HardSigmoid": lambda node: _hard_sigmoid(_number(node, "alpha", 0.2), _number(node, "beta", 0.5)),
+    "HardSwish": lambda node: Unary(lambda x: x * np.clip(x / 6 + 0.5, 0, 1), UnaryFunction.HARD_SWISH),
+    "Exp": lambda node: Unary(np.exp, UnaryFunction.EXP),
+    "Sqrt": lambda node: Unary(np.sqrt, UnaryFunction.SQRT),
+    "Abs": lambda node: Unary(np.abs, UnaryFunction.ABS),
+    "Neg": lambda node: Unary(np.negative, UnaryFunction.NEGATE),
+    "Log": lambda node: Unary(np.log, UnaryFunction.LOG),
+    "Reciprocal": lambda node: Unary(np.reciprocal, UnaryFunction.RECIPROCAL),
+    "Erf": lambda node: Unary(_erf, UnaryFunction.ERF),
+    "Elu": lambda node: _scaled_elu(1.0, _number(node, "alpha", 1.0)),
+    "Selu": lambda node: _scaled_elu(_number(node, "gamma", 1.0507009873554805),
+                                     _number(node, "alpha", 1.6732632423543772)),
+    "Celu": lambda node: _celu(_number(node, "alpha", 1.0)),
+    "Gelu": lambda node: _gelu_of(str(node.attributes.get("approximate", "none"))),
+    "Softplus": lambda node: Unary(_softplus, UnaryFunction.SOFTPLUS),
+    "Softsign": lambda node: Unary(lambda x: x / (1 + np.abs(x)), UnaryFunction.SOFTSIGN),
+    "Mish": lambda node: Unary(lambda x: x * np.tanh(_softplus(x)), UnaryFunction.MISH),
+    "ThresholdedRelu": lambda node: _threshold(_number(node, "alpha", 1.0)),
+    "Shrink": lambda node: _shrink(_number(node, "lambd", 0.5), _number(node, "bias", 0.0)),
+    "Floor": lambda node: Unary(np.floor, UnaryFunction.FLOOR),
+    "Ceil": lambda node: Unary(np.ceil, UnaryFunction.CEIL),
+    "Round": lambda node: Unary(np.rint, UnaryFunction.ROUND),
+    "Sign": lambda node: Unary(np.sign, UnaryFunction.SIGN),
+    "Sin": lambda node: Unary(np.sin, UnaryFunction.SIN),
+    "Cos": lambda node: Unary(np.cos, UnaryFunction.COS),
+    "Tan": lambda node: Unary(np.tan, UnaryFunction.TAN),
+    "Asin": lambda node: Unary(np.arcsin, UnaryFunction.ASIN),
+    "Acos": lambda node: Unary(np.arccos, UnaryFunction.ACOS),
+    "Atan": lambda node: Unary(np.arctan, UnaryFunction.ATAN),
+    "Sinh": lambda node: Unary(np.sinh, UnaryFunction.SINH),
+    "Cosh": lambda node: Unary(np.cosh, UnaryFunction.COSH),
+    "Asinh": lambda node: Unary(np.arcsinh, UnaryFunction.ASINH),
+    "Acosh": lambda node: Unary(np.arccosh, UnaryFunction.ACOSH),
+    "Atanh": lambda node: Unary(np.arctanh, UnaryFunction.ATANH),
+    "IsNaN": lambda node: Unary(np.isnan, UnaryFunction.IS_NAN),
+    "IsInf": lambda node: _is_inf(_number(node, "detect_negative", 1), _number(node, "detect_positive", 1)),
+    "Not": lambda node: Unary(lambda x: x == 0, UnaryFunction.NOT),
+}
+
+
+@operator(*_TABLE, summary="elementwise, int8 and float32")
+def lower_unary(builder: Builder, node: Node) -> None:
+    """LOOKUP or UNARY in whatever element order the input has."""
+    emit_unary(builder, node, _TABLE[node.op](node))
+
+
+def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
+    """The node's output as a function of its first input."""
+    name, output = node.inputs[0], node.outputs[0]
+    if builder.is_int8(name, output):
+        source, result = builder.numeric(name), builder.numeric(output)
+        value = builder.value(name)
+        codes = (np.arange(-128, 128) - source.zero_point) * source.scale
+        with np.errstate(all="ignore"):  # a table may hold values its input never takes, such as log(-1)
+            table = numerics.quantize(unary.function(codes), result.scale, result.zero_point)
+        builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
+                     builder.storages[value.storage].cell, LookupParams(0), blobs={"table": table})
+        return
+    value = builder.value(name, FLOAT)
+    params = UnaryFloatParams(unary.kernel, unary.alpha, unary.beta)
+    kind = OpKind.TRIGONOMETRIC if UnaryFunction.SIN <= unary.kernel <= UnaryFunction.ATANH else OpKind.UNARY
+    builder.emit(kind, DType.FLOAT32, [(value.storage, RowMap.same())], output, value.layout, FLOAT,
+                 builder.storages[value.storage].cell, params)

@@ -1,0 +1,105 @@
+"""Functions of two tensors beyond sums and products: arithmetic, comparison, logic; and Where."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.activation import Unary, emit_unary
+from tigris_pio.compiler.lower.operators.broadcast import Operand, pair
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.registry import operator
+from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.format.enums import BinaryFunction, DType, OpKind, UnaryFunction
+from tigris_pio.format.params import BinaryFunctionParams, WhereParams
+
+_FUNCTIONS = {
+    "PRelu": BinaryFunction.PRELU,
+    "Less": BinaryFunction.LESS,
+    "LessOrEqual": BinaryFunction.LESS_OR_EQUAL,
+    "Greater": BinaryFunction.GREATER,
+    "GreaterOrEqual": BinaryFunction.GREATER_OR_EQUAL,
+    "Equal": BinaryFunction.EQUAL,
+    "And": BinaryFunction.AND,
+    "Or": BinaryFunction.OR,
+    "Xor": BinaryFunction.XOR,
+}
+_VARIADIC = {"Max": BinaryFunction.MAXIMUM, "Min": BinaryFunction.MINIMUM}
+
+
+def emit_function(builder: Builder, node: Node, function: BinaryFunction) -> None:
+    """The node's output as a function of its two inputs, in float32."""
+    operands = _operands(builder, node.inputs)
+    pairing = pair(builder, operands, builder.shape(node.outputs[0]))
+    builder.emit(OpKind.BINARY, DType.FLOAT32, pairing.sources, node.outputs[0], pairing.layout, FLOAT, pairing.cell,
+                 BinaryFunctionParams(function, **pairing.steps))
+
+
+def _operands(builder: Builder, names: Sequence[str]) -> list[Operand]:
+    return [Operand(builder.shape(name), FLOAT, name, builder.real(name) if builder.is_constant(name) else None)
+            for name in names]
+
+
+@operator(*_FUNCTIONS, summary="any broadcasting; computed in float32")
+def lower_function(builder: Builder, node: Node) -> None:
+    """BINARY."""
+    emit_function(builder, node, _FUNCTIONS[node.op])
+
+
+@operator("Mod", summary="float32, any broadcasting")
+def lower_mod(builder: Builder, node: Node) -> None:
+    """The result has the sign of the dividend with fmod, else the divisor's."""
+    fmod = node.attributes.get("fmod", 0)
+    emit_function(builder, node, BinaryFunction.TRUNCATE_MOD if fmod else BinaryFunction.FLOOR_MOD)
+
+
+@operator("Pow", summary="any broadcasting; computed in float32")
+def lower_pow(builder: Builder, node: Node) -> None:
+    """Squares and roots have functions of their own."""
+    exponent = builder.real(node.inputs[1]) if builder.is_constant(node.inputs[1]) else None
+    if exponent is not None and exponent.size == 1 and builder.shape(node.inputs[0]) == builder.shape(node.outputs[0]):
+        kernel = {2.0: UnaryFunction.SQUARE, 0.5: UnaryFunction.SQRT, -1.0: UnaryFunction.RECIPROCAL}.get(
+            float(exponent.reshape(-1)[0]))
+        if kernel is not None:
+            power = float(exponent.reshape(-1)[0])
+            emit_unary(builder, node, Unary(lambda x: np.power(x, power), kernel))
+            return
+    emit_function(builder, node, BinaryFunction.POWER)
+
+
+@operator(*_VARIADIC, summary="any number of inputs, any broadcasting")
+def lower_extreme(builder: Builder, node: Node) -> None:
+    """One after the other. Dequantising keeps the order and rounds nothing, so this is exact in int8 too."""
+    names = list(node.inputs)
+    if len(names) == 1:
+        Composer(builder, node).last("Identity", names)
+        return
+    composer = Composer(builder, node)
+    while len(names) > 2:
+        shape = np.broadcast_shapes(builder.shape(names[0]), builder.shape(names[1]))
+        names[:2] = [composer.part(node.op, names[:2], shape)]
+    emit_function(builder, dataclasses.replace(node, inputs=tuple(names)), _VARIADIC[node.op])
+
+
+@operator("Mean", summary="any number of inputs, any broadcasting")
+def lower_mean(builder: Builder, node: Node) -> None:
+    """A Sum and a factor."""
+    composer = Composer(builder, node)
+    if len(node.inputs) == 1:
+        composer.last("Identity", node.inputs)
+        return
+    total = composer.part("Sum", node.inputs, builder.shape(node.outputs[0]))
+    composer.last("Mul", [total, composer.constant(1 / len(node.inputs))])
+
+
+@operator("Where", summary="any broadcasting; computed in float32")
+def lower_where(builder: Builder, node: Node) -> None:
+    """WHERE."""
+    operands = _operands(builder, node.inputs)
+    pairing = pair(builder, operands, builder.shape(node.outputs[0]))
+    builder.emit(OpKind.WHERE, DType.FLOAT32, pairing.sources, node.outputs[0], pairing.layout, FLOAT, pairing.cell,
+                 WhereParams(**pairing.steps))

@@ -1,0 +1,194 @@
+"""Brings the operands of an elementwise operator into one element order and row structure."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.layout import Layout, channels_last, fold, plain, refine
+from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.storage import Cell, Dims, Numeric, Value
+from tigris_pio.format.enums import OpKind
+from tigris_pio.format.params import TransposeParams
+from tigris_pio.format.records import MAX_RANK
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """One operand: a graph tensor or a constant computed by the caller, in its stored element type."""
+
+    shape: tuple[int, ...]
+    numeric: Numeric
+    name: str
+    constant: np.ndarray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Pairing:
+    """What an elementwise kernel call needs: sources, element steps, and the output's layout and cell."""
+
+    sources: list[tuple[str, RowMap | None]]
+    steps: dict[str, Any]
+    layout: Layout
+    cell: Cell
+
+
+def pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> Pairing:
+    """All operands for an output of `shape`.
+
+    Four dimensions express any broadcast between up to four groups of axes; beyond that all operands
+    are expanded.
+    """
+    try:
+        return _pair(builder, operands, shape)
+    except Refusal:
+        return _pair(builder, [_expanded(builder, item, shape) for item in operands], shape)
+
+
+def _expanded(builder: Builder, item: Operand, shape: tuple[int, ...]) -> Operand:
+    """The operand in full: a constant repeated now, an activation by a TRANSPOSE with steps of 0."""
+    if item.constant is not None:
+        return dataclasses.replace(item, shape=shape, constant=np.broadcast_to(item.constant, shape))
+    if item.shape == shape:
+        return item
+    if len(shape) > MAX_RANK:
+        raise Refusal(f"its operands broadcast along more than {MAX_RANK} axes")
+    value = builder.arranged(item.name, plain(item.shape), item.numeric)
+    own = (1,) * (len(shape) - len(item.shape)) + item.shape
+    steps = [0 if size == 1 else math.prod(own[axis + 1 :]) for axis, size in enumerate(own)]
+    pad = MAX_RANK - len(shape)
+    bytes_each = item.numeric.dtype.bytes
+    params = TransposeParams(len(shape), bytes_each, (*shape, *(1,) * pad), (*steps, *(0,) * pad))
+    name = builder.fresh(f"{item.name}/expanded")
+    builder.tensors[name] = dataclasses.replace(builder.tensors[item.name], name=name, shape=shape)
+    builder.emit(OpKind.TRANSPOSE, item.numeric.dtype, [(value.storage, None)], name, plain(shape), item.numeric,
+                 Cell(fold(shape)), params, per_image=False)
+    return dataclasses.replace(item, shape=shape, name=name)
+
+
+def _pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> Pairing:
+    padded = [(1,) * (len(shape) - len(item.shape)) + item.shape for item in operands]
+    layout, groups = _output_layout(builder, operands, shape)
+    masks = [_mask(layout, groups, own, shape) for own in padded]
+    values = [_arranged(builder, item, layout, mask) for item, mask in zip(operands, masks, strict=True)]
+    main = next((i for i in range(len(operands)) if not any(masks[i]) and operands[i].constant is None), None)
+    cell = None if main is None else builder.storages[values[main].storage].cell
+    stored_masks = [tuple(mask[axis] for axis in layout.order) for mask in masks]
+    dims, flags = _choose_dims(layout.stored_shape, stored_masks, cell)
+    sources: list[tuple[str, RowMap | None]] = []
+    own_dims = []
+    for value, flag in zip(values, flags, strict=True):
+        own: Dims = tuple(1 if masked else size for size, masked in zip(dims, flag, strict=True))  # type: ignore
+        own_dims.append(own)
+        sources.append((builder.with_dims(value, own), RowMap(0, 1, 0, 0) if flag[1] else RowMap.same()))
+    return Pairing(sources, _steps(own_dims, flags), layout, Cell(dims, fixed=True))
+
+
+def _output_layout(builder: Builder, operands: Sequence[Operand],
+                   shape: tuple[int, ...]) -> tuple[Layout, tuple[tuple[int, ...], ...]]:
+    """The order of the operand that is not broadcast, or the usual one for the shape."""
+    for item in operands:
+        if item.constant is None and math.prod(item.shape) == math.prod(shape):
+            fine = refine(builder.value(item.name, item.numeric).layout, shape)
+            if fine is not None:
+                return fine
+    usual = channels_last(shape) if len(shape) == 4 else plain(shape)
+    fine = refine(usual, shape)
+    assert fine is not None  # a layout made from the shape has its factors
+    return fine
+
+
+def _mask(layout: Layout, groups: tuple[tuple[int, ...], ...], own: tuple[int, ...],
+          shape: tuple[int, ...]) -> tuple[bool, ...]:
+    """For each factor of the layout, whether the operand is broadcast along it."""
+    mask = [False] * len(layout.factors)
+    for parts, size, full in zip(groups, own, shape, strict=True):
+        if size not in (full, 1):
+            raise Refusal(f"shapes {list(own)} and {list(shape)} do not broadcast")
+        for part in parts:
+            mask[part] = size != full
+    return tuple(mask)
+
+
+def _arranged(builder: Builder, item: Operand, layout: Layout, mask: tuple[bool, ...]) -> Value:
+    factors = tuple(1 if masked else size for size, masked in zip(layout.factors, mask, strict=True))
+    own = Layout(factors, layout.order)
+    if item.constant is None:
+        return builder.arranged(item.name, own, item.numeric)
+    array = own.apply(item.constant)
+    return Value(builder.add_constant(item.name, array, item.numeric, fold(array.shape)), own)
+
+
+def _choose_dims(stored: tuple[int, ...], masks: Sequence[tuple[bool, ...]],
+                 cell: Cell | None) -> tuple[Dims, list[tuple[bool, ...]]]:
+    """[batch, height, width, channels] along which each operand is wholly broadcast or not at all."""
+    candidates = [] if cell is None else [cell.dims]
+    candidates += [fold(stored), *_merged(stored, masks)]
+    for dims in candidates:
+        flags = [_flags(stored, mask, dims) for mask in masks]
+        if all(flag is not None for flag in flags):
+            return dims, [flag for flag in flags if flag is not None]
+    raise Refusal("its operands broadcast along more than four groups of axes")
+
+
+def _flags(stored: tuple[int, ...], mask: tuple[bool, ...], dims: Dims) -> tuple[bool, ...] | None:
+    """For each of the four dimensions whether the operand is broadcast along it; None when mixed."""
+    fine = refine(plain(stored), dims)
+    if fine is None:
+        return None
+    layout, groups = fine
+    of_part = _spread(layout.factors, stored, mask)
+    flags = []
+    for parts in groups:
+        seen = {of_part[part] for part in parts}
+        if len(seen) > 1:
+            return None
+        flags.append(bool(seen and seen.pop()))
+    return tuple(flags)
+
+
+def _spread(factors: tuple[int, ...], stored: tuple[int, ...], mask: tuple[bool, ...]) -> list[bool]:
+    """The mask of the stored axis that each factor belongs to."""
+    result = []
+    index, left = 0, 1
+    for size in factors:
+        while left == 1:
+            left = stored[index]
+            index += 1
+        result.append(mask[index - 1])
+        left //= size
+    return result
+
+
+def _merged(stored: tuple[int, ...], masks: Sequence[tuple[bool, ...]]) -> list[Dims]:
+    """Dimensions made of runs of axes that broadcast alike."""
+    runs: list[int] = []
+    last: tuple[bool, ...] | None = None
+    for axis, size in enumerate(stored):
+        key = tuple(mask[axis] for mask in masks)
+        if size == 1:
+            continue
+        if key == last:
+            runs[-1] *= size
+        else:
+            runs.append(size)
+            last = key
+    forms = {0: (1, 1, 1, 1), 1: (1, 1, 1, *runs), 3: (1, *runs), 4: tuple(runs)}
+    if len(runs) == 2:
+        return [(1, runs[0], 1, runs[1])]
+    return [forms[len(runs)]] if len(runs) in forms else []  # type: ignore[list-item]
+
+
+def _steps(dims: Sequence[Dims], flags: Sequence[tuple[bool, ...]]) -> dict[str, Any]:
+    rows, columns, channels = [], [], []
+    for (_, _, width, depth), flag in zip(dims, flags, strict=True):
+        rows.append(0 if flag[1] else width * depth)
+        columns.append(0 if flag[2] else depth)
+        channels.append(0 if flag[3] else 1)
+    return {"row_step": tuple(rows), "column_step": tuple(columns), "channel_step": tuple(channels)}

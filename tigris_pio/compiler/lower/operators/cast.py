@@ -1,0 +1,31 @@
+"""Cast: integers and truth values are carried as float32, so only what changes values is a kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_types import CARRIED
+from tigris_pio.compiler.lower.operators.activation import Unary, emit_unary
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.format.enums import UnaryFunction
+
+
+@operator("Cast", "CastLike", summary="between float32, bool and integers where no integer can overflow")
+def lower_cast(builder: Builder, node: Node) -> None:
+    """A truncation, a comparison with 0, or nothing."""
+    source = builder.tensors[node.inputs[0]].dtype
+    target = builder.tensors[node.outputs[0]].dtype
+    for dtype in (source, target):
+        if dtype.name not in CARRIED:
+            raise Refusal(f"it casts {source} to {target}; float32, bool and integers are supported")
+    if target == np.bool_ and source != np.bool_:
+        emit_unary(builder, node, Unary(lambda x: x != 0, UnaryFunction.IS_TRUE))
+    elif target.kind in "iu" and target.itemsize < 4 and not np.can_cast(source, target):
+        raise Refusal(f"it casts {source} to {target}, which cannot hold all values")
+    elif target.kind in "iu" and source.kind == "f":
+        emit_unary(builder, node, Unary(np.trunc, UnaryFunction.TRUNCATE))
+    else:
+        Composer(builder, node).last("Identity", node.inputs[:1])

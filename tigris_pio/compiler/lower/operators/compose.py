@@ -1,0 +1,42 @@
+"""Operators that are made of others: a sequence of nodes, lowered one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.registry import REGISTRY
+
+
+class Composer:
+    """Lowers the parts of one node. Intermediate tensors are float32 (bool counts as such)."""
+
+    def __init__(self, builder: Builder, node: Node):
+        self.builder = builder
+        self.node = node
+
+    def constant(self, value: Any) -> str:
+        """A float32 constant; returns its name."""
+        name = self.builder.fresh(f"{self.node.outputs[0]}/constant")
+        self.builder.define_constant(name, np.asarray(value, np.float32))
+        return name
+
+    def part(self, op: str, inputs: Sequence[str], shape: Sequence[int],
+             attributes: Mapping[str, Any] | None = None) -> str:
+        """Lowers one node whose result has this shape; returns the result's name."""
+        result = self.builder.fresh(f"{self.node.outputs[0]}/{op.lower()}")
+        self.builder.tensors[result] = Tensor(result, tuple(shape), np.dtype(np.float32))
+        self._lower(op, inputs, result, attributes or {})
+        return result
+
+    def last(self, op: str, inputs: Sequence[str], attributes: Mapping[str, Any] | None = None) -> None:
+        """The part that gives the node's first output; takes over an activation fused into the node."""
+        fused = {name: value for name, value in self.node.attributes.items() if name.startswith("activation_")}
+        self._lower(op, inputs, self.node.outputs[0], {**(attributes or {}), **fused})
+
+    def _lower(self, op: str, inputs: Sequence[str], result: str, attributes: Mapping[str, Any]) -> None:
+        REGISTRY[op].lower(self.builder, Node(self.node.name, op, tuple(inputs), (result,), attributes))

@@ -1,0 +1,110 @@
+"""Conv, in two dimensions or one, grouped and depthwise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.weights import (
+    float_bias,
+    has_int8_weights,
+    int8_weights,
+    int32_bias,
+    requantisation,
+)
+from tigris_pio.compiler.lower.operators.window import Window, image_dims, image_layout, read_window
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import ConvFloatParams, ConvInt8Params
+from tigris_pio.format.record import Record
+
+
+@operator("Conv", "Conv1D", "DepthwiseConv", summary="1-D and 2-D, any pads, strides, dilations and groups; "
+          "constant weights")
+def lower_conv(builder: Builder, node: Node) -> None:
+    """Weights [O, I/g, KH, KW] become [O, KH, KW, I/g], or [KH, KW, O] for depthwise."""
+    name, weight, bias = (*node.inputs, "")[:3]
+    if not builder.is_constant(weight):
+        raise Refusal("its weights are computed at run time")
+    window = _window(builder, node)
+    depthwise = node.op == "DepthwiseConv"
+    groups = int(node.attributes.get("group", 1))
+    int8 = builder.is_int8(name, node.outputs[0]) and has_int8_weights(builder, weight)
+    numeric = builder.numeric(node.outputs[0]) if int8 else FLOAT
+    source = builder.arranged(name, image_layout(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
+    storage = builder.with_dims(source, image_dims(builder.shape(name)))
+    params: Record
+    if int8:
+        params, blobs = _int8(builder, node, window, weight, bias, depthwise, groups)
+    else:
+        _warn_float(builder, node, weight)
+        params, blobs = _float(builder, node, window, weight, bias, depthwise, groups)
+    shape = builder.shape(node.outputs[0])
+    builder.emit(
+        OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D, DType.INT8 if int8 else DType.FLOAT32,
+        [(storage, window.row_map())], node.outputs[0], image_layout(shape), numeric,
+        Cell(image_dims(shape), fixed=True), params, blobs=blobs,
+        macs=math.prod(shape) * math.prod(builder.shape(weight)[1:]),
+    )
+
+
+def _window(builder: Builder, node: Node) -> Window:
+    source, result = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    weight = builder.shape(node.inputs[1])
+    groups = int(node.attributes.get("group", 1))
+    given = tuple(node.attributes.get("kernel_shape", weight[2:]))
+    if given != weight[2:] or len(weight) != len(source):
+        raise Refusal(f"its weights have shape {list(weight)}, its kernel {list(given)}")
+    if groups < 1 or weight[1] * groups != source[1] or weight[0] % groups:
+        raise Refusal(f"weights of shape {list(weight)} in {groups} groups do not fit {source[1]} input channels")
+    return read_window(node, source, result, given)
+
+
+def _arranged(weights: np.ndarray, depthwise: bool) -> np.ndarray:
+    if weights.ndim == 3:
+        weights = weights[..., np.newaxis]
+    order = (2, 3, 0, 1) if depthwise else (0, 2, 3, 1)
+    moved = weights.transpose(order)
+    return np.ascontiguousarray(moved[..., 0] if depthwise else moved)
+
+
+def _float(builder: Builder, node: Node, window: Window, weight: str, bias: str, depthwise: bool,
+           groups: int) -> tuple[ConvFloatParams, dict[str, np.ndarray]]:
+    weights = builder.real(weight)
+    params = ConvFloatParams(**window.fields(), groups=1 if depthwise else groups, **fused.float_fields(node),
+                             weights=0, bias=0)
+    return params, {"weights": _arranged(weights, depthwise), "bias": float_bias(builder, bias, weights.shape[0])}
+
+
+def _int8(builder: Builder, node: Node, window: Window, weight: str, bias: str, depthwise: bool,
+          groups: int) -> tuple[ConvInt8Params, dict[str, np.ndarray]]:
+    source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
+    weights = int8_weights(builder, weight, 0, node.name)
+    count = weights.values.shape[0]
+    products = np.broadcast_to(source.scale * weights.scales, (count,))
+    sums = weights.values.reshape(count, -1).astype(np.int64).sum(axis=1)
+    constants = requantisation(int32_bias(builder, bias, count, products), sums, products, source, result)
+    return int8_params(node, window, 1 if depthwise else groups, source, result), constants.blobs(
+        _arranged(weights.values, depthwise)
+    )
+
+
+def int8_params(node: Node, window: Window, groups: int, source: Numeric, result: Numeric) -> ConvInt8Params:
+    """The record of an int8 convolution."""
+    return ConvInt8Params(
+        **window.fields(), groups=groups, input_zero_point=source.zero_point, output_zero_point=result.zero_point,
+        **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,
+    )
+
+
+def _warn_float(builder: Builder, node: Node, weight: str) -> None:
+    if has_int8_weights(builder, weight):
+        builder.warnings.append(
+            f"node {node.name}: runs in float32 although its weights are int8, "
+            "because its input or output is not quantised"
+        )

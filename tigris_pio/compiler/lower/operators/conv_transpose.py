@@ -1,0 +1,148 @@
+"""ConvTranspose, in two dimensions or one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.weights import (
+    float_bias,
+    has_int8_weights,
+    int8_weights,
+    int32_bias,
+    requantisation,
+)
+from tigris_pio.compiler.lower.operators.window import Pair, image_dims, image_layout
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.storage import FLOAT, Cell
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params
+from tigris_pio.format.record import Record
+
+
+@dataclasses.dataclass(frozen=True)
+class Geometry:
+    """(rows, columns) each; `pad` is what is cut off above and on the left."""
+
+    kernel: Pair
+    stride: Pair
+    dilation: Pair
+    pad: Pair
+    groups: int
+
+    def row_map(self) -> RowMap:
+        """Output row r meets input rows ceil((r + pad - (kernel - 1) * dilation) / stride) … (r + pad) / stride."""
+        first = self.pad[0] - (self.kernel[0] - 1) * self.dilation[0] + self.stride[0] - 1
+        return RowMap(1, self.stride[0], min(first, self.pad[0]), self.pad[0])
+
+    def fields(self) -> dict[str, int]:
+        """The geometry's fields of a record."""
+        return {
+            "kernel_height": self.kernel[0], "kernel_width": self.kernel[1],
+            "stride_height": self.stride[0], "stride_width": self.stride[1],
+            "dilation_height": self.dilation[0], "dilation_width": self.dilation[1],
+            "pad_top": self.pad[0], "pad_left": self.pad[1], "groups": self.groups,
+        }
+
+
+@operator("ConvTranspose", summary="1-D and 2-D, any pads, strides, dilations, groups, output_padding and "
+          "output_shape; constant weights")
+def lower_conv_transpose(builder: Builder, node: Node) -> None:
+    """Weights [C, M/g, KH, KW] become [M, KH, KW, C/g]."""
+    name, weight, bias = (*node.inputs, "")[:3]
+    output = node.outputs[0]
+    if not builder.is_constant(weight):
+        raise Refusal("its weights are computed at run time")
+    geometry = _geometry(builder, node)
+    int8 = builder.is_int8(name, output) and has_int8_weights(builder, weight)
+    numeric = builder.numeric(output) if int8 else FLOAT
+    value = builder.arranged(name, image_layout(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
+    storage = builder.with_dims(value, image_dims(builder.shape(name)))
+    params, blobs = (_int8 if int8 else _float)(builder, node, geometry, weight, bias)
+    shape = builder.shape(output)
+    builder.emit(OpKind.TRANSPOSE_CONV, numeric.dtype if int8 else DType.FLOAT32, [(storage, geometry.row_map())],
+                 output, image_layout(shape), numeric, Cell(image_dims(shape), fixed=True), params, blobs=blobs,
+                 macs=math.prod(builder.shape(name)) * math.prod(builder.shape(weight)[1:]))
+
+
+def _geometry(builder: Builder, node: Node) -> Geometry:
+    source, result = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    weight = builder.shape(node.inputs[1])
+    rank = len(source) - 2
+    if rank not in (1, 2):
+        raise Refusal(f"{rank} spatial dimensions; one or two are supported")
+    groups = int(node.attributes.get("group", 1))
+    kernel = tuple(node.attributes.get("kernel_shape", weight[2:]))
+    if kernel != weight[2:] or len(weight) != len(source):
+        raise Refusal(f"its weights have shape {list(weight)}, its kernel {list(kernel)}")
+    if groups < 1 or weight[0] != source[1] or source[1] % groups or weight[1] * groups != result[1]:
+        raise Refusal(f"weights of shape {list(weight)} in {groups} groups do not fit {source[1]} input channels")
+    strides = tuple(node.attributes.get("strides", (1,) * rank))
+    dilations = tuple(node.attributes.get("dilations", (1,) * rank))
+    if len(strides) != rank or len(dilations) != rank or min(*kernel, *strides, *dilations) < 1:
+        raise Refusal(f"strides {list(strides)} or dilations {list(dilations)} contradict its {rank} spatial axes")
+    pad = _pad_begin(node, source[2:], result[2:], kernel, strides, dilations)
+    if min(pad) < 0:
+        raise Refusal(f"negative pads {list(pad)}")
+    return Geometry(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(pad, 0), groups)
+
+
+def _pair(values: tuple[int, ...], fill: int) -> Pair:
+    return int(values[0]), int(values[1]) if len(values) > 1 else fill
+
+
+def _pad_begin(node: Node, source: tuple[int, ...], result: tuple[int, ...], kernel: tuple[int, ...],
+               strides: tuple[int, ...], dilations: tuple[int, ...]) -> tuple[int, ...]:
+    """What is cut off before the first row and column: given, or half of what is too much for the output."""
+    rank = len(source)
+    mode = node.attributes.get("auto_pad", "NOTSET")
+    if mode == "NOTSET" and "output_shape" not in node.attributes:
+        return tuple(node.attributes.get("pads", (0,) * 2 * rank))[:rank]
+    if mode == "VALID":
+        return (0,) * rank
+    if mode not in ("NOTSET", "SAME_UPPER", "SAME_LOWER"):
+        raise Refusal(f"auto_pad {mode}")
+    extra = tuple(node.attributes.get("output_padding", (0,) * rank))
+    axes = zip(source, result, kernel, strides, dilations, extra, strict=True)
+    totals = [max(0, stride * (old - 1) + more + (size - 1) * dilation + 1 - new)
+              for old, new, size, stride, dilation, more in axes]
+    return tuple(total // 2 if mode == "SAME_UPPER" else total - total // 2 for total in totals)
+
+
+def _arranged(weights: np.ndarray, groups: int) -> np.ndarray:
+    if weights.ndim == 3:
+        weights = weights[..., np.newaxis]
+    inputs, each, height, width = weights.shape
+    split = weights.reshape(groups, inputs // groups, each, height, width)
+    return np.ascontiguousarray(split.transpose(0, 2, 3, 4, 1)).reshape(groups * each, height, width, inputs // groups)
+
+
+def _float(builder: Builder, node: Node, geometry: Geometry, weight: str,
+           bias: str) -> tuple[Record, dict[str, np.ndarray]]:
+    weights = _arranged(builder.real(weight), geometry.groups)
+    params = TransposeConvFloatParams(**geometry.fields(), **fused.float_fields(node), weights=0, bias=0)
+    return params, {"weights": weights, "bias": float_bias(builder, bias, weights.shape[0])}
+
+
+def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
+          bias: str) -> tuple[Record, dict[str, np.ndarray]]:
+    source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
+    given = int8_weights(builder, weight, 1, node.name)
+    weights = _arranged(given.values, geometry.groups)
+    count = weights.shape[0]
+    scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
+    products = np.broadcast_to(source.scale * scales, (count,))
+    # The kernel takes the zero point from each input: nothing is folded into the bias.
+    unfolded = np.zeros(count, np.int64)
+    constants = requantisation(int32_bias(builder, bias, count, products), unfolded, products, source, result)
+    params = TransposeConvInt8Params(
+        **geometry.fields(), input_zero_point=source.zero_point, output_zero_point=result.zero_point,
+        **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,
+    )
+    return params, constants.blobs(weights)

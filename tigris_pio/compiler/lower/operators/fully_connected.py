@@ -1,0 +1,183 @@
+"""Gemm and MatMul with a constant matrix; mat_mul.py has the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.layout import fold, plain, refine
+from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.mat_mul import emit_product
+from tigris_pio.compiler.lower.operators.transpose import transposed_alias
+from tigris_pio.compiler.lower.operators.weights import (
+    Int8Weights,
+    float_bias,
+    has_int8_weights,
+    int8_weights,
+    int32_bias,
+    requantisation,
+)
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric, Value
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import FullyConnectedFloatParams, FullyConnectedInt8Params
+from tigris_pio.format.record import Record
+
+
+@dataclasses.dataclass(frozen=True)
+class _Product:
+    """out[r][o] = alpha * sum_i in[r][i] * matrix[o][i] + beta * bias[o]."""
+
+    source: str
+    matrix: str
+    transpose_matrix: bool  # the constant is [in, out]
+    bias: str
+    alpha: float
+    beta: float
+    rows: int
+    inputs: int
+    outputs: int
+
+
+@operator("Gemm", summary="int8 with constant B and C; anything in float32")
+def lower_gemm(builder: Builder, node: Node) -> None:
+    """See _emit."""
+    source, matrix, bias = (*node.inputs, "")[:3]
+    if not _is_fully_connected(builder, node):
+        _compose_gemm(builder, node)
+        return
+    transpose_b = bool(node.attributes.get("transB", 0))
+    if node.attributes.get("transA", 0):
+        source = _transposed(builder, source)
+    shape = builder.shape(matrix)
+    result = builder.shape(node.outputs[0])
+    inputs, outputs = (shape[1], shape[0]) if transpose_b else shape
+    product = _Product(source, matrix, not transpose_b, bias, float(node.attributes.get("alpha", 1.0)),
+                       float(node.attributes.get("beta", 1.0)), result[0], inputs, outputs)
+    _emit(builder, node, product)
+
+
+@operator("MatMul", summary="int8 with a constant second matrix; anything in float32")
+def lower_matmul(builder: Builder, node: Node) -> None:
+    """See _emit."""
+    source, matrix = node.inputs
+    shape = builder.shape(matrix)
+    if not builder.is_constant(matrix) or builder.is_constant(source) or math.prod(shape[:-2]) != 1:
+        emit_product(builder, node, source, matrix)
+        return
+    inputs, outputs = (shape[-2], shape[-1]) if len(shape) > 1 else (shape[0], 1)
+    rows = math.prod(builder.shape(source)) // inputs
+    _emit(builder, node, _Product(source, matrix, True, "", 1.0, 1.0, rows, inputs, outputs))
+
+
+def _is_fully_connected(builder: Builder, node: Node) -> bool:
+    """Whether a Gemm has a constant matrix, and a constant bias that is the same for all rows."""
+    source, matrix, bias = (*node.inputs, "")[:3]
+    if not builder.is_constant(matrix) or builder.is_constant(source):
+        return False
+    if not bias:
+        return True
+    one_row = builder.shape(node.outputs[0])[0] == 1 or builder.shape(bias)[:-1] in ((), (1,))
+    return builder.is_constant(bias) and one_row
+
+
+def _compose_gemm(builder: Builder, node: Node) -> None:
+    """MatMul, Mul by alpha, Add of beta * C."""
+    composer = Composer(builder, node)
+    first, second, bias = (*node.inputs, "")[:3]
+    shape = builder.shape(node.outputs[0])
+    alpha, beta = float(node.attributes.get("alpha", 1.0)), float(node.attributes.get("beta", 1.0))
+    first = _matrix_of(composer, first, bool(node.attributes.get("transA", 0)))
+    second = _matrix_of(composer, second, bool(node.attributes.get("transB", 0)))
+    if alpha != 1.0:
+        first = composer.part("Mul", [first, composer.constant(alpha)], builder.shape(first))
+    if not bias or beta == 0.0:
+        composer.last("MatMul", [first, second])
+        return
+    result = composer.part("MatMul", [first, second], shape)
+    if beta != 1.0:
+        bias = composer.part("Mul", [bias, composer.constant(beta)], builder.shape(bias))
+    composer.last("Add", [result, bias])
+
+
+def _matrix_of(composer: Composer, name: str, transpose: bool) -> str:
+    shape = composer.builder.shape(name)
+    return composer.part("Transpose", [name], shape[::-1], {"perm": (1, 0)}) if transpose else name
+
+
+def _transposed(builder: Builder, name: str) -> str:
+    """A name for the transposed matrix: the same memory, read in the other order."""
+    shape = builder.shape(name)
+    alias = builder.fresh(f"{name}/transA")
+    builder.tensors[alias] = dataclasses.replace(builder.tensors[name], name=alias, shape=(shape[1], shape[0]))
+    transposed_alias(builder, name, alias, (1, 0))
+    return alias
+
+
+def _emit(builder: Builder, node: Node, product: _Product) -> None:
+    """FULLY_CONNECTED; a permuted input vector permutes the matrix columns instead of moving data."""
+    int8 = builder.is_int8(product.source, node.outputs[0]) and has_int8_weights(builder, product.matrix)
+    result = builder.numeric(node.outputs[0]) if int8 else FLOAT
+    source = builder.numeric(product.source) if int8 else FLOAT
+    value, columns = _vectors(builder, product, source)
+    params: Record
+    if int8:
+        params, blobs = _int8(builder, node, product, columns, source, result)
+    else:
+        params, blobs = _float(builder, node, product, columns)
+    builder.emit(
+        OpKind.FULLY_CONNECTED, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, None)], node.outputs[0],
+        plain(builder.shape(node.outputs[0])), result, Cell(fold((product.rows, product.outputs)), fixed=True), params,
+        blobs=blobs, per_image=False, macs=product.rows * product.inputs * product.outputs,
+    )
+
+
+def _vectors(builder: Builder, product: _Product, numeric: Numeric) -> tuple[Value, np.ndarray]:
+    """The input as contiguous vectors, and which matrix column belongs to each of their elements."""
+    value = builder.value(product.source, numeric)
+    fine = refine(value.layout, (product.rows, product.inputs))
+    if fine is not None:
+        layout, (rows, features) = fine
+        if layout.order[: len(rows)] == rows:
+            sizes = [layout.factors[axis] for axis in features]
+            order = [features.index(axis) for axis in layout.order[len(rows) :]]
+            return value, np.arange(product.inputs).reshape(sizes).transpose(order).reshape(-1)
+    return builder.arranged(product.source, plain(builder.shape(product.source)), numeric), np.arange(product.inputs)
+
+
+def _matrix(values: np.ndarray, product: _Product, columns: np.ndarray) -> np.ndarray:
+    """The constant as [outputs][inputs] in the order of the stored input."""
+    matrix = values.reshape(product.inputs, product.outputs).T if product.transpose_matrix else values
+    return np.ascontiguousarray(matrix[:, columns])
+
+
+def _float(builder: Builder, node: Node, product: _Product,
+           columns: np.ndarray) -> tuple[FullyConnectedFloatParams, dict[str, np.ndarray]]:
+    matrix = _matrix(builder.real(product.matrix), product, columns) * np.float32(product.alpha)
+    bias = float_bias(builder, product.bias, product.outputs, product.beta)
+    params = FullyConnectedFloatParams(product.rows, product.inputs, product.outputs, **fused.float_fields(node),
+                                       weights=0, bias=0)
+    return params, {"weights": matrix, "bias": bias}
+
+
+def _int8(builder: Builder, node: Node, product: _Product, columns: np.ndarray, source: Numeric,
+          result: Numeric) -> tuple[FullyConnectedInt8Params, dict[str, np.ndarray]]:
+    if product.alpha <= 0:
+        raise Refusal(f"alpha {product.alpha:g} with int8 weights")
+    rank = len(builder.shape(product.matrix))
+    axis = (rank - 1 if rank > 1 else -1) if product.transpose_matrix else 0
+    weights: Int8Weights = int8_weights(builder, product.matrix, axis, node.name)
+    matrix = _matrix(weights.values, product, columns)
+    products = source.scale * weights.scales * product.alpha
+    bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)
+    constants = requantisation(bias, matrix.astype(np.int64).sum(axis=1), products, source, result)
+    params = FullyConnectedInt8Params(
+        product.rows, product.inputs, product.outputs, int(products.size > 1), result.zero_point,
+        **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,
+    )
+    return params, constants.blobs(matrix)

@@ -1,0 +1,40 @@
+"""LpPool and GlobalLpPool: powers, an average over all taps of the window, their number, and a root."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.pool import WHOLE_KERNEL
+from tigris_pio.compiler.lower.registry import operator
+
+
+@operator("LpPool", summary="1-D to 3-D, any p, pads, strides, dilations and ceil_mode; in float32")
+def lower_lp_pool(builder: Builder, node: Node) -> None:
+    """(sum of |x|^p)^(1/p) over the window; padding counts as zeros."""
+    _lower(builder, node, {key: value for key, value in node.attributes.items() if key != "p"})
+
+
+@operator("GlobalLpPool", summary="1-D to 3-D, any p; in float32")
+def lower_global_lp_pool(builder: Builder, node: Node) -> None:
+    """The same over the whole map."""
+    _lower(builder, node, {"kernel_shape": builder.shape(node.inputs[0])[2:]})
+
+
+def _lower(builder: Builder, node: Node, window: Mapping[str, Any]) -> None:
+    composer = Composer(builder, node)
+    shape, result = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    p = float(node.attributes.get("p", 2))
+    power = composer.part("Abs", node.inputs[:1], shape)
+    if p != 1:
+        power = composer.part("Pow", [power, composer.constant(p)], shape)
+    mean = composer.part("AveragePool", [power], result, {**window, WHOLE_KERNEL: 1})
+    total = [mean, composer.constant(float(math.prod(window["kernel_shape"])))]
+    if p == 1:
+        composer.last("Mul", total)
+    else:
+        composer.last("Pow", [composer.part("Mul", total, result), composer.constant(1 / p)])

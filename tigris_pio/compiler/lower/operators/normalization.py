@@ -1,0 +1,149 @@
+"""Operators that look at whole vectors to compute each element: normalisations, LogSoftmax, Hardmax, CumSum, LRN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.layout import channels_last, fold
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.format.enums import DType, OpKind, VectorFunction
+from tigris_pio.format.params import LrnParams, VectorParams
+
+#: Up to opset 12 these run over all axes from `axis` on.
+_SINGLE_AXIS_SINCE = 13
+#: GroupNormalization has a factor per channel since then, one per group before.
+_PER_CHANNEL_SINCE = 21
+_INTERNAL = {"TigrisStandardise": VectorFunction.STANDARDISE, "TigrisRms": VectorFunction.RMS}
+
+
+def emit_vector(builder: Builder, node: Node, function: VectorFunction, axes: Sequence[int], epsilon: float = 0.0,
+                exclusive: bool = False, reverse: bool = False) -> None:
+    """VECTOR from the node's first input to its first output."""
+    found = vectors(builder, node.inputs[0], axes, ordered=function == VectorFunction.HARDMAX)
+    params = VectorParams(function, found.length, found.inner, epsilon, int(exclusive), int(reverse))
+    rows = row_by_row(builder, found)
+    storage = found.value.storage if rows is None else rows[0]
+    dims = builder.dims(storage)
+    whole_image = math.prod(dims[1:]) % (found.length * found.inner) == 0
+    if rows is None and whole_image:
+        storage = builder.with_dims(found.value, dims)
+    builder.emit(OpKind.VECTOR, DType.FLOAT32, [(storage, same_rows(rows is not None))], node.outputs[0],
+                 found.value.layout, FLOAT, builder.storages[storage].cell, params, per_image=whole_image)
+
+
+def _from_axis(builder: Builder, node: Node, default: int) -> tuple[int, ...]:
+    rank = len(builder.shape(node.inputs[0]))
+    return tuple(range(int(node.attributes.get("axis", default)) % rank, rank))
+
+
+@operator("LogSoftmax", "Hardmax", summary="any axis; computed in float32")
+def lower_vector(builder: Builder, node: Node) -> None:
+    """VECTOR."""
+    function = VectorFunction.HARDMAX if node.op == "Hardmax" else VectorFunction.LOG_SOFTMAX
+    if builder.graph.opset >= _SINGLE_AXIS_SINCE:
+        axes: tuple[int, ...] = (int(node.attributes.get("axis", -1)) % len(builder.shape(node.inputs[0])),)
+    else:
+        axes = _from_axis(builder, node, 1)
+    emit_vector(builder, node, function, axes)
+
+
+@operator("CumSum", summary="constant axis; computed in float32")
+def lower_cumulative_sum(builder: Builder, node: Node) -> None:
+    """VECTOR."""
+    if not builder.is_constant(node.inputs[1]):
+        raise Refusal("its axis is computed at run time")
+    axis = int(builder.graph.weights[node.inputs[1]].reshape(-1)[0]) % len(builder.shape(node.inputs[0]))
+    emit_vector(builder, node, VectorFunction.CUMULATIVE_SUM, (axis,),
+                exclusive=bool(node.attributes.get("exclusive", 0)), reverse=bool(node.attributes.get("reverse", 0)))
+
+
+@operator("LpNormalization", summary="p 1 and 2; computed in float32")
+def lower_lp_normalization(builder: Builder, node: Node) -> None:
+    """VECTOR."""
+    order = int(node.attributes.get("p", 2))
+    if order not in (1, 2):
+        raise Refusal(f"p is {order}; 1 and 2 are supported")
+    axis = int(node.attributes.get("axis", -1)) % len(builder.shape(node.inputs[0]))
+    emit_vector(builder, node, VectorFunction.L1 if order == 1 else VectorFunction.L2, (axis,))
+
+
+@operator("MeanVarianceNormalization", summary="any axes; computed in float32")
+def lower_mean_variance(builder: Builder, node: Node) -> None:
+    """ONNX's function adds 1e-9 to the deviation."""
+    rank = len(builder.shape(node.inputs[0]))
+    axes = sorted(axis % rank for axis in node.attributes.get("axes", (0, 2, 3)))
+    emit_vector(builder, node, VectorFunction.STANDARDISE_OUTSIDE, axes, 1e-9)
+
+
+@operator("LRN", summary="across channels; computed in float32")
+def lower_lrn(builder: Builder, node: Node) -> None:
+    """LRN; the window of an even size has the longer half after the channel."""
+    name, size = node.inputs[0], int(node.attributes["size"])
+    layout = channels_last(builder.shape(name))
+    value = builder.arranged(name, layout, FLOAT)
+    storage = builder.with_dims(value, fold(layout.stored_shape))
+    params = LrnParams((size - 1) // 2, size // 2, float(node.attributes.get("alpha", 1e-4)) / size,
+                       float(node.attributes.get("beta", 0.75)), float(node.attributes.get("bias", 1.0)))
+    builder.emit(OpKind.LRN, DType.FLOAT32, [(storage, RowMap.same())], node.outputs[0], layout, FLOAT,
+                 builder.storages[storage].cell, params)
+
+
+@operator(*_INTERNAL, summary="")
+def lower_part(builder: Builder, node: Node) -> None:
+    """The part of a normalisation before its factors."""
+    emit_vector(builder, node, _INTERNAL[node.op], node.attributes["axes"], float(node.attributes["epsilon"]))
+
+
+@operator("LayerNormalization", "RMSNormalization", summary="computed in float32")
+def lower_layer_normalization(builder: Builder, node: Node) -> None:
+    """VECTOR, Mul, Add."""
+    if any(name and builder.is_read(name) for name in node.outputs[1:]):
+        raise Refusal("its mean or deviation is used")
+    composer = Composer(builder, node)
+    source, scale, bias = (*node.inputs, "")[:3]
+    shape = builder.shape(source)
+    attributes = {"axes": _from_axis(builder, node, -1), "epsilon": node.attributes.get("epsilon", 1e-5)}
+    part = "TigrisRms" if node.op == "RMSNormalization" else "TigrisStandardise"
+    result = composer.part(part, [source], shape, attributes)
+    if bias:
+        result = composer.part("Mul", [result, scale], shape)
+        composer.last("Add", [result, bias])
+    else:
+        composer.last("Mul", [result, scale])
+
+
+@operator("InstanceNormalization", "GroupNormalization", summary="computed in float32")
+def lower_group_normalization(builder: Builder, node: Node) -> None:
+    """VECTOR over the pixels of each channel or group of channels, then a factor and an offset."""
+    composer = Composer(builder, node)
+    source, scale, bias = node.inputs
+    shape = builder.shape(source)
+    epsilon = {"epsilon": node.attributes.get("epsilon", 1e-5)}
+    column = (shape[1],) + (1,) * (len(shape) - 2)
+    if node.op == "InstanceNormalization":
+        result = composer.part("TigrisStandardise", [source], shape, {"axes": tuple(range(2, len(shape))), **epsilon})
+    else:
+        groups = int(node.attributes["num_groups"])
+        grouped = (shape[0], groups, math.prod(shape[1:]) // groups)
+        result = composer.part("Reshape", [source], grouped)
+        result = composer.part("TigrisStandardise", [result], grouped, {"axes": (2,), **epsilon})
+        if builder.graph.opset < _PER_CHANNEL_SINCE:
+            result = _scaled(composer, result, scale, bias, (groups, 1), grouped)
+        result = composer.part("Reshape", [result], shape)
+        if builder.graph.opset < _PER_CHANNEL_SINCE:
+            composer.last("Identity", [result])
+            return
+    factors = [composer.part("Reshape", [name], column) for name in (scale, bias)]
+    composer.last("Add", [composer.part("Mul", [result, factors[0]], shape), factors[1]])
+
+
+def _scaled(composer: Composer, name: str, scale: str, bias: str, column: Sequence[int], shape: Sequence[int]) -> str:
+    factors = [composer.part("Reshape", [item], column) for item in (scale, bias)]
+    return composer.part("Add", [composer.part("Mul", [name, factors[0]], shape), factors[1]], shape)

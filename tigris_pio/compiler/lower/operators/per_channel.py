@@ -1,0 +1,52 @@
+"""y = factor[c] * x + offset[c]: a depthwise 1x1 convolution.
+
+In int8 each channel's factor is a weight of +-127 with its own scale, so nothing is lost against a
+per-tensor quantised factor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.layout import channels_last, fold
+from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.conv import int8_params
+from tigris_pio.compiler.lower.operators.weights import requantisation
+from tigris_pio.compiler.lower.operators.window import Window
+from tigris_pio.compiler.lower.storage import FLOAT, Cell
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import ConvFloatParams
+from tigris_pio.format.record import Record
+
+_POINT = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))
+#: A bias keeps this many bits, so that the zero point correction still fits 32.
+_BIAS_LIMIT = 2.0**28
+
+
+def emit_per_channel(builder: Builder, node: Node, name: str, factor: np.ndarray, offset: np.ndarray) -> None:
+    """Emits the node's result from tensor `name` [N, C, …]; factor and offset are float64 [C]."""
+    output = node.outputs[0]
+    int8 = builder.is_int8(name, output)
+    numeric = builder.numeric(output) if int8 else FLOAT
+    layout = channels_last(builder.shape(name))
+    value = builder.arranged(name, layout, builder.numeric(name) if int8 else FLOAT)
+    dims = fold(layout.stored_shape)
+    storage = builder.with_dims(value, dims)
+    params: Record
+    if int8:
+        source = builder.numeric(name)
+        scales = np.maximum(np.abs(factor) / 127, np.abs(offset) / (source.scale * _BIAS_LIMIT))
+        scales = np.where(scales > 0, scales, 1.0)
+        weights = np.rint(factor / scales).astype(np.int8)
+        products = source.scale * scales
+        bias = np.rint(offset / products).astype(np.int64)
+        constants = requantisation(bias, weights.astype(np.int64), products, source, numeric)
+        params, blobs = int8_params(node, _POINT, 1, source, numeric), constants.blobs(weights.reshape(1, 1, -1))
+    else:
+        params = ConvFloatParams(**_POINT.fields(), groups=1, **fused.float_fields(node), weights=0, bias=0)
+        blobs = {"weights": factor.astype(np.float32).reshape(1, 1, -1), "bias": offset.astype(np.float32)}
+    builder.emit(OpKind.DEPTHWISE_CONV_2D, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
+                 layout, numeric, Cell(dims, fixed=True), params, blobs=blobs, macs=int(np.prod(dims)))

@@ -1,0 +1,58 @@
+"""Pooling over three spatial axes: over rows and columns with depth as a batch, then over depth.
+
+Maxima and means of a box are maxima and means of its planes' maxima and means, as each plane of a window has as
+many taps as any other. All the reshaping is free: the data stays [N, D, H, W, C].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.select import declare
+from tigris_pio.compiler.lower.operators.transpose import transposed_alias
+from tigris_pio.compiler.lower.operators.window import read_pads
+from tigris_pio.compiler.lower.registry import Refusal
+
+Lower = Callable[[Builder, Node], None]
+
+
+def lower_pool_3d(builder: Builder, node: Node, lower: Lower) -> None:
+    """`lower` pools over two spatial axes, or one."""
+    name, output = node.inputs[0], node.outputs[0]
+    batch, channels, depth, height, width = builder.shape(name)
+    result = builder.shape(output)[2:]
+    over_planes, over_depth = _parts(node, (depth, height, width))
+
+    planes = declare(builder, f"{output}/planes", (batch * depth, channels, height, width), name)
+    transposed_alias(builder, name, planes, (0, 2, 1, 3, 4), (batch, channels, depth, height, width))
+    pooled = declare(builder, f"{output}/pooled", (batch * depth, channels, result[1], result[2]), name)
+    lower(builder, dataclasses.replace(node, inputs=(planes,), outputs=(pooled,), attributes=over_planes))
+
+    # [N, D, C, H, W] -> [N, (H, W, C), D], which is stored as it lies.
+    lines = declare(builder, f"{output}/lines", (batch, result[1] * result[2] * channels, depth), name)
+    transposed_alias(builder, pooled, lines, (0, 3, 4, 2, 1), (batch, depth, channels, result[1], result[2]))
+    shortened = declare(builder, f"{output}/shortened", (batch, result[1] * result[2] * channels, result[0]), output)
+    lower(builder, dataclasses.replace(node, inputs=(lines,), outputs=(shortened,), attributes=over_depth))
+    transposed_alias(builder, shortened, output, (0, 3, 4, 1, 2), (batch, result[1], result[2], channels, result[0]))
+
+
+def _parts(node: Node, size: tuple[int, int, int]) -> tuple[dict[str, object], dict[str, object]]:
+    """The attributes of the pooling over planes, and of the one over depth."""
+    kernel = tuple(node.attributes["kernel_shape"])
+    strides = tuple(node.attributes.get("strides", (1, 1, 1)))
+    dilations = tuple(node.attributes.get("dilations", (1, 1, 1)))
+    if any(len(item) != 3 for item in (kernel, strides, dilations)) or min(*kernel, *strides, *dilations) < 1:
+        raise Refusal(f"kernel {list(kernel)}, strides {list(strides)} or dilations {list(dilations)} contradict its "
+                      "3 spatial dimensions")
+    begin, end = read_pads(node, size, kernel, strides, dilations)
+    kept = {key: value for key, value in node.attributes.items() if key not in ("auto_pad", "activation_min",
+                                                                               "activation_max")}
+    last = {key: value for key, value in node.attributes.items() if key.startswith("activation_")}
+    planes = {**kept, "kernel_shape": kernel[1:], "strides": strides[1:], "dilations": dilations[1:],
+              "pads": (*begin[1:], *end[1:])}
+    depth = {**kept, **last, "kernel_shape": kernel[:1], "strides": strides[:1], "dilations": dilations[:1],
+             "pads": (begin[0], end[0])}
+    return planes, depth

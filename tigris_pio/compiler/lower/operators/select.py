@@ -1,0 +1,169 @@
+"""Operators that pick elements along axes, all lowered to SELECT by `emit_selection`."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.layout import Layout, fold, plain, refine
+from tigris_pio.compiler.lower.operators.concat import axis_order
+from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.selection import OUTSIDE, identity, select_params, selected_rows
+from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
+from tigris_pio.format.enums import DType, OpKind
+
+#: Above this many entries a table costs more flash than any model has to spare.
+MOST_INDICES = 1 << 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    """Which stored axes make up the batch, rows, columns and channels."""
+
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    channels: tuple[int, ...]
+
+
+def integers(builder: Builder, node: Node, index: int, what: str) -> np.ndarray | None:
+    """A constant integer (or boolean) input, None when it is absent; refused when it is computed."""
+    if index >= len(node.inputs) or not node.inputs[index]:
+        return None
+    name = node.inputs[index]
+    if not builder.is_constant(name):
+        raise Refusal(f"its {what} ({name}) are computed at run time")
+    return builder.graph.weights[name]
+
+
+def emit_selection(builder: Builder, name: str, output: str, selections: Mapping[int, np.ndarray],
+                   shape: Sequence[int] | None = None, fill: float = 0.0) -> None:
+    """Emits `output`: along each axis named, output index i is input index selections[axis][i].
+
+    `shape` is another shape of the input `name` with the same elements, which the axes count; the
+    output's elements have the order of that shape with the selected extents. OUTSIDE gives `fill`.
+    """
+    old = tuple(builder.shape(name) if shape is None else shape)
+    tables = {axis: np.asarray(table, np.int64) for axis, table in selections.items()
+              if not np.array_equal(table, identity(old[axis]))}
+    if sum(len(table) for table in tables.values()) > MOST_INDICES:
+        raise Refusal(f"it selects more than {MOST_INDICES} indices")
+    new = tuple(len(tables[axis]) if axis in tables else size for axis, size in enumerate(old))
+    numeric = builder.numeric(name)
+    if not tables:
+        _pass_on(builder, name, output)
+        return
+    if any((table == OUTSIDE).any() for table in tables.values()) and not _holds(numeric, fill):
+        numeric = builder.numeric(output)  # whose range takes the fill in
+    order = _order(builder, name, old)
+    source_layout, layout = Layout(old, order), Layout(new, order)
+    value = builder.arranged(name, source_layout, numeric)
+    groups = _grouping(len(old), 0 in {order.index(axis) for axis in tables})
+    dims = _dims(source_layout.stored_shape, groups)
+    stored = {order.index(axis): table for axis, table in tables.items()}
+    merged = [_merged(source_layout.stored_shape, axes, stored)
+              for axes in (groups.rows, groups.columns, groups.channels)]
+    if sum(map(len, merged)) > MOST_INDICES:
+        raise Refusal(f"it selects more than {MOST_INDICES} indices")
+    value_fill = fill if numeric == FLOAT else int(numerics.quantize(np.array(fill), numeric.scale, numeric.zero_point))
+    params, blobs = select_params((merged[0], merged[1], merged[2]), dims[1:], value_fill, numeric.dtype)
+    storage = builder.with_dims(value, dims)
+    builder.emit(OpKind.SELECT, numeric.dtype, [(storage, selected_rows(merged[0], dims[1]))], output, layout, numeric,
+                 Cell(_dims(layout.stored_shape, groups), fixed=True), params, blobs=blobs)
+
+
+def _holds(numeric: Numeric, fill: float) -> bool:
+    """Whether a quantised tensor can store `fill` without saturating."""
+    if numeric.dtype != DType.INT8 or not numeric.scale:
+        return True
+    return -128.5 <= fill / numeric.scale + numeric.zero_point <= 127.5
+
+
+def declare(builder: Builder, base: str, shape: Sequence[int], like: str) -> str:
+    """A graph tensor between two kernel calls of one node, with another's element type; returns its name."""
+    name = builder.fresh(base)
+    builder.tensors[name] = dataclasses.replace(builder.tensors[like], name=name, shape=tuple(shape))
+    return name
+
+
+def _pass_on(builder: Builder, name: str, output: str) -> None:
+    if builder.is_constant(name):
+        builder.add_value(output, builder.value(name, builder.numeric(output)))
+    else:
+        builder.alias(name, output, [value.layout for value in builder.values[name]])
+
+
+def emit_flat_selection(builder: Builder, name: str, output: str, indices: np.ndarray, inner: int = 1,
+                        fill: float = 0.0) -> None:
+    """The same on the input as rows of `inner` elements in row-major order; `indices` counts those rows."""
+    rows = math.prod(builder.shape(name)) // inner
+    emit_selection(builder, name, output, {0: indices.reshape(-1)}, (rows, inner), fill)
+
+
+def _order(builder: Builder, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of the axes in which the input is stored, if it is one."""
+    if not builder.is_constant(name) or name in builder.values:
+        for value in builder.values[name]:
+            fine = refine(value.layout, shape)
+            order = None if fine is None else axis_order(fine[0], fine[1])
+            if order is not None:
+                return order
+    return plain(shape).order
+
+
+def _grouping(rank: int, batch_selected: bool) -> Grouping:
+    """That of `fold`; the batch becomes part of the rows when it is selected from."""
+    axes = tuple(range(rank))
+    if rank <= 2:
+        return Grouping((), (), axes[:-1], axes[-1:])
+    groups = Grouping(axes[:1], axes[1:2], axes[2:-1], axes[-1:])
+    return Grouping((), axes[:2], groups.columns, groups.channels) if batch_selected else groups
+
+
+def _dims(stored_shape: tuple[int, ...], groups: Grouping) -> Dims:
+    batch, rows, columns, channels = (
+        math.prod(stored_shape[axis] for axis in axes)
+        for axes in (groups.batch, groups.rows, groups.columns, groups.channels)
+    )
+    dims = (batch, rows, columns, channels)
+    assert groups.batch == () or dims == fold(stored_shape)
+    return dims
+
+
+def _merged(stored_shape: tuple[int, ...], axes: tuple[int, ...], tables: Mapping[int, np.ndarray]) -> np.ndarray:
+    """The indices of several axes taken as one."""
+    result = np.zeros(1, np.int64)
+    for axis in axes:
+        size = stored_shape[axis]
+        table = tables.get(axis, identity(size))
+        inside = (result[:, np.newaxis] >= 0) & (table >= 0) & (table < size)
+        result = np.where(inside, result[:, np.newaxis] * size + table, OUTSIDE).reshape(-1)
+    return result
+
+
+def row_major_indices(shape: Sequence[int]) -> np.ndarray:
+    """Each element's place in row-major order."""
+    return np.arange(math.prod(shape)).reshape(tuple(shape))
+
+
+def check_inside(indices: np.ndarray, size: int, axis: int) -> np.ndarray:
+    """Indices with negative ones counted from the end; refuses those outside."""
+    counted = np.where(indices < 0, indices + size, indices)
+    if counted.size and (counted.min() < 0 or counted.max() >= size):
+        raise Refusal(f"index {int(indices.reshape(-1)[np.argmax((counted < 0) | (counted >= size))])} lies outside "
+                      f"axis {axis} of {size} elements")
+    return counted
+
+
+def pairs(values: Sequence[int]) -> list[tuple[int, int]]:
+    """Begin and end of each axis from ONNX's list of all begins and all ends."""
+    half = len(values) // 2
+    return list(itertools.zip_longest(map(int, values[:half]), map(int, values[half:])))
+

@@ -1,0 +1,91 @@
+"""Slice, Split and the other operators that keep a range of each axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.select import emit_flat_selection, emit_selection, integers
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.selection import OUTSIDE
+
+
+@operator("Slice", summary="any axes, starts, ends and steps, negative too; constant")
+def lower_slice(builder: Builder, node: Node) -> None:
+    """Ranges along axes, from attributes (opset 1) or constant inputs (opset 10)."""
+    shape = builder.shape(node.inputs[0])
+    starts, ends = _ranges(builder, node, 1, "starts"), _ranges(builder, node, 2, "ends")
+    if starts is None or ends is None or len(starts) != len(ends):
+        raise Refusal("its starts and ends do not fit together")
+    given = _ranges(builder, node, 3, "axes")
+    axes = range(len(starts)) if given is None else [int(axis) % len(shape) for axis in given]
+    steps = _ranges(builder, node, 4, "steps")
+    counts = [1] * len(starts) if steps is None else steps
+    if len(axes) != len(starts) or len(counts) != len(starts) or 0 in counts:
+        raise Refusal(f"axes {list(axes)} and steps {list(counts)} contradict {len(starts)} starts")
+    selections = {
+        axis: np.arange(shape[axis])[start:end:step]
+        for axis, start, end, step in zip(axes, starts, ends, counts, strict=True)
+    }
+    emit_selection(builder, node.inputs[0], node.outputs[0], selections)
+
+
+def _ranges(builder: Builder, node: Node, index: int, what: str) -> list[int] | None:
+    values = integers(builder, node, index, what)
+    if values is None:
+        values = node.attributes.get(what)
+    return None if values is None else [int(value) for value in np.asarray(values).reshape(-1)]
+
+
+@operator("Split", summary="any axis, equal or given parts")
+def lower_split(builder: Builder, node: Node) -> None:
+    """Each output is a slice; their sizes are known from their shapes."""
+    shape = builder.shape(node.inputs[0])
+    axis = int(node.attributes.get("axis", 0)) % len(shape)
+    start = 0
+    for output in node.outputs:
+        extent = builder.shape(output)[axis] if output else 0
+        if output and builder.is_read(output):
+            emit_selection(builder, node.inputs[0], output, {axis: np.arange(start, start + extent)})
+        start += extent
+
+
+@operator("CenterCropPad", summary="constant shape, any axes")
+def lower_center_crop_pad(builder: Builder, node: Node) -> None:
+    """Crops what is too much on both sides, or pads with zeros; the odd element goes to the end."""
+    shape, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    selections = {}
+    for axis, (old, new) in enumerate(zip(shape, target, strict=True)):
+        begin = (old - new) // 2 if old >= new else -((new - old) // 2)
+        indices = np.arange(begin, begin + new)
+        selections[axis] = np.where((indices >= 0) & (indices < old), indices, OUTSIDE)
+    emit_selection(builder, node.inputs[0], node.outputs[0], selections)
+
+
+@operator("Compress", summary="constant condition")
+def lower_compress(builder: Builder, node: Node) -> None:
+    """The elements, or slices along `axis`, for which the condition holds."""
+    condition = integers(builder, node, 1, "condition")
+    if condition is None:
+        raise Refusal("it has no condition")
+    kept = np.flatnonzero(condition)
+    name, output = node.inputs[0], node.outputs[0]
+    if "axis" in node.attributes:
+        shape = builder.shape(name)
+        emit_selection(builder, name, output, {int(node.attributes["axis"]) % len(shape): kept})
+    else:
+        emit_flat_selection(builder, name, output, kept)
+
+
+@operator("Trilu", summary="constant k")
+def lower_trilu(builder: Builder, node: Node) -> None:
+    """Zeros below (or above) a diagonal of the last two axes."""
+    *lead, height, width = builder.shape(node.inputs[0])
+    given = integers(builder, node, 1, "diagonal")
+    diagonal = 0 if given is None else int(given.reshape(-1)[0])
+    distance = np.arange(width) - np.arange(height)[:, np.newaxis] - diagonal
+    kept = distance >= 0 if node.attributes.get("upper", 1) else distance <= 0
+    indices = np.where(kept, np.arange(height * width).reshape(height, width), OUTSIDE).reshape(-1)
+    shape = (int(np.prod(lead)), 1, height * width)
+    emit_selection(builder, node.inputs[0], node.outputs[0], {2: indices}, shape)

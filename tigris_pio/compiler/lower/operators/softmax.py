@@ -1,0 +1,65 @@
+"""Softmax."""
+
+from __future__ import annotations
+
+import math
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.layout import Layout, refine
+from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.storage import FLOAT, Numeric, Value
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import SoftmaxFloatParams, SoftmaxInt8Params
+from tigris_pio.format.record import Record
+
+_OUTPUT = Numeric(DType.INT8, 1 / 256, -128)
+#: Up to opset 12 Softmax runs over all axes from `axis` on.
+_SINGLE_AXIS_SINCE = 13
+
+
+@operator("Softmax", summary="any axis")
+def lower_softmax(builder: Builder, node: Node) -> None:
+    """Vectors must be contiguous: a TRANSPOSE brings the axis last when it is stored elsewhere."""
+    name, output = node.inputs[0], node.outputs[0]
+    int8 = builder.is_int8(name, output)
+    source = builder.numeric(name) if int8 else FLOAT
+    axes = _axes(builder, node)
+    length = math.prod(builder.shape(name)[axis] for axis in axes)
+    value = _vectors(builder, name, axes, source)
+    dims = builder.dims(value.storage)
+    if dims[3] != length:
+        dims = (1, 1, math.prod(dims) // length, length)
+    storage = builder.with_dims(value, dims)
+    params: Record
+    try:
+        params = SoftmaxInt8Params(length, *numerics.softmax_scaling(source.scale)) if int8 else SoftmaxFloatParams(
+            length)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
+                 value.layout, _OUTPUT if int8 else FLOAT, builder.storages[storage].cell, params)
+
+
+def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
+    rank = len(builder.shape(node.inputs[0]))
+    if builder.graph.opset >= _SINGLE_AXIS_SINCE:
+        return (int(node.attributes.get("axis", -1)) % rank,)
+    return tuple(range(int(node.attributes.get("axis", 1)) % rank, rank))
+
+
+def _vectors(builder: Builder, name: str, axes: tuple[int, ...], numeric: Numeric) -> Value:
+    """The tensor with the given axes stored last."""
+    shape = builder.shape(name)
+    if not builder.is_constant(name):
+        value = builder.value(name, numeric)
+        fine = refine(value.layout, shape)
+        if fine is not None:
+            layout, groups = fine
+            last = tuple(part for axis in axes for part in groups[axis])
+            if not last or layout.order[-len(last) :] == last:
+                return Value(value.storage, layout)
+    order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
+    return builder.arranged(name, Layout(shape, order), numeric)

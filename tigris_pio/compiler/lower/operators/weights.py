@@ -1,0 +1,127 @@
+"""Weights, biases and requantisation constants of Conv, Gemm and MatMul."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.storage import Numeric
+
+#: Exporters round input scale * weight scale to float32 when they store a bias scale.
+_SAME_SCALE = 1e-5
+
+
+@dataclasses.dataclass(frozen=True)
+class Int8Weights:
+    """Symmetric int8 weights; `scales` float64, one for all or one per output channel."""
+
+    values: np.ndarray
+    scales: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Requantisation:
+    """int32 bias with the input's zero point folded in, and the fixed-point output scale."""
+
+    bias: np.ndarray
+    multiplier: np.ndarray
+    shift: np.ndarray
+
+    def blobs(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Data arrays by the record's field."""
+        return {"weights": weights, "bias": self.bias, "multiplier": self.multiplier, "shift": self.shift}
+
+
+def has_int8_weights(builder: Builder, name: str) -> bool:
+    """Whether a constant is stored as int8."""
+    quantisation = builder.tensors[name].quantisation
+    return builder.is_constant(name) and quantisation is not None and quantisation.dtype == np.int8
+
+
+def int8_weights(builder: Builder, name: str, axis: int, node_name: str) -> Int8Weights:
+    """An annotated constant as symmetric weights with scales along `axis` (the output channels).
+
+    Output channels of asymmetric weights that do not fit int8 without their zero point, and all with scales along
+    another axis, are quantised again.
+    """
+    tensor = builder.tensors[name]
+    values, quantisation = builder.graph.weights[name], tensor.quantisation
+    if quantisation is None:
+        raise Refusal(f"its weights {name} are not quantised")
+    if not np.any(quantisation.zero_point) and quantisation.axis in (None, axis):
+        return Int8Weights(values, quantisation.scale.reshape(-1).astype(np.float64))
+    real = builder.real(name)
+    other = tuple(index for index in range(real.ndim) if index != axis)
+    scales = np.abs(real).max(axis=other) / np.float32(127)
+    scales = np.where(scales > 0, scales, np.float32(1)).astype(np.float32)
+    if quantisation.axis in (None, axis):  # a channel whose integers fit without their zero point loses nothing
+        shape = [-1 if index == axis else 1 for index in range(real.ndim)]
+        zero_point = np.asarray(quantisation.zero_point, np.int64)
+        integers = values.astype(np.int64) - (zero_point.reshape(shape) if zero_point.ndim else zero_point)
+        exact = (integers.min(axis=other) >= -128) & (integers.max(axis=other) <= 127)
+        scales = np.where(exact, quantisation.scale.reshape(-1).astype(np.float32), scales)
+    else:
+        exact = np.zeros(real.shape[axis], bool)
+    if not exact.all():
+        builder.warnings.append(
+            f"node {node_name}: weights {name} are asymmetric or scaled along an inner axis; "
+            f"{int((~exact).sum())} of {exact.size} output channels are quantised again symmetrically"
+        )
+    column = scales.astype(np.float64).reshape([-1 if index == axis else 1 for index in range(real.ndim)])
+    lowest = np.where(exact, -128, -127).reshape(column.shape)
+    return Int8Weights(np.clip(np.rint(real / column), lowest, 127).astype(np.int8), scales.astype(np.float64))
+
+
+def requantisation(bias: np.ndarray, sums: np.ndarray, products: np.ndarray, source: Numeric,
+                   result: Numeric) -> Requantisation:
+    """Output constants for accumulators in units of `products` (input scale * weight scale, float64).
+
+    `bias` is in those units, `sums` holds each output channel's sum of weights; int64 both.
+    """
+    try:
+        multiplier, shift = numerics.quantize_multipliers(products / result.scale)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    folded = bias - source.zero_point * sums
+    dead = np.broadcast_to(multiplier == 0, folded.shape)  # the accumulator does not matter then
+    folded = np.where(dead, np.clip(folded, numerics.INT32_MIN, numerics.INT32_MAX), folded)
+    if folded.min() < numerics.INT32_MIN or folded.max() > numerics.INT32_MAX:
+        channel = int(np.argmax(np.abs(folded)))
+        raise Refusal(f"the bias of output channel {channel} does not fit 32 bits at scale "
+                      f"{np.broadcast_to(products, folded.shape)[channel]:g}")
+    return Requantisation(folded.astype(np.int32), multiplier, shift)
+
+
+def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, factor: float = 1.0) -> np.ndarray:
+    """The bias in units of `products`, int64 [count]; zeros when absent. `factor` multiplies it (Gemm's beta)."""
+    if not name:
+        return np.zeros(count, np.int64)
+    if not builder.is_constant(name):
+        raise Refusal("its bias is computed at run time")
+    stored, quantisation = builder.graph.weights[name], builder.tensors[name].quantisation
+    if quantisation is None:
+        ratio, integers = factor / products, builder.real(name).reshape(-1).astype(np.float64)
+    else:
+        integers = (stored.reshape(-1).astype(np.int64) - quantisation.zero_point).astype(np.float64)
+        ratio = quantisation.scale.reshape(-1).astype(np.float64) * factor / products
+        if np.all(np.abs(ratio - 1) < _SAME_SCALE):
+            ratio = np.ones(1)
+    if integers.size not in (1, count):
+        raise Refusal(f"its bias has {integers.size} elements for {count} outputs")
+    return np.broadcast_to(np.rint(integers * ratio), (count,)).astype(np.int64)
+
+
+def float_bias(builder: Builder, name: str, count: int, factor: float = 1.0) -> np.ndarray:
+    """The bias as float32 [count]; zeros when absent."""
+    if not name:
+        return np.zeros(count, np.float32)
+    if not builder.is_constant(name):
+        raise Refusal("its bias is computed at run time")
+    real = builder.real(name).reshape(-1) * np.float32(factor)
+    if real.size not in (1, count):
+        raise Refusal(f"its bias has {real.size} elements for {count} outputs")
+    return np.ascontiguousarray(np.broadcast_to(real, (count,)), np.float32)

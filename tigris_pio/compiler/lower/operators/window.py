@@ -1,0 +1,97 @@
+"""The window of a convolution or pooling node, in rows and columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.layout import Layout, channels_last
+from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.storage import Dims
+
+Pair = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """(rows, columns) each; `pad_begin` is the padding above and to the left."""
+
+    kernel: Pair
+    stride: Pair
+    dilation: Pair
+    pad_begin: Pair
+    pad_end: Pair
+
+    def reaches(self, source: Pair, result: Pair) -> bool:
+        """Whether every window has a tap inside the tensor; sizes are (rows, columns)."""
+        return all(
+            any(0 <= tap < size for tap in range(first, first + (kernel - 1) * dilation + 1, dilation))
+            for size, count, kernel, stride, dilation, pad in zip(
+                source, result, self.kernel, self.stride, self.dilation, self.pad_begin, strict=True)
+            for first in {-pad, (count - 1) * stride - pad, *range(-pad, min(0, count * stride - pad), stride)}
+        )
+
+    def row_map(self) -> RowMap:
+        """Which input rows a range of output rows needs."""
+        return RowMap.window(self.kernel[0], self.stride[0], self.dilation[0], self.pad_begin[0])
+
+    def fields(self) -> dict[str, Any]:
+        """The window's fields of a convolution or pooling record."""
+        return {
+            "kernel_height": self.kernel[0], "kernel_width": self.kernel[1],
+            "stride_height": self.stride[0], "stride_width": self.stride[1],
+            "dilation_height": self.dilation[0], "dilation_width": self.dilation[1],
+            "pad_left": self.pad_begin[1],
+        }
+
+
+def read_window(node: Node, source: Sequence[int], result: Sequence[int], kernel: Sequence[int]) -> Window:
+    """The window of a node with tensors [N, C, spatial…]; one spatial axis means rows of width one."""
+    rank = len(source) - 2
+    if rank not in (1, 2):
+        raise Refusal(f"{rank} spatial dimensions; one or two are supported")
+    strides = tuple(node.attributes.get("strides", (1,) * rank))
+    dilations = tuple(node.attributes.get("dilations", (1,) * rank))
+    if any(len(item) != rank for item in (kernel, strides, dilations)) or min(*kernel, *strides, *dilations) < 1:
+        raise Refusal(f"kernel {list(kernel)}, strides {list(strides)} or dilations {list(dilations)} contradict "
+                      f"its {rank} spatial dimensions")
+    begin, end = read_pads(node, source[2:], kernel, strides, dilations)
+    if min(*begin, *end) < 0:
+        raise Refusal(f"negative pads {[*begin, *end]}")
+    return Window(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(begin, 0), _pair(end, 0))
+
+
+def _pair(values: Sequence[int], fill: int) -> Pair:
+    return (int(values[0]), int(values[1]) if len(values) > 1 else fill)
+
+
+def read_pads(node: Node, source: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
+          dilations: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    rank = len(source)
+    mode = node.attributes.get("auto_pad", "NOTSET")
+    if mode == "NOTSET":
+        pads = tuple(node.attributes.get("pads", (0,) * 2 * rank))
+        return pads[:rank], pads[rank:]
+    if mode == "VALID":
+        return (0,) * rank, (0,) * rank
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        raise Refusal(f"auto_pad {mode}")
+    totals = [max((math.ceil(size / s) - 1) * s + (k - 1) * d + 1 - size, 0)
+              for size, k, s, d in zip(source, kernel, strides, dilations, strict=True)]
+    less = tuple(total // 2 for total in totals)
+    more = tuple(total - half for total, half in zip(totals, less, strict=True))
+    return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def image_layout(shape: Sequence[int]) -> Layout:
+    """The channels-last layout that window operators take and give."""
+    return channels_last(shape)
+
+
+def image_dims(shape: Sequence[int]) -> Dims:
+    """[N, C, H, W] or [N, C, L] as [batch, height, width, channels]."""
+    return int(shape[0]), int(shape[2]), int(shape[3]) if len(shape) > 3 else 1, int(shape[1])

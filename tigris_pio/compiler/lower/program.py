@@ -1,0 +1,130 @@
+"""Graph -> Program."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.ir.program import Program, ProgramIo
+from tigris_pio.compiler.lower import element_types
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.input_layout import input_layout
+from tigris_pio.compiler.lower.layout import Layout, canonical, channels_last, fold, plain, same_bytes, transposed
+from tigris_pio.compiler.lower.registry import Refusal, contract_of, report
+from tigris_pio.compiler.lower.storage import Cell, Value
+from tigris_pio.errors import ModelError, UnsupportedError
+from tigris_pio.format.enums import DType
+from tigris_pio.format.records import MAX_RANK
+
+_DTYPES = {
+    "int8": DType.INT8, "uint8": DType.UINT8, "int16": DType.INT16, "int32": DType.INT32, "int64": DType.INT64,
+    "float32": DType.FLOAT32, "bool": DType.BOOL,
+}
+
+
+def lower(graph: Graph) -> Program:
+    """Lowers a normalised graph. Raises UnsupportedError naming every node that has no kernel."""
+    _check_sizes(graph)
+    builder = Builder(graph)
+    problems = [problem for name in graph.inputs if (problem := _add_input(builder, name)) is not None]
+    for node in graph.nodes:
+        reason = _lower_node(builder, node)
+        if reason is not None:
+            problems.append((node, reason))
+            builder.stub(node)
+    problems += [problem for name in graph.outputs if (problem := _check_output(builder, name)) is not None]
+    if problems:
+        raise UnsupportedError(report(problems, graph.name))
+    inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
+    outputs = tuple(_output(builder, name) for name in graph.outputs)
+    return builder.finish(inputs, outputs)
+
+
+def _check_sizes(graph: Graph) -> None:
+    origin = {name: f"node {node.name} ({node.op})" for node in graph.nodes for name in node.outputs}
+    read = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs) | set(graph.inputs)
+    for tensor in graph.tensors.values():
+        if 0 in tensor.shape and tensor.name in read and tensor.name not in graph.weights:
+            where = origin.get(tensor.name, "the model's input")
+            text = f"tensor {tensor.name} has shape {list(tensor.shape)}, which is empty"
+            raise ModelError(f"{graph.name}: {where}: {text}")
+
+
+def _add_input(builder: Builder, name: str) -> tuple[Node, str] | None:
+    layout = input_layout(builder.graph, name)
+    try:
+        numeric = builder.numeric(name)
+        tensor = builder.tensors[name]
+        if tensor.quantisation is None:
+            element_types.check_input(tensor)
+            numeric = element_types.border(tensor, tensor.dtype)
+    except Refusal as refusal:
+        node = Node(name, "graph input", (), (name,))
+        builder.stub(node)
+        return node, str(refusal)
+    builder.add_value(name, Value(builder.add_storage(name, numeric, Cell(fold(layout.stored_shape))), layout))
+    return None
+
+
+def _check_output(builder: Builder, name: str) -> tuple[Node, str] | None:
+    """A constant output may have a type without kernels; computed ones were refused with their node."""
+    try:
+        if builder.is_constant(name):
+            builder.numeric(name)
+            builder.real(name)
+    except Refusal as refusal:
+        return Node(name, "graph output", (), (name,)), str(refusal)
+    return None
+
+
+def _lower_node(builder: Builder, node: Node) -> str | None:
+    """None, or why the node cannot be lowered."""
+    contract = contract_of(node)
+    if contract is None:
+        return "this operator is not supported"
+    builder.enter(node)
+    activations = [builder.tensors[name] for name in (*node.inputs, *node.outputs)
+                   if name and name in builder.tensors and not builder.is_constant(name)]
+    try:
+        element_types.check_arithmetic(node, activations)
+        contract.lower(builder, node)
+    except Refusal as refusal:
+        return str(refusal)
+    return None
+
+
+def _output(builder: Builder, name: str) -> ProgramIo:
+    graph = builder.graph
+    value = builder.value(name)
+    tensor = builder.tensors[name]
+    if tensor.quantisation is None and tensor.dtype != np.float32:
+        builder.enter(Node(name, "graph output", (), ()))
+        value = builder.convert(name, value, element_types.border(tensor, tensor.dtype), f"{name}/output")
+    storage = builder.storages[value.storage]
+    inputs = {builder.values[item][0].storage for item in graph.inputs}
+    if storage.constant is not None or storage.name in inputs:
+        value = builder.copied(name, value)
+    shape = graph.tensors[name].shape
+    permutation = graph.output_permutations.get(name)
+    if permutation is None:
+        return _io(builder, name, value, shape)
+    moved = transposed(value.layout, shape, permutation)
+    if moved is None:
+        value = builder.arranged(name, plain(shape))
+        moved = transposed(value.layout, shape, permutation)
+        assert moved is not None  # a row-major tensor has factors for any permutation
+    return _io(builder, name, Value(value.storage, moved), tuple(shape[axis] for axis in permutation))
+
+
+def _io(builder: Builder, name: str, value: Value, shape: tuple[int, ...]) -> ProgramIo:
+    usual = [layout for layout in (plain(shape), channels_last(shape)) if same_bytes(layout, value.layout)]
+    layout = usual[0] if usual else canonical(value.layout)
+    if not layout.factors:
+        layout = Layout((1,), (0,))
+    if len(layout.order) > MAX_RANK or len(shape) > MAX_RANK:
+        raise UnsupportedError(f"{builder.graph.name}: {name} has more than {MAX_RANK} dimensions")
+    dtype = builder.graph.io_dtypes.get(name, np.dtype(np.float32))
+    if dtype.name not in _DTYPES:
+        raise UnsupportedError(f"{builder.graph.name}: {name} has type {dtype}, which a plan cannot hold")
+    inverse = tuple(int(axis) for axis in np.argsort(layout.order))
+    return ProgramIo(name, value.storage, _DTYPES[dtype.name], shape, layout.stored_shape, inverse)

@@ -1,0 +1,117 @@
+"""Which operators are lowered, and how; also the source of the list in the documentation.
+
+An operator contract is a function `(builder, node)` that emits kernel calls, or raises Refusal with the
+reason in a few words. One file a family in `operators/`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import onnx
+
+from tigris_pio.compiler.ir.graph import Node
+
+if TYPE_CHECKING:
+    from tigris_pio.compiler.lower.builder import Builder
+
+
+class Refusal(Exception):
+    """A node that cannot be lowered; its text completes "node X (Op): …"."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Contract:
+    """How one operator is lowered."""
+
+    operator: str
+    summary: str
+    lower: Callable[[Builder, Node], None]
+
+
+REGISTRY: dict[str, Contract] = {}
+
+#: Operators that normalisation always replaces, by the pass that does it.
+NORMALISED = {
+    "Constant": "constant_fold",
+    "ConstantOfShape": "constant_fold",
+    "Shape": "shape_fold",
+    "Size": "shape_fold",
+    "Range": "constant_fold",
+    "Silu": "silu_decompose",
+    "Swish": "silu_decompose",
+}
+
+#: Labels that normalisation and lowering give; they are no ONNX operators.
+INTERNAL = frozenset(("DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "TigrisRms"))
+
+
+def operator(
+    *names: str, summary: str
+) -> Callable[[Callable[[Builder, Node], None]], Callable[[Builder, Node], None]]:
+    """Registers a lowering function for operators."""
+
+    def register(function: Callable[[Builder, Node], None]) -> Callable[[Builder, Node], None]:
+        for name in names:
+            if name in REGISTRY:
+                raise ValueError(f"operator {name} is registered twice")
+            REGISTRY[name] = Contract(name, summary, function)
+        return function
+
+    return register
+
+
+def contract_of(node: Node) -> Contract | None:
+    """The node's contract, or None for an unknown operator."""
+    from tigris_pio.compiler.lower import operators  # noqa: F401, PLC0415 (importing fills the registry)
+
+    known_domain = not node.domain or (node.domain == "com.microsoft" and node.op in _MICROSOFT)
+    return REGISTRY.get(node.op) if known_domain else None
+
+
+def is_lowered(proto: onnx.NodeProto) -> bool:
+    """Whether a node has a contract of its own, or a pass that replaces it; others may have a function."""
+    if proto.op_type == "LayerNormalization" and any(proto.output[1:]):
+        return False  # its kernel does not keep mean and deviation, its function does
+    if proto.op_type in NORMALISED:
+        return True
+    return contract_of(Node(proto.name, proto.op_type, (), (), {}, proto.domain)) is not None
+
+
+_MICROSOFT = frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu", "Silu"))
+
+
+def supported_operators() -> tuple[Contract, ...]:
+    """All ONNX operators that compile, in alphabetical order."""
+    from tigris_pio.compiler.lower import operators  # noqa: F401, PLC0415
+
+    folded = {
+        name: Contract(name, f"replaced by the {step} pass", _never) for name, step in NORMALISED.items()
+    }
+    listed = {**folded, **{name: item for name, item in REGISTRY.items() if name not in INTERNAL}}
+    return tuple(listed[name] for name in sorted(listed))
+
+
+def _never(builder: Builder, node: Node) -> None:
+    raise Refusal("normalisation should have replaced it")
+
+
+def unsupported_report(nodes: Iterable[Node], label: str) -> str:
+    """Names every node whose operator is not supported."""
+    problems = [
+        (node, "this operator is not supported")
+        for node in nodes
+        if contract_of(node) is None and node.op not in NORMALISED
+    ]
+    return report(problems, label)
+
+
+def report(problems: Iterable[tuple[Node, str]], label: str) -> str:
+    """One line a refused node."""
+    lines = [
+        f"  {node.name} ({node.domain + '.' if node.domain else ''}{node.op}): {reason}" for node, reason in problems
+    ]
+    nodes = "1 node" if len(lines) == 1 else f"{len(lines)} nodes"
+    return "\n".join([f"{label}: {nodes} cannot be compiled", *lines])

@@ -1,0 +1,150 @@
+"""Selections: which input index each output index takes along one axis, and the row maps they need."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType
+from tigris_pio.format.params import SelectParams
+
+#: What SelectParams says where an axis has no table.
+NO_TABLE = 0xFFFFFFFF
+#: An index that selects the fill value.
+OUTSIDE = -1
+#: Bounds of an operand's numerator and denominator, which have 16 bits.
+_LARGEST_TERM = 65535
+#: A map with a larger denominator must save this many rows to be preferred.
+_EVEN_DENOMINATOR, _UNEVEN_COST = 4, 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Progression:
+    """Output index i takes input index floor((i * numerator + first) / denominator)."""
+
+    numerator: int
+    denominator: int
+    first: int
+
+    def indices(self, count: int) -> np.ndarray:
+        """The first `count` input indices."""
+        taken: np.ndarray = (np.arange(count) * self.numerator + self.first) // self.denominator
+        return taken
+
+
+def progression(indices: np.ndarray, size: int) -> Progression | None:
+    """A progression that selects the same as a table over `size` inputs; None when there is none."""
+    wanted = _inside(indices, size)
+    for candidate in _candidates(wanted):
+        if np.array_equal(_inside(candidate.indices(len(indices)), size), wanted):
+            return candidate
+    return None
+
+
+def _inside(indices: np.ndarray, size: int) -> np.ndarray:
+    return np.where((indices >= 0) & (indices < size), indices, OUTSIDE)
+
+
+def _candidates(indices: np.ndarray) -> Iterator[Progression]:
+    valid = np.flatnonzero(indices != OUTSIDE)
+    if not len(valid):
+        yield Progression(0, 1, OUTSIDE)
+        return
+    first, last = int(valid[0]), int(valid[-1])
+    low, high = int(indices[first]), int(indices[last])
+    if first == last or low == high:
+        yield Progression(1, 1, low - first) if len(valid) == 1 else Progression(0, 1, low)
+        return
+    step = int(indices[valid[1]]) - low if valid[1] == first + 1 else 0
+    if step:
+        yield Progression(step, 1, low - step * first)
+    runs = np.diff(np.flatnonzero(np.diff(indices[valid])))
+    if len(runs):
+        factor = int(runs[0])  # nearest-neighbour upsampling by an integer factor
+        for phase in range(factor):
+            yield Progression(1, factor, low * factor - first + phase)
+
+
+def identity(size: int) -> np.ndarray:
+    """Every index takes itself."""
+    return np.arange(size)
+
+
+def needed_rows(low: np.ndarray, high: np.ndarray, height: int) -> RowMap | None:
+    """The tightest row map under which output row r reads input rows [low[r], high[r]], inclusive.
+
+    Rows with low > high read nothing. None when a map would ask for all rows anyway, or none advances.
+    """
+    reading = np.flatnonzero(low <= high)
+    if not len(reading):
+        return RowMap(0, 1, 0, 0)
+    low, high = low[reading].astype(np.int64), high[reading].astype(np.int64)
+    best: RowMap | None = None
+    for slope in _slopes(reading, low, height):
+        numerator, denominator = slope.numerator, slope.denominator
+        first = int((low * denominator + denominator - 1 - reading * numerator).min())
+        last = int((high * denominator - reading * numerator).max())
+        candidate = RowMap(numerator, denominator, min(first, last), last)
+        if best is None or _preference(candidate) < _preference(best):
+            best = candidate
+    if best is None or _spread(best) >= height - 1:
+        return None
+    return best
+
+
+def _spread(rows: RowMap) -> float:
+    """Input rows one output row asks for, less one."""
+    return (rows.last - rows.first) / rows.denominator
+
+
+def _preference(rows: RowMap) -> tuple[int, int, float]:
+    """Few rows first; of maps with about as many the simplest, which paces other operators best."""
+    cost = math.ceil(_spread(rows)) + (_UNEVEN_COST if rows.denominator > _EVEN_DENOMINATOR else 0)
+    return cost, rows.denominator, _spread(rows)
+
+
+def _slopes(rows: np.ndarray, low: np.ndarray, height: int) -> set[Fraction]:
+    """Rates at which the input rows may advance."""
+    slopes = {Fraction(1)}
+    if len(rows) > 1:
+        rate = Fraction(int(low[-1] - low[0]), int(rows[-1] - rows[0]))
+        counted = Fraction(int(low[-1] - low[0] + 1), int(rows[-1] - rows[0] + 1))
+        slopes |= {rate, counted, Fraction(round(rate)), Fraction(int(low[1] - low[0]), int(rows[1] - rows[0]))}
+        slopes |= {item.limit_denominator(8) for item in (rate, counted)}
+        if rate > 0:
+            slopes.add(Fraction(1, max(1, round(1 / rate))))
+    return {item for item in slopes if 0 <= item.numerator <= _LARGEST_TERM and item.denominator <= _LARGEST_TERM
+            and (item > 0 or height == 1)}
+
+
+def selected_rows(indices: np.ndarray, height: int) -> RowMap | None:
+    """The row map of a selection along rows; None: all rows."""
+    inside = (indices >= 0) & (indices < height)
+    return needed_rows(np.where(inside, indices, 1), np.where(inside, indices, 0), height)
+
+
+def select_params(tables: tuple[np.ndarray, np.ndarray, np.ndarray], extents: tuple[int, int, int], fill: float | int,
+                  dtype: DType) -> tuple[SelectParams, dict[str, np.ndarray]]:
+    """The record and tables of a SELECT with these (row, column, channel) indices on an input of these extents."""
+    names = ("row_table", "column_table", "channel_table")
+    blobs: dict[str, np.ndarray] = {}
+    places: dict[str, int] = dict.fromkeys(names, NO_TABLE)
+    lines = []
+    for name, indices, size in zip(names, tables, extents, strict=True):
+        line = progression(indices, size)
+        if line is None:
+            blobs[name] = indices.astype(np.int32)
+            places[name] = 0
+        lines.append(line or Progression(1, 1, 0))
+    bits = np.float32(fill).view(np.uint32) if dtype == DType.FLOAT32 else np.uint8(int(fill) & 0xFF)
+    params = SelectParams(
+        **places, numerator=tuple(line.numerator for line in lines),
+        denominator=tuple(line.denominator for line in lines), first=tuple(line.first for line in lines),
+        fill=int(bits),
+    )
+    return params, blobs

@@ -1,0 +1,1 @@
+"""Offset assignment: places requests of known size and lifetime in one arena."""

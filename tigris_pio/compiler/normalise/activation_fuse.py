@@ -1,0 +1,70 @@
+"""Activation fuse: Relu, Relu6 and Clip become an output range of the operator before them.
+
+The range is the attribute pair `activation_min`, `activation_max` in real numbers; lowering clamps in
+the output's quantised domain, as TensorFlow Lite's fused activations do. Runs last, when every
+operator has its final name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+
+#: Operators whose kernels clamp their output.
+FUSABLE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Mul", "Sum",
+                     "AveragePool", "GlobalAveragePool", "MaxPool", "GlobalMaxPool"))
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module."""
+    editor = GraphEditor(graph)
+    folded = 0
+    if parameters.fuse_activations:
+        for node in editor.nodes():
+            limits = activation_range(node)
+            if limits is not None and _fuse(editor, node, limits):
+                folded += 1
+    return PassResult(editor.finish(), folded)
+
+
+def activation_range(node: Node) -> tuple[float, float] | None:
+    """Lowest and highest value a clamping activation lets through; None for other nodes."""
+    if node.op == "Relu":
+        return 0.0, math.inf
+    if node.op == "Relu6":
+        return 0.0, 6.0
+    if node.op == "Clip" and len(node.inputs) == 1 and "min" in node.attributes:
+        return float(node.attributes["min"]), float(node.attributes["max"])
+    return None
+
+
+def _fuse(editor: GraphEditor, node: Node, limits: tuple[float, float]) -> bool:
+    source, result = node.inputs[0], node.outputs[0]
+    producer = editor.producer(source)
+    if producer is None or producer.op not in FUSABLE or editor.only_consumer(source) is None:
+        return False
+    # A tensor quantised before the activation otherwise than after it is rounded twice: kept as it is.
+    before, after = editor.quantisation(source), editor.quantisation(result)
+    if (before is not None and before != after) or len([name for name in producer.outputs if name]) > 1:
+        return False
+    low = max(limits[0], float(producer.attributes.get("activation_min", -math.inf)))
+    high = min(limits[1], float(producer.attributes.get("activation_max", math.inf)))
+    if low > high:
+        return False
+    attributes = {**producer.attributes, "activation_min": low, "activation_max": high}
+    editor.remove(node)
+    editor.replace(producer, dataclasses.replace(producer, outputs=(result,), attributes=attributes))
+    return True
+
+
+PASS = Pass(
+    name="activation_fuse",
+    summary="Relu, Relu6 and Clip become an output range of the operator before them",
+    requires=frozenset({"quantisation", "clip_bounds", "depthwise", "conv1d", "pooled_means"}),
+    provides=frozenset({"activations"}),
+    run=run,
+)

@@ -1,0 +1,66 @@
+"""BatchNorm fold: BatchNormalization after a Conv goes into the Conv's weights and bias."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.errors import ModelError
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module. Weights that are quantised already, or shared, are left alone."""
+    editor = GraphEditor(graph)
+    folded = 0
+    for node in editor.nodes():
+        if node.op == "BatchNormalization":
+            folded += _fold(editor, node)
+    return PassResult(editor.finish(), folded)
+
+
+def scale_and_offset(editor: GraphEditor, node: Node) -> tuple[np.ndarray, np.ndarray] | None:
+    """The per-channel factor and offset of a BatchNormalization in inference, float64."""
+    if node.attributes.get("training_mode", 0) or len([name for name in node.outputs if name]) > 1:
+        return None
+    values = [editor.constant(node, index) for index in range(1, 5)]
+    if any(value is None for value in values):
+        return None
+    gamma, beta, mean, variance = (np.asarray(value, np.float64) for value in values)
+    deviation = np.sqrt(variance + float(node.attributes.get("epsilon", 1e-5)))
+    if not np.all(deviation > 0):
+        raise ModelError(f"{editor.graph.name}: node {node.name} (BatchNormalization) has a variance below zero")
+    return gamma / deviation, beta - mean * gamma / deviation
+
+
+def _fold(editor: GraphEditor, node: Node) -> bool:
+    conv = editor.producer(node.inputs[0])
+    terms = scale_and_offset(editor, node)
+    if conv is None or terms is None or conv.op != "Conv" or editor.only_consumer(node.inputs[0]) is None:
+        return False
+    if editor.quantisation(node.inputs[0]) is not None:
+        return False
+    weights = editor.weights.get(conv.inputs[1])
+    bias = editor.constant(conv, 2) if len(conv.inputs) > 2 and conv.inputs[2] else np.zeros(1, np.float32)
+    if weights is None or bias is None or editor.quantisation(conv.inputs[1]) is not None:
+        return False
+    factor, offset = terms
+    column = factor.reshape((-1,) + (1,) * (weights.ndim - 1))
+    new_weights = editor.add_constant(f"{conv.inputs[1]}/batchnorm", (weights * column).astype(weights.dtype))
+    new_bias = editor.add_constant(f"{conv.name}/bias", (bias * factor + offset).astype(weights.dtype))
+    editor.remove(node)
+    editor.replace(conv, dataclasses.replace(conv, inputs=(conv.inputs[0], new_weights, new_bias)))
+    editor.merge(node.outputs[0], node.inputs[0])
+    return True
+
+
+PASS = Pass(
+    name="batchnorm_fold",
+    summary="BatchNormalization goes into the weights and bias of the Conv before it",
+    requires=frozenset({"constants", "quantisation"}),
+    provides=frozenset({"batchnorm"}),
+    run=run,
+)

@@ -1,0 +1,43 @@
+"""Concat axis: Concat learns its axis in the stored layout.
+
+`axis` becomes non-negative and counts the model's axes; `stored_axis` counts those of the
+channels-last form [N, H, W, C] (or [N, L, C]) in which images are kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module."""
+    editor = GraphEditor(graph)
+    folded = 0
+    for node in editor.nodes():
+        if node.op == "Concat":
+            rank = len(editor.shape(node.outputs[0]))
+            axis = int(node.attributes["axis"]) % rank
+            attributes = {"axis": axis, "stored_axis": channels_last_axis(axis, rank)}
+            editor.replace(node, dataclasses.replace(node, attributes=attributes))
+            folded += 1
+    return PassResult(editor.finish(), folded)
+
+
+def channels_last_axis(axis: int, rank: int) -> int:
+    """Where an axis of [N, C, spatial…] lies in [N, spatial…, C]; unchanged below rank three."""
+    if rank < 3 or axis == 0:
+        return axis
+    return rank - 1 if axis == 1 else axis - 1
+
+
+PASS = Pass(
+    name="concat_axis",
+    summary="Concat learns its axis in the channels-last layout",
+    requires=frozenset({"static_shapes"}),
+    provides=frozenset({"stored_axes"}),
+    run=run,
+)

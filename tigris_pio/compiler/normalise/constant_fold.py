@@ -1,0 +1,74 @@
+"""Constant fold: nodes whose inputs are all constant become constants.
+
+Runs first, so that later passes see weights instead of nodes that compute them. DequantizeLinear
+stays: it says that a constant is quantised.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.evaluate import evaluate, is_deterministic
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+
+_KEPT = frozenset(("DequantizeLinear",))
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module."""
+    editor = GraphEditor(graph)
+    folded = fold_constants(editor)
+    return PassResult(editor.finish(), folded)
+
+
+def fold_constants(editor: GraphEditor) -> int:
+    """Evaluates every node that reads constants only; annotated ones enter as real numbers."""
+    folded = 0
+    for node in editor.nodes():
+        folded += _fold_empty(editor, node)
+    for node in editor.nodes():
+        if _foldable(editor, node):
+            values = {name: value for name in node.inputs if name and (value := editor.value(name)) is not None}
+            results = evaluate(node, values, editor.opsets(), editor.graph.name)
+            editor.remove(node)
+            for name, value in zip(node.outputs, results, strict=False):
+                if name:
+                    editor.set_constant(name, value)
+            folded += 1
+    return folded
+
+
+def _fold_empty(editor: GraphEditor, node: Node) -> int:
+    """Tensors without elements are constants, whatever computes them; a Concat does without them."""
+    outputs = [editor.tensors[name] for name in node.outputs if name and name in editor.tensors]
+    if outputs and all(0 in tensor.shape for tensor in outputs):
+        if any(editor.is_output(tensor.name) for tensor in outputs):
+            return 0
+        editor.remove(node)
+        for tensor in outputs:
+            editor.set_constant(tensor.name, np.zeros(tensor.shape, tensor.dtype), tensor.quantisation)
+        return 1
+    full = tuple(name for name in node.inputs if 0 not in editor.shape(name)) if node.op == "Concat" else node.inputs
+    if full == node.inputs:
+        return 0
+    editor.replace(node, dataclasses.replace(node, inputs=full))
+    return 1
+
+
+def _foldable(editor: GraphEditor, node: Node) -> bool:
+    if node.op in _KEPT or node.domain or any(editor.quantisation(name) for name in node.outputs if name):
+        return False
+    return all(not name or name in editor.weights for name in node.inputs) and is_deterministic(node)
+
+
+PASS = Pass(
+    name="constant_fold",
+    summary="nodes that read constants only become constants",
+    requires=frozenset(),
+    provides=frozenset({"constants"}),
+    run=run,
+)

@@ -1,0 +1,32 @@
+"""Conv1D relabel: a Conv over one spatial axis becomes Conv1D.
+
+Depthwise ones stay DepthwiseConv: their kernel, with a width of one, serves both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module."""
+    editor = GraphEditor(graph)
+    folded = 0
+    for node in editor.nodes():
+        if node.op == "Conv" and len(editor.shape(node.inputs[0])) == 3:
+            editor.replace(node, dataclasses.replace(node, op="Conv1D"))
+            folded += 1
+    return PassResult(editor.finish(), folded)
+
+
+PASS = Pass(
+    name="conv1d_relabel",
+    summary="Conv over one spatial axis becomes Conv1D",
+    requires=frozenset({"depthwise"}),
+    provides=frozenset({"conv1d"}),
+    run=run,
+)

@@ -1,0 +1,237 @@
+"""Edits a graph: indexes of producers and consumers that stay right while nodes come and go.
+
+Every operation takes time proportional to what it touches, so a pass over n nodes stays linear.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
+from tigris_pio.compiler.load.nodes import captured_names
+
+
+def _key(node: Node) -> str:
+    """Identifies a node: its first output."""
+    return next(name for name in node.outputs if name)
+
+
+def _read(node: Node) -> Iterator[str]:
+    yield from (name for name in node.inputs if name)
+    yield from sorted(captured_names(node))
+
+
+class GraphEditor:
+    """A mutable copy of a graph; `finish` returns the result as a graph again."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.tensors: dict[str, Tensor] = dict(graph.tensors)
+        self.weights: dict[str, np.ndarray] = dict(graph.weights)
+        self.permutations: dict[str, tuple[int, ...]] = dict(graph.output_permutations)
+        self.warnings: list[str] = list(graph.warnings)
+        self._slots: list[dict[str, Node]] = []
+        self._slot_of: dict[str, int] = {}
+        self._producer: dict[str, str] = {}
+        self._consumers: dict[str, dict[str, None]] = {}
+        self._outputs = frozenset(graph.outputs)
+        self._inputs = frozenset(graph.inputs)
+        self._taken: dict[str, int] = {}
+        for node in graph.nodes:
+            self._slots.append({})
+            self._insert(node, len(self._slots) - 1)
+
+    # Reading.
+
+    def nodes(self) -> Iterator[Node]:
+        """All nodes in execution order, each as it is when its turn comes; edits are allowed meanwhile."""
+        return self._walk(range(len(self._slots)))
+
+    def nodes_reversed(self) -> Iterator[Node]:
+        """The same from last to first."""
+        return self._walk(range(len(self._slots) - 1, -1, -1))
+
+    def _walk(self, order: range) -> Iterator[Node]:
+        for index in order:
+            slot = self._slots[index]
+            for key in list(slot) if order.step > 0 else list(reversed(slot)):
+                if key in slot:
+                    yield slot[key]
+
+    def producer(self, name: str) -> Node | None:
+        """The node that computes a tensor."""
+        key = self._producer.get(name)
+        return None if key is None else self._slots[self._slot_of[key]][key]
+
+    def consumers(self, name: str) -> list[Node]:
+        """The nodes that read a tensor."""
+        return [self._slots[self._slot_of[key]][key] for key in self._consumers.get(name, ())]
+
+    def only_consumer(self, name: str) -> Node | None:
+        """The one node that reads a tensor nobody else sees, or None."""
+        readers = self.consumers(name)
+        return readers[0] if len(readers) == 1 and not self.is_output(name) else None
+
+    def is_output(self, name: str) -> bool:
+        """Whether the tensor is an output of the model."""
+        return name in self._outputs
+
+    def is_input(self, name: str) -> bool:
+        """Whether the tensor is an input of the model."""
+        return name in self._inputs
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """A tensor's shape."""
+        return self.tensors[name].shape
+
+    def quantisation(self, name: str) -> Quantisation | None:
+        """A tensor's annotation."""
+        return self.tensors[name].quantisation
+
+    def constant(self, node: Node, index: int) -> np.ndarray | None:
+        """The real-valued constant at input `index` of a node; None when absent or computed."""
+        if index >= len(node.inputs) or not node.inputs[index]:
+            return None
+        return self.value(node.inputs[index])
+
+    def value(self, name: str) -> np.ndarray | None:
+        """A constant's real values, dequantised when annotated; None when it is no constant."""
+        stored = self.weights.get(name)
+        quantisation = self.tensors[name].quantisation if stored is not None else None
+        return stored if stored is None or quantisation is None else dequantised(stored, quantisation)
+
+    def opsets(self) -> Mapping[str, int]:
+        """Operator set versions, for evaluation."""
+        return {"": self.graph.opset}
+
+    # Writing.
+
+    def fresh(self, base: str) -> str:
+        """A tensor or node name that is not in use, derived from `base`."""
+        while True:
+            count = self._taken.get(base, 0)
+            self._taken[base] = count + 1
+            name = f"{base}_{count}" if count else base
+            if name not in self.tensors and name not in self._producer:
+                return name
+
+    def add_constant(self, base: str, value: np.ndarray, quantisation: Quantisation | None = None) -> str:
+        """Adds a constant and returns its name."""
+        name = self.fresh(base)
+        self.set_constant(name, value, quantisation)
+        return name
+
+    def set_constant(self, name: str, value: np.ndarray, quantisation: Quantisation | None = None) -> None:
+        """Makes `name` a constant; the node that computed it must be removed."""
+        self.weights[name] = value
+        self.tensors[name] = Tensor(name, value.shape, value.dtype, quantisation)
+
+    def add_tensor(self, base: str, like: Tensor, **changes: Any) -> str:
+        """Declares an activation derived from another and returns its name."""
+        name = self.fresh(base)
+        self.tensors[name] = dataclasses.replace(like, name=name, **changes)
+        return name
+
+    def annotate(self, name: str, quantisation: Quantisation) -> None:
+        """Sets an activation's annotation and with it the stored element type."""
+        self.tensors[name] = dataclasses.replace(
+            self.tensors[name], dtype=quantisation.dtype, quantisation=quantisation
+        )
+
+    def replace(self, node: Node, *new: Node) -> None:
+        """Puts nodes where one was. They may read only what was computed before it."""
+        slot = self._slot_of[_key(node)]
+        self.remove(node)
+        for item in new:
+            self._insert(item, slot)
+
+    def remove(self, node: Node) -> None:
+        """Takes a node out; whoever reads its outputs must be given another source."""
+        key = _key(node)
+        node = self._slots[self._slot_of.pop(key)].pop(key)  # as it is now, its inputs may have changed
+        for name in node.outputs:
+            self._producer.pop(name, None)
+        for name in _read(node):
+            self._consumers[name].pop(key, None)
+
+    def _insert(self, node: Node, slot: int) -> None:
+        key = _key(node)
+        self._slots[slot][key] = node
+        self._slot_of[key] = slot
+        for name in filter(None, node.outputs):
+            self._producer[name] = key
+        for name in _read(node):
+            self._consumers.setdefault(name, {})[key] = None
+
+    def redirect(self, old: str, new: str) -> None:
+        """Makes every reader of `old` read `new` instead."""
+        for node in self.consumers(old):
+            self.replace(node, _with_inputs(node, old, new))
+
+    def merge(self, old: str, into: str) -> None:
+        """Makes `old`, whose producer is gone, another name of `into`.
+
+        The result keeps the name of a model output. Only when both are visible from outside does an
+        Identity node remain.
+        """
+        self.redirect(old, into)
+        if not self.is_output(old):
+            return
+        producer = self.producer(into)
+        if producer is None or self.is_output(into):
+            slot = 0 if producer is None else self._slot_of[_key(producer)]
+            self._insert(Node(self.fresh(f"{old}/copy"), "Identity", (into,), (old,)), slot)
+            self.tensors[old] = dataclasses.replace(self.tensors[into], name=old)
+            return
+        self.replace(producer, _with_output(producer, into, old))
+        self.redirect(into, old)
+        self.tensors[old] = dataclasses.replace(self.tensors.pop(into), name=old)
+
+    def finish(self) -> Graph:
+        """The edited graph without nodes, tensors and constants that nothing uses."""
+        live = self._live_keys()
+        nodes = tuple(node for node in self.nodes() if _key(node) in live)
+        used = {name for node in nodes for name in (*_read(node), *filter(None, node.outputs))}
+        used |= self._inputs | self._outputs
+        return dataclasses.replace(
+            self.graph,
+            nodes=nodes,
+            tensors={name: tensor for name, tensor in self.tensors.items() if name in used},
+            weights={name: value for name, value in self.weights.items() if name in used},
+            warnings=tuple(dict.fromkeys(self.warnings)),
+            output_permutations=dict(self.permutations),
+        )
+
+    def _live_keys(self) -> set[str]:
+        live: set[str] = set()
+        queue = [self._producer[name] for name in self.graph.outputs if name in self._producer]
+        while queue:
+            key = queue.pop()
+            if key not in live:
+                live.add(key)
+                node = self._slots[self._slot_of[key]][key]
+                queue.extend(self._producer[name] for name in _read(node) if name in self._producer)
+        return live
+
+
+def _with_inputs(node: Node, old: str, new: str) -> Node:
+    return dataclasses.replace(node, inputs=tuple(new if name == old else name for name in node.inputs))
+
+
+def _with_output(node: Node, old: str, new: str) -> Node:
+    return dataclasses.replace(node, outputs=tuple(new if name == old else name for name in node.outputs))
+
+
+def dequantised(stored: np.ndarray, quantisation: Quantisation) -> np.ndarray:
+    """Real values in float32 of quantised data."""
+    scale, zero_point = quantisation.scale, quantisation.zero_point
+    if quantisation.axis is not None:
+        shape = [1] * stored.ndim
+        shape[quantisation.axis] = -1
+        scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
+    real: np.ndarray = (stored.astype(np.int64) - zero_point).astype(np.float32) * scale.astype(np.float32)
+    return real.astype(np.float32)

@@ -1,0 +1,48 @@
+"""Output transpose trim: a Transpose right before a model output is left to the host.
+
+The permutation is recorded, so that the host still returns the model's own layout.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module."""
+    editor = GraphEditor(graph)
+    folded = 0
+    for name in graph.outputs:
+        node = editor.producer(name)
+        if node is not None and node.op == "Transpose" and _trimmable(editor, node):
+            rank = len(editor.shape(name))
+            editor.permutations[name] = tuple(node.attributes.get("perm", tuple(reversed(range(rank)))))
+            editor.remove(node)
+            editor.tensors[name] = dataclasses.replace(editor.tensors[node.inputs[0]], name=name)
+            editor.merge(name, node.inputs[0])
+            folded += 1
+    return PassResult(editor.finish(), folded)
+
+
+def _trimmable(editor: GraphEditor, node: Node) -> bool:
+    """Nobody else reads the transposed tensor, and its source is computed and not visible itself."""
+    source, name = node.inputs[0], node.outputs[0]
+    return (
+        not editor.consumers(name)
+        and editor.producer(source) is not None
+        and not editor.is_output(source)
+        and editor.quantisation(source) == editor.quantisation(name)
+    )
+
+
+PASS = Pass(
+    name="output_transpose_trim",
+    summary="a Transpose before a model output is left to the host",
+    requires=frozenset({"quantisation"}),
+    provides=frozenset({"outputs_trimmed"}),
+    run=run,
+)

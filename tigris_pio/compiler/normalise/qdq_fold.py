@@ -1,0 +1,180 @@
+"""QDQ fold: QuantizeLinear/DequantizeLinear pairs become annotations on tensors.
+
+A quantised tensor and its dequantised form are one tensor afterwards: stored as int8, read as real
+numbers. Constants keep their integer values. Where a value is needed unrounded as well, the
+QuantizeLinear node stays and reads the float tensor. Scale and zero point constants, which exporters
+share among nodes, go only with the last node that reads them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.evaluate import evaluate
+from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
+from tigris_pio.compiler.normalise.constant_fold import fold_constants
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.quantisation import (
+    is_dequantize,
+    is_quantize,
+    read_quantisation,
+    signed_values,
+)
+
+#: Operators whose outputs are values of their first input: they commute with quantisation.
+_MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Slice", "Gather",
+                    "Split", "Expand", "Tile", "DepthToSpace", "SpaceToDepth"))
+_COMMUTING = _MOVES | {"MaxPool", "GlobalMaxPool", "Relu", "Concat"}
+#: Of those, the ones that can be applied to a quantised constant whatever its axis.
+_CONSTANT_MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity"))
+
+
+def run(graph: Graph, parameters: Parameters) -> PassResult:
+    """See the module."""
+    editor = GraphEditor(graph)
+    folded = 0
+    for node in editor.nodes():
+        if is_dequantize(node) and node.inputs[0] in editor.weights:
+            folded += _fold_constant(editor, node)
+        elif is_quantize(node):
+            folded += _fold_quantize(editor, node)
+        elif is_dequantize(node):
+            folded += _fold_dequantize(editor, node)
+        elif node.op in _CONSTANT_MOVES and node.inputs[0] in editor.weights:
+            folded += _move_constant(editor, node)
+        elif node.op in _COMMUTING:
+            _annotate_output(editor, node)
+    for node in editor.nodes_reversed():
+        if node.op in _COMMUTING:
+            _annotate_inputs(editor, node)
+    folded += fold_constants(editor)
+    return PassResult(editor.finish(), folded)
+
+
+def _fold_constant(editor: GraphEditor, node: Node) -> bool:
+    """DequantizeLinear of a constant: the constant stays integer and gets the annotation."""
+    quantisation = read_quantisation(editor, node)
+    result = node.outputs[0]
+    if quantisation is None:
+        return _dequantise_now(editor, node)
+    values = signed_values(editor.weights[node.inputs[0]])
+    if values.dtype != quantisation.dtype:
+        return _dequantise_now(editor, node)
+    editor.remove(node)
+    editor.set_constant(result, values, quantisation)
+    return True
+
+
+def _dequantise_now(editor: GraphEditor, node: Node) -> bool:
+    """A constant of a form without int8 equivalent (blocked, 16 bits) becomes float."""
+    names = [name for name in node.inputs if name]
+    if any(name not in editor.weights for name in names) or node.domain:
+        return False
+    values = evaluate(node, {name: editor.weights[name] for name in names}, editor.opsets(), editor.graph.name)
+    editor.remove(node)
+    editor.set_constant(node.outputs[0], values[0].astype(np.float32))
+    return True
+
+
+def _fold_quantize(editor: GraphEditor, node: Node) -> bool:
+    """QuantizeLinear of an activation: its input becomes the quantised tensor when nobody needs it unrounded."""
+    quantisation = read_quantisation(editor, node)
+    source, result = node.inputs[0], node.outputs[0]
+    if quantisation is None or quantisation.axis is not None or quantisation.dtype != np.int8:
+        return False
+    editor.annotate(result, quantisation)
+    if editor.quantisation(source) != quantisation and not _may_quantise(editor, source, quantisation):
+        return False
+    editor.remove(node)
+    editor.annotate(source, quantisation)
+    editor.merge(result, source)
+    return True
+
+
+def _may_quantise(editor: GraphEditor, name: str, quantisation: Quantisation) -> bool:
+    """Whether a float activation is read by QuantizeLinear nodes with these parameters only."""
+    if editor.quantisation(name) is not None or editor.is_output(name):
+        return False
+    return all(is_quantize(reader) and read_quantisation(editor, reader) == quantisation
+               for reader in editor.consumers(name))
+
+
+def _fold_dequantize(editor: GraphEditor, node: Node) -> bool:
+    """DequantizeLinear of an activation: both sides are one tensor."""
+    quantisation = read_quantisation(editor, node)
+    source, result = node.inputs[0], node.outputs[0]
+    if quantisation is None or quantisation.axis is not None or quantisation.dtype != np.int8:
+        return False
+    present = editor.quantisation(source)
+    if present is None and editor.tensors[source].dtype in (np.int8, np.uint8):
+        editor.annotate(source, quantisation)  # the model's own integer input
+    elif present != quantisation:
+        return False
+    editor.remove(node)
+    editor.annotate(result, quantisation)
+    editor.merge(result, source)
+    return True
+
+
+def _move_constant(editor: GraphEditor, node: Node) -> bool:
+    """Applies a Transpose or Reshape between a quantised constant and its reader to the integers."""
+    quantisation = editor.quantisation(node.inputs[0])
+    if quantisation is None or any(name not in editor.weights for name in node.inputs if name):
+        return False
+    axis = quantisation.axis
+    if axis is not None and node.op != "Identity":
+        if node.op != "Transpose":
+            return False
+        rank = len(editor.shape(node.inputs[0]))
+        axis = tuple(node.attributes.get("perm", tuple(reversed(range(rank))))).index(axis)
+    values = {name: editor.weights[name] for name in node.inputs if name}
+    moved = evaluate(node, values, editor.opsets(), editor.graph.name)[0]
+    editor.remove(node)
+    editor.set_constant(node.outputs[0], np.ascontiguousarray(moved), dataclasses.replace(quantisation, axis=axis))
+    return True
+
+
+def _annotate_output(editor: GraphEditor, node: Node) -> None:
+    """A quantised tensor stays quantised through operators that only pass its values on."""
+    names = node.inputs if node.op == "Concat" else node.inputs[:1]
+    found = [editor.quantisation(name) for name in names]
+    if found[0] is None or found[0].axis is not None or any(item != found[0] for item in found):
+        return
+    for name in node.outputs if node.op in ("Split",) else node.outputs[:1]:
+        tensor = editor.tensors[name]
+        if tensor.quantisation is None and tensor.dtype in (np.float32, np.int8, np.uint8):
+            if _quantised_otherwise(editor, name, found[0]):
+                continue
+            editor.annotate(name, found[0])
+
+
+def _quantised_otherwise(editor: GraphEditor, name: str, quantisation: Quantisation) -> bool:
+    """Whether QuantizeLinear follows with other parameters: the operator then writes those directly."""
+    return any(is_quantize(reader) and read_quantisation(editor, reader) != quantisation
+               for reader in editor.consumers(name))
+
+
+def _annotate_inputs(editor: GraphEditor, node: Node) -> None:
+    """What is rounded after such an operator may as well be rounded before it."""
+    quantisation = editor.quantisation(node.outputs[0])
+    if quantisation is None or any(editor.quantisation(name) not in (None, quantisation) for name in node.outputs
+                                   if name):
+        return
+    for name in node.inputs if node.op == "Concat" else node.inputs[:1]:
+        tensor = editor.tensors[name]
+        if tensor.quantisation is None and tensor.dtype == np.float32 and name not in editor.weights:
+            reader = editor.only_consumer(name)
+            if reader is not None and reader.outputs == node.outputs and not editor.is_input(name):
+                editor.annotate(name, quantisation)
+
+
+PASS = Pass(
+    name="qdq_fold",
+    summary="QuantizeLinear/DequantizeLinear pairs become annotations; constants keep their integers",
+    requires=frozenset({"constants"}),
+    provides=frozenset({"quantisation"}),
+    run=run,
+)

@@ -1,0 +1,89 @@
+"""Reads QuantizeLinear and DequantizeLinear nodes. Everything unsigned becomes signed here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node, Quantisation
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.errors import ModelError
+
+_DOMAINS = ("", "com.microsoft")
+#: Element types narrower than a byte keep their values in int8.
+_NARROW = {"int4": 0, "uint4": 0, "int2": 0, "uint2": 0}
+
+
+def is_quantize(node: Node) -> bool:
+    """Whether the node is QuantizeLinear, ONNX's or onnxruntime's."""
+    return node.op == "QuantizeLinear" and node.domain in _DOMAINS
+
+
+def is_dequantize(node: Node) -> bool:
+    """Whether the node is DequantizeLinear, ONNX's or onnxruntime's."""
+    return node.op == "DequantizeLinear" and node.domain in _DOMAINS
+
+
+def signed_values(values: np.ndarray) -> np.ndarray:
+    """uint8 shifted by 128 to int8; narrower types widened to int8; others unchanged."""
+    if values.dtype == np.uint8:
+        return (values.astype(np.int16) - 128).astype(np.int8)
+    return values.astype(np.int8) if values.dtype.name in _NARROW else values
+
+
+def read_quantisation(editor: GraphEditor, node: Node) -> Quantisation | None:
+    """The node's scale and zero point for the signed form of its quantised side.
+
+    None when they are computed at run time, blocked, or for a type that has no int8 form; the node
+    then stays. Raises ModelError for a scale that is not a positive number.
+    """
+    scale = editor.weights.get(node.inputs[1])
+    zero_point = editor.weights.get(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
+    if scale is None or node.attributes.get("block_size", 0) or scale.ndim > 1:
+        return None
+    if zero_point is None and len(node.inputs) > 2 and node.inputs[2]:
+        return None
+    stored = _stored_dtype(editor, node, zero_point)
+    real = np.asarray(scale, np.float32)
+    if not (np.all(np.isfinite(real)) and np.all(real > 0)):
+        raise ModelError(
+            f"{editor.graph.name}: node {node.name} ({node.op}) has scale {_shown(real)}; "
+            "a scale must be a positive number"
+        )
+    zero = np.zeros(real.shape, np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64)
+    if zero.size != real.size:
+        raise ModelError(
+            f"{editor.graph.name}: node {node.name} ({node.op}) has {real.size} scales and {zero.size} zero points"
+        )
+    return _annotation(editor, node, real, zero, stored)
+
+
+def _stored_dtype(editor: GraphEditor, node: Node, zero_point: np.ndarray | None) -> np.dtype[np.generic]:
+    if zero_point is not None:
+        return zero_point.dtype
+    name = node.outputs[0] if is_quantize(node) else node.inputs[0]
+    value = editor.weights.get(name)
+    return editor.tensors[name].dtype if value is None else value.dtype
+
+
+def _annotation(editor: GraphEditor, node: Node, scale: np.ndarray, zero: np.ndarray,
+                stored: np.dtype[np.generic]) -> Quantisation | None:
+    if stored == np.uint8:
+        zero = zero - 128
+    elif stored.name not in _NARROW and stored not in (np.int8, np.int32):
+        return None
+    dtype: np.dtype[np.generic] = np.dtype(np.int32) if stored == np.int32 else np.dtype(np.int8)
+    if scale.size == 1:
+        return Quantisation(scale.reshape(()), zero.reshape(()), dtype)
+    shape = editor.shape(node.inputs[0])
+    axis = int(node.attributes.get("axis", 1))
+    if not -len(shape) <= axis < len(shape) or shape[axis] != scale.size:
+        raise ModelError(
+            f"{editor.graph.name}: node {node.name} ({node.op}) has {scale.size} scales along axis {axis} "
+            f"of a tensor of shape {list(shape)}"
+        )
+    return Quantisation(scale, zero, dtype, axis % len(shape))
+
+
+def _shown(values: np.ndarray) -> str:
+    bad = values.reshape(-1)[~(np.isfinite(values.reshape(-1)) & (values.reshape(-1) > 0))]
+    return str(bad[0])

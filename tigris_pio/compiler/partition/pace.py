@@ -1,0 +1,70 @@
+"""How fast a tensor's rows appear in a banded stage.
+
+In a rolling stage every operator makes its rows as soon as its inputs allow, not when a later operator asks: then
+each window holds little more than one kernel's height, however many strides lie below. A pace is that
+schedule in closed form. (Waiting for the last operator to ask would make a band as tall as all strides
+together: one row of an 8-row map needs four rows of the 32-row maps above it.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from tigris_pio.compiler.ir.program import RowMap
+
+
+@dataclasses.dataclass(frozen=True)
+class Pace:
+    """After band b a tensor has at least floor(((b + 1) * numerator + offset) / denominator) rows,
+    clipped to its height; numerator and denominator positive."""
+
+    numerator: int
+    denominator: int = 1
+    offset: int = 0
+
+    def rows(self, bands: int) -> int:
+        """Rows after `bands` bands, not clipped; none before the first, whatever the offset."""
+        return 0 if bands == 0 else (bands * self.numerator + self.offset) // self.denominator
+
+    def bands_for(self, rows: int) -> int:
+        """Bands until there are `rows` rows."""
+        return max(1, -((self.offset - rows * self.denominator) // self.numerator))
+
+    def same_rate(self, other: Pace) -> bool:
+        """Whether both make the same number of rows a band in the long run."""
+        return self.numerator * other.denominator == other.numerator * self.denominator
+
+    def slower(self, other: Pace) -> Pace:
+        """The one that lags, of two of the same rate."""
+        return self if self.offset * other.denominator <= other.offset * self.denominator else other
+
+    def through(self, rows: RowMap) -> Pace:
+        """The pace of an operator's output that makes each row as soon as its input, at this pace, allows.
+
+        Output rows before e need input rows up to ((e - 1) * n + last) // d; solved for e with this pace's
+        floor. Exact for d = 1, otherwise at most one input row late.
+        """
+        n, d = rows.numerator, rows.denominator
+        late = 0 if d == 1 else (self.denominator - 1) * d
+        offset = self.offset * d - late + self.denominator * (n - 1 - rows.last)
+        return Pace(self.numerator * d, self.denominator * n, offset).reduced()
+
+    def reduced(self) -> Pace:
+        """The same schedule in smallest terms."""
+        common = math.gcd(self.numerator, self.denominator)
+        return Pace(self.numerator // common, self.denominator // common, self.offset // common)
+
+
+def output_pace(inputs: list[tuple[Pace, RowMap]]) -> Pace | None:
+    """The pace of an operator's output from its paced inputs; None when their rates contradict each other
+    or an input is needed whole."""
+    pace: Pace | None = None
+    for source, rows in inputs:
+        if rows.numerator == 0:
+            return None
+        through = source.through(rows)
+        if pace is not None and not pace.same_rate(through):
+            return None
+        pace = through if pace is None else pace.slower(through)
+    return pace

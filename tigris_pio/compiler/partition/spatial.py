@@ -1,0 +1,191 @@
+"""Stage 6: bands. Turns a segment into a drafted stage and finds the tallest band that fits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import ProgramTensor
+from tigris_pio.compiler.lifetimes import Lifetime
+from tigris_pio.compiler.memory.request import Request, lower_bound
+from tigris_pio.compiler.partition.geometry import BandRows, input_end, input_first, stage_rows
+from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.partition.pace import Pace
+from tigris_pio.compiler.partition.schedule import stage_schedule, tallest_height
+from tigris_pio.compiler.partition.segment import Segment
+from tigris_pio.compiler.plan import View
+from tigris_pio.format.enums import Home, Strategy
+
+
+@dataclasses.dataclass(frozen=True)
+class Draft:
+    """A stage without offsets: its views, and the windows and scratch it asks the arena for."""
+
+    segment: Segment
+    bands: int
+    band_rows: int
+    strategy: Strategy
+    views: tuple[View, ...]
+    requests: tuple[Request, ...]
+    slow_read: int
+    slow_written: int
+    recomputed_macs: int
+
+
+def window_name(segment: Segment, tensor: str) -> str:
+    """The arena request of a tensor's window in one stage."""
+    return f"window {segment.first} {tensor}"
+
+
+def scratch_name(step: int) -> str:
+    """The arena request of an operator's scratch."""
+    return f"scratch {step}"
+
+
+def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
+    """The stage that runs `segment` in bands of `band_rows` rows; one that is not banded ignores `band_rows`.
+
+    `homes`: where each tensor that outlives a stage lives.
+    """
+    first, end = segment.first, segment.end
+    seen = tuple(homes.get(name) for name in (*index.inputs(first, end), *index.outputs(first, end)))
+    key = ("draft", segment, band_rows if segment.banded else 1, seen)
+    if key not in index.memory:
+        index.memory[key] = _draft(index, segment, band_rows, homes)
+    draft: Draft = index.memory[key]
+    return draft
+
+
+def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
+    ops = index.ops[segment.first : segment.end]
+    outputs = index.outputs(segment.first, segment.end)
+    schedule = stage_schedule(index, segment, band_rows)
+    at_home = frozenset(name for name in outputs if segment.direct or homes[name] is Home.FAST)
+    rows = stage_rows(ops, index.program.tensors, schedule.paces, schedule.bands, segment.keep, at_home)
+    views = [_input_view(index, segment, name, rows, homes) for name in index.inputs(segment.first, segment.end)]
+    views += [_output_view(index, op.output, rows, schedule.paces, outputs, at_home) for op in ops]
+    read, written = _traffic(index, views, rows, homes)
+    if segment.direct:
+        read += _read_directly(index, segment.first, homes)
+    return Draft(
+        segment,
+        schedule.bands,
+        schedule.band_rows,
+        _strategy(segment, schedule.bands, views),
+        tuple(views),
+        _requests(index, segment, views, schedule.bands),
+        read,
+        written,
+        sum(_recomputed(op.macs, rows[op.output], index.tensor(op.output)) for op in ops),
+    )
+
+
+def _input_view(
+    index: ProgramIndex, segment: Segment, name: str, rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+) -> View:
+    tensor = index.tensor(name)
+    if tensor.constant is not None or segment.direct or homes[name] is Home.FAST:
+        return View(name, window=False, capacity_rows=tensor.height)
+    capacity = rows[name].capacity if tensor.batch == 1 else tensor.height
+    return View(name, window=True, capacity_rows=capacity, load=True, keep=rows[name].keeps)
+
+
+def _output_view(
+    index: ProgramIndex,
+    name: str,
+    rows: Mapping[str, BandRows],
+    paces: Mapping[str, Pace],
+    outputs: Sequence[str],
+    at_home: frozenset[str],
+) -> View:
+    pace = paces.get(name)
+    if name in at_home:
+        return View(name, window=False, capacity_rows=index.tensor(name).height, pace=pace)
+    band = rows[name]
+    return View(name, True, band.capacity, pace, store=name in outputs, keep=band.keeps)
+
+
+def _strategy(segment: Segment, bands: int, views: list[View]) -> Strategy:
+    if bands == 1:
+        return Strategy.NORMAL
+    if segment.end - segment.first == 1:
+        return Strategy.TILED
+    return Strategy.ROLLING if any(view.keep for view in views) else Strategy.CHAIN
+
+
+def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: int) -> tuple[Request, ...]:
+    """A window lives from the operator that fills it to the last that reads it, in every band; one whose
+    rows are kept, or that belongs to the stage's whole run, lives as long as the stage."""
+    requests = []
+    for view in views:
+        if not view.window:
+            continue
+        tensor = index.tensor(view.tensor)
+        steps = index.uses_within(view.tensor, segment.first, segment.end)
+        birth = steps[0] if view.load else index.lives[view.tensor].birth
+        death = max([birth, *steps])
+        life = Lifetime(segment.first, segment.end - 1) if view.keep else Lifetime(birth, death)
+        size = tensor.bytes if bands == 1 else view.capacity_rows * tensor.row_bytes
+        requests.append(Request(window_name(segment, view.tensor), size, life))
+    for step in range(segment.first, segment.end):
+        if index.ops[step].scratch_bytes:
+            requests.append(Request(scratch_name(step), index.ops[step].scratch_bytes, Lifetime(step, step)))
+    return tuple(requests)
+
+
+def _traffic(
+    index: ProgramIndex, views: list[View], rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+) -> tuple[int, int]:
+    """Slow bytes read and written by one run of the stage."""
+    read = written = 0
+    for view in views:
+        tensor = index.tensor(view.tensor)
+        if tensor.constant is not None:
+            continue
+        moved = rows[view.tensor].made_rows * tensor.row_bytes * tensor.batch
+        if view.load:
+            read += moved
+        elif view.store or (view.pace and not view.window and homes[view.tensor] is Home.SLOW):
+            written += moved
+    return read, written
+
+
+def _read_directly(index: ProgramIndex, step: int, homes: Mapping[str, Home]) -> int:
+    """Slow bytes an operator that works in slow memory reads: the rows of each operand, once a use."""
+    op = index.ops[step]
+    height = np.array([index.tensor(op.output).height])
+    total = 0
+    for operand in op.operands:
+        tensor = index.tensor(operand.tensor)
+        if tensor.constant is None and homes[operand.tensor] is Home.SLOW:
+            first = input_first(operand.rows, np.zeros(1, np.int64), tensor.height)
+            rows = max(0, int((input_end(operand.rows, height, tensor.height) - first)[0]))
+            total += rows * tensor.row_bytes * (tensor.batch if tensor.batch > 1 else op.images)
+    return total
+
+
+def _recomputed(macs: int, rows: BandRows, tensor: ProgramTensor) -> int:
+    return int(macs * max(0, rows.made_rows - tensor.height) // max(1, tensor.height))
+
+
+def tallest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int) -> Draft:
+    """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
+
+    Binary search: a taller band needs no fewer rows of any tensor.
+    """
+    best = draft_stage(index, segment, 1, homes)
+    if not segment.banded:
+        return best
+    low, high = 1, tallest_height(index, segment)
+    while low < high:
+        middle = (low + high + 1) // 2
+        candidate = draft_stage(index, segment, middle, homes)
+        if lower_bound(candidate.requests, alignment) <= room:
+            low, best = middle, candidate
+        else:
+            high = middle - 1
+    return best
+
+

@@ -1,0 +1,170 @@
+"""The seven stages in order, and what a compilation returns.
+
+    1 load       ONNX file        -> graph       compiler/load/
+    2 normalise  graph            -> program     compiler/normalise/, compiler/lower/
+    3 lifetimes  program          -> lifetimes   compiler/lifetimes.py
+    4 timeline   lifetimes        -> live bytes  compiler/timeline.py
+    5 temporal   live bytes       -> segments    compiler/partition/temporal.py
+    6 spatial    segments         -> stages      compiler/partition/spatial.py, compiler/memory/
+    7 emit       execution plan   -> .tgrs       compiler/emit/
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.load import load_model
+from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
+from tigris_pio.compiler.plan import Budget, ExecutionPlan
+from tigris_pio.compiler.planner import find_plan, plan_program
+from tigris_pio.compiler.report import Report, build_report
+from tigris_pio.compiler.weight_blocks import WeightOptions
+from tigris_pio.errors import BudgetError, UsageError
+from tigris_pio.files import write_atomically
+from tigris_pio.format.enums import WeightMode
+from tigris_pio.sizes import format_size, parse_size, size_option
+
+#: Serves every architecture the runtime knows but x86-64, which the host library overrides.
+DEFAULT_ALIGNMENT = 16
+COMPRESSIONS = {"none": WeightMode.IN_PLACE, "lz4": WeightMode.LZ4}
+
+UNLIMITED = Budget(None)
+
+#: Told the name of each stage as it begins.
+Progress = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class CompileOptions:
+    """What the user may choose. Sizes in bytes; None: no limit."""
+
+    budget: Budget = UNLIMITED
+    xip: bool = False
+    compress: str = "none"
+    copy_weights: bool = False
+    alignment: int = DEFAULT_ALIGNMENT
+    dims: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    name: str | None = None
+
+    def weights(self) -> WeightOptions:
+        """How weights are stored and read."""
+        if self.compress not in COMPRESSIONS:
+            raise UsageError(f"--compress: '{self.compress}' is unknown; use one of {', '.join(COMPRESSIONS)}")
+        mode = COMPRESSIONS[self.compress]
+        if mode is WeightMode.IN_PLACE and self.copy_weights:
+            mode = WeightMode.COPY
+        return WeightOptions(self.xip, mode)
+
+
+@dataclasses.dataclass(frozen=True)
+class Front:
+    """Stages 1 and 2: a program that no budget has touched yet."""
+
+    program: Program
+    statistics: tuple[PassStatistics, ...]
+    graph: Graph  #: as loaded, for another schedule
+    normalised: NormaliseResult
+
+
+@dataclasses.dataclass(frozen=True)
+class Compiled:
+    """A compiled model."""
+
+    data: bytes
+    report: Report
+    plan: ExecutionPlan
+    statistics: tuple[PassStatistics, ...]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the `.tgrs` file; never leaves half of one."""
+        write_atomically(Path(path), self.data)
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def front(model: Any, options: CompileOptions, progress: Progress = _silent) -> Front:
+    """Loads and lowers `model`, a path or an onnx.ModelProto."""
+    progress("load")
+    graph = load_model(model, options.dims)
+    progress("normalise")
+    result = normalise(graph)
+    return Front(_lowered(result, options), tuple(result.statistics), graph, result)
+
+
+def _lowered(result: NormaliseResult, options: CompileOptions) -> Program:
+    program = lower(result.graph)
+    return dataclasses.replace(program, name=options.name) if options.name else program
+
+
+def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
+    """The plan of the first schedule that fits; the refusal is that of the schedule with the lowest peak."""
+    wanted = (options.budget, options.alignment, options.weights())
+    plan = find_plan(start.program, *wanted)
+    if plan is not None:
+        return plan
+    for again in other_schedules(start.graph, start.normalised, "the partition does not fit"):
+        plan = find_plan(_lowered(again, options), *wanted)
+        if plan is not None:
+            note = f"operators run in the order {again.parameters.schedule}: the one of the lowest peak does not fit"
+            return dataclasses.replace(plan, warnings=(*plan.warnings, note))
+    return plan_program(start.program, *wanted)
+
+
+def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
+    """Plans and emits; BudgetError when the model does not fit."""
+    progress("partition")
+    plan = _plan(start, options)
+    progress("emit")
+    data = write_plan(plan, options.xip)
+    flash = options.budget.flash
+    if flash is not None and len(data) > flash:
+        raise BudgetError(
+            f"the plan of {start.program.name} is {len(data)} bytes ({format_size(len(data))}), the flash budget is "
+            f"{flash} ({format_size(flash)}); the smallest that works is -f {size_option(len(data))}"
+            + ("" if options.compress == "lz4" else ", or try --compress lz4")
+        )
+    return Compiled(data, build_report(plan, len(data), options.budget), plan, start.statistics)
+
+
+def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -> Compiled:
+    """Like compiling, but a model that does not fit is reported (`fits` false) with unlimited memory."""
+    start = front(model, options, progress)
+    try:
+        return back(start, options, progress)
+    except BudgetError as error:
+        ample = back(start, dataclasses.replace(options, budget=UNLIMITED), progress)
+        report = build_report(ample.plan, len(ample.data), options.budget, str(error))
+        return dataclasses.replace(ample, report=report)
+
+
+def compile_model(
+    model: Any,
+    fast: int | str | None = None,
+    slow: int | str | None = 0,
+    flash: int | str | None = None,
+    xip: bool = False,
+    compress: str = "none",
+    **more: Any,
+) -> Compiled:
+    """Compiles an ONNX model (path or ModelProto) to a plan.
+
+    fast, slow, flash: bytes or sizes like "64K"; fast None: no limit, slow None or 0: no slow memory.
+    `more`: the other fields of CompileOptions. Raises a TigrisError that says what to change.
+    """
+    budget = Budget(
+        None if fast is None else parse_size(fast, "fast"),
+        0 if slow is None else parse_size(slow, "slow"),
+        None if flash is None else parse_size(flash, "flash"),
+    )
+    options = CompileOptions(budget, xip, compress, **more)
+    return back(front(model, options), options)

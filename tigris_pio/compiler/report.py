@@ -1,0 +1,87 @@
+"""What a compilation says about itself: the JSON of `analyze` and `compile`, and the tables for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tigris_pio.compiler.plan import Budget, ExecutionPlan, Stage
+from tigris_pio.compiler.weights import block_bytes
+from tigris_pio.format.enums import DType
+
+#: The JSON document of `analyze` and `compile`.
+Report = dict[str, Any]
+
+
+def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: str | None = None) -> Report:
+    """The report of `plan`; `refusal` says why the plan does not meet `budget`, the one asked for."""
+    program = plan.program
+    int8 = any(op.dtype is DType.INT8 for op in program.ops)
+    io_fast = sum(
+        program.tensors[io.tensor].bytes
+        for io in (*program.inputs, *program.outputs)
+        if plan.homes[io.tensor].home.name == "FAST"
+    )
+    document: Report = {
+        "model": program.name,
+        "dtype": "int8" if int8 else "float32",
+        "ops": len(program.ops),
+        "fits": refusal is None,
+        "budget": {"fast": budget.fast, "slow": budget.slow, "flash": budget.flash},
+        "memory": {
+            "unscheduled_peak": plan.unscheduled_peak,
+            "lower_bound": plan.allocation.lower_bound,
+            "fast_peak": plan.fast_bytes,
+            "slow_peak": plan.slow_bytes,
+            "state": plan.state_bytes,
+            "io_in_fast": io_fast,
+            "fast_reserved": plan.fast_reserved,
+            "total_ram": plan.fast_bytes + plan.slow_bytes,
+        },
+        "traffic": {
+            "slow_read": sum(stage.slow_read for stage in plan.stages),
+            "slow_written": sum(stage.slow_written for stage in plan.stages),
+        },
+        "compute": {
+            "macs": sum(op.macs for op in program.ops),
+            "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages),
+        },
+        "flash": {"plan": plan_bytes, "weights": block_bytes(program.ops)},
+        "stages": [_stage(plan, stage) for stage in plan.stages],
+        "allocation": {"strategy": plan.allocation.strategy, "peaks": dict(plan.allocation.peaks)},
+        "inputs": [_io(plan, io) for io in program.inputs],
+        "outputs": [_io(plan, io) for io in program.outputs],
+        "warnings": [*program.warnings, *plan.warnings],
+    }
+    if refusal is not None:
+        document["reason"] = refusal
+    return document
+
+
+def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
+    ops = plan.program.ops[stage.first_op : stage.end_op]
+    return {
+        "strategy": stage.strategy.name.lower(),
+        "ops": [op.name for op in ops],
+        "bands": stage.bands,
+        "band_rows": stage.band_rows,
+        "fast_peak": stage.fast_peak,
+        "slow_read": stage.slow_read,
+        "slow_written": stage.slow_written,
+        "macs": sum(op.macs for op in ops),
+        "recomputed_macs": stage.recomputed_macs,
+        "weights": stage.weight_mode.name.lower(),
+    }
+
+
+def _io(plan: ExecutionPlan, io: Any) -> dict[str, Any]:
+    tensor = plan.program.tensors[io.tensor]
+    return {
+        "name": io.name,
+        "shape": list(io.shape),
+        "dtype": io.dtype.name.lower(),
+        "stored_dtype": tensor.dtype.name.lower(),
+        "bytes": tensor.bytes,
+        "scale": tensor.scale,
+        "zero_point": tensor.zero_point,
+        "home": plan.homes[io.tensor].home.name.lower(),
+    }

@@ -1,0 +1,38 @@
+"""Errors a user can act on. The command line prints them without a traceback.
+
+Each message names what is wrong (node, file, option, value) and what would be right.
+"""
+
+from __future__ import annotations
+
+
+class TigrisError(Exception):
+    """Base of all errors that are the input's fault; exit status 1."""
+
+
+class ModelError(TigrisError):
+    """The model cannot be read, or breaks ONNX's rules."""
+
+
+class UnsupportedError(TigrisError):
+    """The model is valid but asks for something this compiler lacks; lists every such node."""
+
+
+class BudgetError(TigrisError):
+    """The model does not fit the memory given; says the smallest that works."""
+
+
+class PlanError(TigrisError):
+    """A `.tgrs` file is damaged, of another version or otherwise refused."""
+
+
+class RuntimeFailure(TigrisError):
+    """The runtime refused or failed to run a plan; carries its status text."""
+
+
+class ToolError(TigrisError):
+    """Something the machine lacks: a compiler, an emulator, a package; says how to get it."""
+
+
+class UsageError(TigrisError):
+    """An option's name or value is wrong; exit status 2."""

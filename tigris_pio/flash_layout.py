@@ -1,0 +1,122 @@
+"""Where the plans of a firmware lie in flash: their partitions' contents, and the C header that says so.
+
+The build with `idf.py` ends here; the extra script for PlatformIO does the same with the same functions for the
+header. Offsets and sizes are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tigris_pio.errors import BudgetError, PlanError, UsageError
+from tigris_pio.files import write_if_changed
+from tigris_pio.format.records import Header
+from tigris_pio.platformio import layout
+from tigris_pio.platformio.partitions import (
+    ENTRY_MAGIC,
+    MMU_PAGE,
+    SECTOR,
+    Partition,
+    PartitionError,
+    align_up,
+    find,
+    parse_binary,
+    parse_csv,
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A plan for the partition `label`: at `offset` in it, or behind the plan before it."""
+
+    name: str
+    plan: bytes
+    label: str
+    offset: int | None
+
+
+def read_table(path: Path) -> tuple[Partition, ...]:
+    """A partition table in binary or CSV form."""
+    try:
+        data = path.read_bytes()
+        if data.startswith(ENTRY_MAGIC):
+            return parse_binary(data)
+        return parse_csv(data.decode("utf-8-sig"), str(path))
+    except OSError as error:
+        raise UsageError(f"--table: {path}: {error.strerror}; give the project's partition table") from error
+    except (PartitionError, UnicodeDecodeError) as error:
+        raise UsageError(f"--table: {path} is no partition table: {error}") from error
+
+
+def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed, ...]:
+    """Offsets within the partition, in the order given; BudgetError when they do not fit."""
+    placed: list[layout.Placed] = []
+    end = 0
+    for item in wanted:
+        offset = end if item.offset is None else item.offset
+        if offset % SECTOR:
+            raise UsageError(f"{item.name}: OFFSET 0x{offset:x} is no multiple of a flash sector, 0x{SECTOR:x}")
+        if offset < end:
+            raise UsageError(
+                f"{item.name}: OFFSET 0x{offset:x} lies within {placed[-1].name}, which ends at 0x{end:x} of "
+                f"partition `{partition.label}`; give 0x{end:x} or more, or leave OFFSET out"
+            )
+        placed.append(layout.Placed(item.name, offset, item.plan))
+        end = align_up(offset + len(item.plan), SECTOR)
+    used = placed[-1].offset + len(placed[-1].plan)
+    if used > partition.size:
+        sizes = ", ".join(f"{item.name} {len(item.plan)} at 0x{item.offset:x}" for item in placed)
+        raise BudgetError(
+            f"partition `{partition.label}` is too small: the plans end at {used} bytes ({sizes}), the partition at "
+            f"0x{partition.offset:x} has {partition.size}. Give it {align_up(used, MMU_PAGE) >> 10}K in the "
+            "partition table, or try COMPRESS lz4"
+        )
+    return tuple(placed)
+
+
+def partition_of(table: Sequence[Partition], label: str) -> Partition:
+    """The data partition `label`; UsageError when there is none."""
+    found = find(table, label)
+    if found is None:
+        names = ", ".join(row.label for row in table)
+        raise UsageError(
+            f"the partition table has no partition `{label}`, only {names}; "
+            f"add a line such as `{label}, data, 0x40, , 1M`"
+        )
+    if found.is_app:
+        raise UsageError(f"partition `{label}` is for an application; a model needs one of type data")
+    return found
+
+
+def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) -> list[str]:
+    """Writes `<partition>.bin` for each partition and `tigris_models.h`; returns lines that say what was taken.
+
+    Files whose content would be the same are left alone, so that nothing is built again for them.
+    """
+    partitions: dict[str, list[Wanted]] = {}
+    for item in wanted:
+        partitions.setdefault(item.label, []).append(item)
+    placed = {label: place(items, partition_of(table, label)) for label, items in partitions.items()}
+    for label, items in placed.items():
+        write_if_changed(folder / f"{label}.bin", layout.image(items))
+    write_if_changed(folder / "tigris_models.h", layout.header_of_partitions(placed).encode())
+    return [_summary(item, partition_of(table, label)) for label, items in placed.items() for item in items]
+
+
+def _summary(item: layout.Placed, partition: Partition) -> str:
+    header = Header.unpack(item.plan)
+    memory: dict[str, object] = {"fast_peak": header.fast_bytes, "slow_peak": header.slow_bytes}
+    return layout.summary([(item.name, len(item.plan), {"memory": memory})], partition)[0]
+
+
+def read_plan(path: Path) -> bytes:
+    """A plan file; its header is checked no further than that it is one."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give a plan that tigris compile wrote") from error
+    if len(data) < Header.size() or not data.startswith(b"TGRS"):
+        raise PlanError(f"{path} is no plan; compile the model with: tigris compile MODEL.onnx -m SIZE -o {path.name}")
+    return data

@@ -1,0 +1,194 @@
+"""Enumerations stored in a plan. Values are part of the format: never renumber, only append."""
+
+from __future__ import annotations
+
+import enum
+
+
+class DType(enum.IntEnum):
+    """Element type of a tensor, and of an operator's arithmetic."""
+
+    INT8 = 1
+    UINT8 = 2
+    INT16 = 3
+    INT32 = 4
+    INT64 = 5
+    FLOAT32 = 6
+    BOOL = 7
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element."""
+        return {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 4, 7: 1}[self.value]
+
+
+class Home(enum.IntEnum):
+    """Where a whole tensor lives between stages."""
+
+    NONE = 0  #: nowhere: it exists only inside one stage, in that stage's view
+    FAST = 1  #: at `home_offset` of the fast arena
+    SLOW = 2  #: at `home_offset` of the slow arena
+    FLASH = 3  #: a constant at `home_offset` of the weights section
+
+
+class Strategy(enum.IntEnum):
+    """How a stage runs. Informational: the executor's loop is the same for all."""
+
+    NORMAL = 0  #: one band of full height
+    TILED = 1  #: bands of one operator
+    CHAIN = 2  #: bands through several operators, halo rows computed again
+    ROLLING = 3  #: bands through several operators, halo rows kept: nothing is computed twice
+
+
+class WeightMode(enum.IntEnum):
+    """Where a stage's operators find their weights."""
+
+    IN_PLACE = 0  #: read from the plan itself (XIP)
+    COPY = 1  #: copied to the fast arena before the stage runs
+    LZ4 = 2  #: one LZ4 block, decompressed to the fast arena before the stage runs
+
+
+class HeaderFlag(enum.IntFlag):
+    """Header flags."""
+
+    XIP = 1  #: every stage's weights are read in place
+
+
+class ViewFlag(enum.IntFlag):
+    """How a stage sees a tensor."""
+
+    WINDOW = 1  #: through a buffer of `capacity_rows` rows at `offset`; otherwise at its home
+    LOAD = 2  #: rows are copied in from the tensor's home when an operator needs them
+    STORE = 4  #: rows are copied to the tensor's home as soon as they are produced
+    KEEP = 8  #: rows still needed by a later band are kept (rolling) instead of made again
+
+
+class OpKind(enum.IntEnum):
+    """Kernel families. An operator's kernel is found by (kind, dtype)."""
+
+    CONV_2D = 1
+    DEPTHWISE_CONV_2D = 2
+    FULLY_CONNECTED = 3
+    AVERAGE_POOL = 4
+    MAX_POOL = 5
+    ADD = 6
+    SUB = 7
+    MUL = 8
+    SOFTMAX = 9
+    LOOKUP = 10  #: any unary int8 function, by a table of 256 bytes
+    UNARY = 11  #: unary float functions, chosen by UnaryFunction
+    COPY = 12
+    TRANSPOSE = 13
+    CONCAT = 14
+    QUANTIZE = 15
+    DEQUANTIZE = 16
+    SELECT = 17  #: rows, columns and channels of the input, each by a table or a progression
+    RESAMPLE = 18  #: weighted sums of neighbouring rows and columns
+    TRANSPOSE_CONV = 19
+    TRIGONOMETRIC = 30  #: unary float functions of UnaryFunction from SIN to ATANH
+    BINARY = 31  #: two float inputs, chosen by BinaryFunction
+    WHERE = 32  #: first input not 0 ? second : third
+    REDUCE = 33  #: one number a vector, chosen by ReduceFunction
+    ARG_REDUCE = 34  #: position of the largest or smallest element of a vector, as float32
+    VECTOR = 35  #: each element by its vector, chosen by VectorFunction
+    LRN = 36  #: local response normalisation across channels
+    MAT_MUL = 37  #: products of two activations' matrices
+    CAST = 38  #: between element types
+
+
+class UnaryFunction(enum.IntEnum):
+    """Functions of OpKind.UNARY (float32)."""
+
+    CLAMP = 1  #: min(max(x, alpha), beta)
+    SIGMOID = 2
+    TANH = 3
+    LEAKY_RELU = 4  #: x < 0 ? alpha * x : x
+    HARD_SIGMOID = 5  #: min(max(alpha * x + beta, 0), 1)
+    HARD_SWISH = 6  #: x * min(max(x / 6 + 0.5, 0), 1)
+    EXP = 7
+    SQRT = 8
+    ABS = 9
+    NEGATE = 10
+    LOG = 11
+    RECIPROCAL = 12
+    ERF = 13
+    CEIL = 14
+    FLOOR = 15
+    ROUND = 16  #: halves to even
+    SIGN = 17
+    TRUNCATE = 18  #: towards zero
+    SQUARE = 19
+    SOFTPLUS = 20  #: log(1 + exp(x))
+    SOFTSIGN = 21  #: x / (1 + |x|)
+    ELU = 22  #: x < 0 ? alpha * (exp(x) - 1) : beta * x
+    CELU = 23  #: x < 0 ? alpha * (exp(x / alpha) - 1) : x
+    GELU = 24  #: x / 2 * (1 + erf(x / sqrt(2)))
+    GELU_TANH = 25  #: its approximation by tanh
+    MISH = 26  #: x * tanh(log(1 + exp(x)))
+    SWISH = 27  #: x / (1 + exp(-alpha * x))
+    THRESHOLD = 28  #: x > alpha ? x : 0
+    SHRINK = 29  #: x < -alpha ? x + beta : x > alpha ? x - beta : 0
+    IS_NAN = 30  #: 1 or 0
+    IS_INF = 31  #: 1 or 0; alpha and beta not 0: counts negative and positive infinity
+    NOT = 32  #: x is 0 ? 1 : 0
+    IS_TRUE = 33  #: x is 0 ? 0 : 1
+    SIN = 40
+    COS = 41
+    TAN = 42
+    ASIN = 43
+    ACOS = 44
+    ATAN = 45
+    SINH = 46
+    COSH = 47
+    ASINH = 48
+    ACOSH = 49
+    ATANH = 50
+
+
+class BinaryFunction(enum.IntEnum):
+    """Functions of OpKind.BINARY (float32). Comparisons and logic give 1 or 0; inputs of logic are true when not 0."""
+
+    DIVIDE = 1
+    POWER = 2
+    MAXIMUM = 3  #: NaN when one input is
+    MINIMUM = 4  #: NaN when one input is
+    FLOOR_MOD = 5  #: remainder with the sign of the divisor
+    TRUNCATE_MOD = 6  #: remainder with the sign of the dividend
+    PRELU = 7  #: a < 0 ? a * b : a
+    LESS = 8
+    LESS_OR_EQUAL = 9
+    GREATER = 10
+    GREATER_OR_EQUAL = 11
+    EQUAL = 12
+    AND = 13
+    OR = 14
+    XOR = 15
+
+
+class ReduceFunction(enum.IntEnum):
+    """Functions of OpKind.REDUCE (float32)."""
+
+    SUM = 1
+    MEAN = 2
+    MAXIMUM = 3
+    MINIMUM = 4
+    PRODUCT = 5
+    L1 = 6
+    L2 = 7
+    SUM_SQUARE = 8
+    LOG_SUM = 9
+    LOG_SUM_EXP = 10
+
+
+class VectorFunction(enum.IntEnum):
+    """Functions of OpKind.VECTOR (float32). m and v: a vector's mean and variance."""
+
+    STANDARDISE = 1  #: (x - m) / sqrt(v + epsilon)
+    RMS = 2  #: x / sqrt(mean of squares + epsilon)
+    L1 = 3  #: x / sum of |x|; 0 when that is 0
+    L2 = 4  #: x / sqrt(sum of squares); 0 when that is 0
+    LOG_SOFTMAX = 5
+    HARDMAX = 6  #: 1 at the first of the largest elements, 0 elsewhere
+    CUMULATIVE_SUM = 7
+    STANDARDISE_OUTSIDE = 8  #: (x - m) / (sqrt(v) + epsilon)
+    SOFTMAX = 9

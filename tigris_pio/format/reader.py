@@ -1,0 +1,106 @@
+"""Reads a `.tgrs` plan back into its records, for inspection. The runtime has its own, stricter loader."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from functools import cached_property
+from typing import TypeVar
+
+from tigris_pio.errors import PlanError
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import PARAMS
+from tigris_pio.format.record import Record
+from tigris_pio.format.records import (
+    CRC_COVERS_FROM,
+    MAGIC,
+    VERSION,
+    Header,
+    IoRecord,
+    OperandRecord,
+    OpRecord,
+    StageRecord,
+    TensorRecord,
+    ViewRecord,
+)
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanFile:
+    """The records of one plan."""
+
+    data: bytes
+    header: Header
+    tensors: tuple[TensorRecord, ...]
+    io: tuple[IoRecord, ...]
+    stages: tuple[StageRecord, ...]
+    views: tuple[ViewRecord, ...]
+    ops: tuple[OpRecord, ...]
+    operands: tuple[OperandRecord, ...]
+
+    def text(self, offset: int) -> str:
+        """The name at `offset` of the string section."""
+        start = self.header.strings + offset
+        end = self.data.find(b"\0", start, self.header.strings + self.header.strings_bytes)
+        if offset >= self.header.strings_bytes or end < 0:
+            raise PlanError(f"a name at offset {offset} lies outside the string section; the plan is damaged")
+        return self.data[start:end].decode(errors="replace")
+
+    def params(self, op: OpRecord) -> Record:
+        """The kernel parameters of an operator."""
+        record = PARAMS.get((OpKind(op.kind), DType(op.dtype)))
+        if record is None or op.params_bytes != record.size():
+            raise PlanError(f"operator {self.text(op.name)}: kind {op.kind} with type {op.dtype} is unknown")
+        return record.unpack(self.data, self.header.params + op.params)
+
+    @property
+    def inputs(self) -> tuple[IoRecord, ...]:
+        """The model's inputs."""
+        return self.io[: self.header.input_count]
+
+    @property
+    def outputs(self) -> tuple[IoRecord, ...]:
+        """The model's outputs."""
+        return self.io[self.header.input_count :]
+
+    @cached_property
+    def name(self) -> str:
+        """The model's name."""
+        return self.header.name.rstrip(b"\0").decode(errors="replace")
+
+
+def is_plan(data: bytes) -> bool:
+    """Whether `data` begins like a plan."""
+    return data[:4] == MAGIC
+
+
+def read_plan(data: bytes) -> PlanFile:
+    """Parses `data`; PlanError says what is wrong with it."""
+    if not is_plan(data) or len(data) < Header.size():
+        raise PlanError("not a .tgrs plan: it does not begin with TGRS and a header")
+    header = Header.unpack(data)
+    if header.version != VERSION:
+        raise PlanError(f"plan format {header.version}, this version reads {VERSION}; compile the model again")
+    if header.total_bytes > len(data):
+        raise PlanError(f"plan is cut short: {len(data)} of {header.total_bytes} bytes; copy or compile it again")
+    data = data[: header.total_bytes]
+    if zlib.crc32(data[CRC_COVERS_FROM:]) != header.crc32:
+        raise PlanError("plan is damaged: its checksum differs; copy or compile it again")
+    return PlanFile(
+        data,
+        header,
+        _section(data, TensorRecord, header.tensors, header.tensor_count),
+        _section(data, IoRecord, header.io, header.input_count + header.output_count),
+        _section(data, StageRecord, header.stages, header.stage_count),
+        _section(data, ViewRecord, header.views, header.view_count),
+        _section(data, OpRecord, header.ops, header.op_count),
+        _section(data, OperandRecord, header.operands, header.operand_count),
+    )
+
+
+def _section(data: bytes, record: type[R], offset: int, count: int) -> tuple[R, ...]:
+    if offset + count * record.size() > len(data):
+        raise PlanError(f"the {record.C_NAME} section lies outside the file; the plan is damaged")
+    return tuple(record.unpack(data, offset + place * record.size()) for place in range(count))

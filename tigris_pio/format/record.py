@@ -1,0 +1,158 @@
+"""Declarative fixed-size binary records: one definition serves Python and the generated C header.
+
+A record is a frozen dataclass whose fields are made by `u8`, `u16`, … below. The field order is
+the byte order; every field lies on its natural alignment and there is no implicit padding, which
+`Record.__init_subclass__` checks, so the C compiler's layout is the same by construction.
+All integers are little-endian.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Iterator
+from typing import Any, ClassVar, TypeVar, cast
+
+_CODES = {
+    "uint8_t": ("B", 1),
+    "int8_t": ("b", 1),
+    "uint16_t": ("H", 2),
+    "int16_t": ("h", 2),
+    "uint32_t": ("I", 4),
+    "int32_t": ("i", 4),
+    "float": ("f", 4),
+    "char": ("s", 1),
+}
+
+
+def _field(c_type: str, doc: str, count: int, default: Any) -> Any:
+    metadata = {"c_type": c_type, "doc": doc, "count": count}
+    if default is None:
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def u8(doc: str, default: int | None = None) -> Any:
+    """An unsigned byte."""
+    return _field("uint8_t", doc, 1, default)
+
+
+def u16(doc: str, default: int | None = None) -> Any:
+    """An unsigned 16-bit integer."""
+    return _field("uint16_t", doc, 1, default)
+
+
+def u32(doc: str, default: int | None = None) -> Any:
+    """An unsigned 32-bit integer."""
+    return _field("uint32_t", doc, 1, default)
+
+
+def i32(doc: str, default: int | None = None) -> Any:
+    """A signed 32-bit integer."""
+    return _field("int32_t", doc, 1, default)
+
+
+def f32(doc: str, default: float | None = None) -> Any:
+    """An IEEE-754 binary32."""
+    return _field("float", doc, 1, default)
+
+
+def u8_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
+    """`count` unsigned bytes."""
+    return _field("uint8_t", doc, count, default)
+
+
+def u16_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
+    """`count` unsigned 16-bit integers."""
+    return _field("uint16_t", doc, count, default)
+
+
+def u32_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
+    """`count` unsigned 32-bit integers."""
+    return _field("uint32_t", doc, count, default)
+
+
+def i32_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
+    """`count` signed 32-bit integers."""
+    return _field("int32_t", doc, count, default)
+
+
+def text(count: int, doc: str, default: bytes | None = None) -> Any:
+    """`count` bytes of UTF-8, zero-padded; the last byte is always zero."""
+    return _field("char", doc, count, default)
+
+
+R = TypeVar("R", bound="Record")
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldLayout:
+    """Where one field lies in its record."""
+
+    name: str
+    c_type: str
+    count: int
+    offset: int
+    doc: str
+
+
+class Record:
+    """Base of all records. Subclasses are `@dataclass(frozen=True)` with fields made above."""
+
+    C_NAME: ClassVar[str]
+
+    @classmethod
+    def layout(cls) -> tuple[FieldLayout, ...]:
+        """The fields with their offsets, in order."""
+        return tuple(cls._walk())
+
+    @classmethod
+    def _walk(cls) -> Iterator[FieldLayout]:
+        offset = 0
+        for field in dataclasses.fields(cast(Any, cls)):
+            c_type, count = field.metadata["c_type"], field.metadata["count"]
+            size = _CODES[c_type][1]
+            if offset % size:
+                raise TypeError(f"{cls.__name__}.{field.name} at offset {offset} is not {size}-byte aligned")
+            yield FieldLayout(field.name, c_type, count, offset, field.metadata["doc"])
+            offset += size * count
+
+    @classmethod
+    def size(cls) -> int:
+        """Bytes one record takes; always a multiple of four."""
+        last = cls.layout()[-1]
+        total = last.offset + _CODES[last.c_type][1] * last.count
+        if total % 4:
+            raise TypeError(f"{cls.__name__} is {total} bytes, not a multiple of 4")
+        return total
+
+    @classmethod
+    def _struct(cls) -> struct.Struct:
+        parts = [f"{f.count}{_CODES[f.c_type][0]}" for f in cls.layout()]
+        return struct.Struct("<" + "".join(parts))
+
+    def pack(self) -> bytes:
+        """The record's bytes. A value outside its field's range raises ValueError naming the field."""
+        values: list[Any] = []
+        for field in self.layout():
+            value = getattr(self, field.name)
+            flat = [value] if field.count == 1 or field.c_type == "char" else list(value)
+            if field.c_type != "char" and len(flat) != field.count:
+                raise ValueError(f"{type(self).__name__}.{field.name} takes {field.count} values, got {len(flat)}")
+            values.extend(flat)
+        try:
+            return self._struct().pack(*values)
+        except struct.error as error:
+            raise ValueError(f"{type(self).__name__}: {error} in {self}") from error
+
+    @classmethod
+    def unpack(cls: type[R], data: bytes | memoryview, offset: int = 0) -> R:
+        """The record that starts at `offset` of `data`."""
+        flat = iter(cls._struct().unpack_from(data, offset))
+        values: dict[str, Any] = {}
+        for field in cls.layout():
+            if field.count == 1 or field.c_type == "char":
+                values[field.name] = next(flat)
+            else:
+                values[field.name] = tuple(next(flat) for _ in range(field.count))
+        return cls(**values)

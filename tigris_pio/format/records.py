@@ -1,0 +1,191 @@
+"""The structural records of a `.tgrs` plan: header, tensors, I/O, stages, views, operators, operands.
+
+A plan is one header followed by 16-byte aligned sections. Offsets named "section" are from the
+start of the file; every other offset says what it is relative to. SPEC.md explains how the records
+work together; `runtime/include/tigris_format.h` is generated from this module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.format.record import Record, f32, i32, text, u8, u8_array, u16, u32, u32_array
+
+MAGIC = b"TGRS"
+VERSION = 1
+SECTION_ALIGNMENT = 16
+#: CRC-32 (the zlib polynomial) covers every byte from here to the end of the file.
+CRC_COVERS_FROM = 20
+MAX_RANK = 8
+#: Bytes of run-time state per view of the largest stage, at the start of the fast arena.
+VIEW_STATE_BYTES = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Header(Record):
+    """First bytes of the file."""
+
+    C_NAME = "tigris_header_record"
+
+    magic: bytes = text(4, 'the bytes "TGRS"')
+    version: int = u16("format version, 1")
+    header_bytes: int = u16("size of this record")
+    flags: int = u32("bit set of tigris_header_flag")
+    total_bytes: int = u32("size of the whole plan")
+    crc32: int = u32("CRC-32 of every byte after this field")
+    alignment: int = u32("every arena offset is a multiple of this; a power of two; arenas must be aligned to it")
+    fast_bytes: int = u32("fast arena the plan needs, run-time state included")
+    slow_bytes: int = u32("slow arena the plan needs; 0: none")
+    state_bytes: int = u32("run-time state at the start of the fast arena: 16 bytes per view of the largest stage")
+    fast_reserved: int = u32("fast bytes that copied or decompressed weights take in the stage that needs most")
+    strings: int = u32("section of zero-terminated UTF-8 names")
+    strings_bytes: int = u32("bytes in that section")
+    tensors: int = u32("section of tensor records")
+    tensor_count: int = u32("records in that section")
+    io: int = u32("section of I/O records: inputs, then outputs")
+    input_count: int = u16("model inputs")
+    output_count: int = u16("model outputs")
+    stages: int = u32("section of stage records, in execution order")
+    stage_count: int = u32("records in that section")
+    views: int = u32("section of view records, grouped by stage")
+    view_count: int = u32("records in that section")
+    ops: int = u32("section of operator records, in execution order")
+    op_count: int = u32("records in that section")
+    operands: int = u32("section of operand records, grouped by operator")
+    operand_count: int = u32("records in that section")
+    params: int = u32("section of kernel parameter records")
+    params_bytes: int = u32("bytes in that section")
+    weights: int = u32("section of constants and weight blocks")
+    weights_bytes: int = u32("bytes in that section")
+    macs: tuple[int, int] = u32_array(2, "multiply-accumulates per inference, low word first")
+    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the ONNX file the plan was made from")
+    name: bytes = text(48, "model name")
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorRecord(Record):
+    """One activation or constant, stored as [batch, height, width, channels], channels fastest.
+
+    Ranks other than four are folded into this form; a row is one index of `height`.
+    """
+
+    C_NAME = "tigris_tensor_record"
+
+    name: int = u32("offset in strings")
+    batch: int = u32("images; bands need 1")
+    height: int = u32("rows")
+    width: int = u32("columns")
+    channels: int = u32("channels")
+    dtype: int = u8("tigris_dtype")
+    home: int = u8("tigris_home")
+    reserved: int = u16("0")
+    home_offset: int = u32("where in its home's region; 0 for none")
+    scale: float = f32("real = (q - zero_point) * scale; 0 when not quantised")
+    zero_point: int = i32("see scale")
+
+
+@dataclasses.dataclass(frozen=True)
+class IoRecord(Record):
+    """A model input or output as its user knows it.
+
+    model array = stored array, seen as `stored_shape`, axes permuted by `permutation`, reshaped
+    to `shape`; values by the tensor's scale when `model_dtype` is float32 and the tensor's is not,
+    plus 128 when it is uint8 and the tensor's int8.
+    """
+
+    C_NAME = "tigris_io_record"
+
+    name: int = u32("offset in strings")
+    tensor: int = u16("index of the tensor")
+    model_dtype: int = u8("tigris_dtype of the model's own input or output")
+    rank: int = u8("dimensions used in shape")
+    stored_rank: int = u8("dimensions used in stored_shape and permutation")
+    reserved: tuple[int, ...] = u8_array(3, "0")
+    shape: tuple[int, ...] = u32_array(MAX_RANK, "the model's own shape; unused entries 0")
+    stored_shape: tuple[int, ...] = u32_array(MAX_RANK, "shape of the stored data; unused entries 0")
+    permutation: tuple[int, ...] = u8_array(MAX_RANK, "permuted axis i is stored axis permutation[i]")
+
+
+@dataclasses.dataclass(frozen=True)
+class StageRecord(Record):
+    """Operators that run together over `band_count` bands of rows."""
+
+    C_NAME = "tigris_stage_record"
+
+    first_op: int = u32("index of its first operator; stages cover all operators without gaps")
+    op_count: int = u32("operators")
+    first_view: int = u32("index of its first view")
+    view_count: int = u32("views")
+    band_count: int = u32("bands, at least 1")
+    strategy: int = u8("tigris_strategy, informational")
+    weight_mode: int = u8("tigris_weight_mode")
+    reserved: int = u16("0")
+    block: int = u32("offset of the stage's weight block in the weights section")
+    block_stored_bytes: int = u32("bytes of the block in the file")
+    block_raw_bytes: int = u32("bytes of the block once decompressed; equal when not compressed")
+    block_fast_offset: int = u32("where in the fast arena a copied or decompressed block goes")
+
+
+@dataclasses.dataclass(frozen=True)
+class ViewRecord(Record):
+    """How one stage sees one tensor: whole at its home, or some rows of it in a window."""
+
+    C_NAME = "tigris_view_record"
+
+    tensor: int = u16("index of the tensor")
+    flags: int = u16("bit set of tigris_view_flag")
+    offset: int = u32("fast-arena offset of the window; 0 without one")
+    capacity_rows: int = u32("rows the window holds; the tensor's height without one")
+    pace_numerator: int = u32("pace at which rows appear, see SPEC.md; 0: only as later operators need them")
+    pace_denominator: int = u32("see pace_numerator; at least 1 with a pace, 0 without")
+    pace_offset: int = i32("see pace_numerator")
+
+
+@dataclasses.dataclass(frozen=True)
+class OpRecord(Record):
+    """One operator: a kernel, its parameters, its input operands and its output view."""
+
+    C_NAME = "tigris_op_record"
+
+    kind: int = u16("tigris_op_kind")
+    dtype: int = u8("tigris_dtype of the arithmetic; with kind it names the kernel")
+    flags: int = u8("0")
+    operand_count: int = u16("inputs")
+    output_view: int = u16("view of the output, counted from the stage's first view")
+    first_operand: int = u32("index of the first operand")
+    images: int = u32("kernel calls per band, one an image of the batch; 1 when it takes the tensors whole")
+    name: int = u32("offset in strings")
+    params: int = u32("offset of its parameters in the params section")
+    params_bytes: int = u32("bytes of its parameters")
+    scratch: int = u32("fast-arena offset of its scratch memory")
+    scratch_bytes: int = u32("bytes of scratch; 0: none")
+
+
+@dataclasses.dataclass(frozen=True)
+class OperandRecord(Record):
+    """One input of an operator, and which of its rows a range of output rows needs.
+
+    Output rows [a, b) need input rows [(a * numerator + first) // denominator,
+    ((b - 1) * numerator + last) // denominator + 1), floor division; what lies outside the tensor
+    is padding. numerator 0, first 0, last height-1: always the whole input.
+    """
+
+    C_NAME = "tigris_operand_record"
+
+    view: int = u16("view of the input, counted from the stage's first view")
+    numerator: int = u16("see above")
+    denominator: int = u16("see above; at least 1")
+    reserved: int = u16("0")
+    first: int = i32("see above")
+    last: int = i32("see above")
+
+
+STRUCTURE: tuple[type[Record], ...] = (
+    Header,
+    TensorRecord,
+    IoRecord,
+    StageRecord,
+    ViewRecord,
+    OpRecord,
+    OperandRecord,
+)

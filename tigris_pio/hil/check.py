@@ -1,0 +1,236 @@
+"""Runs a plan on a board and on the host with the same inputs and compares every output byte."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tigris_pio.errors import PlanError
+from tigris_pio.format.enums import Home, OpKind
+from tigris_pio.format.reader import PlanFile, read_plan
+from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
+from tigris_pio.hil.errors import RunError, WrongModelError
+from tigris_pio.host import Session
+from tigris_pio.host.io import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Mismatch:
+    """Where an output of the board departs from the host's; indices count stored elements."""
+
+    output: str
+    elements: int
+    differing: int
+    first: int
+    board_value: float
+    host_value: float
+    largest_difference: float
+
+    def sentence(self) -> str:
+        """All of it for people."""
+        return (
+            f"output {self.output}: {self.differing} of {self.elements} elements differ, first at index {self.first}: "
+            f"board {self.board_value:g}, host {self.host_value:g}; largest difference {self.largest_difference:g}"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """One run on the board."""
+
+    index: int
+    mismatches: tuple[Mismatch, ...]
+    best: int  #: index of the largest element of the first output
+    label: int | None
+    run: RunInfo
+
+    @property
+    def equal(self) -> bool:
+        """Whether all outputs are the host's."""
+        return not self.mismatches
+
+
+@dataclasses.dataclass(frozen=True)
+class OpTime:
+    """One operator on the board over all runs; elapsed in the board's counter unit."""
+
+    name: str
+    kind: str
+    calls: int
+    elapsed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckReport:
+    """What a check found."""
+
+    port: str
+    board: BoardInfo
+    model: ModelInfo
+    samples: tuple[Sample, ...]
+    output_bytes: int  #: compared
+    io_in_fast: bool  #: the plan keeps all inputs and outputs in the fast arena
+    ops: tuple[OpTime, ...]  #: empty when the firmware keeps no profile
+    seconds: float
+    repeats: int  #: requests sent more than once because the line lost something
+
+    @property
+    def equal_samples(self) -> int:
+        """Runs whose outputs all are the host's."""
+        return sum(sample.equal for sample in self.samples)
+
+    @property
+    def equal(self) -> bool:
+        """Whether every run's outputs are the host's."""
+        return self.equal_samples == len(self.samples)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of labelled runs whose best element is the label; None without labels."""
+        labelled = [sample for sample in self.samples if sample.label is not None]
+        return sum(sample.best == sample.label for sample in labelled) / len(labelled) if labelled else None
+
+
+@dataclasses.dataclass(frozen=True)
+class HostPlan:
+    """A plan ready to run on the host, and its records."""
+
+    file: PlanFile
+    session: Session
+
+
+def open_plan(path: Path) -> HostPlan:
+    """The plan in a file; PlanError names the file and what is wrong with it."""
+    try:
+        data = path.read_bytes()
+        return HostPlan(read_plan(data), Session(data))
+    except OSError as error:
+        raise PlanError(f"{path}: {error.strerror}; name a .tgrs file, or build one") from error
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from error
+
+
+def find_model(board: Board, plan: PlanFile) -> ModelInfo:
+    """The board's model that is `plan`, ready to run; WrongModelError or RunError tell why there is none."""
+    models = board.models()
+    wanted = bytes(plan.header.source_sha256).hex()
+    for model in models:
+        if (model.plan_crc32, model.plan_bytes) == (plan.header.crc32, plan.header.total_bytes):
+            if model.status:
+                raise RunError(f"{board.url}: model {model.name} cannot run on the board: {_why_not(model)}")
+            return model
+    broken = [model for model in models if model.status and not model.plan_bytes]
+    if broken:
+        reasons = "; ".join(f"model {model.index}: {model.status_text}" for model in broken)
+        raise RunError(
+            f"{board.url}: the board found no plan it can open ({reasons}). "
+            "Upload the plan again, compiled for this board."
+        )
+    if any(model.source_sha256 == wanted for model in models):
+        raise WrongModelError(
+            f"{board.url}: the board holds another compilation of {plan.name} (plan checksum "
+            f"{_checksums(models)}, here {plan.header.crc32:08x}). Upload this plan, or name the one that was uploaded."
+        )
+    held = ", ".join(f"{model.name} (SHA-256 {model.source_sha256[:12]}…)" for model in models) or "no model"
+    raise WrongModelError(
+        f"{board.url}: the board holds {held}, the host expects {plan.name} (SHA-256 {wanted[:12]}…). "
+        "Upload that model, or name the plan that the board holds."
+    )
+
+
+def _checksums(models: Sequence[ModelInfo]) -> str:
+    return ", ".join(f"{model.plan_crc32:08x}" for model in models)
+
+
+def _why_not(model: ModelInfo) -> str:
+    text = model.status_text.rstrip(".")
+    for kind in ("fast", "slow"):
+        needed, given = getattr(model, f"{kind}_needed"), getattr(model, f"{kind}_given")
+        if needed > given:
+            text += f"; its {kind} arena has {given} bytes, the plan needs {needed}"
+    return text + ". Compile for less memory (-m, custom_tigris_mem) or give it a larger arena."
+
+
+def check(
+    board: Board,
+    plan: HostPlan,
+    samples: Sequence[Mapping[str, Array]],
+    labels: Sequence[int] | None = None,
+    progress: Callable[[Sample], None] | None = None,
+    tolerance: float = 0.0,
+) -> CheckReport:
+    """Runs each sample (input name to array as stored) on board and host.
+
+    `tolerance`: largest |board - host| / max(1, |host|) of float32 outputs that counts as equal; whole
+    numbers must always be the same. `progress(sample)` is called after each. Raises HarnessError when
+    the board cannot be asked; a mismatch is a result, not an error.
+    """
+    started = time.monotonic()
+    model = find_model(board, plan.file)
+    board.check_plan(model.index)
+    results: list[Sample] = []
+    for index, inputs in enumerate(samples):
+        expected = plan.session.run_raw(inputs)
+        run, outputs = run_on_board(board, plan.session, model, inputs, clear_profile=not results)
+        mismatches = [compare(name, outputs[name], expected[name], tolerance) for name in outputs]
+        found = tuple(mismatch for mismatch in mismatches if mismatch is not None)
+        best = int(outputs[plan.session.outputs[0].name].argmax())
+        results.append(Sample(index, found, best, None if labels is None else labels[index], run))
+        if progress is not None:
+            progress(results[-1])
+    return CheckReport(
+        port=board.url,
+        board=board.info,
+        model=model,
+        samples=tuple(results),
+        output_bytes=len(results) * sum(io.stored_bytes for io in plan.session.outputs),
+        io_in_fast=all(plan.file.tensors[io.tensor].home == Home.FAST for io in plan.file.io),
+        ops=_op_times(plan.file, board, model),
+        seconds=time.monotonic() - started,
+        repeats=board.repeats,
+    )
+
+
+def run_on_board(
+    board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array], clear_profile: bool = False
+) -> tuple[RunInfo, dict[str, Array]]:
+    """One inference with inputs as stored; its outputs as stored."""
+    for index, io in enumerate(session.inputs):
+        board.write_input(model.index, index, np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes())
+    run = board.run(model.index, clear_profile)
+    outputs: dict[str, Array] = {}
+    for index, io in enumerate(session.outputs):
+        data = board.read_output(model.index, index, io.stored_bytes)
+        outputs[io.name] = np.frombuffer(data, io.stored_dtype).reshape(io.stored_shape)
+    return run, outputs
+
+
+def compare(name: str, board: Array, host: Array, tolerance: float = 0.0) -> Mismatch | None:
+    """How an output departs from the host's, or None when it does not."""
+    board, host = (np.ascontiguousarray(array).reshape(-1) for array in (board, host))
+    if board.tobytes() == host.tobytes():
+        return None
+    width = host.dtype.itemsize
+    words = [np.frombuffer(array.tobytes(), np.uint8).reshape(-1, width) for array in (board, host)]
+    differs = (words[0] != words[1]).any(axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(board.astype(np.float64) - host.astype(np.float64))
+        if host.dtype.kind == "f" and tolerance > 0:
+            differs &= ~(distance <= tolerance * np.maximum(1.0, np.abs(host.astype(np.float64))))
+    if not differs.any():
+        return None
+    first = int(differs.argmax())
+    largest = float(np.nanmax(distance)) if not np.isnan(distance).all() else float("nan")
+    return Mismatch(name, len(host), int(differs.sum()), first, float(board[first]), float(host[first]), largest)
+
+
+def _op_times(plan: PlanFile, board: Board, model: ModelInfo) -> tuple[OpTime, ...]:
+    counts = board.profile(model.index)
+    return tuple(
+        OpTime(plan.text(op.name), OpKind(op.kind).name.lower(), count.calls, count.elapsed)
+        for op, count in zip(plan.ops, counts, strict=False)
+    )

@@ -1,0 +1,101 @@
+"""Frames: a header, a payload and a CRC-32, COBS-coded between zero bytes.
+
+COBS leaves no zero byte inside a frame, so a receiver that lost its place (boot log, line noise, a cut
+frame) finds the next frame at the next zero. What is no frame is kept as noise for error messages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+
+from cobs import cobs
+
+from tigris_pio.hil.protocol import CHECKSUM_BYTES, FrameHeader
+
+#: Bytes of noise kept: a boot log's beginning says most.
+NOISE_KEPT = 4096
+#: Without a zero for so long it is no frame: the longest payload is 65519 bytes.
+_LONGEST = 66000
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """One undamaged frame."""
+
+    type: int
+    sequence: int
+    session: int
+    payload: bytes = b""
+
+
+def encode(frame: Frame) -> bytes:
+    """The bytes on the wire, delimiters included."""
+    header = FrameHeader(frame.type, frame.sequence, frame.session, len(frame.payload))
+    body = header.pack() + frame.payload
+    coded: bytes = cobs.encode(body + zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "little"))
+    return b"\0" + coded + b"\0"
+
+
+def decode(coded: bytes) -> Frame | None:
+    """The frame in what stood between two delimiters, or None when it is damaged or none."""
+    try:
+        plain: bytes = cobs.decode(coded)
+    except cobs.DecodeError:
+        return None
+    body, checksum = plain[:-CHECKSUM_BYTES], plain[-CHECKSUM_BYTES:]
+    if len(body) < FrameHeader.size() or zlib.crc32(body) != int.from_bytes(checksum, "little"):
+        return None
+    header = FrameHeader.unpack(body)
+    payload = body[FrameHeader.size() :]
+    if header.length != len(payload):
+        return None
+    return Frame(header.type, header.sequence, header.session, payload)
+
+
+class FrameReader:
+    """Finds frames in a stream of bytes that arrive in any pieces."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+        self.noise = bytearray()  #: the first bytes that were no frame
+        self.noise_bytes = 0  #: how many there were in all
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that `data` completes."""
+        *pieces, rest = data.split(b"\0")
+        frames = []
+        for piece in pieces:
+            self._pending += piece
+            frame = decode(bytes(self._pending)) if self._pending else None
+            if frame is not None:
+                frames.append(frame)
+            else:
+                self._keep_noise(bytes(self._pending))
+            self._pending.clear()
+        self._pending += rest
+        if len(self._pending) > _LONGEST:
+            self._keep_noise(bytes(self._pending))
+            self._pending.clear()
+        return frames
+
+    def unread(self) -> bytes:
+        """The noise kept, and what has arrived since the last delimiter."""
+        return bytes(self.noise + self._pending)[:NOISE_KEPT]
+
+    def _keep_noise(self, piece: bytes) -> None:
+        self.noise_bytes += len(piece)
+        self.noise += piece[: NOISE_KEPT - len(self.noise)]
+
+
+def describe_noise(data: bytes, limit: int = 400) -> str:
+    """Received bytes as people can read them: text where they mostly are text, else hexadecimal."""
+    shown = data[:limit]
+    printable = sum(32 <= byte < 127 or byte in b"\t\r\n\x1b" for byte in shown)
+    if shown and printable >= 0.85 * len(shown):
+        lines = shown.decode("ascii", errors="replace").replace("\x1b", "").splitlines()
+        text = "\n".join("    | " + line.rstrip() for line in lines if line.strip())
+    else:
+        rows = [shown[at : at + 16] for at in range(0, min(len(shown), 128), 16)]
+        text = "\n".join("    | " + row.hex(" ") for row in rows)
+    return text + ("\n    | …" if len(data) > limit else "")

@@ -1,0 +1,94 @@
+"""A serial line by any pyserial URL: a device name, socket://, rfc2217://, loop:// ..."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from types import TracebackType
+from typing import Any
+
+import serial
+
+from tigris_pio.hil.errors import PortError
+
+_READ_BYTES = 4096
+_WRITE_SECONDS = 10.0
+
+
+class Line:
+    """Bytes in, bytes out; every failure is a PortError that names the URL."""
+
+    def __init__(self, url: str, baudrate: int = 115200) -> None:
+        self.url = url
+        # pyserial's RFC 2217 client refuses a write timeout.
+        limit = None if url.startswith("rfc2217://") else _WRITE_SECONDS
+        try:
+            self._port: Any = serial.serial_for_url(url, baudrate=baudrate, timeout=0.05, write_timeout=limit)
+        except (serial.SerialException, ValueError, OSError) as error:
+            raise PortError(f"{url}: cannot be opened: {_reason(error)}. {_remedy(url, str(error))}") from error
+        self._descriptor = self._selectable()
+
+    def _selectable(self) -> int | None:
+        """A descriptor that select() can wait for; rfc2217:// and Windows have none."""
+        if os.name != "posix":
+            return None
+        try:
+            descriptor: int = self._port.fileno()
+        except (AttributeError, OSError, ValueError):
+            return None
+        self._port.timeout = 0  # select() waits; then read() gives what there is
+        return descriptor
+
+    def read(self, seconds: float) -> bytes:
+        """What has arrived, after waiting up to `seconds` for something to; empty when nothing has."""
+        try:
+            if self._descriptor is not None:
+                ready, _, _ = select.select([self._descriptor], [], [], max(0.0, seconds))
+                return bytes(self._port.read(_READ_BYTES)) if ready else b""
+            end = time.monotonic() + seconds
+            while True:
+                data = bytes(self._port.read(max(1, self._port.in_waiting)))
+                if data or time.monotonic() >= end:
+                    return data
+        except (serial.SerialException, OSError, ValueError) as error:
+            raise PortError(
+                f"{self.url}: the connection ended: {_reason(error)}. Is the board still running?"
+            ) from error
+
+    def write(self, data: bytes) -> None:
+        """Sends all of `data`."""
+        try:
+            self._port.write(data)
+        except (serial.SerialException, OSError, ValueError) as error:
+            raise PortError(f"{self.url}: sending failed: {_reason(error)}. Is the board still running?") from error
+
+    def close(self) -> None:
+        """Closes the port; more than once does no harm."""
+        self._port.close()
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _reason(error: Exception) -> str:
+    """The system's reason without the numbers and repetitions pyserial puts around it."""
+    cause: BaseException | None = error.__context__ or error
+    text = os.strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else str(error)
+    return text[:1].lower() + text[1:]
+
+
+def _remedy(url: str, reason: str) -> str:
+    if url.startswith(("socket://", "rfc2217://")):
+        return "Is the emulated board or the serial server running, and the port number right?"
+    if "ermission" in reason:
+        return "Join the group that owns the device (often dialout), or close the program that has it open."
+    from serial.tools import list_ports  # noqa: PLC0415 - slow, and needed for this message only
+
+    ports = ", ".join(port.device for port in list_ports.comports()) or "none"
+    return f"Serial ports found: {ports}."

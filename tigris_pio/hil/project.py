@@ -1,0 +1,134 @@
+"""Port and plan of a PlatformIO project's environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tigris_pio.errors import ToolError, UsageError
+
+#: Where platformio.ini may name the board's port, best first.
+_PORT_OPTIONS = ("test_port", "upload_port", "monitor_port")
+
+
+@dataclasses.dataclass(frozen=True)
+class Project:
+    """One environment of a project."""
+
+    directory: Path
+    environment: str
+    workspace: Path
+    build: Path
+    ports: dict[str, str | None]  #: what platformio.ini names
+
+    def port(self) -> str:
+        """The board's port; UsageError when neither platformio.ini nor an emulated board names one."""
+        for option in _PORT_OPTIONS:
+            url = self.ports.get(option)
+            if url:
+                return url
+        record = self.workspace / "emulated" / self.environment / "board.json"
+        try:
+            return f"socket://127.0.0.1:{int(json.loads(record.read_text('utf-8'))['port'])}"
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        raise UsageError(
+            f"{self.directory}: environment {self.environment} names no port, and no emulated board of it was started. "
+            "Give --port, or upload first (--upload), or set test_port in platformio.ini"
+        )
+
+    def plan(self, name: str | None = None) -> Path:
+        """The environment's plan, of model `name` if it has several."""
+        plans = {path.stem: path for path in sorted(self.build.rglob("*.tgrs"))}
+        if not plans:
+            raise UsageError(
+                f"{self.build}: no plan was built yet; run pio run -e {self.environment}, or give --upload"
+            )
+        if name is None and len(plans) == 1:
+            return next(iter(plans.values()))
+        if name not in plans:
+            wanted = "choose one with --model" if name is None else f"there is no {name}"
+            raise UsageError(f"{self.build}: plans of {', '.join(plans)}; {wanted}")
+        return plans[name]
+
+    def upload(self) -> None:
+        """Builds and flashes; ToolError when that fails. What PlatformIO prints goes to stderr."""
+        command = [
+            _platformio_python(),
+            "-m",
+            "platformio",
+            "run",
+            "-d",
+            str(self.directory),
+            "-e",
+            self.environment,
+            "-t",
+            "upload",
+        ]
+        done = subprocess.run(command, stdout=sys.stderr, check=False)
+        if done.returncode:
+            raise ToolError(f"{' '.join(command)} failed with status {done.returncode}; see its messages above")
+
+
+def open_project(directory: str, environment: str | None) -> Project:
+    """The project in `directory`; without `environment` its only or default one."""
+    path = Path(directory)
+    if not (path / "platformio.ini").is_file():
+        raise UsageError(f"--project {directory}: no platformio.ini there")
+    config = _config(path)
+    environments = list(config["environments"])
+    if environment is None:
+        chosen = config["default"] or environments
+        if len(chosen) != 1:
+            raise UsageError(f"--project {directory}: choose an environment with --env: {', '.join(environments)}")
+        environment = chosen[0]
+    if environment not in environments:
+        raise UsageError(f"--env {environment}: {directory} has environments {', '.join(environments)}")
+    build = Path(config["build"]) / environment
+    return Project(path, environment, Path(config["workspace"]), build, config["environments"][environment])
+
+
+#: Asks PlatformIO itself: `extends`, substitutions and folders from the environment are its business.
+_QUERY = f"""
+import json
+from platformio.project.config import ProjectConfig
+config = ProjectConfig.get_instance()
+def ports(name):
+    return {{option: config.get("env:" + name, option, None) for option in {_PORT_OPTIONS!r}}}
+print(json.dumps({{
+    "environments": {{name: ports(name) for name in config.envs()}},
+    "default": config.default_envs(),
+    "workspace": config.get("platformio", "workspace_dir"),
+    "build": config.get("platformio", "build_dir"),
+}}))
+"""
+
+
+def _config(directory: Path) -> dict[str, Any]:
+    command = [_platformio_python(), "-c", _QUERY]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ToolError(f"{directory / 'platformio.ini'}: PlatformIO cannot read it: {reason}")
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def _platformio_python() -> str:
+    """A Python that has PlatformIO: this one, or that of the `pio` command."""
+    if importlib.util.find_spec("platformio") is not None:
+        return sys.executable
+    command = shutil.which("pio") or shutil.which("platformio")
+    if command is None:
+        raise ToolError("--project needs PlatformIO: pip install platformio")
+    done = subprocess.run([command, "system", "info", "--json-output"], capture_output=True, text=True, check=False)
+    try:
+        return str(json.loads(done.stdout)["python_exe"]["value"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ToolError(f"{command} system info failed: {done.stderr.strip()}; pip install platformio") from error

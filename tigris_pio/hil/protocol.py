@@ -1,0 +1,242 @@
+"""The messages between host and board. docs/protocol.md is their text.
+
+`runtime/include/tigris_protocol.h` is generated from this module by `python -m tigris_pio.hil.c_header`.
+The host asks, the board answers: one request at a time. A request's payload is its record, a response's
+payload likewise, both followed by data where the record says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from tigris_pio.format.record import Record, i32, text, u8, u8_array, u16, u32, u32_array
+
+VERSION = 1
+#: Largest payload of a frame unless the board announces more. With header, checksum, COBS overhead and
+#: both delimiters this makes 127 bytes: a UART's receive FIFO holds 128.
+PAYLOAD_BYTES = 112
+#: Bytes of the frame's checksum, CRC-32 (the zlib polynomial) of header and payload, little-endian.
+CHECKSUM_BYTES = 4
+#: Type of the response to a request: the request's type with this bit set.
+RESPONSE_BIT = 0x80
+
+
+class Request(enum.IntEnum):
+    """Types of the frames that the host sends."""
+
+    HELLO = 1  #: begins a session; tigris_serve_hello_request, answered by tigris_serve_hello
+    INFO = 2  #: what a model is; tigris_serve_select, answered by tigris_serve_info
+    TENSOR = 3  #: an input or output; tigris_serve_select, answered by tigris_serve_tensor
+    WRITE = 4  #: tigris_serve_range and as many bytes for an input; answered by nothing
+    RUN = 5  #: one inference; tigris_serve_select, answered by tigris_serve_result
+    READ = 6  #: tigris_serve_range; answered by that many bytes of an output
+    CHECKSUM = 7  #: CRC-32 of an output; tigris_serve_select, answered by tigris_serve_checksum
+    PROFILE = 8  #: tigris_serve_range, in operators; answered by as many tigris_serve_profile as fit
+    PLAN_CHECK = 9  #: checks the plan's CRC-32; tigris_serve_select, answered by tigris_serve_checksum
+    STATUS_TEXT = 10  #: tigris_serve_status; answered by a sentence, UTF-8 without a final zero
+    CANCEL = 11  #: stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on
+
+
+class Answer(enum.IntEnum):
+    """Types of the frames that the board sends besides responses."""
+
+    BUSY = 240  #: tigris_serve_busy: the request is being worked on
+    ERROR = 255  #: tigris_serve_error: the request was refused
+
+
+class Refusal(enum.IntEnum):
+    """Why a request was refused."""
+
+    REQUEST = 1  #: unknown type
+    LENGTH = 2  #: the payload is shorter or longer than the request's
+    SESSION = 3  #: no HELLO with this frame's session came before: the board restarted, or serves another host
+    MODEL = 4  #: no model of this index
+    TENSOR = 5  #: no input or output of this index
+    RANGE = 6  #: offset and bytes reach outside the tensor, or outside one frame
+    NOT_READY = 7  #: the model cannot run; its INFO has the status
+    NO_OUTPUT = 8  #: no run has succeeded since the inputs were last written
+
+
+class Direction(enum.IntEnum):
+    """Which of a model's tensors a request is about."""
+
+    INPUT = 0
+    OUTPUT = 1
+
+
+class RunFlag(enum.IntFlag):
+    """Options of a run, in tigris_serve_select.index."""
+
+    CLEAR_PROFILE = 1  #: the per-operator counters start from zero
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameHeader(Record):
+    """First bytes of every frame."""
+
+    C_NAME = "tigris_serve_header"
+
+    type: int = u8("tigris_serve_request, the same with the response bit, or tigris_serve_answer")
+    sequence: int = u8("the host counts its requests; an answer repeats its request's")
+    session: int = u16("chosen by the host at random; an answer repeats its request's")
+    length: int = u16("bytes of payload")
+    reserved: int = u16("0", 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class HelloRequest(Record):
+    """Request HELLO."""
+
+    C_NAME = "tigris_serve_hello_request"
+
+    protocol: int = u16("protocol version of the host")
+    reserved: int = u16("0", 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hello(Record):
+    """Response to HELLO. Its first two fields stay where they are in every protocol version."""
+
+    C_NAME = "tigris_serve_hello"
+
+    protocol: int = u16("protocol version of the board")
+    payload_bytes: int = u16("largest payload the board takes and sends")
+    format_version: int = u16("version of the plans it reads")
+    model_count: int = u16("models it serves")
+    counter_hz: int = u32("counts per second; 0: unknown, or no measure of time")
+    counter_unit: bytes = text(16, "what is counted: cycles, instructions, ns; empty: nothing")
+    board: bytes = text(32, "name of the board")
+
+
+@dataclasses.dataclass(frozen=True)
+class Select(Record):
+    """Request about a model, or one of its tensors."""
+
+    C_NAME = "tigris_serve_select"
+
+    model: int = u8("index of the model")
+    direction: int = u8("tigris_serve_direction", 0)
+    index: int = u16("index of the tensor; flags of RUN", 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Range(Record):
+    """Request about a part of a tensor or of the profile."""
+
+    C_NAME = "tigris_serve_range"
+
+    model: int = u8("index of the model")
+    reserved: int = u8("0", 0)
+    index: int = u16("index of the input (WRITE) or output (READ)", 0)
+    first: int = u32("first byte; first operator", 0)
+    count: int = u32("bytes; operators", 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Info(Record):
+    """Response to INFO."""
+
+    C_NAME = "tigris_serve_info"
+
+    status: int = i32("tigris_status of opening the plan and its session; the rest is 0 without a plan")
+    plan_bytes: int = u32("size of the plan")
+    plan_crc32: int = u32("checksum in its header")
+    fast_needed: int = u32("fast arena the plan asks for")
+    fast_given: int = u32("fast arena the firmware has for it")
+    slow_needed: int = u32("slow arena the plan asks for")
+    slow_given: int = u32("slow arena the firmware has for it")
+    input_count: int = u16("model inputs")
+    output_count: int = u16("model outputs")
+    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the ONNX file the plan was made from")
+    name: bytes = text(48, "model name")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor(Record):
+    """Response to TENSOR."""
+
+    C_NAME = "tigris_serve_tensor"
+
+    stored_bytes: int = u32("its size")
+    dtype: int = u8("tigris_dtype as stored")
+    reserved: tuple[int, ...] = u8_array(3, "0", (0, 0, 0))
+    name: bytes = text(48, "its name, cut to what fits", b"")
+
+
+@dataclasses.dataclass(frozen=True)
+class Result(Record):
+    """Response to RUN."""
+
+    C_NAME = "tigris_serve_result"
+
+    status: int = i32("tigris_status of tigris_run")
+    elapsed: tuple[int, int] = u32_array(2, "counts spent in tigris_run outside the yield hook, low word first")
+    fast_peak: int = u32("tigris_usage")
+    slow_peak: int = u32("tigris_usage")
+    slow_read: int = u32("tigris_usage")
+    slow_written: int = u32("tigris_usage")
+
+
+@dataclasses.dataclass(frozen=True)
+class Checksum(Record):
+    """Response to CHECKSUM and PLAN_CHECK."""
+
+    C_NAME = "tigris_serve_checksum"
+
+    status: int = i32("tigris_status of tigris_plan_check_crc; 0 for an output")
+    crc32: int = u32("of the output; the one in the plan's header")
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile(Record):
+    """One operator's part in the runs since the profile was cleared."""
+
+    C_NAME = "tigris_serve_profile"
+
+    calls: int = u32("kernel calls: once a band and image")
+    elapsed: tuple[int, int] = u32_array(2, "counts spent in them, low word first")
+
+
+@dataclasses.dataclass(frozen=True)
+class Status(Record):
+    """Request STATUS_TEXT."""
+
+    C_NAME = "tigris_serve_status"
+
+    status: int = i32("tigris_status")
+
+
+@dataclasses.dataclass(frozen=True)
+class Busy(Record):
+    """Payload of BUSY."""
+
+    C_NAME = "tigris_serve_busy"
+
+    yields: int = u32("times the run reached its yield hook")
+
+
+@dataclasses.dataclass(frozen=True)
+class Error(Record):
+    """Payload of ERROR."""
+
+    C_NAME = "tigris_serve_error"
+
+    refusal: int = u32("tigris_serve_refusal")
+
+
+RECORDS: tuple[type[Record], ...] = (
+    FrameHeader,
+    HelloRequest,
+    Hello,
+    Select,
+    Range,
+    Info,
+    Tensor,
+    Result,
+    Checksum,
+    Profile,
+    Status,
+    Busy,
+    Error,
+)

@@ -1,0 +1,175 @@
+"""A check's report: tables for people, a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tigris_pio.hil.check import CheckReport, Sample
+from tigris_pio.hil.client import BoardInfo, ModelInfo
+from tigris_pio.sizes import format_size
+
+_MISMATCHES_SHOWN = 10
+
+
+def document(report: CheckReport) -> dict[str, Any]:
+    """The report as JSON has it; bytes and counts unless named otherwise, operators per inference."""
+    elapsed, runs = [sample.run.elapsed for sample in report.samples], len(report.samples)
+    return {
+        "equal": report.equal,
+        "samples": len(report.samples),
+        "equal_samples": report.equal_samples,
+        "compared_bytes": report.output_bytes,
+        "accuracy": report.accuracy,
+        "port": report.port,
+        "board": {
+            "name": report.board.name,
+            "protocol": report.board.protocol,
+            "counter": {"unit": report.board.counter_unit, "hz": report.board.counter_hz},
+        },
+        "model": {
+            "name": report.model.name,
+            "source_sha256": report.model.source_sha256,
+            "plan_bytes": report.model.plan_bytes,
+            "plan_crc32": report.model.plan_crc32,
+        },
+        "memory": _memory(report),
+        "elapsed": {
+            "first": elapsed[0],
+            "least": min(elapsed),
+            "most": max(elapsed),
+            "mean": sum(elapsed) / len(elapsed),
+        },
+        "ops": [
+            {"name": op.name, "kind": op.kind, "calls": op.calls / runs, "elapsed": op.elapsed / runs}
+            for op in report.ops
+        ],
+        "mismatches": [
+            {
+                "sample": sample.index,
+                "output": mismatch.output,
+                "elements": mismatch.elements,
+                "differing": mismatch.differing,
+                "first": mismatch.first,
+                "board": mismatch.board_value,
+                "host": mismatch.host_value,
+                "largest_difference": mismatch.largest_difference,
+            }
+            for sample in report.samples
+            for mismatch in sample.mismatches
+        ],
+        "predictions": [sample.best for sample in report.samples],
+        "repeated_requests": report.repeats,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _memory(report: CheckReport) -> dict[str, Any]:
+    """Peaks over all runs, traffic of the last."""
+    runs = [sample.run for sample in report.samples]
+    return {
+        "fast_given": report.model.fast_given,
+        "fast_peak": max(run.fast_peak for run in runs),
+        "io_in_fast": report.io_in_fast,
+        "slow_given": report.model.slow_given,
+        "slow_peak": max(run.slow_peak for run in runs),
+        "slow_read": runs[-1].slow_read,
+        "slow_written": runs[-1].slow_written,
+    }
+
+
+def _facts() -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    return table
+
+
+def print_board(console: Console, port: str, board: BoardInfo, models: list[ModelInfo]) -> None:
+    """What a board says it runs."""
+    table = _facts()
+    table.add_row("board", escape(f"{board.name} at {port}, protocol {board.protocol}"))
+    for model in models:
+        if model.plan_bytes:
+            source = model.source_sha256[:12]
+            text = f"{model.name}: plan of {format_size(model.plan_bytes)}, SHA-256 of its source {source}…"
+        else:
+            text = f"no valid plan: {model.status_text}"
+        table.add_row(f"model {model.index}", escape(text))
+        if model.plan_bytes and model.status:
+            table.add_row("", f"[red]cannot run:[/] {escape(model.status_text)}")
+    console.print(table)
+
+
+def print_report(console: Console, report: CheckReport) -> None:
+    """Memory, time per operator and mismatches."""
+    memory, runs = _memory(report), len(report.samples)
+    elapsed = [sample.run.elapsed for sample in report.samples]
+    table = _facts()
+    counted = "included" if report.io_in_fast else "not included"
+    arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {counted})"
+    table.add_row("fast memory", arena)
+    table.add_row("slow memory", _slow_text(memory))
+    if report.board.counter_unit:
+        mean = _counts(report.board, sum(elapsed) / runs)
+        table.add_row("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})")
+    if report.repeats:
+        table.add_row("serial line", f"{report.repeats} requests had to be repeated")
+    console.print(table)
+    if report.ops and any(op.elapsed for op in report.ops):
+        console.print(_op_table(report))
+    for line in mismatch_lines(report.samples):
+        console.print(f"[red]{escape(line)}[/]")
+
+
+def _slow_text(memory: dict[str, Any]) -> str:
+    if not memory["slow_given"]:
+        return "none"
+    peak = f"{memory['slow_peak']:,} of {memory['slow_given']:,} bytes used"
+    return f"{peak}, {memory['slow_read']:,} read and {memory['slow_written']:,} written per inference"
+
+
+def _counts(board: BoardInfo, value: float) -> str:
+    text = f"{value:,.0f} {board.counter_unit}"
+    return f"{text} = {value / board.counter_hz * 1e3:,.3f} ms" if board.counter_hz else text
+
+
+def _op_table(report: CheckReport) -> Table:
+    runs, total = len(report.samples), sum(op.elapsed for op in report.ops) or 1
+    table = Table(title="time per operator", title_justify="left")
+    table.add_column("", justify="right")
+    table.add_column("operator", overflow="fold")
+    table.add_column("kind")
+    table.add_column("calls", justify="right")
+    table.add_column(report.board.counter_unit or "counts", justify="right")
+    if report.board.counter_hz:
+        table.add_column("us", justify="right")
+    table.add_column("share", justify="right")
+    for number, op in enumerate(report.ops):
+        mean = op.elapsed / runs
+        micros = [f"{mean / report.board.counter_hz * 1e6:,.1f}"] if report.board.counter_hz else []
+        share = f"{op.elapsed / total:.1%}"
+        table.add_row(str(number), escape(op.name), op.kind, f"{op.calls / runs:g}", f"{mean:,.0f}", *micros, share)
+    return table
+
+
+def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:
+    """Where outputs differ, at most ten samples of it."""
+    wrong = [sample for sample in samples if sample.mismatches]
+    for sample in wrong[:_MISMATCHES_SHOWN]:
+        for mismatch in sample.mismatches:
+            yield f"sample {sample.index}: {mismatch.sentence()}"
+    if len(wrong) > _MISMATCHES_SHOWN:
+        yield f"… and {len(wrong) - _MISMATCHES_SHOWN} more samples"
+
+
+def verdict(report: CheckReport) -> str:
+    """One line: how many runs gave the host's outputs, and how many labels were met."""
+    text = f"{report.equal_samples}/{len(report.samples)} outputs equal to the host"
+    if report.accuracy is not None:
+        text += f", accuracy {report.accuracy:.1%}".replace("%", " %")
+    return text

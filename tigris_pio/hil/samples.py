@@ -1,0 +1,136 @@
+"""Inputs for a check: read from files or made up, turned into the bytes that a plan stores."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tigris_pio.errors import UsageError
+from tigris_pio.host.io import Array, IoDescriptor
+
+RANDOM_SEED = 0
+#: Keys of an .npz that hold classes, not inputs.
+LABEL_KEYS = ("labels", "label", "y")
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleSet:
+    """Samples as `check` takes them: per run, input name to array as stored; labels for all runs, or None."""
+
+    inputs: tuple[dict[str, Array], ...]
+    labels: tuple[int, ...] | None = None
+
+
+def random_samples(inputs: Sequence[IoDescriptor], count: int) -> SampleSet:
+    """`count` samples of noise over the whole range of each input; the same ones each time."""
+    generator = np.random.default_rng(RANDOM_SEED)
+    return SampleSet(tuple({io.name: _noise(io, generator) for io in inputs} for _ in range(count)))
+
+
+def _noise(io: IoDescriptor, generator: np.random.Generator) -> Array:
+    kind = io.stored_dtype
+    if kind.kind == "f":
+        return generator.standard_normal(io.stored_shape).astype(kind)
+    if kind.kind == "b":
+        return generator.integers(0, 2, io.stored_shape).astype(kind)
+    limits = np.iinfo(kind)
+    return generator.integers(limits.min, limits.max, io.stored_shape, kind, endpoint=True)
+
+
+def read_samples(
+    descriptors: Sequence[IoDescriptor], inputs: Sequence[str], data: str | None, labels: str | None
+) -> SampleSet:
+    """Samples of --input (`file.npy` or `name=file.npy`), --data (`file.npz`) and --labels (`file.npy`).
+
+    An array holds one sample, of its input's shape, or several along a first axis. UsageError says which
+    file, array and shape do not fit.
+    """
+    names = [io.name for io in descriptors]
+    arrays = {**_from_archive(names, data), **_from_files(names, inputs)}
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise UsageError(f"no data for input {', '.join(missing)}: give --input {missing[0]}=FILE.npy")
+    batches = {io.name: _batches(io, *arrays[io.name]) for io in descriptors}
+    count = min(len(batch) for batch in batches.values())
+    if any(len(batch) != count for batch in batches.values()):
+        sizes = ", ".join(f"{name}: {len(batch)}" for name, batch in batches.items())
+        raise UsageError(f"inputs of different numbers of samples ({sizes})")
+    classes = _labels(labels, arrays.get(""), count)
+    return SampleSet(tuple({name: batches[name][index] for name in names} for index in range(count)), classes)
+
+
+def _load(path: str) -> dict[str, Array]:
+    """Arrays of an .npz by name, or of an .npy under the empty name."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such file") from error
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"{path}: not a numpy .npy or .npz file of plain arrays: {error}") from error
+    return {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
+
+
+def _from_files(names: list[str], inputs: Sequence[str]) -> dict[str, tuple[str, Array]]:
+    found: dict[str, tuple[str, Array]] = {}
+    for text in inputs:
+        name, equals, path = text.partition("=")
+        if not equals or name not in names:
+            if equals and not Path(text).exists():
+                raise UsageError(f"--input {text}: the model has no input {name}; its inputs are {', '.join(names)}")
+            if len(names) > 1:
+                raise UsageError(f"--input {text}: the model has inputs {', '.join(names)}; give NAME=FILE.npy")
+            name, path = names[0], text
+        arrays = _load(path)
+        if len(arrays) != 1:
+            raise UsageError(f"{path}: holds arrays {', '.join(arrays)}; use --data for an .npz of several")
+        found[name] = (path, next(iter(arrays.values())))
+    return found
+
+
+def _from_archive(names: list[str], data: str | None) -> dict[str, tuple[str, Array]]:
+    """Arrays of an .npz by input name; the only other array is the only input. Labels come under ""."""
+    if data is None:
+        return {}
+    arrays = _load(data)
+    found = {name: (f"{data}:{name}", arrays[name]) for name in names if name in arrays}
+    label = next((key for key in LABEL_KEYS if key in arrays and key not in names), None)
+    rest = [key for key in arrays if key not in found and key != label]
+    if not found and len(names) == 1 and len(rest) == 1:
+        found[names[0]] = (f"{data}:{rest[0]}", arrays[rest[0]])
+    if not found:
+        raise UsageError(f"{data}: holds {', '.join(arrays)}, but the model's inputs are {', '.join(names)}")
+    if label is not None:
+        found[""] = (f"{data}:{label}", arrays[label])
+    return found
+
+
+def _batches(io: IoDescriptor, source: str, array: Array) -> list[Array]:
+    shape = io.shape
+    size = math.prod(shape)
+    # A batch of one and several samples of that batch are told apart by the size alone.
+    one = array.shape == shape
+    several = array.ndim > 0 and array.size == len(array) * size and array.shape[1:] in {shape, shape[1:]}
+    if array.dtype.kind not in "fiub" or not (one or several):
+        raise UsageError(
+            f"{source}: shape {list(array.shape)} of {array.dtype}; input {io.name} takes {list(shape)}, "
+            f"or [N, {', '.join(map(str, shape[1:] if shape[:1] == (1,) else shape))}] for N samples"
+        )
+    parts = [array] if one else list(array)
+    return [io.to_stored(np.asarray(part).reshape(shape).astype(io.dtype)) for part in parts]
+
+
+def _labels(path: str | None, found: tuple[str, Array] | None, count: int) -> tuple[int, ...] | None:
+    if path is not None:
+        found = (path, next(iter(_load(path).values())))
+    if found is None:
+        return None
+    source, array = found
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        raise UsageError(
+            f"{source}: labels must be {count} integers, one a sample; got {array.dtype} {list(array.shape)}"
+        )
+    return tuple(int(label) for label in array)

@@ -1,0 +1,109 @@
+"""Finds and loads the runtime's shared library, and declares its functions (runtime/host/tigris_host.c)."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+
+from tigris_pio.errors import ToolError
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.records import VERSION
+
+#: Environment variable with the path of another build of the library.
+LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
+HOST_VERSION = 1
+
+_PACKAGE = Path(__file__).resolve().parent
+_SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
+
+
+class HostProfile(ctypes.Structure):
+    """Calls and time of one operator, over all runs of a session."""
+
+    _fields_ = (("calls", ctypes.c_uint64), ("nanoseconds", ctypes.c_uint64))
+
+
+class HostUsage(ctypes.Structure):
+    """tigris_usage: what the last run used and moved, in bytes."""
+
+    _fields_ = (
+        ("fast_peak", ctypes.c_uint32),
+        ("slow_peak", ctypes.c_uint32),
+        ("slow_read", ctypes.c_uint32),
+        ("slow_written", ctypes.c_uint32),
+    )
+
+
+def _install_command() -> str:
+    checkout = _PACKAGE.parents[1]
+    if (checkout / "setup.py").is_file():
+        return f"pip install -e '{checkout}'"
+    return "pip install --force-reinstall --no-cache-dir tigris-pio"
+
+
+def library_path() -> Path:
+    """The library's file. Raises ToolError when it has not been built."""
+    named = os.environ.get(LIBRARY_VARIABLE)
+    if named:
+        path = Path(named)
+        if not path.is_file():
+            raise ToolError(f"{LIBRARY_VARIABLE} names {named}, which does not exist: unset it or name the library")
+        return path
+    built = sorted(path for path in _PACKAGE.glob("_runtime*") if path.suffix in _SUFFIXES)
+    if not built:
+        raise ToolError(
+            f"the runtime's library is not built (no _runtime file in {_PACKAGE}); "
+            f"with a C compiler installed, run: {_install_command()}"
+        )
+    return max(built, key=lambda path: path.stat().st_mtime)
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    int32, uint32 = ctypes.c_int32, ctypes.c_uint32
+    signatures: dict[str, tuple[object, tuple[object, ...]]] = {
+        "tigris_host_bytes": (size, ()),
+        "tigris_host_open": (int32, (pointer, pointer, size)),
+        "tigris_host_check_crc": (int32, (pointer,)),
+        "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile))),
+        "tigris_host_run": (int32, (pointer, ctypes.POINTER(pointer), ctypes.POINTER(HostUsage))),
+        "tigris_host_input": (pointer, (pointer, uint32)),
+        "tigris_host_output": (pointer, (pointer, uint32)),
+        "tigris_host_status_text": (ctypes.c_char_p, (int32,)),
+        "tigris_host_kernel_count": (size, ()),
+        "tigris_host_kernel": (uint32, (size,)),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+
+
+@functools.cache
+def load() -> ctypes.CDLL:
+    """The library, its functions declared. Raises ToolError when it is missing or of another version."""
+    path = library_path()
+    try:
+        library = ctypes.CDLL(str(path))
+        version = library.tigris_host_version
+    except (OSError, AttributeError) as error:
+        raise ToolError(f"{path} is no usable runtime library ({error}); run: {_install_command()}") from error
+    version.restype = ctypes.c_uint32
+    if version() != (HOST_VERSION << 16 | VERSION):
+        raise ToolError(f"{path} was built from other sources than this package; run: {_install_command()}")
+    _declare(library)
+    return library
+
+
+def status_text(status: int) -> str:
+    """The runtime's sentence for a status code."""
+    return bytes(load().tigris_host_status_text(status)).decode()
+
+
+def kernels() -> frozenset[tuple[OpKind, DType]]:
+    """The portable kernels that the library holds."""
+    library = load()
+    codes = [library.tigris_host_kernel(index) for index in range(library.tigris_host_kernel_count())]
+    return frozenset((OpKind(code >> 8), DType(code & 0xFF)) for code in codes)

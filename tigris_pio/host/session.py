@@ -1,0 +1,249 @@
+"""`Session`: one plan being run on the host."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+from tigris_pio.errors import PlanError, RuntimeFailure, UsageError
+from tigris_pio.format.enums import DType, Strategy
+from tigris_pio.format.records import (
+    Header,
+    IoRecord,
+    OpRecord,
+    StageRecord,
+    TensorRecord,
+    ViewRecord,
+)
+from tigris_pio.host import library
+from tigris_pio.host.fields import Fields
+from tigris_pio.host.io import NUMPY_TYPES, Array, IoDescriptor, describe
+from tigris_pio.host.memory import Arena, aligned_copy
+
+_FAST_TOO_SMALL, _SLOW_TOO_SMALL, _CRC = -2, -3, -13
+
+
+class HasData(Protocol):
+    """Anything that carries a plan's bytes, such as the compiler's result."""
+
+    @property
+    def data(self) -> bytes:
+        """The plan."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory(Fields):
+    """What the last run used and moved, in bytes, measured by the runtime. Peaks count inputs and outputs."""
+
+    fast_peak: int
+    slow_peak: int
+    slow_read: int
+    slow_written: int
+
+
+@dataclasses.dataclass(frozen=True)
+class OpProfile(Fields):
+    """One operator over all runs of the session: kernel calls (bands) and their time."""
+
+    name: str
+    strategy: str
+    calls: int
+    nanoseconds: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _Op:
+    """An operator as the session reports it: its name, its stage's strategy and its whole output."""
+
+    name: str
+    strategy: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def _plan_bytes(source: str | os.PathLike[str] | bytes | HasData) -> bytes:
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source)
+    if isinstance(source, str | os.PathLike):
+        try:
+            return Path(source).read_bytes()
+        except OSError as error:
+            raise PlanError(f"cannot read the plan {os.fspath(source)}: {error.strerror}") from error
+    return bytes(source.data)
+
+
+class _Records:
+    """The records a session shows to its user. The runtime has checked the plan before."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.header = Header.unpack(data)
+
+    def name(self, offset: int) -> str:
+        start = self.header.strings + offset
+        return self._data[start : self._data.index(b"\0", start)].decode("utf-8", "replace")
+
+    def _tensor(self, index: int) -> TensorRecord:
+        return TensorRecord.unpack(self._data, self.header.tensors + index * TensorRecord.size())
+
+    def io(self, index: int) -> IoDescriptor:
+        record = IoRecord.unpack(self._data, self.header.io + index * IoRecord.size())
+        return describe(record, self._tensor(record.tensor), self.name(record.name))
+
+    def ops(self) -> list[_Op]:
+        result = []
+        for index in range(self.header.stage_count):
+            stage = StageRecord.unpack(self._data, self.header.stages + index * StageRecord.size())
+            result += [self._op(stage, stage.first_op + i) for i in range(stage.op_count)]
+        return result
+
+    def _op(self, stage: StageRecord, index: int) -> _Op:
+        op = OpRecord.unpack(self._data, self.header.ops + index * OpRecord.size())
+        offset = self.header.views + (stage.first_view + op.output_view) * ViewRecord.size()
+        tensor = self._tensor(ViewRecord.unpack(self._data, offset).tensor)
+        return _Op(
+            name=self.name(op.name),
+            strategy=Strategy(stage.strategy).name.lower(),
+            shape=(tensor.batch, tensor.height, tensor.width, tensor.channels),
+            dtype=NUMPY_TYPES[DType(tensor.dtype)],
+        )
+
+
+class Session:
+    """A plan, its arenas and its results.
+
+    `fast_bytes` and `slow_bytes` are the arenas' sizes, by default what the plan asks for. Raises
+    PlanError when the runtime refuses the plan, RuntimeFailure when an arena is too small.
+    """
+
+    def __init__(
+        self,
+        plan: str | os.PathLike[str] | bytes | HasData,
+        fast_bytes: int | None = None,
+        slow_bytes: int | None = None,
+    ) -> None:
+        self._library = library.load()
+        data = _plan_bytes(plan)
+        if not data:
+            raise PlanError("the plan is empty")
+        self._plan = aligned_copy(data)
+        self._host = Arena(int(self._library.tigris_host_bytes()))
+        self._refuse(self._library.tigris_host_open(self._host.address, self._plan.address, len(data)))
+        self._refuse(self._library.tigris_host_check_crc(self._host.address))
+        self._records = _Records(data)
+        header = self._records.header
+        self._ops = self._records.ops()
+        self.inputs = tuple(self._records.io(i) for i in range(header.input_count))
+        self.outputs = tuple(self._records.io(header.input_count + i) for i in range(header.output_count))
+        self._fast = Arena(header.fast_bytes if fast_bytes is None else fast_bytes, max(64, header.alignment))
+        self._slow = Arena(header.slow_bytes if slow_bytes is None else slow_bytes, max(64, header.alignment))
+        self._profile = (library.HostProfile * max(1, len(self._ops)))()
+        self._usage = library.HostUsage()
+        self._bind()
+
+    def _bind(self) -> None:
+        fast, slow, header = self._fast, self._slow, self._records.header
+        status = self._library.tigris_host_bind(
+            self._host.address, fast.address, fast.data.size, slow.address, slow.data.size, self._profile
+        )
+        needs = {
+            _FAST_TOO_SMALL: f"fast memory of {fast.data.size} bytes given, the plan needs {header.fast_bytes}",
+            _SLOW_TOO_SMALL: f"slow memory of {slow.data.size} bytes given, the plan needs {header.slow_bytes}",
+        }
+        if status in needs:
+            raise RuntimeFailure(needs[status])
+        self._refuse(status)
+
+    @staticmethod
+    def _refuse(status: int) -> None:
+        if status != 0:
+            raise PlanError(f"the runtime refuses the plan: {library.status_text(status)} (status {status})")
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to release: memory belongs to the object."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._records.header.name.rstrip(b"\0").decode(errors="replace")
+
+    @property
+    def memory(self) -> Memory:
+        """What the last run used and moved."""
+        usage = self._usage
+        return Memory(usage.fast_peak, usage.slow_peak, usage.slow_read, usage.slow_written)
+
+    @property
+    def profile(self) -> list[OpProfile]:
+        """Every operator, in execution order."""
+        return [
+            OpProfile(op.name, op.strategy, record.calls, record.nanoseconds)
+            for op, record in zip(self._ops, self._profile, strict=False)
+        ]
+
+    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
+        """One inference on arrays as the ONNX model takes and gives them."""
+        self._check_names(inputs)
+        stored = {io.name: io.to_stored(io.check_model_array(inputs[io.name])) for io in self.inputs}
+        results = self._run(stored, None)
+        return {io.name: io.to_model(results[io.name]) for io in self.outputs}
+
+    def run_raw(self, inputs: Mapping[str, object]) -> dict[str, Array]:
+        """One inference on arrays as the plan stores them."""
+        return self._run(self._check_raw(inputs), None)
+
+    def run_raw_traced(self, inputs: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """`run_raw`, and every operator's whole output by operator name, [batch, height, width, channels]."""
+        traces = [np.zeros(op.shape, op.dtype) for op in self._ops]
+        outputs = self._run(self._check_raw(inputs), traces)
+        return outputs, {op.name: trace for op, trace in zip(self._ops, traces, strict=True)}
+
+    def _check_raw(self, inputs: Mapping[str, object]) -> dict[str, Array]:
+        self._check_names(inputs)
+        return {io.name: io.check_stored_array(inputs[io.name]) for io in self.inputs}
+
+    def _check_names(self, inputs: Mapping[str, object]) -> None:
+        if not isinstance(inputs, Mapping):
+            raise UsageError(f"inputs are given as a dict of name to array, not as {type(inputs).__name__}")
+        names = [io.name for io in self.inputs]
+        missing = [name for name in names if name not in inputs]
+        unknown = [str(name) for name in inputs if name not in names]
+        if missing or unknown:
+            problems = (("missing", missing), ("unknown", unknown))
+            parts = [f"{what} {', '.join(found)}" for what, found in problems if found]
+            raise UsageError(f"wrong inputs: {'; '.join(parts)}; the model takes {', '.join(names) or 'none'}")
+
+    def _run(self, stored: Mapping[str, Array], traces: list[Array] | None) -> dict[str, Array]:
+        for index, io in enumerate(self.inputs):
+            address = self._library.tigris_host_input(self._host.address, index)
+            array = np.ascontiguousarray(stored[io.name])  # named, so that it lives until it is copied
+            ctypes.memmove(address, array.ctypes.data, io.stored_bytes)
+        pointers = None if traces is None else (ctypes.c_void_p * len(traces))(*[t.ctypes.data for t in traces])
+        status = self._library.tigris_host_run(self._host.address, pointers, ctypes.byref(self._usage))
+        if status != 0:
+            raise RuntimeFailure(f"the run failed: {library.status_text(status)} (status {status})")
+        self._check_guards()
+        return {io.name: self._output(index, io) for index, io in enumerate(self.outputs)}
+
+    def _check_guards(self) -> None:
+        for name, arena in (("fast", self._fast), ("slow", self._slow), ("plan", self._plan)):
+            if not arena.guards_intact():
+                raise RuntimeFailure(f"the runtime wrote outside the {name} memory: please report this plan")
+
+    def _output(self, index: int, io: IoDescriptor) -> Array:
+        address = self._library.tigris_host_output(self._host.address, index)
+        raw = ctypes.string_at(address, io.stored_bytes)
+        stored: Array = np.frombuffer(raw, io.stored_dtype).reshape(io.stored_shape).copy()
+        return stored

@@ -1,0 +1,110 @@
+/* QEMU's MPS2 boards (AN386, AN500): CMSDK UART 0 and timer 0, flash image in the external PSRAM. */
+#include "board.h"
+#include "board_image.h"
+
+#if defined(BOARD_EMU_CORTEX_M7)
+#define FLASH_BASE 0x60000000u
+#else
+#define FLASH_BASE 0x21000000u
+#endif
+#define TIMER_BASE 0x40000000u
+#define UART_BASE 0x40004000u
+
+#define REG32(address) (*(volatile uint32_t *)(uintptr_t)(address))
+
+#define UART_DATA REG32(UART_BASE + 0x0)
+#define UART_STATE REG32(UART_BASE + 0x4)
+#define UART_CTRL REG32(UART_BASE + 0x8)
+#define UART_INT_CLEAR REG32(UART_BASE + 0xC)
+#define UART_BAUD_DIVIDER REG32(UART_BASE + 0x10)
+#define STATE_SEND_FULL 0x1u
+#define STATE_RECEIVED 0x2u
+#define UART_RECEIVE_IRQ 0u
+
+#define TIMER_CTRL REG32(TIMER_BASE + 0x0)
+#define TIMER_VALUE REG32(TIMER_BASE + 0x4)
+#define TIMER_RELOAD REG32(TIMER_BASE + 0x8)
+/* The timer runs at 25 MHz and the emulator takes 1 ns an instruction. */
+#define INSTRUCTIONS_PER_TICK 40u
+
+#define NVIC_ENABLE REG32(0xE000E100u)
+#define NVIC_CLEAR_PENDING REG32(0xE000E280u)
+#define MPU_CTRL REG32(0xE000ED94u)
+#define MPU_REGION REG32(0xE000ED98u)
+#define MPU_BASE REG32(0xE000ED9Cu)
+#define MPU_ATTRIBUTES REG32(0xE000EDA0u)
+#define SCB_VTOR REG32(0xE000ED08u)
+
+const uint8_t *board_flash(void)
+{
+    return (const uint8_t *)(uintptr_t)FLASH_BASE;
+}
+
+uint32_t board_flash_bytes(void)
+{
+    return BOARD_FLASH_BYTES;
+}
+
+/* The interrupt only wakes `wfi`; it is never taken, so that no handler can race with a reader. */
+void board_uart_init(void)
+{
+    __asm__ volatile("cpsid i");
+    UART_BAUD_DIVIDER = 16;
+    UART_CTRL = 0x1u | 0x2u | 0x8u; /* send, receive, receive interrupt */
+    NVIC_ENABLE = 1u << UART_RECEIVE_IRQ;
+    if (!(TIMER_CTRL & 1u)) {
+        TIMER_RELOAD = 0xFFFFFFFFu;
+        TIMER_VALUE = 0xFFFFFFFFu;
+        TIMER_CTRL = 1;
+    }
+}
+
+size_t board_uart_read(uint8_t *data, size_t capacity)
+{
+    size_t taken = 0;
+    while (taken < capacity && (UART_STATE & STATE_RECEIVED))
+        data[taken++] = (uint8_t)UART_DATA;
+    return taken;
+}
+
+void board_uart_write(const uint8_t *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        while (UART_STATE & STATE_SEND_FULL) {
+        }
+        UART_DATA = data[i];
+    }
+}
+
+void board_wait_uart(void)
+{
+    if (UART_STATE & STATE_RECEIVED)
+        return;
+    __asm__ volatile("wfi");
+    UART_INT_CLEAR = 0x2;
+    NVIC_CLEAR_PENDING = 1u << UART_RECEIVE_IRQ;
+}
+
+uint32_t board_instructions(void)
+{
+    return (0xFFFFFFFFu - TIMER_VALUE) * INSTRUCTIONS_PER_TICK;
+}
+
+/* MPU region 0: the 16 MB of the PSRAM that stand for flash are read-only; all else as without the MPU.
+ * Encoding: Armv7-M architecture reference manual, "Protected Memory System Architecture". */
+void board_protect_flash(void)
+{
+    MPU_REGION = 0;
+    MPU_BASE = FLASH_BASE;
+    MPU_ATTRIBUTES = (6u << 24) | (23u << 1) | 1u; /* read-only, 2^24 bytes, on */
+    MPU_CTRL = 0x4u | 0x1u;                        /* default map for the rest, on */
+    __asm__ volatile("dsb\n\tisb");
+}
+
+void board_jump(uint32_t entry)
+{
+    const uint32_t *vectors = (const uint32_t *)(uintptr_t)entry;
+    SCB_VTOR = entry;
+    __asm__ volatile("dsb\n\tisb\n\tmsr msp, %0\n\tbx %1" ::"r"(vectors[0]), "r"(vectors[1]));
+    __builtin_unreachable();
+}

@@ -1,0 +1,99 @@
+/* QEMU's `virt` machine: ns16550 UART, PLIC, flash bank 0. */
+#include "board.h"
+#include "board_image.h"
+
+#define FLASH_BASE 0x20000000u
+#define FLASH_WINDOW_BYTES 0x02000000u
+#define UART_BASE 0x10000000u
+#define PLIC_BASE 0x0C000000u
+#define UART_IRQ 10u
+
+/* CSR access is an extension of its own (Zicsr) to newer assemblers, and C libraries are built without it. */
+#define WITH_CSR(instruction) ".option push\n\t.option arch, +zicsr\n\t" instruction "\n\t.option pop"
+
+#define REG8(address) (*(volatile uint8_t *)(uintptr_t)(address))
+#define REG32(address) (*(volatile uint32_t *)(uintptr_t)(address))
+
+#define UART_DATA REG8(UART_BASE + 0)
+#define UART_IER REG8(UART_BASE + 1)
+#define UART_FCR REG8(UART_BASE + 2)
+#define UART_LSR REG8(UART_BASE + 5)
+#define LSR_RECEIVED 0x01u
+#define LSR_CAN_SEND 0x20u
+
+#define PLIC_PRIORITY(irq) REG32(PLIC_BASE + 4u * (irq))
+#define PLIC_ENABLE REG32(PLIC_BASE + 0x2000u)
+#define PLIC_THRESHOLD REG32(PLIC_BASE + 0x200000u)
+#define PLIC_CLAIM REG32(PLIC_BASE + 0x200004u)
+#define MIE_EXTERNAL 0x800u
+
+const uint8_t *board_flash(void)
+{
+    return (const uint8_t *)(uintptr_t)FLASH_BASE;
+}
+
+uint32_t board_flash_bytes(void)
+{
+    return BOARD_FLASH_BYTES;
+}
+
+/* The interrupt only wakes `wfi`; it is never taken, so that no handler can race with a reader. */
+void board_uart_init(void)
+{
+    UART_FCR = 0x01; /* FIFOs on, interrupt at one byte; what has arrived since reset stays */
+    UART_IER = 0x01; /* received data */
+    PLIC_PRIORITY(UART_IRQ) = 1;
+    PLIC_ENABLE = 1u << UART_IRQ;
+    PLIC_THRESHOLD = 0;
+    __asm__ volatile(WITH_CSR("csrs mie, %0") ::"r"(MIE_EXTERNAL));
+}
+
+size_t board_uart_read(uint8_t *data, size_t capacity)
+{
+    size_t taken = 0;
+    while (taken < capacity && (UART_LSR & LSR_RECEIVED))
+        data[taken++] = UART_DATA;
+    return taken;
+}
+
+void board_uart_write(const uint8_t *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        while (!(UART_LSR & LSR_CAN_SEND)) {
+        }
+        UART_DATA = data[i];
+    }
+}
+
+void board_wait_uart(void)
+{
+    if (UART_LSR & LSR_RECEIVED)
+        return;
+    __asm__ volatile("wfi");
+    uint32_t irq = PLIC_CLAIM;
+    if (irq != 0)
+        PLIC_CLAIM = irq;
+}
+
+uint32_t board_instructions(void)
+{
+    uint32_t count;
+    __asm__ volatile(WITH_CSR("csrr %0, minstret") : "=r"(count));
+    return count;
+}
+
+/* PMP entry 0, locked: the 32 MB bank can be read and executed. Without it a stray write would be a command to
+ * the flash chip. Encoding: RISC-V privileged specification, "Physical Memory Protection". */
+void board_protect_flash(void)
+{
+    uint32_t region = (FLASH_BASE >> 2) | ((FLASH_WINDOW_BYTES / 2 - 1) >> 2);
+    uint32_t locked_napot_execute_read = 0x80u | 0x18u | 0x04u | 0x01u;
+    __asm__ volatile(WITH_CSR("csrw pmpaddr0, %0\n\tcsrw pmpcfg0, %1") ::"r"(region), "r"(locked_napot_execute_read));
+}
+
+void board_jump(uint32_t entry)
+{
+    /* fence.i by its encoding, so that -march needs no zifencei. */
+    __asm__ volatile(".word 0x0000100f\n\tjr %0" ::"r"(entry) : "memory");
+    __builtin_unreachable();
+}

@@ -1,0 +1,346 @@
+"""The emulated board as a thing: its flash chip (a file), its power switch (a QEMU process), its serial port (TCP).
+
+Standard library only: PlatformIO loads this inside its own Python, and runs it as the uploader:
+
+    board_process.py --state DIR --port socket://127.0.0.1:PORT --spec JSON write_flash OFFSET FILE [OFFSET FILE ...]
+    board_process.py --state DIR --spec JSON read_flash OFFSET SIZE FILE
+    board_process.py stop --state DIR
+    board_process.py port --state DIR
+
+A state folder holds, per PlatformIO environment: `flash.bin` (the chip; erased bytes are 0xFF; kept between uploads),
+`board.json` (process, port), `uart.log` (everything the board has said since it was started), `emulator.log`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+SECTOR_BYTES = 4096
+BOOT_AREA_BYTES = 0x8000
+# Below the range from which systems hand out ports by themselves.
+FIRST_PORT = 20000
+PORT_COUNT = 12000
+START_SECONDS = 15.0
+STOP_SECONDS = 5.0
+
+PACKAGES = {"qemu-system-riscv32": "qemu-system-misc", "qemu-system-arm": "qemu-system-arm"}
+
+
+class BoardError(Exception):
+    """The upload cannot be done; the message says what to change."""
+
+
+class PortTaken(BoardError):
+    """Another program listens on the port."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What the board's manifest says about its emulator. `flash_window` 0: the chip's own size."""
+
+    command: str
+    args: tuple[str, ...]
+    flash_bytes: int
+    flash_window: int
+
+
+def default_port(project_dir: str, environment: str) -> int:
+    """A port number that stays the same for this project and environment."""
+    identity = f"{os.path.realpath(project_dir)}\0{environment}"
+    return FIRST_PORT + zlib.crc32(identity.encode("utf-8", "surrogateescape")) % PORT_COUNT
+
+
+def state_dir(workspace_dir: str, environment: str) -> Path:
+    return Path(workspace_dir) / "emulated" / environment
+
+
+def port_url(state: Path, project_dir: str, environment: str) -> str:
+    """Where the board's UART is, or will be after the next upload."""
+    number = read_record(state).get("port") or default_port(project_dir, environment)
+    return f"socket://127.0.0.1:{number}"
+
+
+def parse_port(url: str) -> int:
+    match = re.fullmatch(r"socket://(127\.0\.0\.1|localhost):(\d+)/?", url.strip())
+    if not match or not 0 < int(match[2]) < 65536:
+        raise BoardError(
+            f"upload_port = {url}: an emulated board's port is socket://127.0.0.1:PORT with PORT from 1 to 65535"
+        )
+    return int(match[2])
+
+
+# ---- flash chip ------------------------------------------------------------------------------------------------
+
+
+def write_flash(state: Path, flash_bytes: int, images: Sequence[tuple[int, Path]]) -> list[str]:
+    """Erases the sectors that the images cover and writes them, or raises before anything is changed."""
+    contents = [(offset, path, _read_image(path)) for offset, path in images]
+    _check_ranges(contents, flash_bytes)
+    chip = _chip_file(state, flash_bytes)
+    report = []
+    with chip.open("r+b") as file:
+        for offset, path, data in contents:
+            file.seek(offset)
+            file.write(data + b"\xff" * (-len(data) % SECTOR_BYTES))
+            report.append(f"Wrote {len(data)} bytes at 0x{offset:08x} ({path.name})")
+    return report
+
+
+def _read_image(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BoardError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_flash(state: Path, flash_bytes: int, offset: int, size: int) -> bytes:
+    """What the chip holds; erased when it was never written."""
+    if offset + size > flash_bytes:
+        raise BoardError(f"{size} bytes at 0x{offset:x} end beyond the flash chip of {flash_bytes} bytes")
+    chip = state / "flash.bin"
+    data = chip.read_bytes()[offset : offset + size] if chip.is_file() else b""
+    return data.ljust(size, b"\xff")
+
+
+def _check_ranges(contents: Sequence[tuple[int, Path, bytes]], flash_bytes: int) -> None:
+    end, previous = 0, None
+    for offset, path, data in sorted(contents, key=lambda item: item[0]):
+        if offset % SECTOR_BYTES:
+            raise BoardError(f"{path.name} at 0x{offset:x}: an offset in flash is a multiple of 0x1000")
+        if offset + len(data) > flash_bytes:
+            raise BoardError(
+                f"{path.name}: {len(data)} bytes at 0x{offset:x} end beyond the flash chip of {flash_bytes} bytes"
+            )
+        if offset < end:
+            raise BoardError(f"{path.name} at 0x{offset:x} overlaps {previous}, which ends at 0x{end:x}")
+        end, previous = offset + len(data) + -len(data) % SECTOR_BYTES, path.name
+
+
+def _chip_file(state: Path, flash_bytes: int) -> Path:
+    state.mkdir(parents=True, exist_ok=True)
+    chip = state / "flash.bin"
+    if not chip.is_file() or chip.stat().st_size != flash_bytes:
+        chip.write_bytes(b"\xff" * flash_bytes)
+    return chip
+
+
+# ---- process ---------------------------------------------------------------------------------------------------
+
+
+def read_record(state: Path) -> dict[str, int]:
+    try:
+        record = json.loads((state / "board.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def running_process(state: Path) -> int | None:
+    """The process id of this state folder's board, or None. A recycled id is told apart by its command line."""
+    pid = read_record(state).get("pid")
+    if not isinstance(pid, int) or pid <= 1:
+        return None
+    return pid if str(state.resolve()) in _command_line(pid) else None
+
+
+def _command_line(pid: int) -> str:
+    proc = Path(f"/proc/{pid}/cmdline")
+    if proc.exists():
+        with contextlib.suppress(OSError):
+            return proc.read_bytes().replace(b"\0", b" ").decode("utf-8", "surrogateescape").replace(",,", ",")
+    if Path("/proc/self").exists():
+        return ""
+    listing = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return listing.stdout.replace(",,", ",")
+
+
+def stop(state: Path) -> bool:
+    """Switches the board off; False if it was not running. Flash and port number stay."""
+    pid = running_process(state)
+    if pid is None:
+        return False
+    # SIGKILL: an emulator that waits for its first connection does not react to SIGTERM, and it owns no data.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    # Its threads end one by one; it is off when it has let go of its port.
+    port = read_record(state).get("port", 0)
+    deadline = time.monotonic() + STOP_SECONDS
+    while not _is_free(port) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    return True
+
+
+def start(state: Path, spec: Spec, port: int, *, fixed_port: bool) -> int:
+    """Switches the board on with what its flash holds; returns the port of its UART.
+
+    The board starts running at the first connection to the port, so that nothing of what it says is lost.
+    """
+    command = shutil.which(spec.command)
+    if command is None:
+        package = PACKAGES.get(spec.command, spec.command)
+        raise BoardError(f"{spec.command} is not installed. On Debian or Ubuntu: sudo apt install {package}")
+    state = state.resolve()
+    while True:
+        port = _free_port(port, fixed_port)
+        try:
+            _launch(command, state, spec, port)
+            return port
+        except PortTaken:
+            # Another program was quicker between the look at the port and the emulator's start.
+            if fixed_port:
+                raise
+            port += 1
+
+
+def _launch(command: str, state: Path, spec: Spec, port: int) -> None:
+    arguments = [command, *_spec_arguments(state, spec), *_common_arguments(state, port)]
+    log = state / "emulator.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=state
+        )
+    (state / "board.json").write_text(json.dumps({"pid": process.pid, "port": port}), "utf-8")
+    _await_listening(process, log)
+
+
+def _free_port(port: int, fixed: bool) -> int:
+    for candidate in range(port, port + (1 if fixed else 64)):
+        if _is_free(candidate):
+            return candidate
+    raise BoardError(f"port {port} of 127.0.0.1 is in use: set another upload_port, or remove that option")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _spec_arguments(state: Path, spec: Spec) -> list[str]:
+    chip = (state / "flash.bin").read_bytes()
+    files = {"boot": state / "boot.img", "flash": state / "chip.img"}
+    files["boot"].write_bytes(chip[:BOOT_AREA_BYTES])
+    with files["flash"].open("wb") as file:
+        file.write(chip)
+        file.truncate(max(spec.flash_window, len(chip)))
+    # QEMU separates its sub-options by commas; a doubled comma is a comma.
+    names = {name: str(path).replace(",", ",,") for name, path in files.items()}
+    return [argument.format(**names) for argument in spec.args]
+
+
+def _common_arguments(state: Path, port: int) -> list[str]:
+    log = str(state / "uart.log").replace(",", ",,")
+    return [
+        *("-icount", "shift=0", "-display", "none", "-monitor", "none", "-no-reboot"),
+        *("-chardev", f"socket,id=uart,host=127.0.0.1,port={port},server=on,wait=on,nodelay=on,logfile={log}"),
+        *("-serial", "chardev:uart"),
+    ]
+
+
+def _await_listening(process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        text = log.read_text("utf-8", "replace")
+        if "waiting for connection" in text:
+            return
+        if process.poll() is not None:
+            kind = PortTaken if "Address already in use" in text else BoardError
+            raise kind(f"the emulator stopped at once: {text.strip() or 'no message'}")
+        time.sleep(0.01)
+    raise BoardError(f"the emulator did not start within {START_SECONDS:.0f} s; see {log}")
+
+
+# ---- command line ----------------------------------------------------------------------------------------------
+
+
+def upload(state: Path, spec: Spec, url: str, fixed_port: bool, images: Sequence[tuple[int, Path]]) -> None:
+    port = parse_port(url)
+    for line in write_flash(state, spec.flash_bytes, images):
+        print(line)
+    stop(state)
+    port = start(state, spec, port, fixed_port=fixed_port)
+    print(f"The board is on; its UART is socket://127.0.0.1:{port}", flush=True)
+
+
+def _pairs(items: Sequence[str]) -> list[tuple[int, Path]]:
+    if len(items) % 2 or not items:
+        raise BoardError("images are given as pairs: OFFSET FILE")
+    return [(int(offset, 0), Path(file)) for offset, file in zip(items[::2], items[1::2], strict=True)]
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--state", type=Path, help="folder of the board")
+    parser.add_argument("--spec", type=Path, help="JSON file with the fields of Spec")
+    parser.add_argument("--port")
+    parser.add_argument("--fixed-port", action="store_true", help="fail when the port is in use")
+    commands = parser.add_subparsers(dest="action", required=True)
+    commands.add_parser("write_flash").add_argument("images", nargs="+", metavar="OFFSET FILE")
+    reader = commands.add_parser("read_flash")
+    for name in ("offset", "size"):
+        reader.add_argument(name, type=lambda text: int(text, 0))
+    reader.add_argument("file", type=Path)
+    for name in ("stop", "port"):
+        commands.add_parser(name).add_argument("--state", type=Path, default=argparse.SUPPRESS)
+    return parser
+
+
+def write_spec(path: Path, spec: Spec) -> None:
+    path.write_text(json.dumps(asdict(spec)), "utf-8")
+
+
+def read_spec(path: Path) -> Spec:
+    fields = json.loads(path.read_text("utf-8"))
+    return Spec(fields["command"], tuple(fields["args"]), fields["flash_bytes"], fields["flash_window"])
+
+
+def _recorded_port(state: Path) -> int:
+    if running_process(state) is None:
+        raise BoardError(f"no board of {state} is running; start it with pio run -t upload")
+    return read_record(state)["port"]
+
+
+def main() -> int:
+    parser = _arguments()
+    options = parser.parse_args()
+    if options.state is None:
+        parser.error("--state is missing")
+    try:
+        if options.action == "stop":
+            print("The board is off" if stop(options.state) else "The board was not running")
+        elif options.action == "port":
+            print(f"socket://127.0.0.1:{_recorded_port(options.state)}")
+        elif options.action == "read_flash":
+            flash_bytes = read_spec(options.spec).flash_bytes
+            options.file.write_bytes(read_flash(options.state, flash_bytes, options.offset, options.size))
+        else:
+            spec = read_spec(options.spec)
+            upload(options.state, spec, options.port, options.fixed_port, _pairs(options.images))
+    except BoardError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

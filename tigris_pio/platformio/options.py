@@ -1,0 +1,200 @@
+"""The `custom_tigris_*` options of one environment of platformio.ini, checked.
+
+Sizes are bytes. Every refusal is an OptionError that names the option, its value and what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "custom_tigris_"
+NAMES = (
+    *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "backend", "python", "auto_install"),
+)
+MATCHES = ("exact", "interface")
+COMPRESSIONS = ("none", "lz4")
+BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
+# Those whose kernels this version of the runtime has; `auto` takes the best of them.
+AVAILABLE_BACKENDS = ("auto", "portable")
+TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+LABEL_LENGTH = 16
+# A model's name has 48 bytes in the plan, the last one zero.
+NAME_LENGTH = 47
+
+_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
+
+
+class OptionError(Exception):
+    """An option of platformio.ini is wrong."""
+
+    def __init__(self, name: str, value: str, remedy: str) -> None:
+        shown = f" = {value}" if value else ""
+        super().__init__(f"{PREFIX}{name}{shown}: {remedy}")
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`mem` and `flash` as written, for the compiler; `flash_bytes` None: no limit was set."""
+
+    models: tuple[Model, ...]
+    mem: str
+    flash: str | None
+    flash_bytes: int | None
+    xip: bool
+    compress: str
+    partition: str
+    backend: str
+    python: str | None
+    auto_install: bool = False
+    dims: tuple[str, ...] = ()
+    match: str = "exact"
+
+
+def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
+    """`options`: all options of the environment; others than `custom_tigris_*` are not looked at."""
+    own = {name[len(PREFIX) :]: str(value).strip() for name, value in options.items() if name.startswith(PREFIX)}
+    for name, value in own.items():
+        if name not in NAMES:
+            raise OptionError(name, value, _suggestion(name))
+    flash = own.get("flash") or None
+    return Settings(
+        models=_models(own.get("models", ""), project_dir),
+        mem=_memory(own.get("mem", "")),
+        flash=flash,
+        flash_bytes=parse_size("flash", flash) if flash else None,
+        xip=_boolean("xip", own.get("xip") or "no"),
+        compress=_choice("compress", own.get("compress") or "none", COMPRESSIONS),
+        partition=_partition(own.get("partition") or "model"),
+        backend=_backend(own.get("backend") or "auto"),
+        python=own.get("python") or None,
+        auto_install=_boolean("auto_install", own.get("auto_install") or "no"),
+        dims=_dims(own.get("dims", "")),
+        match=_choice("match", own.get("match") or "exact", MATCHES),
+    )
+
+
+def _suggestion(name: str) -> str:
+    close = difflib.get_close_matches(name, NAMES, n=1)
+    known = ", ".join(PREFIX + known for known in NAMES)
+    return f"no such option; did you mean {PREFIX}{close[0]}?" if close else f"no such option; known are {known}"
+
+
+# ---- models ------------------------------------------------------------------------------------------------------
+
+
+def _models(text: str, project_dir: Path) -> tuple[Model, ...]:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise OptionError("models", "", "is not set; give the path of an ONNX file, or several lines of NAME = PATH")
+    models = [_model(line, project_dir) for line in lines]
+    seen: dict[str, Model] = {}
+    for model in models:
+        key = model.name.upper()
+        if key in seen:
+            raise OptionError(
+                "models",
+                f"{model.path.name}",
+                f"two models are called `{model.name}`; name them by lines of NAME = PATH",
+            )
+        seen[key] = model
+    return tuple(models)
+
+
+def _model(line: str, project_dir: Path) -> Model:
+    match = re.fullmatch(r"(\w+)\s*=\s*(.+)", line, re.ASCII)
+    if match and not _resolve(line, project_dir).is_file():
+        name, path_text = match[1], match[2]
+    else:
+        path_text = line
+        name = re.sub(r"\W", "_", Path(line).stem, flags=re.ASCII)
+    if len(name) > NAME_LENGTH:
+        raise OptionError("models", line, f"the name `{name}` has more than {NAME_LENGTH} characters; use NAME = PATH")
+    path = _resolve(path_text, project_dir)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise OptionError("models", line, f"the file {path} {what}; give an ONNX file's path, relative to the project")
+    return Model(name, path)
+
+
+def _resolve(text: str, project_dir: Path) -> Path:
+    return Path(os.path.normpath(project_dir / Path(text).expanduser()))
+
+
+# ---- values ------------------------------------------------------------------------------------------------------
+
+
+def parse_size(name: str, text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)", text.strip())
+    unit = match and _UNITS.get(match[2].upper())
+    if not match or not unit:
+        raise OptionError(name, text, "is no size; give bytes or a number with K or M, such as 256K or 8M")
+    value = int(float(match[1]) * unit)
+    if value == 0:
+        raise OptionError(name, text, "is zero; give bytes or a number with K or M, such as 256K or 8M")
+    return value
+
+
+def _memory(text: str) -> str:
+    if not text:
+        raise OptionError("mem", "", "is not set; give the RAM for the model, such as 256K, or 256K+8M with PSRAM")
+    parts = text.split("+")
+    if len(parts) > 2 or not all(part.strip() for part in parts):
+        raise OptionError("mem", text, "is not FAST or FAST+SLOW; write 256K, or 256K+8M with PSRAM")
+    for part in parts:
+        try:
+            parse_size("mem", part)
+        except OptionError:
+            remedy = f"`{part.strip()}` is no size; write 256K, or 256K+8M with PSRAM"
+            raise OptionError("mem", text, remedy) from None
+    return "+".join(part.strip() for part in parts)
+
+
+def _dims(text: str) -> tuple[str, ...]:
+    items = tuple(text.replace(",", " ").split())
+    for item in items:
+        name, _, value = item.partition("=")
+        if not name or not value.isdecimal() or int(value) == 0:
+            raise OptionError(
+                "dims", text, f"`{item}` is not NAME=NUMBER; write length=512, several with spaces between"
+            )
+    return items
+
+
+def _boolean(name: str, text: str) -> bool:
+    if text.lower() not in TRUE + FALSE:
+        raise OptionError(name, text, "is neither yes nor no")
+    return text.lower() in TRUE
+
+
+def _choice(name: str, text: str, choices: tuple[str, ...]) -> str:
+    if text.lower() not in choices:
+        raise OptionError(name, text, f"must be one of {', '.join(choices)}")
+    return text.lower()
+
+
+def _backend(text: str) -> str:
+    backend = _choice("backend", text, BACKENDS)
+    if backend not in AVAILABLE_BACKENDS:
+        raise OptionError("backend", text, f"this version has no such kernels; use {' or '.join(AVAILABLE_BACKENDS)}")
+    return backend
+
+
+def _partition(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", text) or len(text) > LABEL_LENGTH:
+        raise OptionError(
+            "partition",
+            text,
+            f"a partition's name has 1 to {LABEL_LENGTH} letters, digits, dots, dashes or underscores",
+        )
+    return text

@@ -1,0 +1,315 @@
+"""Partition tables in ESP-IDF's CSV and binary forms.
+
+Source of both formats: ESP-IDF programming guide, "Partition Tables". A table lies at flash offset 0x8000 and takes
+one 4 KB sector; 0xC00 bytes of it are 32-byte entries, closed by an entry with the MD5 sum of those before it.
+Offsets and sizes are bytes. Standard library only: PlatformIO loads this file by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+TABLE_OFFSET = 0x8000
+TABLE_SECTOR = 0x1000
+TABLE_BYTES = 0xC00
+ENTRY_BYTES = 32
+ENTRY_MAGIC = b"\xaa\x50"
+LABEL_BYTES = 16
+SECTOR = 0x1000
+# The MMU maps flash in pages of 64 KB, and ESP-IDF wants applications on such a boundary.
+MMU_PAGE = 0x10000
+
+APP, DATA = 0x00, 0x01
+TYPES = {"app": APP, "data": DATA}
+SUBTYPES = {
+    APP: {"factory": 0x00, "test": 0x20, **{f"ota_{i}": 0x10 + i for i in range(16)}},
+    DATA: {
+        **{"ota": 0x00, "phy": 0x01, "nvs": 0x02, "coredump": 0x03, "nvs_keys": 0x04, "efuse": 0x05},
+        **{"undefined": 0x06, "esphttpd": 0x80, "fat": 0x81, "spiffs": 0x82, "littlefs": 0x83},
+    },
+}
+FLAGS = {"encrypted": 1, "readonly": 2}
+MODEL_SUBTYPE = "0x40"
+RESIZABLE = ("spiffs", "littlefs", "fat", "coredump")
+
+
+class PartitionError(Exception):
+    """A table that cannot be used; names the partition, the numbers and the remedy."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One row; `type`, `subtype` and `flags` as the CSV spells them."""
+
+    label: str
+    type: str
+    subtype: str
+    offset: int
+    size: int
+    flags: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+    @property
+    def is_app(self) -> bool:
+        return _number(self.type, TYPES) == APP
+
+
+def read_text(path: str | Path) -> str:
+    try:
+        return Path(path).read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise PartitionError(
+            f"board_build.partitions: the partition table {path} does not exist; give a CSV file's path relative to "
+            "the project, or a table that the framework ships"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PartitionError(f"board_build.partitions: the partition table {path} cannot be read: {error}") from None
+
+
+# ---- CSV ---------------------------------------------------------------------------------------------------------
+
+
+def parse_csv(text: str, source: str) -> tuple[Partition, ...]:
+    """Rows in the file's order; a blank offset is filled in as ESP-IDF does. `source` is for messages."""
+    rows: list[Partition] = []
+    end = TABLE_OFFSET + TABLE_SECTOR
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.split("#", 1)[0].strip()
+        if not content:
+            continue
+        row = _parse_row(content, end, f"{source}:{number}")
+        rows.append(row)
+        end = row.end
+    if not rows:
+        raise PartitionError(f"{source}: the partition table is empty")
+    return tuple(rows)
+
+
+def _parse_row(content: str, previous_end: int, where: str) -> Partition:
+    fields = [field.strip() for field in content.split(",")]
+    if len(fields) < 5:
+        raise PartitionError(
+            f"{where}: `{content}` is no partition; a row is name, type, subtype, offset, size[, flags]"
+        )
+    label, kind, subtype, offset_text, size_text = fields[:5]
+    if not label or len(label.encode("utf-8")) > LABEL_BYTES:
+        raise PartitionError(f"{where}: the name `{label}` must have 1 to {LABEL_BYTES} bytes")
+    alignment = MMU_PAGE if kind.lower() in ("app", "0", "0x0", "0x00") else SECTOR
+    offset = align_up(previous_end, alignment) if not offset_text else _parse_size(offset_text, where)
+    size = _parse_size(size_text, where)
+    if size < 0:
+        # ESP-IDF: a negative size is the offset at which the partition ends.
+        size = -size - offset
+    if size <= 0:
+        raise PartitionError(f"{where}: partition `{label}` has {size} bytes; give a size above 0")
+    return Partition(label, kind.lower(), subtype.lower(), offset, size, ":".join(fields[5:]).strip(":"))
+
+
+def _parse_size(text: str, where: str) -> int:
+    match = re.fullmatch(r"(-?)(0[xX][0-9a-fA-F]+|\d+)([kKmM]?)", text)
+    if not match:
+        raise PartitionError(f"{where}: `{text}` is no size; write bytes (0x10000, 65536) or 64K, 1M")
+    value = int(match[2], 0) << {"": 0, "k": 10, "m": 20}[match[3].lower()]
+    return -value if match[1] else value
+
+
+def to_csv(table: Sequence[Partition]) -> str:
+    """With every offset explicit, so that each framework's generator lays it out alike."""
+    rows = ["# Name, Type, SubType, Offset, Size, Flags"]
+    rows += [f"{p.label}, {p.type}, {p.subtype}, 0x{p.offset:x}, 0x{p.size:x}, {p.flags}".rstrip(", ") for p in table]
+    return "\n".join(rows) + "\n"
+
+
+# ---- binary ------------------------------------------------------------------------------------------------------
+
+
+def to_binary(table: Sequence[Partition]) -> bytes:
+    """The table as it lies in flash, padded with 0xFF to 0xC00 bytes."""
+    entries = b"".join(_entry(p) for p in table)
+    if len(entries) > TABLE_BYTES - 2 * ENTRY_BYTES:
+        raise PartitionError(f"{len(table)} partitions are too many; a table holds {TABLE_BYTES // ENTRY_BYTES - 2}")
+    checksum = b"\xeb\xeb" + b"\xff" * 14 + hashlib.md5(entries).digest()
+    return (entries + checksum).ljust(TABLE_BYTES, b"\xff")
+
+
+def _entry(p: Partition) -> bytes:
+    kind = _number(p.type, TYPES)
+    subtype = _number(p.subtype or "0", SUBTYPES.get(kind, {}))
+    flags = sum(FLAGS.get(name.strip(), 0) for name in p.flags.split(":"))
+    label = p.label.encode("utf-8").ljust(LABEL_BYTES, b"\0")
+    return struct.pack("<2sBBII16sI", ENTRY_MAGIC, kind, subtype, p.offset, p.size, label, flags)
+
+
+def parse_binary(data: bytes) -> tuple[Partition, ...]:
+    """Rows of a table as it lies in flash, up to the first entry that is none: the checksum, or erased flash."""
+    rows = []
+    for at in range(0, len(data) - ENTRY_BYTES + 1, ENTRY_BYTES):
+        if data[at : at + 2] != ENTRY_MAGIC:
+            break
+        kind, subtype, offset, size, label, flags = struct.unpack_from("<2xBBII16sI", data, at)
+        text = label.split(b"\0", 1)[0].decode("utf-8", "replace")
+        rows.append(Partition(text, f"0x{kind:02x}", f"0x{subtype:02x}", offset, size, f"0x{flags:x}" if flags else ""))
+    return tuple(rows)
+
+
+def _number(text: str, names: dict[str, int]) -> int:
+    if text in names:
+        return names[text]
+    try:
+        value = int(text, 0)
+    except ValueError:
+        raise PartitionError(
+            f"`{text}` is no partition type or subtype; known are {', '.join(names)}, or 0x00-0xFE"
+        ) from None
+    if not 0 <= value <= 0xFE:
+        raise PartitionError(f"`{text}` is no partition type or subtype; numbers reach from 0x00 to 0xFE")
+    return value
+
+
+# ---- layout ------------------------------------------------------------------------------------------------------
+
+
+def align_up(value: int, alignment: int) -> int:
+    return -(-value // alignment) * alignment
+
+
+def find(table: Sequence[Partition], label: str) -> Partition | None:
+    return next((p for p in table if p.label == label), None)
+
+
+def application(table: Sequence[Partition]) -> Partition:
+    """The partition that a fresh board boots: the first application."""
+    first = next((p for p in table if p.is_app), None)
+    if first is None:
+        raise PartitionError("the partition table has no application partition (type app)")
+    return first
+
+
+def check(table: Sequence[Partition], flash_bytes: int) -> None:
+    """Raises when partitions overlap each other, the table itself, or the end of the flash chip."""
+    labels = [p.label for p in table]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise PartitionError(f"two partitions are named `{label}`; names must differ")
+    end, previous = TABLE_OFFSET + TABLE_SECTOR, "the partition table itself"
+    for p in sorted(table, key=lambda item: item.offset):
+        if p.offset < end:
+            raise PartitionError(
+                f"partition `{p.label}` at 0x{p.offset:x} overlaps {previous}, which ends at 0x{end:x}"
+            )
+        if p.is_app and p.offset % MMU_PAGE:
+            raise PartitionError(f"application `{p.label}` at 0x{p.offset:x} must start on a 64 KB boundary (0x10000)")
+        if p.end > flash_bytes:
+            raise PartitionError(
+                f"partition `{p.label}` ends at 0x{p.end:x}, beyond the flash chip of {_size(flash_bytes)} "
+                f"(0x{flash_bytes:x}); correct the table, or board_upload.flash_size if the chip is larger"
+            )
+        end, previous = p.end, f"`{p.label}`"
+
+
+def with_model(
+    table: Sequence[Partition], label: str, flash_bytes: int, least: int, most: int | None
+) -> tuple[tuple[Partition, ...], Partition]:
+    """The table with a data partition `label`, and that partition.
+
+    One that the table already names is used as it is. A new one goes behind the last partition on a 64 KB boundary
+    and takes what is left of the chip, up to `most` bytes; `least` must fit. Both are rounded up to 64 KB. Nothing
+    else is moved.
+    """
+    check(table, flash_bytes)
+    existing = find(table, label)
+    if existing is not None:
+        if existing.is_app:
+            raise PartitionError(f"custom_tigris_partition = {label}: the table uses this name for an application")
+        return tuple(table), existing
+    last = max(table, key=lambda p: p.end)
+    offset = align_up(last.end, MMU_PAGE)
+    free = max(flash_bytes - offset, 0) // MMU_PAGE * MMU_PAGE
+    if free < align_up(least, MMU_PAGE):
+        raise PartitionError(_no_room(table, label, last, free, align_up(least, MMU_PAGE), flash_bytes))
+    size = free if most is None else min(free, align_up(most, MMU_PAGE))
+    model = Partition(label, "data", MODEL_SUBTYPE, offset, size)
+    return (*table, model), model
+
+
+def _no_room(table: Sequence[Partition], label: str, last: Partition, free: int, needed: int, flash_bytes: int) -> str:
+    message = (
+        f"custom_tigris_partition = {label}: no room for the model. It needs {_size(needed)} on a 64 KB boundary, but "
+        f"behind the last partition `{last.label}`, which ends at 0x{last.end:x}, the flash chip of "
+        f"{_size(flash_bytes)} has {_size(free)} left"
+    )
+    apps = [p for p in table if p.is_app]
+    if len(apps) > 1:
+        shares = " and ".join(f"`{p.label}` ({_size(p.size)})" for p in apps)
+        total = _size(sum(p.size for p in apps))
+        message += f"; the {len(apps)} applications for updates over the air, {shares}, take {total}"
+    return f"{message}. {_remedies(table, label, needed, flash_bytes)}"
+
+
+def _remedies(table: Sequence[Partition], label: str, needed: int, flash_bytes: int) -> str:
+    otherwise = "set board_upload.flash_size if the chip is larger"
+    for victim in sorted((p for p in table if p.subtype in RESIZABLE), key=lambda p: -p.size):
+        changed = shrunk(table, victim, label, needed, flash_bytes)
+        if changed is not None:
+            what = _what_changes(table, changed, victim)
+            return (
+                f"{what} would make room, in a table of your own (board_build.partitions = FILE.csv):\n"
+                f"{to_csv(changed)}What moves or shrinks loses its content. Or {otherwise}"
+            )
+    if any(p.is_app for p in table) and not any(p.subtype in RESIZABLE for p in table):
+        return f"Shrink partitions in a table of your own (board_build.partitions = FILE.csv), or {otherwise}"
+    names = ", ".join(f"`{p.label}` ({_size(p.size)})" for p in table if p.subtype in RESIZABLE)
+    apps = sum(p.is_app for p in table)
+    fewer = " or one application instead of two" if apps > 1 else ""
+    return (
+        f"Shrinking one of {names} is not enough: a table of your own (board_build.partitions = FILE.csv) needs "
+        f"smaller applications{fewer}; or {otherwise}, or ask for less by custom_tigris_flash"
+    )
+
+
+def _what_changes(table: Sequence[Partition], changed: Sequence[Partition], victim: Partition) -> str:
+    now = find(changed, victim.label)
+    what = (
+        f"Shrinking `{victim.label}` from {_size(victim.size)} to {_size(now.size)}"
+        if now
+        else f"Removing `{victim.label}`"
+    )
+    moved = [p.label for p in changed for old in table if old.label == p.label and old.offset != p.offset]
+    return what + (f" and moving {', '.join(f'`{name}`' for name in moved)} down" if moved else "")
+
+
+def shrunk(
+    table: Sequence[Partition], victim: Partition, label: str, needed: int, flash_bytes: int
+) -> tuple[Partition, ...] | None:
+    """The table with `victim` smaller by as much as a model of `needed` bytes lacks, and the data behind it moved down.
+
+    None when that is not possible: the rest would be smaller than 64 KB, or an application lies behind it. A core dump
+    is removed instead of shrunk, as a part of one is worth nothing.
+    """
+    behind = [p for p in table if p.offset > victim.offset]
+    last = max(table, key=lambda p: p.end)
+    lacking = align_up(last.end, MMU_PAGE) + needed - flash_bytes
+    rest = 0 if victim.subtype == "coredump" else victim.size - align_up(lacking, MMU_PAGE)
+    if any(p.is_app for p in behind) or 0 < rest < MMU_PAGE or rest < 0 or victim.size - rest < lacking:
+        return None
+    by = victim.size - rest
+    kept = [replace(p, offset=p.offset - by) if p in behind else p for p in table if p is not victim or rest]
+    kept = [replace(p, size=rest) if p.label == victim.label else p for p in kept]
+    offset = align_up(max(p.end for p in kept), MMU_PAGE)
+    if offset + needed > flash_bytes:
+        return None
+    return (*kept, Partition(label, "data", MODEL_SUBTYPE, offset, needed))
+
+
+def _size(value: int) -> str:
+    if value and value % (1 << 20) == 0:
+        return f"{value >> 20} MB"
+    return f"{value >> 10} KB" if value % 1024 == 0 else f"{value} bytes"

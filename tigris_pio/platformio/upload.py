@@ -1,0 +1,166 @@
+"""The target `uploadmodel`: the plans alone, to a board that has this project's partition table. Runs inside SCons.
+
+The upload command is the platform's own; its list of images is replaced by the plans. What is known of it: UPLOADCMD
+is a program and $UPLOADERFLAGS, and these are options, the verb write_flash or write-flash, more options, and pairs of
+offset and file (espressif32, pioarduino, the emulated boards).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .partitions import TABLE_BYTES, Partition, parse_binary
+
+TARGET = "uploadmodel"
+FLAGS = "$UPLOADERFLAGS"
+VERBS = {"write_flash": "read_flash", "write-flash": "read-flash"}
+
+
+class UploadError(Exception):
+    """The plans cannot be uploaded alone; the message says what to do instead."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """The platform's upload command taken apart. `program` is a command line, the others single arguments."""
+
+    program: str
+    connection: tuple[str, ...]
+    verb: str
+    options: tuple[str, ...]
+
+    def write(self, offset: str, image: str) -> list[str]:
+        return [*self.connection, self.verb, *self.options, offset, image]
+
+    def read(self, offset: str, size: str, file: str) -> list[str]:
+        return [*self.connection, VERBS[self.verb], offset, size, file]
+
+
+def take_apart(upload_command: str, flags: Sequence[str], images: Sequence[tuple[str, str]], protocol: str) -> Command:
+    """`images` are the pairs that the platform appended to `flags`."""
+    verb = next((flag for flag in flags if flag in VERBS), None)
+    if verb is None or FLAGS not in upload_command:
+        raise UploadError(
+            f"-t {TARGET} needs esptool or an emulated board, but this environment uploads by "
+            f"{protocol or 'a command of its own'}: use -t upload, or remove upload_protocol and upload_command"
+        )
+    at = list(flags).index(verb)
+    rest = list(flags[at + 1 :])
+    pairs = list(itertools.pairwise(rest))
+    first = min((pairs.index(image) for image in images if image in pairs), default=len(rest))
+    return Command(upload_command.split(FLAGS, maxsplit=1)[0].strip(), tuple(flags[:at]), verb, tuple(rest[:first]))
+
+
+def differences(device: Sequence[Partition], project: Sequence[Partition]) -> list[str]:
+    """One line for each partition that the board has otherwise; empty when the tables are the same."""
+    there, here = {p.label: p for p in device}, {p.label: p for p in project}
+    lines = []
+    for label in [*here, *(label for label in there if label not in here)]:
+        if there.get(label) != here.get(label):
+            lines.append(
+                f"  {label}: {_shown(there.get(label))} on the board, {_shown(here.get(label))} in the project"
+            )
+    return lines
+
+
+def _shown(partition: Partition | None) -> str:
+    if partition is None:
+        return "not"
+    flags = f", flags {partition.flags}" if partition.flags else ""
+    kind = f"type {partition.type}/{partition.subtype}"
+    return f"0x{partition.offset:x} to 0x{partition.end:x} ({kind}{flags})"
+
+
+def compare_tables(device: bytes, project: bytes, offset: str) -> None:
+    """Raises unless both binary tables say the same."""
+    there, here = parse_binary(device), parse_binary(project)
+    if not there:
+        raise UploadError(
+            f"-t {TARGET}: the board has no partition table at {offset}; upload everything first: pio run -t upload"
+        )
+    lines = differences(there, here)
+    if lines:
+        raise UploadError(
+            f"-t {TARGET}: the board's partition table at {offset} is not this project's:\n"
+            + "\n".join(lines)
+            + "\nNothing was written. Upload everything, table included: pio run -t upload"
+        )
+
+
+# ---- target ------------------------------------------------------------------------------------------------------
+
+
+def add_target(env: Any, offset: str, image: Any) -> None:
+    """`image` is the node of the model partition's content, to be written at `offset`."""
+    images = [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
+    table = next(((at, path) for at, path in images if _is_table(path)), None)
+
+    def check(target: Any, source: Any, env: Any) -> int:
+        return _guarded(lambda: _check(env, _command(env, images), table))
+
+    def write(target: Any, source: Any, env: Any) -> int:
+        command = _command(env, images)
+        return _run(env, command, command.write(offset, _escaped(image.get_abspath())))
+
+    env.AddPlatformTarget(
+        TARGET,
+        [image, *([env.File(_escaped(table[1]))] if table else [])],
+        [env.VerboseAction(check, "Comparing partition tables"), env.VerboseAction(write, "Uploading $SOURCE")],
+        "Upload Model",
+        "Write the compiled models alone, without the firmware",
+    )
+
+
+def _is_table(path: str) -> bool:
+    name = os.path.basename(path)
+    return name.startswith("partitions") and name.endswith(".bin")
+
+
+def _escaped(path: str) -> str:
+    # SCons would expand a dollar in a path.
+    return path.replace("$", "$$")
+
+
+def _command(env: Any, images: Sequence[tuple[str, str]]) -> Command:
+    flags = [str(flag) for flag in env.get("UPLOADERFLAGS", [])]
+    return take_apart(str(env.get("UPLOADCMD", "")), flags, images, str(env.subst("$UPLOAD_PROTOCOL")))
+
+
+def _run(env: Any, command: Command, arguments: Sequence[str]) -> int:
+    """Runs the upload program. As a list in a variable the arguments keep their borders, whatever is in them."""
+    from SCons.Action import Action  # noqa: PLC0415  (importable inside SCons only)
+
+    local = env.Clone(TIGRIS_UPLOAD=list(arguments))
+    # env.Execute would substitute the list into one string first.
+    failure = Action(f"{command.program} $TIGRIS_UPLOAD")([], [], local)
+    return int(failure.status or 1) if failure else 0
+
+
+def _guarded(step: Callable[[], None]) -> int:
+    try:
+        step()
+    except UploadError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        return 1
+    return 0
+
+
+def _check(env: Any, command: Command, table: tuple[str, str] | None) -> None:
+    if table is None:
+        raise UploadError(f"-t {TARGET}: this platform flashes no partition table; use -t upload")
+    if str(env.subst("$UPLOAD_PROTOCOL")) in ("", "esptool"):
+        env.AutodetectUploadPort()
+    offset, project = table
+    found = Path(str(env.subst("$BUILD_DIR")), "tigris", "table_on_board.bin")
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.unlink(missing_ok=True)
+    status = _run(env, command, command.read(offset, hex(TABLE_BYTES), _escaped(str(found))))
+    if status != 0 or not found.is_file():
+        raise UploadError(f"-t {TARGET}: the board's partition table could not be read; see above. Nothing was written")
+    compare_tables(found.read_bytes(), Path(project).read_bytes(), offset)

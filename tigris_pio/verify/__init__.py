@@ -1,0 +1,1 @@
+"""Comparison of a compiled model with onnxruntime, layer by layer."""

@@ -1,0 +1,76 @@
+"""The reference: onnxruntime on the same model, with every intermediate tensor brought out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from tigris_pio.errors import ModelError, ToolError
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """An onnxruntime session that returns every tensor of the model, and what each stands for.
+
+    `after_quantisation` maps a tensor to its value after its QuantizeLinear/DequantizeLinear pair, where it
+    has one: that is what a quantised operator should give.
+    """
+
+    session: Any
+    names: tuple[str, ...]
+    after_quantisation: Mapping[str, str]
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Every tensor by name."""
+        return dict(zip(self.names, self.session.run(list(self.names), dict(inputs)), strict=True))
+
+    def value(self, tensors: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
+        """The tensor to compare the program's `name` with; None when the model has none of that name."""
+        return tensors.get(self.after_quantisation.get(name, name))
+
+
+def open_reference(path: Path, dims: Mapping[str, int]) -> Reference:
+    """Opens the model at `path` in onnxruntime with all graph optimisations off."""
+    try:
+        import onnxruntime  # noqa: PLC0415  optional: only verify needs it
+    except ImportError as error:
+        raise ToolError("verify needs onnxruntime; install it: pip install onnxruntime") from error
+    model = onnx.load(str(path))
+    for name, value in dims.items():
+        _bind(model, name, value)
+    shown = {output.name for output in model.graph.output}
+    for node in model.graph.node:
+        for name in node.output:
+            if name and name not in shown:
+                model.graph.output.append(onnx.ValueInfoProto(name=name))
+                shown.add(name)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise ModelError(f"{path}: onnxruntime refuses the model: {str(error).splitlines()[0]}") from error
+    return Reference(session, tuple(output.name for output in model.graph.output), _pairs(model))
+
+
+def _bind(model: onnx.ModelProto, name: str, value: int) -> None:
+    for tensor in model.graph.input:
+        for dim in tensor.type.tensor_type.shape.dim:
+            if dim.dim_param == name:
+                dim.ClearField("dim_param")
+                dim.dim_value = value
+
+
+def _pairs(model: onnx.ModelProto) -> dict[str, str]:
+    quantised = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "QuantizeLinear"}
+    return {
+        quantised[node.input[0]]: node.output[0]
+        for node in model.graph.node
+        if node.op_type == "DequantizeLinear" and node.input[0] in quantised
+    }

@@ -1,0 +1,48 @@
+"""Sets up this machine for `make demo`, `make test` or `make fuzz`; quick when nothing is to be done.
+
+    python3 tools/prepare.py demo|test|fuzz
+
+System packages (as root, or by sudo where it asks nothing), `.venv`, and PlatformIO's core folder in `.tigris`.
+Runs on the system's own Python with nothing installed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info < (3, 10):  # noqa: UP036  (whatever `python3` is on a fresh machine)
+    sys.exit(
+        f"error: this is Python {sys.version.split()[0]}, 3.10 or later is needed; try: make PYTHON=python3.12 ..."
+    )
+
+from pathlib import Path
+
+import platformio_core
+import python_environment
+import system_packages
+
+ROOT = Path(__file__).resolve().parent.parent
+FAILURES = (
+    system_packages.MissingPackages,
+    python_environment.EnvironmentFailure,
+    platformio_core.CoreFailure,
+)
+
+
+def main() -> int:
+    if len(sys.argv) != 2 or sys.argv[1] not in system_packages.NEEDS:
+        print(f"usage: prepare.py {'|'.join(system_packages.NEEDS)}", file=sys.stderr)
+        return 2
+    purpose = sys.argv[1]
+    try:
+        system_packages.ensure(purpose)
+        python = python_environment.ensure(ROOT, ROOT / ".venv", purpose)
+        platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
+    except FAILURES as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

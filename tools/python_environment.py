@@ -1,0 +1,65 @@
+"""The project's own virtual environment: `.venv` with tigris-pio in editable form and its tools."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test"}
+
+
+class EnvironmentFailure(Exception):
+    """pip or venv failed; their own messages are on the screen."""
+
+
+def python_of(venv: Path) -> Path:
+    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def ensure(root: Path, venv: Path, purpose: str) -> Path:
+    """Makes or updates the environment where something decisive changed; returns its Python."""
+    python = python_of(venv)
+    if not _works(python):
+        print(f"Creating {venv.name} with Python {sys.version.split()[0]}", flush=True)
+        shutil.rmtree(venv, ignore_errors=True)
+        _run([sys.executable, "-m", "venv", str(venv)])
+    digest = _digest(root, [root / "pyproject.toml", root / "setup.py", *_c_files(root)])
+    # A set-up for tests has all that the others need.
+    stamps = [venv / f"tigris-{name}.stamp" for name in ("test", purpose)]
+    if not any(stamp.is_file() and stamp.read_text("utf-8") == digest for stamp in stamps):
+        print(f"Installing tigris-pio and its tools into {venv.name}", flush=True)
+        pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+        _run([*pip, "-e", f".[{EXTRAS[purpose]}]"], root)
+        stamps[-1].write_text(digest, "utf-8")
+    return python
+
+
+def _works(python: Path) -> bool:
+    """A moved or half-made environment, or one whose Python is gone, does not."""
+    if not python.exists():
+        return False
+    check = [str(python), "-c", "import pip, sys; sys.exit(sys.version_info < (3, 10))"]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0
+
+
+def _c_files(root: Path) -> list[Path]:
+    return sorted(path for path in (root / "runtime").rglob("*") if path.suffix in (".c", ".h"))
+
+
+def _digest(root: Path, files: Iterable[Path]) -> str:
+    """Of everything that asks for another installation; the place too, for editable installs name it."""
+    digest = hashlib.sha256(str(root).encode() + sys.version.encode())
+    for path in files:
+        digest.update(str(path.relative_to(root)).encode() + b"\0")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _run(command: list[str], folder: Path | None = None) -> None:
+    if subprocess.run(command, cwd=folder, check=False).returncode != 0:
+        raise EnvironmentFailure(f"failed: {' '.join(command)}")
