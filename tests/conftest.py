@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
+settings.register_profile("repeatable", derandomize=True, database=None)
+settings.load_profile("repeatable")
 
 _DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "models"
 
