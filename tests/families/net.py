@@ -26,6 +26,8 @@ class Net:
         self.nodes: list[onnx.NodeProto] = []
         self.weights: dict[str, np.ndarray] = {}
         self.shapes: dict[str, Shape] = dict(inputs)
+        #: Pools in ceil mode that leave out a window because it would start in the padding behind the tensor.
+        self.shortened_pools: set[str] = set()
 
     # The plain parts.
 
@@ -166,16 +168,16 @@ class Net:
         batch, channels, *size = self.shapes[x]
         axes = len(size)
         pads = list(pads)[: axes * 2]
-        out = []
+        out, shortened = [], False
         for i, n in enumerate(size):
             span = n + pads[i] + pads[i + axes] - kernel
             rows = -(-span // step) + 1 if ceil else span // step + 1
             if ceil and (rows - 1) * step >= n + pads[i]:
-                rows -= 1
+                rows, shortened = rows - 1, True
             out.append(rows)
         if self.opset >= 10:
             attributes["ceil_mode"] = int(ceil)
-        return self.add(
+        made = self.add(
             op,
             [x],
             (batch, channels, *out),
@@ -184,6 +186,9 @@ class Net:
             pads=pads,
             **attributes,
         )
+        if shortened:
+            self.shortened_pools.add(made)
+        return str(made)
 
     def global_pool(self, x: str) -> str:
         batch, channels, *size = self.shapes[x]

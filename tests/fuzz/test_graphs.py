@@ -24,6 +24,7 @@ SCHEMES = st.sampled_from((None, None, 0, 1, 2, 3))
 @example(shape=0, steps=[(4, 0, 1)], scheme=0, share=15)  # the same, with the wrong shape written into the model
 @example(shape=0, steps=[(18, 0, 0), (21, 0, 0), (12, 0, 0)], scheme=None, share=15)  # a Gemm's vector cut into rows
 @example(shape=0, steps=[(0, 0, 0)] * 5 + [(19, 0, 0), (19, 0, 1)], scheme=None, share=15)  # no common factors
+@example(shape=0, steps=[(4, 0, 817), (21, 0, 0)], scheme=None, share=15)  # a Gemm reads such a pool
 @given(shape=SHAPES, steps=STEPS, scheme=SCHEMES, share=SHARES)
 def test_random_graphs(shape: int, steps: list[Step], scheme: int | None, share: int) -> None:
     logging.disable(logging.WARNING)
