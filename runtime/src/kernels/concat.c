@@ -16,8 +16,8 @@ static void copy_rows(const tigris_band *in, const tigris_band *out, int32_t sta
     const int32_t first = in_first > out->first ? in_first : out->first;
     const int32_t end = in_end < out_end ? in_end : out_end;
     if (first < end) {
-        memcpy(tigris_band_row(out, first), tigris_band_row(in, first - start),
-               (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
+        memmove(tigris_band_row(out, first), tigris_band_row(in, first - start),
+                (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
     }
 }
 
@@ -47,7 +47,7 @@ static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
         const uint8_t *from = tigris_band_row(&call->inputs[i], out->first);
         uint8_t *to = out->data + offset;
         for (uint32_t piece = 0; piece < pieces; piece++) {
-            memcpy(to, from, bytes);
+            memmove(to, from, bytes);
             from += bytes;
             to += step;
         }

@@ -84,7 +84,7 @@ static void select_channels(const selector *s, const uint8_t *pixel, uint8_t *to
         if (from < 0) {
             fill_elements(s, to, 1U);
         } else {
-            memcpy(to, pixel + (uint32_t)from * s->element_bytes, s->element_bytes);
+            memmove(to, pixel + (uint32_t)from * s->element_bytes, s->element_bytes);
         }
         to += s->element_bytes;
     }
@@ -99,7 +99,7 @@ static void select_pixels(const selector *s, const uint8_t *row, uint8_t *to)
         if (from < 0) {
             fill_elements(s, to, s->output->channels);
         } else if (whole_pixels) {
-            memcpy(to, row + (uint32_t)from * pixel_bytes, pixel_bytes);
+            memmove(to, row + (uint32_t)from * pixel_bytes, pixel_bytes);
         } else {
             select_channels(s, row + (uint32_t)from * pixel_bytes, to);
         }
@@ -124,7 +124,7 @@ static void run(const tigris_kernel_call *call)
         if (from < 0) {
             fill_elements(&s, to, tigris_row_elements(output));
         } else if (whole_rows) {
-            memcpy(to, tigris_band_row(in, from), tigris_row_bytes(output));
+            memmove(to, tigris_band_row(in, from), tigris_row_bytes(output));
         } else {
             select_pixels(&s, tigris_band_row(in, from), to);
         }

@@ -47,7 +47,7 @@ static void run(const tigris_kernel_call *call)
     counter c;
     start(&c, params, (uint32_t)call->output->first * tigris_row_elements(call->output->tensor));
     for (uint32_t i = 0; i < elements; i++) {
-        memcpy(output, in->data + (c.input - held) * bytes, bytes);
+        memmove(output, in->data + (c.input - held) * bytes, bytes);
         output += bytes;
         advance(&c);
     }

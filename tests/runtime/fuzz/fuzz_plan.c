@@ -1,8 +1,10 @@
 /* libFuzzer target: plans with damaged records.
  *
- * The mutator knows the format: most of the time it changes one aligned word or half-word of a record
- * to a value that is likely to hurt, so that the rest of the plan stays valid and the checks behind the
- * first are reached. The checksum is set right again, as a plan's maker would. */
+ * The mutator knows the format: most of the time it changes one aligned word or half-word of a record, so
+ * that the rest of the plan stays valid and the checks behind the first are reached: to a value that is likely
+ * to hurt, to the same field of another record, or to another value wherever the old one occurs (a height is
+ * written in a tensor, its views, its operands and its parameters). Crossing two plans puts a record or parameters of the
+ * one into the other. The checksum is set right again, as a plan's maker would. */
 #include <string.h>
 
 #include "crc32.h"
@@ -10,6 +12,8 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t capacity);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned int seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_bytes, const uint8_t *second, size_t second_bytes,
+                                 uint8_t *out, size_t capacity, unsigned int seed);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static uint32_t next_random(uint32_t *state)
@@ -41,42 +45,92 @@ static uint32_t awkward_value(uint32_t old, uint32_t *state)
     }
 }
 
-/* A byte offset to change: in the header, in a record section, or anywhere. */
-static uint32_t choose_offset(const tigris_header_record *header, uint32_t bytes, uint32_t *state)
+typedef struct section {
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t record_bytes;
+} section;
+
+#define SECTIONS 10U
+
+/* Where the header says that records lie, whether true or not; the last one is the whole file. */
+static void list_sections(const uint8_t *data, size_t bytes, section found[SECTIONS])
 {
-    const uint32_t io = (uint32_t)header->input_count + header->output_count;
-    const struct {
-        uint32_t offset;
-        uint32_t bytes;
-    } sections[] = {
-        {0U, (uint32_t)sizeof *header},
-        {header->tensors, header->tensor_count * (uint32_t)sizeof(tigris_tensor_record)},
-        {header->io, io * (uint32_t)sizeof(tigris_io_record)},
-        {header->stages, header->stage_count * (uint32_t)sizeof(tigris_stage_record)},
-        {header->views, header->view_count * (uint32_t)sizeof(tigris_view_record)},
-        {header->ops, header->op_count * (uint32_t)sizeof(tigris_op_record)},
-        {header->operands, header->operand_count * (uint32_t)sizeof(tigris_operand_record)},
-        {header->params, header->params_bytes},
-        {header->weights, header->weights_bytes},
-        {0U, bytes},
+    tigris_header_record h;
+    memcpy(&h, data, sizeof h);
+    const uint32_t io_count = (uint32_t)h.input_count + h.output_count;
+    const section sections[SECTIONS] = {
+        {0U, (uint32_t)sizeof h, (uint32_t)sizeof h},
+        {h.tensors, h.tensor_count * (uint32_t)sizeof(tigris_tensor_record), (uint32_t)sizeof(tigris_tensor_record)},
+        {h.io, io_count * (uint32_t)sizeof(tigris_io_record), (uint32_t)sizeof(tigris_io_record)},
+        {h.stages, h.stage_count * (uint32_t)sizeof(tigris_stage_record), (uint32_t)sizeof(tigris_stage_record)},
+        {h.views, h.view_count * (uint32_t)sizeof(tigris_view_record), (uint32_t)sizeof(tigris_view_record)},
+        {h.ops, h.op_count * (uint32_t)sizeof(tigris_op_record), (uint32_t)sizeof(tigris_op_record)},
+        {h.operands, h.operand_count * (uint32_t)sizeof(tigris_operand_record),
+         (uint32_t)sizeof(tigris_operand_record)},
+        {h.params, h.params_bytes, 4U},
+        {h.weights, h.weights_bytes, 1U},
+        {0U, (uint32_t)bytes, 1U},
     };
-    const uint32_t choice = next_random(state) % (uint32_t)(sizeof sections / sizeof sections[0]);
-    const uint32_t length = sections[choice].bytes == 0U ? 1U : sections[choice].bytes;
-    return (sections[choice].offset + next_random(state) % length) % bytes;
+    memcpy(found, sections, sizeof sections);
+    for (uint32_t i = 0; i < SECTIONS; i++) {
+        if (found[i].offset >= bytes || found[i].bytes == 0U || found[i].bytes > bytes - found[i].offset) {
+            found[i] = found[SECTIONS - 1U];
+        }
+    }
+}
+
+static uint32_t read_word(const uint8_t *at, uint32_t width)
+{
+    uint32_t value = 0U;
+    memcpy(&value, at, width);
+    return value;
+}
+
+/* The same field of another record of its section; the field itself when there is none. */
+static uint32_t same_field(const uint8_t *data, const section *where, uint32_t offset, uint32_t width, uint32_t *state)
+{
+    const uint32_t records = where->bytes / where->record_bytes;
+    const uint32_t field = (offset - where->offset) % where->record_bytes;
+    if (records == 0U || field + width > where->record_bytes) {
+        return read_word(data + offset, width);
+    }
+    const uint32_t other = next_random(state) % records;
+    return read_word(data + where->offset + other * where->record_bytes + field, width);
+}
+
+/* Writes `value` wherever a record or parameter holds `old`. */
+static void change_everywhere(uint8_t *data, const section sections[SECTIONS], uint32_t width, uint32_t old,
+                              uint32_t value)
+{
+    for (uint32_t i = 1U; i < SECTIONS - 2U; i++) {
+        const uint32_t end = sections[i].offset + sections[i].bytes;
+        for (uint32_t at = sections[i].offset & ~(width - 1U); at + width <= end; at += width) {
+            if (read_word(data + at, width) == old) {
+                memcpy(data + at, &value, width);
+            }
+        }
+    }
 }
 
 static void change_value(uint8_t *data, size_t bytes, uint32_t *state)
 {
-    tigris_header_record header;
-    memcpy(&header, data, sizeof header);
+    section sections[SECTIONS];
+    list_sections(data, bytes, sections);
+    const section *where = &sections[next_random(state) % SECTIONS];
     const uint32_t width = 1U << next_random(state) % 3U;
-    const uint32_t offset = choose_offset(&header, (uint32_t)bytes, state) & ~(width - 1U);
-    uint32_t value = 0U;
-    if (offset + width <= bytes) {
-        memcpy(&value, data + offset, width);
-        value = awkward_value(value, state);
-        memcpy(data + offset, &value, width);
+    const uint32_t offset = (where->offset + next_random(state) % where->bytes) & ~(width - 1U);
+    if (offset + width > bytes) {
+        return;
     }
+    const uint32_t old = read_word(data + offset, width);
+    const uint32_t choice = next_random(state) % 8U;
+    const uint32_t value = choice == 0U && offset >= where->offset ? same_field(data, where, offset, width, state)
+                                                                   : awkward_value(old, state);
+    if (choice == 1U && old > 1U) {
+        change_everywhere(data, sections, width, old, value);
+    }
+    memcpy(data + offset, &value, width);
 }
 
 static void correct_header(uint8_t *data, size_t bytes)
@@ -101,6 +155,31 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, uns
     }
     correct_header(data, bytes);
     return bytes;
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_bytes, const uint8_t *second, size_t second_bytes,
+                                 uint8_t *out, size_t capacity, unsigned int seed)
+{
+    uint32_t state = seed;
+    section into[SECTIONS];
+    section from[SECTIONS];
+    if (first_bytes > capacity || first_bytes < sizeof(tigris_header_record) ||
+        second_bytes < sizeof(tigris_header_record)) {
+        return 0U;
+    }
+    memcpy(out, first, first_bytes);
+    list_sections(first, first_bytes, into);
+    list_sections(second, second_bytes, from);
+    const uint32_t choice = 1U + next_random(&state) % (SECTIONS - 2U);
+    const section *to = &into[choice];
+    const section *with = &from[choice];
+    const uint32_t most = to->bytes < with->bytes ? to->bytes : with->bytes;
+    const uint32_t length = with->record_bytes >= 4U && most >= with->record_bytes && next_random(&state) % 2U == 0U
+                                ? with->record_bytes
+                                : most;
+    memcpy(out + to->offset, second + with->offset, length);
+    correct_header(out, first_bytes);
+    return first_bytes;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

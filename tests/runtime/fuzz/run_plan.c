@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan.h"
 #include "tigris_kernel.h"
 
 #define PLAN_ALIGNMENT 16U
@@ -41,11 +42,30 @@ static uint32_t sum_outputs(const tigris_session *session)
     return sum;
 }
 
+static void add_row_bytes(const tigris_band *band, uint32_t *sum)
+{
+    const uint32_t bytes = (uint32_t)band->rows * tigris_row_bytes(band->tensor);
+    for (uint32_t i = 0; i < bytes; i++) {
+        *sum += band->data[i];
+    }
+}
+
+/* Every byte of every band a kernel wrote, read while it is valid. */
+static void read_band(void *context, uint32_t op, uint32_t image, const tigris_band *output)
+{
+    (void)op;
+    (void)image;
+    add_row_bytes(output, context);
+}
+
 static tigris_status run_twice(tigris_session *session)
 {
     uint32_t left = MOST_KERNEL_CALLS;
     session->yield = count_down;
     session->yield_context = &left;
+    uint32_t written = 0U;
+    session->trace = read_band;
+    session->trace_context = &written;
     tigris_status status = TIGRIS_OK;
     for (uint32_t times = 0; times < 2U && status == TIGRIS_OK; times++) {
         uint8_t *input;

@@ -1,7 +1,8 @@
-"""Valid plans to damage: `python -m tests.runtime.fuzz.seeds FOLDER` writes them as files."""
+"""Valid plans to damage: `python -m tests.runtime.fuzz.seeds FOLDER` writes them, and the compiler's, as files."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ def seeds() -> Iterator[tuple[str, bytes]]:
 
 
 if __name__ == "__main__":
+    from tests.runtime.fuzz.compiled import compiled_seeds
+
     folder = Path(sys.argv[1])
-    for seed_name, seed_plan in seeds():
+    for seed_name, seed_plan in itertools.chain(seeds(), compiled_seeds()):
         (folder / seed_name).write_bytes(seed_plan)

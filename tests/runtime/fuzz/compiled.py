@@ -1,0 +1,95 @@
+"""Small plans from the compiler itself, for the fuzzer to damage: every operator of ONNX that compiles, random
+graphs of all layers in float32 and int8, and layers as wide as the kernels' blocks; whole, in bands with and without
+slow memory, with weights in place, copied and compressed."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable, Iterator
+
+import onnx
+
+from tests.families.net import Net
+from tests.families.quantised import SCHEMES, quantise
+from tests.fuzz.graphs import INPUTS, LAYERS, graph
+from tests.node_tests.cases import direct_float_cases
+from tests.node_tests.runner import ways, with_constants
+from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.plan import Budget
+from tigris_pio.errors import TigrisError
+
+#: Of a plan in bytes, and of its arenas: what the fuzzer can run some thousand times a second.
+LARGEST_PLAN, LARGEST_ARENA = 8192, 1 << 16
+WEIGHTS: tuple[dict[str, object], ...] = ({}, {"compress": "lz4"}, {"copy_weights": True})
+ALIGNMENT = 4
+
+
+def compiled_seeds() -> Iterator[tuple[str, bytes]]:
+    """Names and plans."""
+    logging.disable(logging.WARNING)
+    for model_name, make in itertools.chain(_operators(), _graphs(), _layers()):
+        for name, plan in _plans(make):
+            yield f"{model_name}-{name}", plan
+
+
+def _plans(make: Callable[[], onnx.ModelProto]) -> Iterator[tuple[str, bytes]]:
+    """The model at ample memory, and at less with and without slow memory; nothing when it does not compile."""
+    try:
+        start = front(make(), CompileOptions(alignment=ALIGNMENT))
+        whole = back(start, CompileOptions(alignment=ALIGNMENT))
+    except Exception:  # the quantiser has errors of its own
+        return
+    if len(whole.data) > LARGEST_PLAN or whole.plan.fast_bytes > LARGEST_ARENA:
+        return
+    yield "whole", whole.data
+    for (share, slow), weights in zip(((60, 0), (75, 0), (35, LARGEST_ARENA)), WEIGHTS, strict=True):
+        budget = Budget(max(1, whole.plan.fast_bytes * share // 100), slow)
+        try:
+            options = CompileOptions(budget, alignment=ALIGNMENT, **weights)  # type: ignore[arg-type]
+            yield f"{share}-percent-{'-'.join(weights) or 'in-place'}", back(start, options).data
+        except TigrisError:
+            continue
+
+
+def _operators() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+    """ONNX's own node tests, the first three of each operator, the parameters bound."""
+    for operator, cases in itertools.groupby(direct_float_cases(), key=lambda case: case.operator):
+        for case, place in zip(cases, range(3), strict=False):
+            for bound in list(ways(case))[:2]:
+                arrays = dict(zip((v.name for v in case.model.graph.input), case.recordings[0].inputs, strict=True))
+                constants = {name: array for name in bound if (array := arrays[name]) is not None}
+                yield f"{operator}-{place}", lambda model=case.model, values=constants: with_constants(model, values)
+
+
+def _graphs() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+    """Two layers of every kind and a convolution behind, on inputs of different forms."""
+    for kind in range(len(LAYERS)):
+        for scheme in (None, 0, 3):
+            shape, seed = (kind + (scheme or 0)) % len(INPUTS), 100 * kind + (scheme or 0)
+            steps = [(kind, 0, seed), (kind, 0, seed + 1), (0, 0, seed + 2)]
+
+            def make(shape: int = shape, steps: list[tuple[int, int, int]] = steps,
+                     scheme: int | None = scheme) -> onnx.ModelProto:
+                model = graph(shape, steps)
+                return model if scheme is None else quantise(model, SCHEMES[scheme])
+
+            yield f"graph-{kind}-{scheme}", make
+
+
+def _layers() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+    """Networks of wide layers: blocks of four, eight and more channels, and what is left over."""
+    for scheme, channels in itertools.product((None, 0, 1, 3), (3, 4, 8, 17)):
+
+        def make(scheme: int | None = scheme, channels: int = channels) -> onnx.ModelProto:
+            net = Net("wide", {"x": (1, 3, 12, 9)})
+            x = net.relu6(net.conv("x", channels, 3, 2))
+            x = net.relu(net.conv(x, channels, 3, groups=channels))
+            skip = x = net.conv(x, 2 * channels, 1)
+            x = net.relu(net.add("Add", [net.conv(x, 2 * channels, 3), skip]))
+            x = net.conv(x, 2 * channels, (1, 3), 2, groups=2 * channels)
+            x = net.add("GlobalAveragePool", [x], (1, 2 * channels, 1, 1))
+            model = net.model([net.softmax(net.linear(net.flatten(x), 5), 1)])
+            return model if scheme is None else quantise(model, SCHEMES[scheme])
+
+        yield f"wide-{channels}-{scheme}", make
