@@ -6,7 +6,7 @@ towards the front visits every segment with that end at the cost of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -82,17 +82,30 @@ class _Sweep:
 
 def recomputing_fits(
     index: ProgramIndex, end: int, resident: bool, room: int, reach: int
-) -> Sequence[RecomputingFit]:
+) -> Iterator[RecomputingFit]:
     """The segments that end at `end`, shortest first, while their windows stay within `room`.
 
-    `resident` is as in `_Sweep`; `reach` limits the operators a segment may have.
+    `resident` is as in `_Sweep`; `reach` limits the operators a segment may have. Only what the caller takes is
+    computed, and kept for the next caller.
     """
     key = ("recomputing", end, resident, reach)
-    known, fits = index.memory.get(key, (-1, []))
+    known, fits, complete = index.memory.get(key, (-1, [], True))
     if known < room:
-        fits = list(_sweep(index, end, resident, room, reach))
-        index.memory[key] = room, fits
-    return [fit for fit in fits if fit.window_bytes <= room]
+        known, fits, complete = room, [], False
+    yield from (fit for fit in fits if fit.window_bytes <= room)
+    if complete:
+        return
+    taken = len(fits)
+    sweep = _sweep(index, end, resident, known, reach)
+    try:
+        for place, fit in enumerate(sweep):
+            if place >= taken:
+                fits.append(fit)
+                if fit.window_bytes <= room:
+                    yield fit
+        complete = True
+    finally:
+        index.memory[key] = known, fits, complete
 
 
 def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int) -> Iterator[RecomputingFit]:

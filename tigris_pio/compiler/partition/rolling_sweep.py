@@ -29,6 +29,24 @@ class RollingFit(NamedTuple):
     bands: int
 
 
+class _Reader(NamedTuple):
+    """The pace of an operator's output and the rows it takes of one input; flat, for they are looked at very often."""
+
+    pace_numerator: int
+    pace_denominator: int
+    pace_offset: int
+    numerator: int
+    denominator: int
+    first: int
+    last: int
+
+    @staticmethod
+    def of(pace: Pace, rows: RowMap) -> _Reader:
+        return _Reader(
+            pace.numerator, pace.denominator, pace.offset, rows.numerator, rows.denominator, rows.first, rows.last
+        )
+
+
 @dataclasses.dataclass
 class _Window:
     """A tensor's window in the segment so far."""
@@ -36,7 +54,7 @@ class _Window:
     birth: int
     death: int
     arrives: Pace | None  #: None: from before the stage, had as soon as it is wanted
-    readers: list[tuple[Pace, RowMap]]
+    readers: list[_Reader]
     bytes: int = 0
     persistent: bool = False
     counted: bool = False  #: whether the sums of the sweep hold it
@@ -72,7 +90,7 @@ class _Sweep:
         for name in (*(operand.tensor for operand in op.operands), op.output):
             if name in self.stored and not self.index.outlives(name, step + 1):
                 del self.stored[name]
-                self._size(name)
+                self._count(self.windows[name], 1)
         return True
 
     def _read(self, name: str, rows: RowMap, pace: Pace, step: int) -> None:
@@ -85,8 +103,8 @@ class _Sweep:
             self.windows[name] = _Window(step, step, None, [])
             self.loaded += tensor.bytes
         window = self.windows[name]
-        self._count(window, -1)
-        window.readers.append((pace, rows))
+        self._count(window, -1)  # before it lives longer
+        window.readers.append(_Reader.of(pace, rows))
         window.death = step
         self._size(name)
 
@@ -114,34 +132,36 @@ class _Sweep:
         """Bytes of all windows at the fullest step; never less with more operators."""
         return self.persistent + max(self.transient)
 
-    def fit(self, end: int) -> RollingFit:
+    def fit(self, end: int, window_bytes: int) -> RollingFit:
         """The segment that ends before `end`, the operator added last being end - 1."""
         bands = bands_until_complete(self.index, self.rolling.paces, tuple(self.stored)) if self.stored else 1
         new = sum(self.stored.values())
-        return RollingFit(end, self.window_bytes, new, self.loaded + new, bands)
+        return RollingFit(end, window_bytes, new, self.loaded + new, bands)
 
 
 def _tallest(window: _Window) -> tuple[int, bool]:
     """Most rows of a window in any band of the steady state, and whether rows are kept between bands."""
-    readers = [(pace, rows) for pace, rows in window.readers if rows.numerator]
+    readers = [reader for reader in window.readers if reader.numerator]
     arrives = window.arrives
     if not readers:
         if arrives is None:
             return 1 << 30, True  # wanted whole
         return -(-arrives.numerator // arrives.denominator), False
     # Denominators are products of strides: one divides the other.
-    period = max(pace.denominator for pace, _ in readers)
+    period = max(reader.pace_denominator for reader in readers)
     if arrives is not None:
         period = max(period, arrives.denominator)
     most, kept, before = 0, False, 0
-    for band in range(min(2 * period, MOST_BANDS) + 1):
-        first, end = 1 << 60, -(1 << 60) if arrives is None else arrives.rows(band + 1)
-        for pace, rows in readers:
-            n, d = rows.numerator, rows.denominator
-            first = min(first, (pace.rows(band) * n + rows.first) // d)
-            end = max(end, ((pace.rows(band + 1) - 1) * n + rows.last) // d + 1)
+    made = [0] * len(readers)  # rows of each reader's output before the band
+    for band in range(1, min(2 * period, MOST_BANDS) + 2):
+        first, end = 1 << 60, -(1 << 60) if arrives is None else arrives.rows(band)
+        for place, (speed, slowness, offset, n, d, above, below) in enumerate(readers):
+            after = (band * speed + offset) // slowness
+            first = min(first, (made[place] * n + above) // d)
+            end = max(end, ((after - 1) * n + below) // d + 1)
+            made[place] = after
         most = max(most, end - first)
-        kept = kept or (band > 0 and before > first)
+        kept = kept or (band > 1 and before > first)
         before = end
     return most, kept
 
@@ -163,6 +183,9 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
 def _sweep(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Iterator[RollingFit]:
     sweep = _Sweep(index, first, resident)
     for step in range(first, min(first + reach, len(index.ops))):
-        if not sweep.add(step) or sweep.window_bytes > room:
+        if not sweep.add(step):
             return
-        yield sweep.fit(step + 1)
+        window_bytes = sweep.window_bytes
+        if window_bytes > room:
+            return
+        yield sweep.fit(step + 1, window_bytes)

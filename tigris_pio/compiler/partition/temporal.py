@@ -12,10 +12,8 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
 from tigris_pio.compiler.partition.index import ProgramIndex
-from tigris_pio.compiler.partition.recompute_sweep import recomputing_fits
+from tigris_pio.compiler.partition.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.partition.rolling_sweep import rolling_fits
 from tigris_pio.compiler.partition.segment import Segment
 
@@ -42,11 +40,14 @@ class _Paths:
     def start(cuts: int) -> _Paths:
         return _Paths([0.0] + [math.inf] * (cuts - 1), [None] * cuts)
 
-    def offer(self, segment: Segment, cost: float) -> None:
-        total = self.cost[segment.first] + cost
-        if total < self.cost[segment.end]:
-            self.cost[segment.end] = total
-            self.last[segment.end] = segment
+    def offer(
+        self, first: int, end: int, cost: float, banded: bool = False, keep: bool = False, direct: bool = False
+    ) -> None:
+        """A segment, taken if the way to `end` through it is the cheapest so far."""
+        total = self.cost[first] + cost
+        if total < self.cost[end]:
+            self.cost[end] = total
+            self.last[end] = Segment(first, end, banded, keep, direct)
 
     def segments(self) -> list[Segment] | None:
         """The path to the last cut; None when there is none."""
@@ -83,7 +84,7 @@ def cut_resident(index: ProgramIndex, room: int, recompute: bool) -> list[Segmen
         if cut == steps or math.isinf(paths.cost[cut]):
             continue
         if next_hot[cut] > cut:
-            paths.offer(Segment(cut, cut + 1), CALL_COST)
+            paths.offer(cut, cut + 1, CALL_COST)
         if next_hot[cut] < cut + reach:
             _offer_rolling(index, paths, cut, room, next_hot)
     segments = paths.segments()
@@ -104,15 +105,30 @@ def _offer_rolling(index: ProgramIndex, paths: _Paths, first: int, room: int, ne
     free = room - int(index.crossing[first])
     for fit in rolling_fits(index, first, True, free, _reach(index)):
         if fit.new_output_bytes + fit.window_bytes <= free and next_hot[first] < fit.end:
-            paths.offer(Segment(first, fit.end, True, True), _calls(fit.bands, fit.end - first))
+            paths.offer(first, fit.end, _calls(fit.bands, fit.end - first), banded=True, keep=True)
 
 
 def _offer_recomputing(index: ProgramIndex, paths: _Paths, end: int, room: int, next_hot: list[int]) -> None:
-    for fit in recomputing_fits(index, end, True, room - int(index.crossing[end]), _reach(index)):
+    for fit, cost in _recomputing(index, paths, end, True, room - int(index.crossing[end])):
         need = int(index.crossing[fit.first]) + fit.new_output_bytes + fit.window_bytes
         if need <= room and next_hot[fit.first] < end:
-            cost = _calls(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
-            paths.offer(Segment(fit.first, end, True), cost)
+            paths.offer(fit.first, end, cost, banded=True)
+
+
+def _recomputing(
+    index: ProgramIndex, paths: _Paths, end: int, resident: bool, room: int
+) -> Iterator[tuple[RecomputingFit, float]]:
+    """The recomputing segments that end at `end`, each with what its calls and repeated work cost.
+
+    Both only grow towards the front, so the search ends where they alone exceed what other segments reach `end` for.
+    """
+    reach = _reach(index)
+    cheapest_start = min(paths.cost[max(0, end - reach) : end], default=0.0)
+    for fit in recomputing_fits(index, end, resident, room, reach):
+        cost = _calls(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
+        if cheapest_start + cost >= paths.cost[end]:
+            return
+        yield fit, cost
 
 
 def join_whole(segments: list[Segment]) -> list[Segment]:
@@ -134,20 +150,20 @@ def cut_spilling(index: ProgramIndex, room: int, recompute: bool) -> list[Segmen
     paths = _Paths.start(len(index.ops) + 1)
     for cut in range(len(index.ops) + 1):
         if recompute and cut:
-            for again in recomputing_fits(index, cut, False, room, _reach(index)):
+            for again, cost in _recomputing(index, paths, cut, False, room):
                 if again.window_bytes <= room:
-                    cost = _calls(again.bands, cut - again.first) + MAC_COST * again.recomputed_macs + again.traffic
-                    paths.offer(Segment(again.first, cut, True), cost)
+                    paths.offer(again.first, cut, cost + again.traffic, banded=True)
         if cut == len(index.ops):
             break
         op = index.ops[cut]
         direct = sum(index.tensor(o.tensor).bytes for o in op.operands) + index.tensor(op.output).bytes
-        paths.offer(Segment(cut, cut + 1, direct=True), STAGE_COST + DIRECT_COST * direct)
+        paths.offer(cut, cut + 1, STAGE_COST + DIRECT_COST * direct, direct=True)
         for end, traffic in _whole_fits(index, cut, room):
-            paths.offer(Segment(cut, end), _calls(1, end - cut) + traffic)
+            paths.offer(cut, end, _calls(1, end - cut) + traffic)
         for fit in rolling_fits(index, cut, False, room, _reach(index)):
             if fit.window_bytes <= room:
-                paths.offer(Segment(cut, fit.end, True, True), _calls(fit.bands, fit.end - cut) + fit.traffic)
+                cost = _calls(fit.bands, fit.end - cut) + fit.traffic
+                paths.offer(cut, fit.end, cost, banded=True, keep=True)
     segments = paths.segments()
     assert segments is not None
     return segments
@@ -165,7 +181,7 @@ def _whole_fits(index: ProgramIndex, first: int, room: int) -> list[tuple[int, i
 
 def _whole_sweep(index: ProgramIndex, first: int, room: int) -> Iterator[tuple[int, int, int]]:
     """The end, the slow bytes moved and the peak of each segment from `first` that fits `room` whole."""
-    live = np.zeros(min(len(index.ops) - first, _reach(index, WHOLE_REACH)), dtype=np.int64)
+    live = [0] * min(len(index.ops) - first, _reach(index, WHOLE_REACH))
     last_use: dict[str, int] = {}
     loaded = peak = 0
     unread = 0  # bytes made in the segment whose every later reader is still outside it
@@ -173,11 +189,14 @@ def _whole_sweep(index: ProgramIndex, first: int, room: int) -> Iterator[tuple[i
         step = first + at
         output = index.ops[step].output
         live[at] += index.ops[step].scratch_bytes
+        changed = at  # the first step whose live bytes are not those of before
         for name, size in index.reads[step]:
             if name not in last_use:
                 loaded += size
                 last_use[name] = at - 1
-            live[last_use[name] + 1 : at + 1] += size
+            for since in range(last_use[name] + 1, at + 1):
+                live[since] += size
+            changed = min(changed, last_use[name] + 1)
             last_use[name] = at
             life = index.lives[name]
             if life.death == step and life.birth >= first:
@@ -186,7 +205,7 @@ def _whole_sweep(index: ProgramIndex, first: int, room: int) -> Iterator[tuple[i
         live[at] += made
         last_use[output] = at
         unread += made
-        peak = max(peak, int(live[: at + 1].max()))
+        peak = max(peak, *live[changed : at + 1])
         if peak > room:
             return
         yield step + 1, loaded + unread, peak
