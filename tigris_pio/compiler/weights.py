@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 import lz4.block
 import numpy as np
@@ -12,6 +14,8 @@ from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.memory.request import round_up
 
 BLOB_ALIGNMENT = 16
+#: Arrays are written in pieces of about this size.
+PIECE_BYTES = 1 << 22
 
 
 def block_layout(ops: Sequence[ProgramOp]) -> Iterator[tuple[int, str, int, np.ndarray]]:
@@ -28,23 +32,30 @@ def block_bytes(ops: Sequence[ProgramOp]) -> int:
     return sum(round_up(array.nbytes, BLOB_ALIGNMENT) for op in ops for array in op.blobs.values())
 
 
-def array_bytes(array: np.ndarray) -> bytes:
-    """The array as a plan stores it: little-endian, last axis fastest."""
-    return array.astype(array.dtype.newbyteorder("<"), order="C").tobytes()
+def write_array(out: BinaryIO, array: np.ndarray) -> None:
+    """Writes the array as a plan stores it: little-endian, last axis fastest.
+
+    A view in another order is put in order piece by piece, so that large weights are never copied whole.
+    """
+    array = np.atleast_1d(array)
+    step = max(1, PIECE_BYTES // max(1, array[:1].nbytes))
+    for first in range(0, len(array), step):
+        out.write(np.ascontiguousarray(array[first : first + step], array.dtype.newbyteorder("<")).data)
 
 
-def raw_block(ops: Sequence[ProgramOp]) -> bytes:
-    """The block of `ops`, packed for the kernels, not compressed."""
-    raw = bytearray()
-    packed = [packed_blobs(op.kind, op.dtype, op.params, op.blobs) for op in ops]
-    for place, field, offset, _ in block_layout(ops):
-        raw += bytes(offset - len(raw)) + array_bytes(packed[place][field])
-    return bytes(raw) + bytes(-len(raw) % BLOB_ALIGNMENT)
+def write_block(out: BinaryIO, ops: Sequence[ProgramOp]) -> None:
+    """Writes the block of `ops`, packed for the kernels, not compressed."""
+    for op in ops:
+        for array in packed_blobs(op.kind, op.dtype, op.params, op.blobs).values():
+            write_array(out, array)
+            out.write(bytes(-array.nbytes % BLOB_ALIGNMENT))
 
 
 def compressed_block(ops: Sequence[ProgramOp]) -> bytes:
     """The block of `ops` as one raw LZ4 block."""
-    block: bytes = lz4.block.compress(raw_block(ops), mode="high_compression", compression=12, store_size=False)
+    raw = io.BytesIO()
+    write_block(raw, ops)
+    block: bytes = lz4.block.compress(raw.getbuffer(), mode="high_compression", compression=12, store_size=False)
     return block
 
 

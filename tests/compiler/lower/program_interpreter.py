@@ -248,7 +248,8 @@ def fully_connected(op: ProgramOp, source: np.ndarray, int8: bool) -> np.ndarray
     p = op.params
     assert source.size == p.rows * p.in_features
     vectors = source.reshape(p.rows, p.in_features).astype(np.float64)
-    total = vectors @ op.blobs["weights"].astype(np.float64).T + op.blobs["bias"]
+    weights = op.blobs["weights"].reshape(p.out_features, p.in_features).astype(np.float64)
+    total = vectors @ weights.T + op.blobs["bias"]
     channels = np.arange(p.out_features) * (p.requantise_step if int8 else 0)
     return finish(op, total, int8, channels)
 

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import BinaryIO
+
+import numpy as np
 
 from tigris_pio.compiler.memory.request import round_up
 from tigris_pio.compiler.plan import ExecutionPlan, Stage
-from tigris_pio.compiler.weights import BLOB_ALIGNMENT, block_bytes, block_layout, compressed_block, raw_block
+from tigris_pio.compiler.weights import (
+    BLOB_ALIGNMENT,
+    block_bytes,
+    block_layout,
+    compressed_block,
+    write_array,
+    write_block,
+)
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.format.record import Record
 
@@ -52,17 +63,24 @@ class Block:
 
 
 class Weights:
-    """Constants and weight blocks, each on a 16-byte boundary."""
+    """Constants and weight blocks, each on a 16-byte boundary. Written only when the rest of the plan is known: there
+    may be half a gigabyte of them."""
 
     def __init__(self) -> None:
-        self.data = bytearray()
+        self.bytes = 0
+        self._parts: list[Callable[[BinaryIO], object]] = []
 
-    def add(self, content: bytes) -> int:
-        """Appends `content`; returns its offset in the section."""
-        self.data += bytes(round_up(len(self.data), BLOB_ALIGNMENT) - len(self.data))
-        offset = len(self.data)
-        self.data += content
+    def add(self, size: int, write: Callable[[BinaryIO], object]) -> int:
+        """Appends what `write` will write, `size` bytes; returns its offset in the section."""
+        offset = round_up(self.bytes, BLOB_ALIGNMENT)
+        padding = bytes(offset - self.bytes)
+        self._parts += [lambda out: out.write(padding), write]
+        self.bytes = offset + size
         return offset
+
+    def add_constant(self, array: np.ndarray) -> int:
+        """Appends an array; returns its offset."""
+        return self.add(array.nbytes, lambda out: write_array(out, array))
 
     def add_block(self, plan: ExecutionPlan, stage: Stage) -> tuple[Block, list[Record]]:
         """A stage's block, compressed if the stage says so, and its operators' params with the data fields set."""
@@ -70,5 +88,13 @@ class Weights:
         params: list[Record] = [op.params for op in ops]
         for place, field, offset, _ in block_layout(ops):
             params[place] = dataclasses.replace(params[place], **{field: offset})  # type: ignore[type-var]
-        stored = compressed_block(ops) if stage.weight_mode is WeightMode.LZ4 else raw_block(ops)
-        return Block(self.add(stored), len(stored), block_bytes(ops)), params
+        raw_bytes = block_bytes(ops)
+        if stage.weight_mode is WeightMode.LZ4:
+            stored = compressed_block(ops)
+            return Block(self.add(len(stored), lambda out: out.write(stored)), len(stored), raw_bytes), params
+        return Block(self.add(raw_bytes, lambda out: write_block(out, ops)), raw_bytes, raw_bytes), params
+
+    def write(self, out: BinaryIO) -> None:
+        """Writes the section."""
+        for part in self._parts:
+            part(out)

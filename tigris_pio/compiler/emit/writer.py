@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from io import BytesIO
+from typing import BinaryIO
 
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp, ProgramTensor
 from tigris_pio.compiler.memory.request import round_up
 from tigris_pio.compiler.plan import ExecutionPlan, Place, Stage, View
-from tigris_pio.compiler.weights import array_bytes
 from tigris_pio.format.enums import HeaderFlag, Home, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
@@ -58,7 +59,7 @@ class _Writer:
     def _tensor(self, tensor: ProgramTensor) -> None:
         place = self.plan.homes.get(tensor.name, Place(Home.NONE, 0))
         if tensor.constant is not None:
-            place = Place(Home.FLASH, self.weights.add(array_bytes(tensor.constant)))
+            place = Place(Home.FLASH, self.weights.add_constant(tensor.constant))
         self.tensors.append(
             TensorRecord(
                 name=self.strings.add(tensor.name),
@@ -173,22 +174,35 @@ def write_plan(plan: ExecutionPlan, xip: bool) -> bytes:
         "ops": _packed(writer.ops),
         "operands": _packed(writer.operands),
         "params": bytes(writer.params.data),
-        "weights": bytes(writer.weights.data),
     }
-    body, offsets, start = bytearray(), {}, round_up(Header.size(), SECTION_ALIGNMENT)
-    for name, content in contents.items():
-        offsets[name] = start + len(body)
-        body += content + bytes(-len(content) % SECTION_ALIGNMENT)
-    header = _header(plan, writer, contents, offsets, start + len(body), xip)
-    file = header.pack() + bytes(start - Header.size()) + bytes(body)
-    crc = zlib.crc32(file[CRC_COVERS_FROM:])
-    return file[: CRC_COVERS_FROM - 4] + crc.to_bytes(4, "little") + file[CRC_COVERS_FROM:]
+    sizes = {name: len(content) for name, content in contents.items()} | {"weights": writer.weights.bytes}
+    offsets, end = {}, round_up(Header.size(), SECTION_ALIGNMENT)
+    for name, size in sizes.items():
+        offsets[name] = end
+        end += round_up(size, SECTION_ALIGNMENT)
+    file = BytesIO()
+    file.write(_header(plan, writer, sizes, offsets, end, xip).pack())
+    for content in contents.values():
+        _align(file)
+        file.write(content)
+    _align(file)
+    writer.weights.write(file)
+    _align(file)
+    assert file.tell() == end
+    with file.getbuffer() as written:
+        crc = zlib.crc32(written[CRC_COVERS_FROM:])
+        written[CRC_COVERS_FROM - 4 : CRC_COVERS_FROM] = crc.to_bytes(4, "little")
+    return file.getvalue()
+
+
+def _align(file: BinaryIO) -> None:
+    file.write(bytes(-file.tell() % SECTION_ALIGNMENT))
 
 
 def _header(
     plan: ExecutionPlan,
     writer: _Writer,
-    contents: dict[str, bytes],
+    sizes: dict[str, int],
     offsets: dict[str, int],
     total: int,
     xip: bool,
@@ -209,7 +223,7 @@ def _header(
         state_bytes=plan.state_bytes,
         fast_reserved=plan.fast_reserved,
         strings=offsets["strings"],
-        strings_bytes=len(contents["strings"]),
+        strings_bytes=sizes["strings"],
         tensors=offsets["tensors"],
         tensor_count=len(writer.tensors),
         io=offsets["io"],
@@ -224,9 +238,9 @@ def _header(
         operands=offsets["operands"],
         operand_count=len(writer.operands),
         params=offsets["params"],
-        params_bytes=len(contents["params"]),
+        params_bytes=sizes["params"],
         weights=offsets["weights"],
-        weights_bytes=len(contents["weights"]),
+        weights_bytes=sizes["weights"],
         macs=(macs & 0xFFFFFFFF, macs >> 32),
         source_sha256=tuple(program.source_sha256),
         name=program.name.encode()[:NAME_BYTES],

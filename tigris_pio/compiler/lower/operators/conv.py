@@ -66,11 +66,12 @@ def _window(builder: Builder, node: Node) -> Window:
 
 
 def _arranged(weights: np.ndarray, depthwise: bool) -> np.ndarray:
+    """A view; it is put in order when the plan is written."""
     if weights.ndim == 3:
         weights = weights[..., np.newaxis]
     order = (2, 3, 0, 1) if depthwise else (0, 2, 3, 1)
-    moved = weights.transpose(order)
-    return np.ascontiguousarray(moved[..., 0] if depthwise else moved)
+    moved: np.ndarray = weights.transpose(order)
+    return moved[..., 0] if depthwise else moved
 
 
 def _float(builder: Builder, node: Node, window: Window, weight: str, bias: str, depthwise: bool,

@@ -124,12 +124,12 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     int8 = builder.is_int8(product.source, node.outputs[0]) and has_int8_weights(builder, product.matrix)
     result = builder.numeric(node.outputs[0]) if int8 else FLOAT
     source = builder.numeric(product.source) if int8 else FLOAT
-    value, columns = _vectors(builder, product, source)
+    value, features = _vectors(builder, product, source)
     params: Record
     if int8:
-        params, blobs = _int8(builder, node, product, columns, source, result)
+        params, blobs = _int8(builder, node, product, features, source, result)
     else:
-        params, blobs = _float(builder, node, product, columns)
+        params, blobs = _float(builder, node, product, features)
     builder.emit(
         OpKind.FULLY_CONNECTED, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, None)], node.outputs[0],
         plain(builder.shape(node.outputs[0])), result, Cell(fold((product.rows, product.outputs)), fixed=True), params,
@@ -137,42 +137,57 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     )
 
 
-def _vectors(builder: Builder, product: _Product, numeric: Numeric) -> tuple[Value, np.ndarray]:
-    """The input as contiguous vectors, and which matrix column belongs to each of their elements."""
+@dataclasses.dataclass(frozen=True)
+class _Features:
+    """The order of a stored input vector: the model's, cut into axes of `sizes`, which are stored in `order`."""
+
+    sizes: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def arranged(self, matrix: np.ndarray) -> np.ndarray:
+        """The columns of [outputs][inputs] in this order: a view [outputs][axes as stored]."""
+        view: np.ndarray = matrix.reshape(len(matrix), *self.sizes).transpose(0, *(1 + axis for axis in self.order))
+        return view
+
+
+def _vectors(builder: Builder, product: _Product, numeric: Numeric) -> tuple[Value, _Features]:
+    """The input as contiguous vectors, and the order of their elements."""
     value = builder.value(product.source, numeric)
     fine = refine(value.layout, (product.rows, product.inputs))
     if fine is not None:
         layout, (rows, features) = fine
         if layout.order[: len(rows)] == rows:
-            sizes = [layout.factors[axis] for axis in features]
-            order = [features.index(axis) for axis in layout.order[len(rows) :]]
-            return value, np.arange(product.inputs).reshape(sizes).transpose(order).reshape(-1)
-    return builder.arranged(product.source, plain(builder.shape(product.source)), numeric), np.arange(product.inputs)
+            sizes = tuple(layout.factors[axis] for axis in features)
+            return value, _Features(sizes, tuple(features.index(axis) for axis in layout.order[len(rows) :]))
+    ordered = builder.arranged(product.source, plain(builder.shape(product.source)), numeric)
+    return ordered, _Features((product.inputs,), (0,))
 
 
-def _matrix(values: np.ndarray, product: _Product, columns: np.ndarray) -> np.ndarray:
-    """The constant as [outputs][inputs] in the order of the stored input."""
+def _matrix(values: np.ndarray, product: _Product, features: _Features) -> np.ndarray:
+    """The constant as [outputs][inputs], the inputs in the order they are stored in; a view, for there may be many."""
     matrix = values.reshape(product.inputs, product.outputs).T if product.transpose_matrix else values
-    return np.ascontiguousarray(matrix[:, columns])
+    return features.arranged(matrix)
 
 
 def _float(builder: Builder, node: Node, product: _Product,
-           columns: np.ndarray) -> tuple[FullyConnectedFloatParams, dict[str, np.ndarray]]:
-    matrix = _matrix(builder.real(product.matrix), product, columns) * np.float32(product.alpha)
+           features: _Features) -> tuple[FullyConnectedFloatParams, dict[str, np.ndarray]]:
+    matrix = _matrix(builder.real(product.matrix), product, features)
+    if product.alpha != 1.0:
+        matrix = matrix * np.float32(product.alpha)
     bias = float_bias(builder, product.bias, product.outputs, product.beta)
     params = FullyConnectedFloatParams(product.rows, product.inputs, product.outputs, **fused.float_fields(node),
                                        weights=0, bias=0)
     return params, {"weights": matrix, "bias": bias}
 
 
-def _int8(builder: Builder, node: Node, product: _Product, columns: np.ndarray, source: Numeric,
+def _int8(builder: Builder, node: Node, product: _Product, features: _Features, source: Numeric,
           result: Numeric) -> tuple[FullyConnectedInt8Params, dict[str, np.ndarray]]:
     if product.alpha <= 0:
         raise Refusal(f"alpha {product.alpha:g} with int8 weights")
     rank = len(builder.shape(product.matrix))
     axis = (rank - 1 if rank > 1 else -1) if product.transpose_matrix else 0
     weights: Int8Weights = int8_weights(builder, product.matrix, axis, node.name)
-    matrix = _matrix(weights.values, product, columns)
+    matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = source.scale * weights.scales * product.alpha
     bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)
     constants = requantisation(bias, matrix.astype(np.int64).sum(axis=1), products, source, result)
