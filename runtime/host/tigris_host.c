@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "tigris.h"
+#include "../src/plan.h"
 #include "tigris_kernel.h"
 
 #if defined(_WIN32)
@@ -76,9 +77,8 @@ static void trace(void *context, uint32_t op, uint32_t image, const tigris_band 
     const tigris_host *host = context;
     const tigris_tensor_record *tensor = output->tensor;
     const uint32_t image_bytes = tigris_tensor_bytes(tensor) / tensor->batch;
-    const uint32_t row_bytes = image_bytes / tensor->height;
-    memcpy(host->trace[op] + image * image_bytes + (uint32_t)output->first * row_bytes, output->data,
-           (size_t)output->rows * row_bytes);
+    memcpy(host->trace[op] + image * image_bytes + (uint32_t)output->first * tigris_row_step(tensor), output->data,
+           tigris_rows_bytes(tensor, (uint32_t)output->rows));
 }
 
 uint32_t tigris_host_version(void)

@@ -65,6 +65,12 @@ typedef enum tigris_header_flag {
     TIGRIS_HEADER_FLAG_XIP = 1
 } tigris_header_flag;
 
+/* How a tensor is stored. */
+typedef enum tigris_tensor_flag {
+    /* all rows lie in one place: row r is what rows 0 to r add up to */
+    TIGRIS_TENSOR_FLAG_FOLDED = 1
+} tigris_tensor_flag;
+
 /* How a stage sees a tensor. */
 typedef enum tigris_view_flag {
     /* through a buffer of capacity_rows rows at offset; otherwise at its home */
@@ -119,7 +125,11 @@ typedef enum tigris_op_kind {
     /* products of two activations' matrices */
     TIGRIS_OP_KIND_MAT_MUL = 37,
     /* between element types */
-    TIGRIS_OP_KIND_CAST = 38
+    TIGRIS_OP_KIND_CAST = 38,
+    /* sums over the rows and columns of each channel, row by row into a folded tensor */
+    TIGRIS_OP_KIND_SUM_MAP = 39,
+    /* the mean of each channel from the last row of SUM_MAP's result */
+    TIGRIS_OP_KIND_MEAN_OF_SUMS = 40
 } tigris_op_kind;
 
 /* Functions of OpKind.UNARY (float32). */
@@ -320,7 +330,8 @@ typedef struct tigris_header_record {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_header_record) == 200U, tigris_header_record_size);
 
 /* One activation or constant, stored as [batch, height, width, channels], channels fastest. Ranks
- * other than four are folded into this form; a row is one index of height. */
+ * other than four are brought into this form; a row is one index of height. A folded tensor takes
+ * the memory of one row: what makes row r adds to row r - 1, which is no more afterwards. */
 typedef struct tigris_tensor_record {
     /* offset in strings */
     uint32_t name;
@@ -336,8 +347,8 @@ typedef struct tigris_tensor_record {
     uint8_t dtype;
     /* tigris_home */
     uint8_t home;
-    /* 0 */
-    uint16_t reserved;
+    /* bit set of tigris_tensor_flag */
+    uint16_t flags;
     /* where in its home's region; 0 for none */
     uint32_t home_offset;
     /* real = (q - zero_point) * scale; 0 when not quantised */
@@ -1045,5 +1056,46 @@ typedef struct tigris_cast_params {
     uint32_t target;
 } tigris_cast_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_cast_params) == 8U, tigris_cast_params_size);
+
+/* out[c] += sum over rows and columns of in[row][column][c], from 0 at row 0; the output is folded.
+ * INT8: int32 sums of the stored values. FLOAT32: in the order of rows, then columns. */
+typedef struct tigris_sum_map_params {
+    /* elements in each sum: height * width of the input */
+    uint32_t taps;
+} tigris_sum_map_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_map_params) == 4U, tigris_sum_map_params_size);
+
+/* Without rescale: the sum divided by taps, rounding half away from zero. With rescale: (sum - taps
+ * * input_zero_point) is requantised, then output_zero_point is added. */
+typedef struct tigris_mean_of_sums_int8_params {
+    /* elements in each sum, at most 2^22 */
+    uint32_t taps;
+    /* 1: input and output scales differ */
+    uint32_t rescale;
+    /* see above */
+    int32_t input_zero_point;
+    /* see above */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* Q0.31; with rescale only */
+    int32_t multiplier;
+    /* positive: left; with rescale only */
+    int32_t shift;
+} tigris_mean_of_sums_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_int8_params) == 32U, tigris_mean_of_sums_int8_params_size);
+
+/* out[c] = clamp(sum[c] / taps). */
+typedef struct tigris_mean_of_sums_float_params {
+    /* elements in each sum */
+    uint32_t taps;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_mean_of_sums_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_float_params) == 12U, tigris_mean_of_sums_float_params_size);
 
 #endif

@@ -59,6 +59,10 @@ extern const tigris_kernel_entry tigris_lrn_float;
 extern const tigris_kernel_entry tigris_mat_mul_float;
 extern const tigris_kernel_entry tigris_mat_mul_int8;
 extern const tigris_kernel_entry tigris_cast_float;
+extern const tigris_kernel_entry tigris_sum_map_int8;
+extern const tigris_kernel_entry tigris_sum_map_float;
+extern const tigris_kernel_entry tigris_mean_of_sums_int8;
+extern const tigris_kernel_entry tigris_mean_of_sums_float;
 
 #ifdef __cplusplus
 }

@@ -28,31 +28,31 @@ static void count_direct(stage_run *run, const tigris_op_record *op, uint32_t vi
     const uint32_t row_bytes = tigris_row_bytes(tensor);
     const uint32_t last_image = (tensor->batch - 1U) * tensor->height * row_bytes;
     if (tigris_is_window(record)) {
-        const uint32_t end = (uint32_t)(first + rows - run->bands.states[view].held_first) * row_bytes;
+        const uint32_t end = tigris_rows_bytes(tensor, (uint32_t)(first + rows - run->bands.states[view].held_first));
         tigris_use_fast(run->session, record->offset + last_image + end);
         return;
     }
     const uint32_t images = tensor->batch > 1U ? tensor->batch : op->images;
-    tigris_use_home(run->session, tensor, (uint32_t)rows * row_bytes * images,
-                    last_image + (uint32_t)(first + rows) * row_bytes, access);
+    tigris_use_home(run->session, tensor, tigris_rows_bytes(tensor, (uint32_t)rows) * images,
+                    last_image + tigris_rows_bytes(tensor, (uint32_t)(first + rows)), access);
 }
 
 /* Copies rows [first, end) of every image between a view's window and its tensor's home. */
 static void copy_rows(stage_run *run, uint32_t view, int32_t first, int32_t end, tigris_access access)
 {
     const tigris_tensor_record *tensor = tigris_view_tensor(run->bands.plan, &run->bands.views[view]);
-    const uint32_t row_bytes = tigris_row_bytes(tensor);
-    const uint32_t image_bytes = tensor->height * row_bytes;
-    const uint32_t bytes = (uint32_t)(end - first) * row_bytes;
+    const uint32_t image_bytes = tensor->height * tigris_row_bytes(tensor);
+    const uint32_t bytes = tigris_rows_bytes(tensor, (uint32_t)(end - first));
     uint8_t *window = tigris_row_address(run->session, &run->bands, view, first);
-    uint8_t *home = tigris_home_address(run->session, tensor) + (uint32_t)first * row_bytes;
+    uint8_t *home = tigris_home_address(run->session, tensor) + (uint32_t)first * tigris_row_step(tensor);
     for (uint32_t image = 0; image < tensor->batch; image++) {
         memmove(access == TIGRIS_READ ? window : home, access == TIGRIS_READ ? home : window, bytes);
         window += image_bytes;
         home += image_bytes;
     }
     const uint32_t last_image = (tensor->batch - 1U) * image_bytes;
-    tigris_use_home(run->session, tensor, bytes * tensor->batch, last_image + (uint32_t)end * row_bytes, access);
+    tigris_use_home(run->session, tensor, bytes * tensor->batch, last_image + tigris_rows_bytes(tensor, (uint32_t)end),
+                    access);
 }
 
 /* Brings the rows that a view lacks of those it needs from its tensor's home. */
@@ -181,9 +181,10 @@ static void begin_windows(stage_run *run)
         const tigris_window_move move = tigris_window_begin(&run->bands, i);
         if (move.rows > 0 && move.from > 0) {
             const tigris_view_record *view = &run->bands.views[i];
-            const uint32_t row_bytes = tigris_row_bytes(tigris_view_tensor(run->bands.plan, view));
+            const tigris_tensor_record *tensor = tigris_view_tensor(run->bands.plan, view);
             uint8_t *window = run->session->fast + view->offset;
-            memmove(window, window + (uint32_t)move.from * row_bytes, (uint32_t)move.rows * row_bytes);
+            memmove(window, window + (uint32_t)move.from * tigris_row_step(tensor),
+                    tigris_rows_bytes(tensor, (uint32_t)move.rows));
         }
     }
 }

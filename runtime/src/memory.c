@@ -23,7 +23,7 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_stage_ba
     const tigris_view_record *view = &bands->views[index];
     const tigris_tensor_record *tensor = tigris_view_tensor(bands->plan, view);
     uint8_t *base = tigris_is_window(view) ? session->fast + view->offset : tigris_home_address(session, tensor);
-    return base + (uint32_t)(row - bands->states[index].held_first) * tigris_row_bytes(tensor);
+    return base + (uint32_t)(row - bands->states[index].held_first) * tigris_row_step(tensor);
 }
 
 void tigris_use_fast(tigris_session *session, uint32_t end)

@@ -30,7 +30,9 @@ static uint32_t multiply(uint32_t a, uint32_t b)
 uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor)
 {
     const uint32_t row = multiply(multiply(tensor->width, tensor->channels), tigris_dtype_bytes(tensor->dtype));
-    return multiply(multiply(row, tensor->height), tensor->batch);
+    /* A folded tensor's rows are counted too: no row number may overflow. */
+    const uint32_t all_rows = multiply(multiply(row, tensor->height), tensor->batch);
+    return tigris_is_folded(tensor) && all_rows != 0U ? row : all_rows;
 }
 
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)

@@ -21,6 +21,23 @@ static inline uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
     return tigris_row_elements(tensor) * tigris_dtype_bytes(tensor->dtype);
 }
 
+static inline int tigris_is_folded(const tigris_tensor_record *tensor)
+{
+    return (tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0;
+}
+
+/* Bytes from one row of an image to the next. */
+static inline uint32_t tigris_row_step(const tigris_tensor_record *tensor)
+{
+    return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
+}
+
+/* Bytes that `rows` rows of one image take. */
+static inline uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
+{
+    return tigris_is_folded(tensor) && rows > 1U ? tigris_row_bytes(tensor) : rows * tigris_row_bytes(tensor);
+}
+
 static inline const tigris_tensor_record *tigris_view_tensor(const tigris_plan *plan, const tigris_view_record *view)
 {
     return &plan->tensors[view->tensor];

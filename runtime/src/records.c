@@ -47,6 +47,13 @@ static int is_home(const tigris_header_record *header, const tigris_tensor_recor
     }
 }
 
+/* Rows of one image may be folded, and only where they can be written. */
+static int is_storable(const tigris_tensor_record *tensor)
+{
+    return tensor->flags == 0U || (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->batch == 1U &&
+                                   tensor->height <= INT32_MAX && tensor->home != TIGRIS_HOME_FLASH);
+}
+
 static tigris_status check_tensor(const tigris_plan *plan, const tigris_tensor_record *tensor)
 {
     const tigris_header_record *header = plan->header;
@@ -54,7 +61,7 @@ static tigris_status check_tensor(const tigris_plan *plan, const tigris_tensor_r
     if (tensor->name >= header->strings_bytes) {
         return TIGRIS_ERR_STRING;
     }
-    if (bytes == 0U || bytes > INT32_MAX || tensor->reserved != 0U || !is_scale(&tensor->scale) ||
+    if (bytes == 0U || bytes > INT32_MAX || !is_storable(tensor) || !is_scale(&tensor->scale) ||
         !is_home(header, tensor, bytes)) {
         return TIGRIS_ERR_TENSOR;
     }
@@ -143,7 +150,8 @@ static tigris_status check_window(const tigris_header_record *header, const tigr
     if (tensor->batch != 1U && !whole) {
         return TIGRIS_ERR_VIEW;
     }
-    const uint64_t image_bytes = (uint64_t)view->capacity_rows * tigris_row_bytes(tensor);
+    const uint32_t rows = tigris_is_folded(tensor) ? 1U : view->capacity_rows;
+    const uint64_t image_bytes = (uint64_t)rows * tigris_row_bytes(tensor);
     if (view->capacity_rows == 0U || image_bytes > header->fast_bytes ||
         image_bytes * tensor->batch > header->fast_bytes ||
         !placed_in_fast(header, view->offset, (uint32_t)image_bytes * tensor->batch)) {

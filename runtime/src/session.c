@@ -18,6 +18,17 @@ const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, con
     return NULL;
 }
 
+/* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
+static int folds_as_it_may(const tigris_check_call *call)
+{
+    for (uint32_t i = 0; i < call->op->operand_count; i++) {
+        if (tigris_is_folded(call->inputs[i]) != (call->op->kind == TIGRIS_OP_KIND_MEAN_OF_SUMS)) {
+            return 0;
+        }
+    }
+    return tigris_is_folded(call->output) == (call->op->kind == TIGRIS_OP_KIND_SUM_MAP);
+}
+
 static tigris_status check_op_params(const tigris_plan *plan, const tigris_stage_record *stage,
                                      const tigris_op_record *op, const tigris_backend *backend,
                                      const uint8_t *weights)
@@ -39,6 +50,9 @@ static tigris_status check_op_params(const tigris_plan *plan, const tigris_stage
         call.inputs[i] = tigris_view_tensor(plan, &views[call.operands[i].view]);
     }
     call.output = tigris_view_tensor(plan, &views[op->output_view]);
+    if (!folds_as_it_may(&call)) {
+        return TIGRIS_ERR_OP;
+    }
     call.weights = weights;
     call.weights_bytes = stage->block_raw_bytes;
     return entry->check(&call);

@@ -62,7 +62,7 @@ def test_analyze_json_has_every_key_and_nothing_else_is_printed(kws):
     assert {key: report[key] for key in ("model", "dtype", "ops", "fits")} == {
         "model": "kws_int8",
         "dtype": "int8",
-        "ops": 12,
+        "ops": 13,
         "fits": True,
     }
     assert report["budget"] == {"fast": 8192, "slow": 1 << 20, "flash": 4 << 20}
@@ -74,7 +74,7 @@ def test_analyze_json_has_every_key_and_nothing_else_is_printed(kws):
     for stage in report["stages"]:
         assert stage["strategy"] in ("normal", "tiled", "chain", "rolling")
         assert set(stage) >= {"ops", "bands", "band_rows", "fast_peak"}
-    assert sum(len(stage["ops"]) for stage in report["stages"]) == 12
+    assert sum(len(stage["ops"]) for stage in report["stages"]) == 13
     assert done.stderr == ""
 
 
@@ -107,7 +107,7 @@ def test_compile_run_and_inspect(kws, models_dir, tmp_path):
     np.testing.assert_array_equal(np.load(output).ravel(), expected)
     assert document["memory"]["fast_peak"] <= 16384
     inspected = json.loads(tigris("inspect", plan, "--json").stdout)
-    assert inspected["model"] == "words" and inspected["xip"] is True and len(inspected["operators"]) == 12
+    assert inspected["model"] == "words" and inspected["xip"] is True and len(inspected["operators"]) == 13
     assert json.loads(tigris("inspect", kws, "--json").stdout)["opset"] == 17
     for command in (["inspect", plan], ["inspect", kws], ["run", plan, "--input", tmp_path / "x.npy"]):
         assert tigris(*command).stdout
@@ -116,7 +116,7 @@ def test_compile_run_and_inspect(kws, models_dir, tmp_path):
 def test_verify_passes_on_a_clean_model_and_reports_each_layer(kws):
     document = json.loads(tigris("verify", kws, "-m", "8K+1M", "--samples", "2", "--json").stdout)
     assert document["passed"] and document["bands_identical"] and document["first_departure"] is None
-    assert len(document["layers"]) == 12 and all(layer["cosine"] > 0.9 for layer in document["layers"])
+    assert len(document["layers"]) == 13 and all(layer["cosine"] > 0.9 for layer in document["layers"])
 
 
 def test_a_plan_is_never_left_half_written(kws, tmp_path):

@@ -24,13 +24,21 @@ class Simulator:
         start = 0
         for name, tensor in self.program.tensors.items():
             self.tag[name] = start
-            start += tensor.bytes
+            start += tensor.height * tensor.row_bytes
         self.made: dict[str, int] = {}
         self.read = self.written = 0
 
     def rows(self, name: str, first: int, end: int) -> np.ndarray:
-        size = self.program.tensors[name].row_bytes
-        return np.arange(self.tag[name] + first * size, self.tag[name] + end * size)
+        """The tags of rows [first, end); of a folded tensor, those of the last, which has taken the others in."""
+        tensor = self.program.tensors[name]
+        first = end - 1 if tensor.folded and end > first else first
+        return np.arange(self.tag[name] + first * tensor.row_bytes, self.tag[name] + end * tensor.row_bytes)
+
+    def span(self, name: str, first: int, end: int) -> slice:
+        """Where rows [first, end) lie from row 0 on."""
+        tensor = self.program.tensors[name]
+        start = 0 if tensor.folded else first * tensor.row_bytes
+        return slice(start, start + tensor.bytes_of(end - first))
 
     def home(self, name: str) -> tuple[np.ndarray, int]:
         place = self.plan.homes[name]
@@ -67,16 +75,16 @@ class _StageRun:
 
     def where(self, name: str, first: int, end: int) -> np.ndarray:
         """The arena cells of rows [first, end) in this stage's view."""
-        view, size = self.views[name], self.program.tensors[name].row_bytes
+        view = self.views[name]
         if view.window:
             base = self.held[name][0]
             assert base <= first and end - base <= view.capacity_rows, f"{name}: rows {first}..{end} leave the window"
-            arena, offset = self.sim.fast, view.offset + (first - base) * size
+            arena, offset, span = self.sim.fast, view.offset, self.sim.span(name, first - base, end - base)
         else:
             arena, offset = self.sim.home(name)
-            offset += first * size
-        cells = arena[offset : offset + (end - first) * size]
-        assert len(cells) == (end - first) * size, f"{name}: outside the arena"
+            span = self.sim.span(name, first, end)
+        cells = arena[offset:][span]
+        assert len(cells) == span.stop - span.start, f"{name}: outside the arena"
         return cells
 
     def run(self) -> None:
@@ -141,6 +149,8 @@ class _StageRun:
         for operand in op.operands:
             self.fetch(operand, need, start, end)
         cells = self.where(op.output, start, end)
+        if self.program.tensors[op.output].folded and start:
+            assert (cells == self.sim.rows(op.output, 0, start)).all(), f"{op.output}: the rows so far are gone"
         cells[:] = self.sim.rows(op.output, start, end)
         for operand in op.operands:
             self.fetch(operand, need, start, end)  # the output must not have overwritten an input
@@ -149,8 +159,7 @@ class _StageRun:
         self.held[op.output][1] = end
         if self.views[op.output].store:
             arena, offset = self.sim.home(op.output)
-            size = self.program.tensors[op.output].row_bytes
-            arena[offset + start * size : offset + end * size] = cells
+            arena[offset:][self.sim.span(op.output, start, end)] = cells
             self.sim.written += len(cells)
 
     def fetch(self, operand: object, need: dict[str, list[int]], start: int, end: int) -> None:
@@ -160,8 +169,7 @@ class _StageRun:
         h, held = self.height(name), self.held[name]
         if self.views[name].load and held[1] < need[name][1]:
             arena, offset = self.sim.home(name)
-            size = self.program.tensors[name].row_bytes
-            rows = arena[offset + held[1] * size : offset + need[name][1] * size]
+            rows = arena[offset:][self.sim.span(name, held[1], need[name][1])]
             self.where(name, held[1], need[name][1])[:] = rows
             self.sim.read += len(rows)
             held[1] = need[name][1]

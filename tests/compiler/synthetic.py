@@ -54,6 +54,13 @@ class Builder:
     def whole(self, source: str, height: int, row_bytes: int) -> str:
         return self.op([Operand(source, RowMap.whole(self.tensors[source].height))], height, row_bytes)
 
+    def summed(self, source: str, row_bytes: int) -> str:
+        """One row that all rows of `source` are added to, and an operator that reads it at the end."""
+        height = self.tensors[source].height
+        sums = self.op([Operand(source, RowMap.same())], height, row_bytes)
+        self.tensors[sums] = dataclasses.replace(self.tensors[sums], folded=True)
+        return self.whole(sums, 1, row_bytes)
+
     def program(self, *outputs: str) -> Program:
         def io(name: str) -> ProgramIo:
             t = self.tensors[name]
@@ -186,7 +193,7 @@ def _joined(b: Builder, rng: random.Random, source: str, live: list[str]) -> str
     return b.op(operands, start, _size(rng)) if start <= 96 else _pointwise(b, rng, source, live)
 
 
-def _folded(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
+def _regrouped(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
     """Rows regrouped: two into one, or each of an even number into halves."""
     height = b.tensors[source].height
     if height % 2 == 0:
@@ -209,4 +216,8 @@ def _whole(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
     return b.op([Operand(source, rows)], rng.choice([1, 1, 4, 9]), _size(rng), rng.choice([0, 20]))
 
 
-_KINDS = (_window,) * 6 + (_transposed, _upsampled, _sliced, _padded, _joined, _folded, _whole) + (_pointwise,) * 3
+def _summed(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
+    return b.summed(source, _size(rng))
+
+
+_KINDS = (_window,) * 6 + (_transposed, _upsampled, _sliced, _padded, _joined, _regrouped, _whole, _summed) + (_pointwise,) * 3

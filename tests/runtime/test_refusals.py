@@ -14,7 +14,7 @@ from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import with_crc
 from tigris_pio.errors import PlanError
-from tigris_pio.format.enums import DType, Home, OpKind, UnaryFunction, ViewFlag
+from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
 from tigris_pio.format.params import PARAMS
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
@@ -85,7 +85,8 @@ RECORD_DAMAGES = [
     (TensorRecord, 0, {"home_offset": 8}, -22),
     (TensorRecord, 0, {"home_offset": HUGE}, -22),
     (TensorRecord, 0, {"home": Home.FAST, "home_offset": 0}, -22),
-    (TensorRecord, 0, {"reserved": 1}, -22),
+    (TensorRecord, 0, {"flags": 2}, -22),
+    (TensorRecord, 0, {"flags": TensorFlag.FOLDED}, -23),
     (TensorRecord, 0, {"scale": float("nan")}, -22),
     (TensorRecord, 0, {"scale": -1.0}, -22),
     (TensorRecord, 1, {"home_offset": 16}, -22),

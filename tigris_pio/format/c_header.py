@@ -20,6 +20,7 @@ _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.Strategy, "strategy"),
     (enums.WeightMode, "weight_mode"),
     (enums.HeaderFlag, "header_flag"),
+    (enums.TensorFlag, "tensor_flag"),
     (enums.ViewFlag, "view_flag"),
     (enums.OpKind, "op_kind"),
     (enums.UnaryFunction, "unary_function"),

@@ -54,6 +54,12 @@ class HeaderFlag(enum.IntFlag):
     XIP = 1  #: every stage's weights are read in place
 
 
+class TensorFlag(enum.IntFlag):
+    """How a tensor is stored."""
+
+    FOLDED = 1  #: all rows lie in one place: row r is what rows 0 to r add up to
+
+
 class ViewFlag(enum.IntFlag):
     """How a stage sees a tensor."""
 
@@ -94,6 +100,8 @@ class OpKind(enum.IntEnum):
     LRN = 36  #: local response normalisation across channels
     MAT_MUL = 37  #: products of two activations' matrices
     CAST = 38  #: between element types
+    SUM_MAP = 39  #: sums over the rows and columns of each channel, row by row into a folded tensor
+    MEAN_OF_SUMS = 40  #: the mean of each channel from the last row of SUM_MAP's result
 
 
 class UnaryFunction(enum.IntEnum):

@@ -146,6 +146,46 @@ class PoolFloatParams(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class SumMapParams(Record):
+    """out[c] += sum over rows and columns of in[row][column][c], from 0 at row 0; the output is folded.
+
+    INT8: int32 sums of the stored values. FLOAT32: in the order of rows, then columns.
+    """
+
+    C_NAME = "tigris_sum_map_params"
+
+    taps: int = u32("elements in each sum: height * width of the input")
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanOfSumsInt8Params(Record):
+    """Without rescale: the sum divided by `taps`, rounding half away from zero. With rescale: (sum - taps *
+    input_zero_point) is requantised, then output_zero_point is added."""
+
+    C_NAME = "tigris_mean_of_sums_int8_params"
+
+    taps: int = u32("elements in each sum, at most 2^22")
+    rescale: int = u32("1: input and output scales differ")
+    input_zero_point: int = i32("see above")
+    output_zero_point: int = i32("see above")
+    activation_min: int = i32("lowest output value")
+    activation_max: int = i32("highest output value")
+    multiplier: int = i32("Q0.31; with rescale only")
+    shift: int = i32("positive: left; with rescale only")
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanOfSumsFloatParams(Record):
+    """out[c] = clamp(sum[c] / taps)."""
+
+    C_NAME = "tigris_mean_of_sums_float_params"
+
+    taps: int = u32("elements in each sum")
+    activation_min: float = f32("lowest output value; -inf: none")
+    activation_max: float = f32("highest output value; inf: none")
+
+
+@dataclasses.dataclass(frozen=True)
 class BinaryInt8Params(Record):
     """ADD, SUB and MUL of two int8 tensors, TensorFlow Lite arithmetic.
 
@@ -532,6 +572,10 @@ PARAMS: dict[tuple[OpKind, DType], type[Record]] = {
     (OpKind.MAT_MUL, DType.FLOAT32): MatMulFloatParams,
     (OpKind.MAT_MUL, DType.INT8): MatMulInt8Params,
     (OpKind.CAST, DType.FLOAT32): CastParams,
+    (OpKind.SUM_MAP, DType.INT8): SumMapParams,
+    (OpKind.SUM_MAP, DType.FLOAT32): SumMapParams,
+    (OpKind.MEAN_OF_SUMS, DType.INT8): MeanOfSumsInt8Params,
+    (OpKind.MEAN_OF_SUMS, DType.FLOAT32): MeanOfSumsFloatParams,
 }
 
 

@@ -66,7 +66,8 @@ class Header(Record):
 class TensorRecord(Record):
     """One activation or constant, stored as [batch, height, width, channels], channels fastest.
 
-    Ranks other than four are folded into this form; a row is one index of `height`.
+    Ranks other than four are brought into this form; a row is one index of `height`. A folded tensor
+    takes the memory of one row: what makes row r adds to row r - 1, which is no more afterwards.
     """
 
     C_NAME = "tigris_tensor_record"
@@ -78,7 +79,7 @@ class TensorRecord(Record):
     channels: int = u32("channels")
     dtype: int = u8("tigris_dtype")
     home: int = u8("tigris_home")
-    reserved: int = u16("0")
+    flags: int = u16("bit set of tigris_tensor_flag")
     home_offset: int = u32("where in its home's region; 0 for none")
     scale: float = f32("real = (q - zero_point) * scale; 0 when not quantised")
     zero_point: int = i32("see scale")

@@ -46,6 +46,10 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_mat_mul_float,
     &tigris_mat_mul_int8,
     &tigris_cast_float,
+    &tigris_sum_map_int8,
+    &tigris_sum_map_float,
+    &tigris_mean_of_sums_int8,
+    &tigris_mean_of_sums_float,
 };
 
 const tigris_backend tigris_portable_backend = {"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};

@@ -14,6 +14,7 @@ import numpy as np
 from tests.compiler.lower import fixed_point as fx
 from tigris_pio.compiler.ir.program import Program, ProgramIo, ProgramOp, ProgramTensor
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
+from tigris_pio.format.record import Record
 from tigris_pio.format.records import MAX_RANK
 
 NUMPY = {DType.INT8: np.int8, DType.FLOAT32: np.float32, DType.UINT8: np.uint8, DType.INT32: np.int32}
@@ -100,6 +101,12 @@ def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.n
         return fully_connected(op, inputs[0], int8)
     if op.kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL):
         return pooling(op, inputs[0], out, int8)
+    if op.kind == OpKind.SUM_MAP:
+        assert out.folded and op.params.taps == inputs[0].shape[1] * inputs[0].shape[2]
+        kind = np.int32 if int8 else np.float32
+        return np.cumsum(inputs[0].sum(axis=2, keepdims=True, dtype=kind), axis=1, dtype=kind)
+    if op.kind == OpKind.MEAN_OF_SUMS:
+        return mean_of_sums(op, inputs[0][:, -1:], int8)
     if op.kind in (OpKind.ADD, OpKind.SUB, OpKind.MUL):
         return binary(op, inputs, out, int8)
     if op.kind == OpKind.SOFTMAX:
@@ -275,12 +282,24 @@ def pooling(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -
     taps = np.full(valid.shape[1:], len(valid)) if p.include_pad else valid.sum(axis=0)
     if not int8:
         return np.clip(total / taps, p.activation_min, p.activation_max).astype(np.float32)
-    integer = total.astype(np.int64)
-    if p.rescale:
-        centred = integer - taps * p.input_zero_point
-        mean = fx.multiply(centred, op.blobs["multiplier"][taps - 1], op.blobs["shift"][taps - 1]) + p.output_zero_point
+    factors = (op.blobs["multiplier"][taps - 1], op.blobs["shift"][taps - 1]) if p.rescale else None
+    return int8_mean(p, total.astype(np.int64), taps, factors)
+
+
+def mean_of_sums(op: ProgramOp, sums: np.ndarray, int8: bool) -> np.ndarray:
+    p = op.params
+    if not int8:
+        return np.clip(sums / p.taps, p.activation_min, p.activation_max).astype(np.float32)
+    factors = (np.array([p.multiplier]), np.array([p.shift])) if p.rescale else None
+    return int8_mean(p, sums.astype(np.int64), np.array([p.taps]), factors)
+
+
+def int8_mean(p: Record, sums: np.ndarray, taps: np.ndarray, factors: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    """`factors`: multiplier and shift when input and output scales differ."""
+    if factors is not None:
+        mean = fx.multiply(sums - taps * p.input_zero_point, *factors) + p.output_zero_point
     else:
-        mean = np.where(integer > 0, (2 * integer + taps) // (2 * taps), -((-2 * integer + taps) // (2 * taps)))
+        mean = np.where(sums > 0, (2 * sums + taps) // (2 * taps), -((-2 * sums + taps) // (2 * taps)))
     return np.clip(mean, p.activation_min, p.activation_max).astype(np.int8)
 
 

@@ -11,7 +11,7 @@ from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp, ProgramTensor
 from tigris_pio.compiler.memory.request import round_up
 from tigris_pio.compiler.plan import ExecutionPlan, Place, Stage, View
-from tigris_pio.format.enums import HeaderFlag, Home, ViewFlag, WeightMode
+from tigris_pio.format.enums import HeaderFlag, Home, TensorFlag, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -69,7 +69,7 @@ class _Writer:
                 channels=tensor.channels,
                 dtype=tensor.dtype,
                 home=place.home,
-                reserved=0,
+                flags=TensorFlag.FOLDED if tensor.folded else 0,
                 home_offset=place.offset,
                 scale=tensor.scale,
                 zero_point=tensor.zero_point,

@@ -53,7 +53,11 @@ class RowMap:
 
 @dataclasses.dataclass(frozen=True)
 class ProgramTensor:
-    """One stored activation, or a constant operand when `constant` is set."""
+    """One stored activation, or a constant operand when `constant` is set.
+
+    folded: every row lies where the one before it lay, so the tensor takes one row of memory. Its operator adds each
+    input row to what is there: row r is the sum of input rows 0 to r. One image only.
+    """
 
     name: str
     batch: int
@@ -64,6 +68,7 @@ class ProgramTensor:
     scale: float = 0.0
     zero_point: int = 0
     constant: np.ndarray | None = None
+    folded: bool = False
 
     @cached_property
     def row_bytes(self) -> int:
@@ -73,7 +78,11 @@ class ProgramTensor:
     @cached_property
     def bytes(self) -> int:
         """Bytes of the whole tensor."""
-        return self.batch * self.height * self.row_bytes
+        return self.batch * self.bytes_of(self.height)
+
+    def bytes_of(self, rows: int) -> int:
+        """Bytes that this many rows of one image take."""
+        return (min(rows, 1) if self.folded else rows) * self.row_bytes
 
 
 @dataclasses.dataclass(frozen=True)

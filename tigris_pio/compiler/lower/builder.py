@@ -93,10 +93,11 @@ class Builder:
 
     # Values.
 
-    def add_storage(self, name: str, numeric: Numeric, cell: Cell, constant: np.ndarray | None = None) -> str:
+    def add_storage(self, name: str, numeric: Numeric, cell: Cell, constant: np.ndarray | None = None,
+                    folded: bool = False) -> str:
         """Declares a stored tensor and returns its unique name."""
         unique = self.fresh(name)
-        self.storages[unique] = Storage(unique, numeric, cell, constant)
+        self.storages[unique] = Storage(unique, numeric, cell, constant, folded)
         return unique
 
     def add_value(self, name: str, value: Value) -> None:
@@ -249,9 +250,10 @@ class Builder:
         self.pending.append(PendingOp(op, sources, per_image))
 
     def emit_part(self, name: str, kind: OpKind, dtype: DType, sources: Sequence[tuple[str, RowMap | None]], cell: Cell,
-                  numeric: Numeric, params: Record, blobs: Mapping[str, np.ndarray] | None = None) -> str:
+                  numeric: Numeric, params: Record, blobs: Mapping[str, np.ndarray] | None = None,
+                  folded: bool = False) -> str:
         """Emits a kernel call whose result is no graph tensor; returns its storage."""
-        target = self.add_storage(name, numeric, cell)
+        target = self.add_storage(name, numeric, cell, folded=folded)
         self._append("part", kind, dtype, tuple(sources), target, params, dict(blobs or {}), True, 0)
         return target
 

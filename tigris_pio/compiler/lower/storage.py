@@ -90,12 +90,14 @@ class Storage:
     numeric: Numeric
     cell: Cell
     constant: np.ndarray | None = None
+    folded: bool = False  #: see ProgramTensor
 
     def tensor(self) -> ProgramTensor:
         """Its final form."""
         constant = None if self.constant is None else self.constant.reshape(self.cell.dims)
         numeric = self.numeric
-        return ProgramTensor(self.name, *self.cell.dims, numeric.dtype, numeric.scale, numeric.zero_point, constant)
+        return ProgramTensor(self.name, *self.cell.dims, numeric.dtype, numeric.scale, numeric.zero_point, constant,
+                             self.folded)
 
 
 @dataclasses.dataclass(frozen=True)

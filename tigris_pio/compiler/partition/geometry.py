@@ -40,6 +40,12 @@ class BandRows:
         """Rows made or loaded over all bands; more than the height when some are made twice."""
         return int((self.end - self.made).sum())
 
+    def moved_bytes(self, tensor: ProgramTensor) -> int:
+        """Bytes of one image that all bands together make or load."""
+        if tensor.folded:
+            return int((self.end > self.made).sum()) * tensor.row_bytes
+        return self.made_rows * tensor.row_bytes
+
     @property
     def keeps(self) -> bool:
         """Whether any band uses rows that an earlier band made."""

@@ -53,12 +53,12 @@ class _Sweep:
             self._window(op.output, rows, step)
         made = rows.made_rows
         if outlives and not self.resident:
-            self.stored += made * tensor.row_bytes
+            self.stored += rows.moved_bytes(tensor)
         self.recomputed += op.macs * max(0, made - tensor.height) // max(1, tensor.height)
         self.live[step - self.start] += op.scratch_bytes
 
     def _window(self, name: str, rows: BandRows, birth: int) -> None:
-        size = rows.capacity * self.index.tensor(name).row_bytes
+        size = self.index.tensor(name).bytes_of(rows.capacity)
         last = max((birth, *self.index.uses_within(name, birth, self.end)[-1:]))
         self.live[birth - self.start : last - self.start + 1] += size
 
@@ -74,9 +74,9 @@ class _Sweep:
             live = live.copy()
             for name, rows in self.geometry.pending().items():
                 tensor = self.index.tensor(name)
-                traffic += rows.made_rows * tensor.row_bytes
+                traffic += rows.moved_bytes(tensor)
                 steps = self.index.uses_within(name, first, self.end)
-                live[steps[0] - self.start : steps[-1] + 1 - self.start] += rows.capacity * tensor.row_bytes
+                live[steps[0] - self.start : steps[-1] + 1 - self.start] += tensor.bytes_of(rows.capacity)
         return RecomputingFit(first, int(live.max()), self.new_outputs, traffic, self.recomputed, self.bands)
 
 
@@ -113,8 +113,8 @@ def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int)
         return
     sweep = _Sweep(index, end, resident, reach)
     for first in range(end - 1, sweep.start - 1, -1):
-        if not index.bandable[first]:
-            return
+        if not index.bandable[first] or index.tensor(index.ops[first].output).folded:
+            return  # sums made again would be added again
         sweep.add(first)
         if sweep.window_bytes > room:
             return

@@ -112,8 +112,9 @@ class _Sweep:
         """Measures a window again and counts it, unless the tensor lies whole in fast memory."""
         tensor, window = self.index.tensor(name), self.windows[name]
         self._count(window, -1)
-        rows, window.persistent = _tallest(window)
-        window.bytes = min(rows, tensor.height) * tensor.row_bytes
+        rows, kept = _tallest(window)
+        window.persistent = kept or tensor.folded
+        window.bytes = tensor.bytes_of(min(rows, tensor.height))
         if not (self.resident and name in self.stored):
             self._count(window, 1)
 

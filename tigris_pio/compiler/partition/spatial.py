@@ -104,7 +104,9 @@ def _output_view(
     if name in at_home:
         return View(name, window=False, capacity_rows=index.tensor(name).height, pace=pace)
     band = rows[name]
-    return View(name, True, band.capacity, pace, store=name in outputs, keep=band.keeps)
+    # What is added to must stay where it is from band to band.
+    keep = band.keeps or (index.tensor(name).folded and len(band.first) > 1)
+    return View(name, True, band.capacity, pace, store=name in outputs, keep=keep)
 
 
 def _strategy(segment: Segment, bands: int, views: list[View]) -> Strategy:
@@ -127,7 +129,7 @@ def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: i
         birth = steps[0] if view.load else index.lives[view.tensor].birth
         death = max([birth, *steps])
         life = Lifetime(segment.first, segment.end - 1) if view.keep else Lifetime(birth, death)
-        size = tensor.bytes if bands == 1 else view.capacity_rows * tensor.row_bytes
+        size = tensor.bytes if bands == 1 else tensor.bytes_of(view.capacity_rows)
         requests.append(Request(window_name(segment, view.tensor), size, life))
     for step in range(segment.first, segment.end):
         if index.ops[step].scratch_bytes:
@@ -144,7 +146,7 @@ def _traffic(
         tensor = index.tensor(view.tensor)
         if tensor.constant is not None:
             continue
-        moved = rows[view.tensor].made_rows * tensor.row_bytes * tensor.batch
+        moved = rows[view.tensor].moved_bytes(tensor) * tensor.batch
         if view.load:
             read += moved
         elif view.store or (view.pace and not view.window and homes[view.tensor] is Home.SLOW):
@@ -162,7 +164,7 @@ def _read_directly(index: ProgramIndex, step: int, homes: Mapping[str, Home]) ->
         if tensor.constant is None and homes[operand.tensor] is Home.SLOW:
             first = input_first(operand.rows, np.zeros(1, np.int64), tensor.height)
             rows = max(0, int((input_end(operand.rows, height, tensor.height) - first)[0]))
-            total += rows * tensor.row_bytes * (tensor.batch if tensor.batch > 1 else op.images)
+            total += tensor.bytes_of(rows) * (tensor.batch if tensor.batch > 1 else op.images)
     return total
 
 

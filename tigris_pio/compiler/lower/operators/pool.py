@@ -11,7 +11,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators import fused, map_mean
 from tigris_pio.compiler.lower.operators.pool_3d import lower_pool_3d
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
@@ -118,6 +118,9 @@ def _emit(builder: Builder, node: Node, kind: OpKind, window: Window, include_pa
     storage = builder.with_dims(value, image_dims(builder.shape(name)))
     shape = builder.shape(output)
     params: Record
+    if kind == OpKind.AVERAGE_POOL and map_mean.covers(window, builder.dims(storage)):
+        map_mean.emit(builder, node, storage, source, result)
+        return
     if int8:
         params, blobs = _int8(node, kind, window, include_pad, source, result)
     else:

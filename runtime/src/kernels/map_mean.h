@@ -1,0 +1,30 @@
+/* Conditions that the kernels of SUM_MAP and MEAN_OF_SUMS share. */
+#ifndef TIGRIS_MAP_MEAN_H
+#define TIGRIS_MAP_MEAN_H
+
+#include "check.h"
+
+/* Taps a map may have, so that int8 sums of them fit 32 bits. */
+#define TIGRIS_LARGEST_MAP (UINT32_C(1) << 22)
+
+/* The output holds one sum a channel and row; its row r adds input row r, one image at a time. */
+static inline int tigris_check_map_sum(const tigris_check_call *call)
+{
+    const tigris_tensor_record *in = call->inputs[0];
+    const tigris_sum_map_params *params = call->params;
+    return in->batch == 1U && call->output->batch == 1U && call->op->images == 1U &&
+           call->output->width == 1U && call->output->channels == in->channels &&
+           call->operands[0].numerator == 1U && tigris_check_same_rows(call, 0U) &&
+           (uint64_t)in->height * in->width == params->taps;
+}
+
+/* One pixel is made from the last row of sums. */
+static inline int tigris_check_map_mean(const tigris_check_call *call)
+{
+    const tigris_tensor_record *in = call->inputs[0];
+    const tigris_tensor_record *out = call->output;
+    return in->batch == 1U && out->batch == 1U && call->op->images == 1U && out->height == 1U && out->width == 1U &&
+           in->width == 1U && out->channels == in->channels && tigris_check_all_rows(call, 0U);
+}
+
+#endif

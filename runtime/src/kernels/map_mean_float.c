@@ -1,0 +1,53 @@
+/* The mean of a whole map, float32, in two operators; see map_mean_int8.c. */
+#include <string.h>
+
+#include "access.h"
+#include "map_mean.h"
+#include "tigris_kernels.h"
+
+static void sum_map(const tigris_kernel_call *call)
+{
+    const tigris_band *in = &call->inputs[0];
+    const uint32_t channels = in->tensor->channels;
+    const uint32_t pixels = (uint32_t)in->rows * in->tensor->width;
+    const float *from = (const float *)(const void *)in->data;
+    float *sums = tigris_float_output(call);
+    if (call->output->first == 0) {
+        memset(sums, 0, channels * sizeof *sums);
+    }
+    for (uint32_t pixel = 0; pixel < pixels; pixel++) {
+        for (uint32_t channel = 0; channel < channels; channel++) {
+            sums[channel] += *from++;
+        }
+    }
+}
+
+static void mean_of_sums(const tigris_kernel_call *call)
+{
+    const tigris_mean_of_sums_float_params *params = call->params;
+    const float *sums = (const float *)(const void *)call->inputs[0].data;
+    float *to = tigris_float_output(call);
+    for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
+        to[channel] =
+            tigris_clamp_float(sums[channel] / (float)params->taps, params->activation_min, params->activation_max);
+    }
+}
+
+static tigris_status check_sum(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               tigris_check_map_sum(call));
+}
+
+static tigris_status check_mean(const tigris_check_call *call)
+{
+    const tigris_mean_of_sums_float_params *params = call->params;
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               tigris_check_map_mean(call) && params->taps != 0U);
+}
+
+const tigris_kernel_entry tigris_sum_map_float = {TIGRIS_OP_KIND_SUM_MAP, TIGRIS_DTYPE_FLOAT32,
+                                                  sizeof(tigris_sum_map_params), sum_map, check_sum};
+const tigris_kernel_entry tigris_mean_of_sums_float = {TIGRIS_OP_KIND_MEAN_OF_SUMS, TIGRIS_DTYPE_FLOAT32,
+                                                       sizeof(tigris_mean_of_sums_float_params), mean_of_sums,
+                                                       check_mean};

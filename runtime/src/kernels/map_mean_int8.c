@@ -1,0 +1,97 @@
+/* The mean of a whole map, int8, in two operators: SUM_MAP adds up a channel's rows as they come, so the map need
+ * never be in memory as a whole; MEAN_OF_SUMS rounds once all rows are in. Sums are exact: at most 2^22 taps of 2^8. */
+#include <string.h>
+
+#include "access.h"
+#include "map_mean.h"
+#include "requantise.h"
+#include "tigris_kernels.h"
+
+#define CHANNEL_BLOCK 4U
+
+/* Adds `pixels` pixels, `channels` elements apart, to the sums of CHANNEL_BLOCK channels. */
+static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)
+{
+    int32_t sum0 = sums[0];
+    int32_t sum1 = sums[1];
+    int32_t sum2 = sums[2];
+    int32_t sum3 = sums[3];
+    for (; pixels > 0U; pixels--) {
+        sum0 += in[0];
+        sum1 += in[1];
+        sum2 += in[2];
+        sum3 += in[3];
+        in += channels;
+    }
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
+}
+
+static void sum_map(const tigris_kernel_call *call)
+{
+    const tigris_band *in = &call->inputs[0];
+    const uint32_t channels = in->tensor->channels;
+    const uint32_t pixels = (uint32_t)in->rows * in->tensor->width;
+    const int8_t *from = (const int8_t *)(const void *)in->data;
+    int32_t *sums = (int32_t *)(void *)call->output->data;
+    if (call->output->first == 0) {
+        memset(sums, 0, channels * sizeof *sums);
+    }
+    uint32_t channel = 0U;
+    for (; channel + CHANNEL_BLOCK <= channels; channel += CHANNEL_BLOCK) {
+        add_block(&sums[channel], from + channel, pixels, channels);
+    }
+    for (; channel < channels; channel++) {
+        for (uint32_t i = 0; i < pixels; i++) {
+            sums[channel] += from[i * channels + channel];
+        }
+    }
+}
+
+/* sum / count, halves away from zero. */
+static int32_t rounded_quotient(int32_t sum, int32_t count)
+{
+    return (sum >= 0 ? sum + count / 2 : sum - count / 2) / count;
+}
+
+static void mean_of_sums(const tigris_kernel_call *call)
+{
+    const tigris_mean_of_sums_int8_params *params = call->params;
+    const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t *sums = (const int32_t *)(const void *)call->inputs[0].data;
+    const int32_t taps = (int32_t)params->taps;
+    int8_t *to = tigris_int8_output(call);
+    for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
+        const int32_t sum = sums[channel];
+        to[channel] = params->rescale != 0U
+                          ? tigris_to_int8(sum - taps * params->input_zero_point, params->multiplier, params->shift,
+                                           &output)
+                          : (int8_t)tigris_clamp(rounded_quotient(sum, taps), output.low, output.high);
+    }
+}
+
+static tigris_status check_sum(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT32) &&
+                               tigris_check_map_sum(call) &&
+                               ((const tigris_sum_map_params *)call->params)->taps <= TIGRIS_LARGEST_MAP);
+}
+
+static tigris_status check_mean(const tigris_check_call *call)
+{
+    const tigris_mean_of_sums_int8_params *params = call->params;
+    return tigris_check_result(
+        tigris_check_types(call, 1U, TIGRIS_DTYPE_INT32, TIGRIS_DTYPE_INT8) && tigris_check_map_mean(call) &&
+        params->taps != 0U && params->taps <= TIGRIS_LARGEST_MAP && params->rescale <= 1U &&
+        tigris_check_int8(params->input_zero_point) && tigris_check_int8(params->output_zero_point) &&
+        tigris_check_range(params->activation_min, params->activation_max) &&
+        (params->rescale == 0U || tigris_check_multiplier(params->multiplier, params->shift)));
+}
+
+const tigris_kernel_entry tigris_sum_map_int8 = {TIGRIS_OP_KIND_SUM_MAP, TIGRIS_DTYPE_INT8,
+                                                 sizeof(tigris_sum_map_params), sum_map, check_sum};
+const tigris_kernel_entry tigris_mean_of_sums_int8 = {TIGRIS_OP_KIND_MEAN_OF_SUMS, TIGRIS_DTYPE_INT8,
+                                                      sizeof(tigris_mean_of_sums_int8_params), mean_of_sums,
+                                                      check_mean};

@@ -1,0 +1,56 @@
+"""The mean of a whole map: sums that grow row by row, and the rounding once all rows are in.
+
+The map itself need never be in memory as a whole, so a rolling stage runs through global average pooling.
+"""
+
+from __future__ import annotations
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.window import Window, image_layout
+from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import MeanOfSumsFloatParams, MeanOfSumsInt8Params, SumMapParams
+from tigris_pio.format.record import Record
+
+#: Elements of int8 whose sum always fits 32 bits.
+LARGEST_MAP = 1 << 22
+
+
+def covers(window: Window, dims: Dims) -> bool:
+    """Whether one window is the whole map of one image with several rows, and nothing else."""
+    batch, height, width, _ = dims
+    plain = window.pad_begin == window.pad_end == (0, 0) and window.dilation == (1, 1)
+    return plain and batch == 1 and height > 1 and window.kernel == (height, width) and height * width <= LARGEST_MAP
+
+
+def emit(builder: Builder, node: Node, storage: str, source: Numeric, result: Numeric) -> None:
+    """SUM_MAP and MEAN_OF_SUMS for a node with one output pixel; `source` and `result` are FLOAT or int8."""
+    _, height, width, channels = builder.dims(storage)
+    output, int8 = node.outputs[0], source.dtype == DType.INT8
+    dtype, taps = DType.INT8 if int8 else DType.FLOAT32, height * width
+    cell = Cell((1, height, 1, channels), fixed=True)
+    sums = builder.emit_part(f"{output}/sums", OpKind.SUM_MAP, dtype, [(storage, RowMap.same())], cell,
+                             Numeric(DType.INT32) if int8 else FLOAT, SumMapParams(taps), folded=True)
+    params: Record = MeanOfSumsFloatParams(taps, **fused.float_fields(node))
+    if int8:
+        params = _int8_mean(node, taps, source, result)
+    builder.emit(OpKind.MEAN_OF_SUMS, dtype, [(sums, RowMap.whole(height))], output,
+                 image_layout(builder.shape(output)), result, Cell((1, 1, 1, channels), fixed=True), params)
+
+
+def _int8_mean(node: Node, taps: int, source: Numeric, result: Numeric) -> MeanOfSumsInt8Params:
+    multiplier, shift = 0, 0
+    if source != result:
+        try:
+            multiplier, shift = numerics.quantize_multiplier(source.scale / result.scale / taps)
+        except ValueError as error:
+            raise Refusal(str(error)) from None
+    return MeanOfSumsInt8Params(
+        taps=taps, rescale=int(source != result), input_zero_point=source.zero_point,
+        output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=multiplier, shift=shift,
+    )
