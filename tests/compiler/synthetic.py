@@ -220,4 +220,8 @@ def _summed(b: Builder, rng: random.Random, source: str, live: list[str]) -> str
     return b.summed(source, _size(rng))
 
 
-_KINDS = (_window,) * 6 + (_transposed, _upsampled, _sliced, _padded, _joined, _regrouped, _whole, _summed) + (_pointwise,) * 3
+_KINDS = (
+    (_window,) * 6
+    + (_transposed, _upsampled, _sliced, _padded, _joined, _regrouped, _whole, _summed)
+    + (_pointwise,) * 3
+)

@@ -93,7 +93,7 @@ def check_rows(op: ProgramOp, program: Program) -> None:
         assert op.images == program.tensors[op.output].batch
 
 
-def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.ndarray:  # noqa: PLR0911
+def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.ndarray:  # noqa: PLR0911, PLR0912
     int8 = op.dtype == DType.INT8
     if op.kind in (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D):
         return convolution(op, inputs[0], out, int8)
@@ -101,12 +101,8 @@ def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.n
         return fully_connected(op, inputs[0], int8)
     if op.kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL):
         return pooling(op, inputs[0], out, int8)
-    if op.kind == OpKind.SUM_MAP:
-        assert out.folded and op.params.taps == inputs[0].shape[1] * inputs[0].shape[2]
-        kind = np.int32 if int8 else np.float32
-        return np.cumsum(inputs[0].sum(axis=2, keepdims=True, dtype=kind), axis=1, dtype=kind)
-    if op.kind == OpKind.MEAN_OF_SUMS:
-        return mean_of_sums(op, inputs[0][:, -1:], int8)
+    if op.kind in (OpKind.SUM_MAP, OpKind.MEAN_OF_SUMS):
+        return map_mean(op, inputs[0], out, int8)
     if op.kind in (OpKind.ADD, OpKind.SUB, OpKind.MUL):
         return binary(op, inputs, out, int8)
     if op.kind == OpKind.SOFTMAX:
@@ -286,15 +282,21 @@ def pooling(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -
     return int8_mean(p, total.astype(np.int64), taps, factors)
 
 
-def mean_of_sums(op: ProgramOp, sums: np.ndarray, int8: bool) -> np.ndarray:
+def map_mean(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -> np.ndarray:
     p = op.params
+    if op.kind == OpKind.SUM_MAP:
+        assert out.folded and p.taps == source.shape[1] * source.shape[2]
+        kind = np.int32 if int8 else np.float32
+        return np.cumsum(source.sum(axis=2, keepdims=True, dtype=kind), axis=1, dtype=kind)
+    sums = source[:, -1:]
     if not int8:
         return np.clip(sums / p.taps, p.activation_min, p.activation_max).astype(np.float32)
     factors = (np.array([p.multiplier]), np.array([p.shift])) if p.rescale else None
     return int8_mean(p, sums.astype(np.int64), np.array([p.taps]), factors)
 
 
-def int8_mean(p: Record, sums: np.ndarray, taps: np.ndarray, factors: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+def int8_mean(p: Record, sums: np.ndarray, taps: np.ndarray,
+              factors: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
     """`factors`: multiplier and shift when input and output scales differ."""
     if factors is not None:
         mean = fx.multiply(sums - taps * p.input_zero_point, *factors) + p.output_zero_point

@@ -1,0 +1,75 @@
+"""The mean of a whole map: the same bytes whole and rolling, and those that numpy gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.compiler.models import make, node
+from tests.families.measure import run
+from tests.runtime import references
+from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.plan import Budget
+from tigris_pio.format.enums import OpKind
+
+SHAPE = (1, 6, 13, 9)
+
+
+def conv_and_mean(scales: tuple[float, float] | None) -> tuple[onnx.ModelProto, np.ndarray]:
+    """A 3x3 convolution that passes each channel's middle tap on, and the mean; `scales` of an int8 model."""
+    middle = np.zeros((6, 6, 3, 3), np.float32)
+    middle[range(6), range(6), 1, 1] = 1.0
+    x = np.random.default_rng(5).integers(-128, 128, SHAPE)
+    conv = {"pads": [1] * 4, "kernel_shape": [3, 3]}
+    if scales is None:
+        nodes = [node("Conv", "x w", "c", **conv), node("GlobalAveragePool", "c", "y")]
+        return make(nodes, {"x": SHAPE}, ["y"], {"w": middle}), x.astype(np.float32) / 7
+    weights = {"w": (middle * 127).astype(np.int8), "ws": np.float32(1 / 127), "wz": np.int8(0),
+               "s": np.float32(scales[0]), "z": np.int8(3), "ys": np.float32(scales[1]), "yz": np.int8(3)}
+    nodes = [
+        node("QuantizeLinear", "x s z", "xq"), node("DequantizeLinear", "xq s z", "xd"),
+        node("DequantizeLinear", "w ws wz", "wd"), node("Conv", "xd wd", "c", **conv),
+        node("QuantizeLinear", "c s z", "cq"), node("DequantizeLinear", "cq s z", "cd"),
+        node("GlobalAveragePool", "cd", "p"),
+        node("QuantizeLinear", "p ys yz", "pq"), node("DequantizeLinear", "pq ys yz", "y"),
+    ]
+    return make(nodes, {"x": SHAPE}, ["y"], weights), ((x - 3) * scales[0]).astype(np.float32)
+
+
+def outputs(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
+    """The stored output, after checking that plans that sum up in bands give the same bytes."""
+    start = front(model, CompileOptions())
+    kinds = [op.kind for op in start.program.ops]
+    assert OpKind.SUM_MAP in kinds and OpKind.MEAN_OF_SUMS in kinds and OpKind.AVERAGE_POOL not in kinds
+    whole = run(start, CompileOptions(), {"x": x})
+    map_bytes = start.program.tensors["c" if "c" in start.program.tensors else "cq"].bytes
+    windows = map_bytes // 2 + 300  # and run-time state
+    for budget in (Budget(map_bytes + windows), Budget(windows, 1 << 20)):
+        small = run(start, CompileOptions(budget), {"x": x})
+        banded = [s for s in small.compiled.plan.stages if s.bands > 1 and s.end_op - s.first_op > 1]
+        assert any(OpKind.SUM_MAP in kinds[s.first_op : s.end_op] for s in banded)
+        np.testing.assert_array_equal(small.raw["y"], whole.raw["y"])
+    return whole.raw["y"]
+
+
+def test_float_sums_rows_then_columns() -> None:
+    model, x = conv_and_mean(None)
+    sums = np.zeros(6, np.float32)
+    for pixel in x[0].reshape(6, -1).T:
+        sums += pixel
+    np.testing.assert_array_equal(outputs(model, x).ravel(), sums / np.float32(13 * 9))
+
+
+@pytest.mark.parametrize("scales", [(0.05, 0.05), (0.05, 0.013)])
+def test_int8_rounds_once(scales: tuple[float, float]) -> None:
+    model, x = conv_and_mean(scales)
+    q = np.clip(np.rint(x / np.float32(scales[0])) + 3, -128, 127).astype(np.int64)
+    sums, taps = q.sum(axis=(2, 3)).ravel(), 13 * 9
+    if scales[0] == scales[1]:
+        expected = np.sign(sums) * np.floor(np.abs(sums) / taps + 0.5)
+    else:
+        multiplier, shift = references.quantised_multiplier(float(np.float32(scales[0])) / float(np.float32(scales[1]))
+                                                            / taps)
+        expected = references.requantise(sums - taps * 3, np.int64(multiplier), np.int64(shift)) + 3
+    np.testing.assert_array_equal(outputs(model, x).ravel(), np.clip(expected, -128, 127))
