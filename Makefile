@@ -1,6 +1,6 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
 # make test    set everything up and run the tests
-# make bench   count the instructions of every network on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
+# make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans, and compare random graphs with onnxruntime, SECONDS=60 each
 # make clean   remove what the others made, but for installed system packages
 
@@ -31,6 +31,7 @@ test:
 
 bench:
 	@$(PYTHON) tools/prepare.py test
+	@$(VENV_PYTHON) -m bench.memory
 	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
 
 fuzz:
