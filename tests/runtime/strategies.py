@@ -29,12 +29,15 @@ def output_extent(extent: int, kernel: int, stride: int, dilation: int, pads: in
 
 
 @st.composite
-def windows(draw: Any, largest: int = 11) -> Window:
-    """A sliding kernel that fits its padded input at least once."""
+def windows(draw: Any, largest: int = 11, only: tuple[int, int, int] | None = None) -> Window:
+    """A sliding kernel that fits its padded input at least once; `only`: this kernel, strides up to, padding up to."""
     axes = []
     for _ in range(2):
         kernel, stride, dilation = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
         before, after = draw(st.integers(0, 4)), draw(st.integers(0, 4))
+        if only is not None:
+            kernel, stride, dilation = only[0], min(stride, only[1]), 1
+            before, after = min(before, only[2]), min(after, only[2])
         reach = (kernel - 1) * dilation + 1
         extent = draw(st.integers(max(1, reach - before - after), max(largest, reach)))
         out = output_extent(extent, kernel, stride, dilation, before + after)

@@ -117,6 +117,14 @@ def test_depthwise_int8_is_exact(w: Window, batch: int, channels: int, multiplie
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
+@settings(max_examples=60, deadline=None)
+@given(windows(only=(3, 2, 1)), st.integers(1, 9), seeds)
+def test_depthwise_along_lines_is_exact(w: Window, channels: int, seed: int) -> None:
+    """What the kernel computes along rows or columns: 3x3, at most one position of padding."""
+    op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, w, 1, channels, 1, 1, seed)
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 5), (5, 1), (7, 6)])
 @pytest.mark.parametrize("channels", [(1, 1), (3, 4), (8, 3), (16, 17)])
 def test_1x1_conv_int8_is_exact(size: tuple[int, int], channels: tuple[int, int]) -> None:

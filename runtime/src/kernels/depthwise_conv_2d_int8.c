@@ -1,13 +1,12 @@
 /* Depthwise Conv2D, int8, with channel multiplier: out channel c reads in channel c / multiplier.
  *
  * Weights are packed by blocks of four channels, [row][column][channel] in each (the last block may be smaller;
- * tigris_pio/compiler/emit/packing.py). Undilated 3x3 kernels of stride 1 and 2 walk along the rows, a channel at a time with
- * its weights in registers: each input byte is loaded once a row and goes to all outputs that it belongs to.
- * Any other kernel is computed pixel by pixel, a block of channels at a time. */
+ * tigris_pio/compiler/emit/packing.py). Undilated 3x3 kernels of stride 1 and 2 are computed along lines of outputs
+ * (depthwise_int8.h), rows or columns, whichever are longer. Any other kernel, and what does not fit the lines, is
+ * computed pixel by pixel, a block of channels at a time. */
 #include "access.h"
-#include "block_int8.h"
 #include "check.h"
-#include "scale_int8.h"
+#include "depthwise_int8.h"
 #include "tigris_kernels.h"
 #include "window.h"
 
@@ -25,14 +24,8 @@ typedef struct depthwise {
     int32_t input_channels;
     int32_t output_channels;
     int32_t channel_multiplier;
+    int8_t padding[BLOCK]; /* what padding reads */
 } depthwise;
-
-typedef struct depthwise_pixel {
-    int32_t row;
-    int32_t column;
-    tigris_taps rows;
-    tigris_taps columns;
-} depthwise_pixel;
 
 static void unpack(depthwise *d, const tigris_kernel_call *call)
 {
@@ -48,6 +41,7 @@ static void unpack(depthwise *d, const tigris_kernel_call *call)
     d->input_channels = (int32_t)call->inputs[0].tensor->channels;
     d->output_channels = (int32_t)call->output->tensor->channels;
     d->channel_multiplier = d->output_channels / d->input_channels;
+    memset(d->padding, params->input_zero_point, sizeof d->padding);
 }
 
 /* Channels of the block that `channel` lies in. */
@@ -66,321 +60,237 @@ static const int8_t *channel_weights(const depthwise *d, int32_t channel)
 
 /* ---- pixel by pixel ---- */
 
-/* Adds one kernel tap to the sums of `lanes` channels, whose inputs are at `input`, or padding. */
-static void add_tap(const depthwise *d, const int8_t *input, int32_t channel, const int8_t *weights, int32_t lanes,
-                    uint32_t sum[BLOCK])
+/* One axis of the kernel at one output pixel. */
+typedef struct pixel_axis {
+    int32_t taps;
+    int32_t step;       /* bytes from a tap's input to the next */
+    tigris_taps inside;
+} pixel_axis;
+
+typedef struct depthwise_pixel {
+    const int8_t *input; /* of the first tap, channel 0; outside the band when that is padding */
+    pixel_axis outer, inner;
+} depthwise_pixel;
+
+static int is_inside(pixel_axis axis, int32_t tap)
 {
-    for (int32_t k = 0; k < lanes; k++) {
-        const int8_t value =
-            input != NULL ? input[(channel + k) / d->channel_multiplier] : (int8_t)d->params->input_zero_point;
-        sum[k] += tigris_product(value, weights[k]);
-    }
+    return tap >= axis.inside.first && tap < axis.inside.end;
 }
 
-/* All taps of a whole block of a pixel that lies inside, one input channel an output channel. */
-static void add_inside(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, const int8_t *w,
-                       uint32_t sum[BLOCK])
+/* All taps of four channels from `channel` on, one input channel an output channel. */
+static void add_block(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, const int8_t *weights,
+                      uint32_t sum[BLOCK])
 {
-    const tigris_conv_int8_params *params = d->params;
-    const int32_t step = params->dilation_width * d->input_channels;
-    const int32_t row_step = params->dilation_height * d->input_width * d->input_channels;
-    const int8_t *row = d->input + (pixel->row * d->input_width + pixel->column) * d->input_channels + channel;
-    uint32_t s0 = 0U, s1 = 0U, s2 = 0U, s3 = 0U;
-    for (int32_t i = 0; i < params->kernel_height; i++) {
-        const int8_t *a = row;
-        for (int32_t j = 0; j < params->kernel_width; j++) {
-            s0 += tigris_product(a[0], w[0]);
-            s1 += tigris_product(a[1], w[1]);
-            s2 += tigris_product(a[2], w[2]);
-            s3 += tigris_product(a[3], w[3]);
-            a += step;
-            w += BLOCK;
+    const pixel_axis inner = pixel->inner;
+    const int8_t *row = pixel->input + channel;
+    for (int32_t i = 0; i < pixel->outer.taps; i++) {
+        const tigris_taps inside = is_inside(pixel->outer, i) ? inner.inside : (tigris_taps){inner.taps, inner.taps};
+        for (int32_t tap = 0; tap < inner.taps;) {
+            const int padded = tap < inside.first || tap >= inside.end;
+            const int32_t end = tap < inside.first ? inside.first : padded ? inner.taps : inside.end;
+            tigris_add_run(padded ? d->padding : row + tap * inner.step, padded ? 0 : inner.step, weights, end - tap, sum);
+            weights += (end - tap) * BLOCK;
+            tap = end;
         }
-        row += row_step;
+        row += pixel->outer.step;
     }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
 }
 
-static int is_inside(const depthwise *d, const depthwise_pixel *pixel)
+/* All taps of one channel. */
+static uint32_t add_single(const depthwise *d, const depthwise_pixel *pixel, int32_t channel)
 {
-    return pixel->rows.end - pixel->rows.first == d->params->kernel_height &&
-           pixel->columns.end - pixel->columns.first == d->params->kernel_width;
-}
-
-/* Any taps of `lanes` channels, padding included. */
-static void add_taps(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, int32_t lanes,
-                     const int8_t *weights, uint32_t sum[BLOCK])
-{
-    const tigris_conv_int8_params *params = d->params;
     const int32_t apart = block_lanes(d, channel);
-    for (int32_t i = 0; i < params->kernel_height; i++) {
-        const int row_valid = i >= pixel->rows.first && i < pixel->rows.end;
-        const int32_t row = pixel->row + i * params->dilation_height;
-        for (int32_t j = 0; j < params->kernel_width; j++) {
-            const int valid = row_valid && j >= pixel->columns.first && j < pixel->columns.end;
-            const int32_t column = pixel->column + j * params->dilation_width;
-            add_tap(d, valid ? d->input + (row * d->input_width + column) * d->input_channels : NULL, channel, weights,
-                    lanes, sum);
+    const int8_t *weights = channel_weights(d, channel);
+    const int8_t *row = pixel->input + channel / d->channel_multiplier;
+    uint32_t sum = 0U;
+    for (int32_t i = 0; i < pixel->outer.taps; i++) {
+        for (int32_t j = 0; j < pixel->inner.taps; j++) {
+            const int inside = is_inside(pixel->outer, i) && is_inside(pixel->inner, j);
+            sum += tigris_product(inside ? row[j * pixel->inner.step] : d->padding[0], *weights);
             weights += apart;
         }
+        row += pixel->outer.step;
     }
+    return sum;
 }
 
-/* `lanes` channels from `channel` on, all of one block, of one pixel. */
-static void pixel_block(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, int32_t lanes,
-                        int8_t *output)
+/* Channels [first, end) of one pixel; whole blocks, or a single channel. */
+static void pixel_channels(const depthwise *d, const depthwise_pixel *pixel, int32_t first, int32_t end,
+                           int8_t *output)
 {
-    const int8_t *weights = channel_weights(d, channel);
-    uint32_t sum[BLOCK] = {0U, 0U, 0U, 0U};
-    if (d->channel_multiplier == 1 && lanes == BLOCK && is_inside(d, pixel)) {
-        add_inside(d, pixel, channel, weights, sum);
-    } else {
-        add_taps(d, pixel, channel, lanes, weights, sum);
-    }
-    for (int32_t k = 0; k < lanes; k++, channel++) {
-        output[channel] = tigris_scale_to_int8(sum[k] + (uint32_t)d->bias[channel], d->multiplier[channel],
-                                               d->shift[channel], d->output);
+    uint32_t sum[BLOCK];
+    int32_t lanes;
+    for (int32_t channel = first; channel < end; channel += lanes) {
+        if (d->channel_multiplier == 1 && end - channel >= BLOCK) {
+            lanes = BLOCK;
+            memset(sum, 0, sizeof sum);
+            add_block(d, pixel, channel, channel_weights(d, channel), sum);
+        } else {
+            lanes = 1;
+            sum[0] = add_single(d, pixel, channel);
+        }
+        for (int32_t k = 0; k < lanes; k++) {
+            output[channel + k] = tigris_scale_to_int8(sum[k] + (uint32_t)d->bias[channel + k],
+                                                       d->multiplier[channel + k], d->shift[channel + k], d->output);
+        }
     }
 }
 
-/* Channels [first, end) of all output rows; whole blocks, or a single channel. */
+/* Channels [first, end) of all output rows. */
 static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out,
                                        int32_t first, int32_t end, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
-    const int32_t width = (int32_t)out->tensor->width;
+    const int32_t width = (int32_t)out->tensor->width, row_bytes = d->input_width * d->input_channels;
+    pixel_axis rows = {params->kernel_height, params->dilation_height * row_bytes, {0, 0}};
+    pixel_axis columns = {params->kernel_width, params->dilation_width * d->input_channels, {0, 0}};
     for (int32_t y = 0; y < out->rows; y++) {
-        depthwise_pixel pixel;
-        pixel.row = y * params->stride_height - in->pad_top;
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        const int32_t row = y * params->stride_height - in->pad_top;
+        rows.inside = tigris_valid_taps(row, params->kernel_height, params->dilation_height, in->rows);
         for (int32_t x = 0; x < width; x++) {
-            pixel.column = x * params->stride_width - params->pad_left;
-            pixel.columns =
-                tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, d->input_width);
-            for (int32_t channel = first; channel < end; channel += BLOCK) {
-                const int32_t lanes = end - channel < BLOCK ? end - channel : BLOCK;
-                pixel_block(d, &pixel, channel, lanes, output);
+            const int32_t column = x * params->stride_width - params->pad_left;
+            columns.inside =
+                tigris_valid_taps(column, params->kernel_width, params->dilation_width, d->input_width);
+            depthwise_pixel pixel = {d->input + row * row_bytes + column * d->input_channels, rows, columns};
+            if (columns.taps == 1) { /* one run, not one a row */
+                pixel.outer = columns;
+                pixel.inner = rows;
             }
+            pixel_channels(d, &pixel, first, end, output);
             output += d->output_channels;
         }
     }
 }
 
-/* ---- along rows ---- */
+/* ---- along lines ---- */
 
-/* One channel of all output rows. */
-typedef struct walk {
-    const int8_t *input;  /* row 0 of the band, at this channel */
-    int32_t weights[9];
-    int32_t padded[3];    /* what a column of padding adds: kernel column sums times the padding's value */
-    uint32_t bias;
-    int32_t multiplier;
-    int32_t shift;
-    tigris_output_stage output;
-    int32_t channels;     /* bytes from one column to the next, input and output alike */
-    int32_t columns[3];   /* that an output row reads: padding on the left, inside, padding on the right */
-    int32_t row;          /* band row of the first output row's first tap */
+/* The kernel's way along the rows or along the columns of a band. */
+typedef struct walk_axis {
+    int32_t first;       /* position of the first output's first tap; negative in the padding */
     int32_t stride;
-    int32_t rows;         /* output rows */
-    int32_t band_rows;
-    int32_t row_bytes;
-    int32_t output_bytes; /* of a row */
-    int8_t padding;
-} walk;
+    int32_t extent;      /* positions inside */
+    int32_t step;        /* bytes from a position to the next */
+    int32_t outputs;
+    int32_t output_step; /* bytes from an output to the next */
+    int32_t weight_step; /* taps from a weight to the next */
+} walk_axis;
 
-/* Where a kernel row reads: an input row, or the padding value again and again. */
-typedef struct walk_row {
-    const int8_t *from;
-    int32_t step;
-} walk_row;
-
-static inline walk_row begin_row(const walk *w, int32_t row)
+/* Prepares lines along an axis. Returns 0 when there is more padding than one position on each side. */
+static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_walk *w)
 {
-    const int valid = (uint32_t)row < (uint32_t)w->band_rows;
-    const walk_row result = {valid ? w->input + row * w->row_bytes : &w->padding, valid ? w->channels : 0};
-    return result;
+    const int32_t total = (along->outputs - 1) * along->stride + 3;
+    w->left = along->first < 0;
+    w->columns = total - w->left < along->extent ? total - w->left : along->extent;
+    w->right = total - w->left - w->columns;
+    w->step = along->step;
+    w->output_step = along->output_step;
+    w->line_step = across->stride * across->step;
+    w->output_line_step = across->output_step;
+    return along->stride <= 2 && along->first >= -1 && w->right <= 1 && w->columns > 0 && across->first >= -1 &&
+           across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* Stride 1: a column ends one output, and belongs to the next two. */
-static TIGRIS_NOINLINE void walk_stride_1(const walk *w, int8_t *output)
+/* Brings a lane inside, or takes it out: its products with the padding are then part of the bias. */
+static TIGRIS_NOINLINE void place_lane(tigris_walk *w, int32_t lane, int32_t from_middle, const int8_t *weights,
+                                       int32_t apart, int32_t padding)
 {
-    const int32_t w0 = w->weights[0], w1 = w->weights[1], w2 = w->weights[2];
-    const int32_t w3 = w->weights[3], w4 = w->weights[4], w5 = w->weights[5];
-    const int32_t w6 = w->weights[6], w7 = w->weights[7], w8 = w->weights[8];
-    const int32_t channels = w->channels, multiplier = w->multiplier, shift = w->shift;
-    const tigris_output_stage stage = w->output;
-    const uint32_t bias = w->bias;
-    for (int32_t y = 0; y < w->rows; y++) {
-        const int32_t row = w->row + y * w->stride;
-        walk_row r0 = begin_row(w, row), r1 = begin_row(w, row + 1), r2 = begin_row(w, row + 2);
-        int8_t *to = output;
-        uint32_t now, next = 0U, after = 0U;
-        int32_t unfinished = 2;
-        for (int32_t left = w->columns[0]; left > 0; left--) {
-            now = next + (uint32_t)w->padded[2];
-            next = after + (uint32_t)w->padded[1];
-            after = bias + (uint32_t)w->padded[0];
-            if (--unfinished < 0) {
-                *to = (int8_t)tigris_scale_right(now, multiplier, shift, stage);
-                to += channels;
-            }
-        }
-        for (int32_t left = w->columns[1]; left > 0; left--) {
-            int32_t value = *r0.from;
-            now = next + (uint32_t)(value * w2);
-            next = after + (uint32_t)(value * w1);
-            after = bias + (uint32_t)(value * w0);
-            value = *r1.from;
-            now += (uint32_t)(value * w5);
-            next += (uint32_t)(value * w4);
-            after += (uint32_t)(value * w3);
-            value = *r2.from;
-            now += (uint32_t)(value * w8);
-            next += (uint32_t)(value * w7);
-            after += (uint32_t)(value * w6);
-            r0.from += r0.step;
-            r1.from += r1.step;
-            r2.from += r2.step;
-            if (--unfinished < 0) {
-                *to = (int8_t)tigris_scale_right(now, multiplier, shift, stage);
-                to += channels;
-            }
-        }
-        for (int32_t left = w->columns[2]; left > 0; left--) {
-            now = next + (uint32_t)w->padded[2];
-            next = after + (uint32_t)w->padded[1];
-            after = bias + (uint32_t)w->padded[0];
-            if (--unfinished < 0) {
-                *to = (int8_t)tigris_scale_right(now, multiplier, shift, stage);
-                to += channels;
-            }
-        }
-        output += w->output_bytes;
-    }
+    const int16_t w0 = weights[0], w1 = weights[apart], w2 = weights[2 * apart];
+    const int inside = w->lane[lane] == 0;
+    int16_t *to = w->weights[lane];
+    to[0] = inside ? w0 : 0;
+    to[1] = to[2] = inside ? w1 : 0;
+    to[3] = inside ? w2 : 0;
+    padding = inside ? padding : -padding;
+    w->lane[lane] = inside ? from_middle : 0;
+    w->padded[0] += w0 * padding;
+    w->padded[1] += w1 * padding;
+    w->padded[2] += w2 * padding;
+    w->bias -= (uint32_t)((w0 + w1 + w2) * padding);
 }
 
-/* Stride 2: every other column ends one output and begins the next, the ones between are the middle of one. */
-static TIGRIS_NOINLINE void walk_stride_2(const walk *w, int8_t *output)
+/* All lines of a channel; neighbours with all lanes inside go together. */
+static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *along, const walk_axis *across,
+                         tigris_walk *w, int8_t *output)
 {
-    const int32_t w0 = w->weights[0], w1 = w->weights[1], w2 = w->weights[2];
-    const int32_t w3 = w->weights[3], w4 = w->weights[4], w5 = w->weights[5];
-    const int32_t w6 = w->weights[6], w7 = w->weights[7], w8 = w->weights[8];
-    const int32_t channels = w->channels, multiplier = w->multiplier, shift = w->shift;
-    const tigris_output_stage stage = w->output;
-    const uint32_t bias = w->bias;
-    const walk_row padding = {&w->padding, 0};
-    for (int32_t y = 0; y < w->rows; y++) {
-        const int32_t row = w->row + y * w->stride;
-        int8_t *to = output;
-        uint32_t next = 0U;
-        int32_t column = 0;
-        for (int32_t part = 0; part < 3; part++) {
-            const walk_row r0 = part == 1 ? begin_row(w, row) : padding;
-            const walk_row r1 = part == 1 ? begin_row(w, row + 1) : padding;
-            const walk_row r2 = part == 1 ? begin_row(w, row + 2) : padding;
-            const int8_t *p0 = r0.from, *p1 = r1.from, *p2 = r2.from;
-            for (const int32_t end = column + w->columns[part]; column < end; column++) {
-                const int32_t v0 = *p0, v1 = *p1, v2 = *p2;
-                p0 += r0.step;
-                p1 += r1.step;
-                p2 += r2.step;
-                if ((column & 1) != 0) {
-                    next += (uint32_t)(v0 * w1);
-                    next += (uint32_t)(v1 * w4);
-                    next += (uint32_t)(v2 * w7);
-                    continue;
-                }
-                if (column != 0) {
-                    next += (uint32_t)(v0 * w2);
-                    next += (uint32_t)(v1 * w5);
-                    next += (uint32_t)(v2 * w8);
-                    *to = (int8_t)tigris_scale_right(next, multiplier, shift, stage);
-                    to += channels;
-                }
-                next = bias + (uint32_t)(v0 * w0);
-                next += (uint32_t)(v1 * w3);
-                next += (uint32_t)(v2 * w6);
-            }
-        }
-        output += w->output_bytes;
-    }
-}
-
-static void load_channel(const depthwise *d, int32_t channel, walk *w)
-{
-    const int32_t lanes = block_lanes(d, channel);
+    const int32_t lanes = block_lanes(d, channel), padding = d->padding[0];
+    const int32_t apart = along->weight_step * lanes, lane_step = across->weight_step * lanes;
     const int8_t *weights = channel_weights(d, channel);
-    for (int32_t i = 0; i < 9; i++) {
-        w->weights[i] = *weights;
-        weights += lanes;
-    }
-    for (int32_t j = 0; j < 3; j++) {
-        w->padded[j] = w->padding * (w->weights[j] + w->weights[3 + j] + w->weights[6 + j]);
-    }
-    w->input = d->input + channel;
+    memset(w->padded, 0, sizeof w->padded);
+    memset(w->lane, 0, sizeof w->lane);
+    place_lane(w, 0, 0, weights + lane_step, apart, padding);
+    place_lane(w, 1, -across->step, weights, apart, padding);
+    place_lane(w, 2, across->step, weights + 2 * lane_step, apart, padding);
     w->bias = (uint32_t)d->bias[channel];
-    w->multiplier = d->multiplier[channel];
-    w->shift = d->shift[channel];
-}
-
-/* Channels whose scale is not a right shift of two bits or more are computed pixel by pixel. */
-static TIGRIS_NOINLINE void walk_channels(const depthwise *d, walk *w, const tigris_band *in, const tigris_band *out,
-                                          int8_t *output)
-{
-    for (int32_t channel = 0; channel < d->output_channels; channel++) {
-        load_channel(d, channel, w);
-        if (!tigris_scales_right(w->shift)) {
-            pixel_rows(d, in, out, channel, channel + 1, output);
-        } else if (d->params->stride_width == 1) {
-            walk_stride_1(w, output + channel);
+    w->scale = tigris_scale_of(d->multiplier[channel], d->shift[channel], d->output);
+    for (int32_t line = 0, count; line < across->outputs; line += count) {
+        const int32_t middle = across->first + line * across->stride + 1;
+        const int before = middle > 0, after = middle + 1 < across->extent;
+        if (before != (w->lane[1] != 0)) {
+            place_lane(w, 1, -across->step, weights, apart, padding);
+        }
+        if (after != (w->lane[2] != 0)) {
+            place_lane(w, 2, across->step, weights + 2 * lane_step, apart, padding);
+        }
+        count = 1;
+        while (before && line + count < across->outputs && middle + count * across->stride + 1 < across->extent) {
+            count++;
+        }
+        const int8_t *input = d->input + middle * across->step + channel;
+        int8_t *to = output + line * across->output_step + channel;
+        if (along->stride == 1) {
+            tigris_walk_stride_1(w, input, to, count);
         } else {
-            walk_stride_2(w, output + channel);
+            tigris_walk_stride_2(w, input, to, count);
         }
     }
 }
 
-static int can_walk(const depthwise *d)
+/* Whether lines can compute a channel. */
+static int walks(const depthwise *d, int32_t channel)
+{
+    return tigris_walk_scales(d->multiplier[channel], d->shift[channel], d->output);
+}
+
+/* The channels that lines can compute. Returns 0 when they can compute none. */
+static TIGRIS_NOINLINE int walk_channels(const depthwise *d, const tigris_band *in, const tigris_band *out,
+                                         int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
-    return params->kernel_height == 3 && params->kernel_width == 3 && params->dilation_height == 1 &&
-           params->dilation_width == 1 && params->stride_width <= 2 && d->channel_multiplier == 1;
-}
-
-/* The columns that `width` outputs read: padding, inside, padding. */
-static void split_columns(const depthwise *d, int32_t width, walk *w)
-{
-    const int32_t total = (width - 1) * d->params->stride_width + 3;
-    const int32_t left = d->params->pad_left < total ? d->params->pad_left : total;
-    const int32_t inside = total - left < d->input_width ? total - left : d->input_width;
-    w->columns[0] = left;
-    w->columns[1] = inside;
-    w->columns[2] = total - left - inside;
-}
-
-static void walk_all(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
-{
-    walk w;
+    const int32_t width = (int32_t)out->tensor->width;
+    const walk_axis rows = {-in->pad_top, params->stride_height, in->rows, d->input_width * d->input_channels,
+                            out->rows, width * d->output_channels, 3};
+    const walk_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
+                               width, d->output_channels, 1};
+    const walk_axis *along = rows.outputs > columns.outputs ? &rows : &columns;
+    const walk_axis *across = along == &rows ? &columns : &rows;
+    tigris_walk w;
+    if (params->kernel_height != 3 || params->kernel_width != 3 || params->dilation_height != 1 ||
+        params->dilation_width != 1 || d->channel_multiplier != 1 || !begin_walk(along, across, &w)) {
+        return 0;
+    }
     w.output = d->output;
-    w.channels = d->input_channels;
-    w.padding = (int8_t)d->params->input_zero_point;
-    split_columns(d, (int32_t)out->tensor->width, &w);
-    w.row = -in->pad_top;
-    w.stride = d->params->stride_height;
-    w.rows = out->rows;
-    w.band_rows = in->rows;
-    w.row_bytes = d->input_width * d->input_channels;
-    w.output_bytes = (int32_t)out->tensor->width * d->output_channels;
-    walk_channels(d, &w, in, out, output);
+    for (int32_t channel = 0; channel < d->output_channels; channel++) {
+        if (walks(d, channel)) {
+            walk_channel(d, channel, along, across, &w, output);
+        }
+    }
+    return 1;
 }
 
 static void run(const tigris_kernel_call *call)
 {
+    const tigris_band *in = &call->inputs[0], *out = call->output;
+    int8_t *output = tigris_int8_output(call);
     depthwise d;
     unpack(&d, call);
-    if (can_walk(&d)) {
-        walk_all(&d, &call->inputs[0], call->output, tigris_int8_output(call));
-    } else {
-        pixel_rows(&d, &call->inputs[0], call->output, 0, d.output_channels, tigris_int8_output(call));
+    if (!walk_channels(&d, in, out, output)) {
+        pixel_rows(&d, in, out, 0, d.output_channels, output);
+        return;
+    }
+    for (int32_t channel = 0; channel < d.output_channels; channel++) {
+        if (!walks(&d, channel)) {
+            pixel_rows(&d, in, out, channel, channel + 1, output);
+        }
     }
 }
 

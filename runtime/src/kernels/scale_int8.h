@@ -10,23 +10,28 @@
 int32_t tigris_scale_generally(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero_point, int32_t low,
                                int32_t high);
 
-/* Whether tigris_scale_right applies: right shifts of 2 and more. */
+/* Whether tigris_scale_of and tigris_scale_right apply: right shifts of 2 and more. */
 static inline int tigris_scales_right(int32_t shift)
 {
     return shift < -1;
 }
 
-/* The exact result of tigris_to_int8 for right shifts e of 2 and more.
- *
- * x is the rounded high product, in the open range of 32 bits. With t = x - (x < 0), rounding x / 2^e half away from
- * zero is ((t >> (e - 1)) + 1) >> 1; the addition of 1 + 2 * zero_point before the last halving adds the zero point
- * as well, and cannot overflow. */
-static inline int32_t tigris_scale_right(uint32_t sum, int32_t multiplier, int32_t shift, tigris_output_stage output)
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include "scale_int8_dsp.h"
+#else
+
+/* sum * doubled / 2^32, rounded, less 1 if that is negative; exact. */
+static inline int32_t tigris_scale_high(uint32_t sum, uint32_t doubled)
 {
-    const uint32_t doubled = (uint32_t)multiplier << 1;
     const int64_t product = (int64_t)(int32_t)sum * (int64_t)(uint64_t)doubled;
     const int32_t high = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
-    int32_t value = (((high + (high >> 31)) >> ((-1 - shift) & 31)) + (2 * output.zero_point + 1)) >> 1;
+    return high + (high >> 31);
+}
+
+/* value / 2 clamped; the low byte counts. */
+static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
+{
+    value >>= 1;
     if (value < output.low) {
         value = output.low;
     }
@@ -34,6 +39,36 @@ static inline int32_t tigris_scale_right(uint32_t sum, int32_t multiplier, int32
         value = output.high;
     }
     return value;
+}
+#endif
+
+/* A right shift of 2 or more, prepared. */
+typedef struct tigris_scale {
+    uint32_t doubled; /* 2 * multiplier */
+    int32_t right;    /* one less than the shift */
+    int32_t offset;   /* 2 * zero point + 1 */
+} tigris_scale;
+
+static inline tigris_scale tigris_scale_of(int32_t multiplier, int32_t shift, tigris_output_stage output)
+{
+    const tigris_scale scale = {(uint32_t)multiplier << 1, (-1 - shift) & 31, 2 * output.zero_point + 1};
+    return scale;
+}
+
+/* The exact result of tigris_to_int8, in the low byte.
+ *
+ * e is the right shift, x the rounded high product, in the open range of 32 bits. With t = x - (x < 0), rounding x / 2^e
+ * half away from zero is ((t >> (e - 1)) + 1) >> 1. For x = 0 that is 0 with t = -1 as well. The addition of
+ * 1 + 2 * zero_point before the last halving adds the zero point too, and cannot overflow. */
+static inline int32_t tigris_scale_by(uint32_t sum, tigris_scale scale, tigris_output_stage output)
+{
+    return tigris_scale_end((tigris_scale_high(sum, scale.doubled) >> scale.right) + scale.offset, output);
+}
+
+/* tigris_scale_by for a scale used once. */
+static inline int32_t tigris_scale_right(uint32_t sum, int32_t multiplier, int32_t shift, tigris_output_stage output)
+{
+    return tigris_scale_by(sum, tigris_scale_of(multiplier, shift, output), output);
 }
 
 /* The exact result of tigris_to_int8. */

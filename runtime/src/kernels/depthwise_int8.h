@@ -1,0 +1,153 @@
+/* The loops of the depthwise convolution: 3x3 kernels along lines of outputs, a channel at a time, and runs of taps of
+ * four channels. Everything that depends on the machine is in this file and depthwise_int8_dsp.h.
+ *
+ * A line is a row or a column of the output. It reads three lanes of the input; a column is the three bytes of the
+ * lanes side by side. Each byte is loaded once a line and goes to all outputs it belongs to. */
+#ifndef TIGRIS_DEPTHWISE_INT8_H
+#define TIGRIS_DEPTHWISE_INT8_H
+
+#include "block_int8.h"
+#include "scale_int8.h"
+
+/* What lines of a channel share. Steps are in bytes. */
+typedef struct tigris_walk {
+    int16_t weights[3][4];     /* of the middle lane, the one before, the one after: w0, w1, w1, w2; 0 for one outside */
+    int32_t lane[3];           /* from the middle lane to this one; 0 for one outside */
+    int32_t padded[3];         /* what column 0, 1, 2 adds when it is padding */
+    uint32_t bias;             /* and all of the lanes outside */
+    tigris_scale scale;
+    tigris_output_stage output;
+    int32_t step;              /* from a column to the next */
+    int32_t line_step;         /* from a line to the next */
+    int32_t output_step;       /* from an output to the next */
+    int32_t output_line_step;
+    int32_t left;              /* 1: the first column is padding */
+    int32_t columns;           /* columns inside, at least one */
+    int32_t right;             /* 1: the last column is padding */
+} tigris_walk;
+
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include "depthwise_int8_dsp.h"
+#else
+
+static inline int tigris_walk_scales(int32_t multiplier, int32_t shift, tigris_output_stage output)
+{
+    (void)multiplier;
+    (void)output;
+    return tigris_scales_right(shift);
+}
+
+/* The column at r0, r1, r2, which move to the next. */
+#define TIGRIS_WALK_COLUMN()                                                                                           \
+    const int32_t v0 = *r0, v1 = *r1, v2 = *r2;                                                                        \
+    r0 += step, r1 += step, r2 += step
+
+/* `sum` and the column as column k of an output. */
+#define TIGRIS_WALK_ADD(sum, k)                                                                                        \
+    ((sum) + (uint32_t)(v0 * w[k]) + (uint32_t)(v1 * w[3 + (k)]) + (uint32_t)(v2 * w[6 + (k)]))
+
+#define TIGRIS_WALK_WEIGHTS(walk)                                                                                      \
+    {                                                                                                                  \
+        (walk)->weights[0][0], (walk)->weights[0][1], (walk)->weights[0][3],                                           \
+        (walk)->weights[1][0], (walk)->weights[1][1], (walk)->weights[1][3],                                           \
+        (walk)->weights[2][0], (walk)->weights[2][1], (walk)->weights[2][3],                                           \
+    }
+
+/* Stride 1: a column ends one output, and belongs to the next two. */
+static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_walk *walk, const int8_t *input, int8_t *output,
+                                                 int32_t lines)
+{
+    const int32_t w[9] = TIGRIS_WALK_WEIGHTS(walk);
+    const int32_t step = walk->step, output_step = walk->output_step;
+    const tigris_scale scale = walk->scale;
+    const tigris_output_stage stage = walk->output;
+    const uint32_t bias = walk->bias;
+    for (; lines > 0; lines--) {
+        const int8_t *r0 = input, *r1 = input + walk->lane[1], *r2 = input + walk->lane[2];
+        int8_t *to = output;
+        uint32_t next, after = bias + (uint32_t)walk->padded[0];
+        int32_t left = walk->columns - 1;
+        if (walk->left == 0) {
+            TIGRIS_WALK_COLUMN();
+            after = TIGRIS_WALK_ADD(bias, 0);
+            left--;
+        }
+        {
+            TIGRIS_WALK_COLUMN();
+            next = TIGRIS_WALK_ADD(after, 1);
+            after = TIGRIS_WALK_ADD(bias, 0);
+        }
+        for (; left > 0; left--) {
+            TIGRIS_WALK_COLUMN();
+            const uint32_t now = TIGRIS_WALK_ADD(next, 2);
+            next = TIGRIS_WALK_ADD(after, 1);
+            after = TIGRIS_WALK_ADD(bias, 0);
+            *to = (int8_t)tigris_scale_by(now, scale, stage);
+            to += output_step;
+        }
+        if (walk->right != 0) {
+            *to = (int8_t)tigris_scale_by(next + (uint32_t)walk->padded[2], scale, stage);
+        }
+        input += walk->line_step;
+        output += walk->output_line_step;
+    }
+}
+
+/* Stride 2: an odd column is the middle of an output, an even one ends an output and begins the next. */
+static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_walk *walk, const int8_t *input, int8_t *output,
+                                                 int32_t lines)
+{
+    const int32_t w[9] = TIGRIS_WALK_WEIGHTS(walk);
+    const int32_t step = walk->step, output_step = walk->output_step;
+    const tigris_scale scale = walk->scale;
+    const tigris_output_stage stage = walk->output;
+    const uint32_t bias = walk->bias;
+    for (; lines > 0; lines--) {
+        const int8_t *r0 = input, *r1 = input + walk->lane[1], *r2 = input + walk->lane[2];
+        int8_t *to = output;
+        uint32_t next = bias + (uint32_t)walk->padded[0];
+        int32_t left = walk->columns;
+        if (walk->left == 0) {
+            TIGRIS_WALK_COLUMN();
+            next = TIGRIS_WALK_ADD(bias, 0);
+            left--;
+        }
+        for (; left > 1; left -= 2) {
+            {
+                TIGRIS_WALK_COLUMN();
+                next = TIGRIS_WALK_ADD(next, 1);
+            }
+            TIGRIS_WALK_COLUMN();
+            const uint32_t now = TIGRIS_WALK_ADD(next, 2);
+            next = TIGRIS_WALK_ADD(bias, 0);
+            *to = (int8_t)tigris_scale_by(now, scale, stage);
+            to += output_step;
+        }
+        if (walk->right != 0) {
+            TIGRIS_WALK_COLUMN();
+            *to = (int8_t)tigris_scale_by(TIGRIS_WALK_ADD(next + (uint32_t)walk->padded[2], 1), scale, stage);
+        }
+        input += walk->line_step;
+        output += walk->output_line_step;
+    }
+}
+
+/* Adds `count` taps of four channels, at least one; the inputs lie `step` apart. */
+TIGRIS_INLINE void tigris_add_run(const int8_t *a, int32_t step, const int8_t *w, int32_t count,
+                                  uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+{
+    uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
+    do {
+        s0 += tigris_product(a[0], w[0]);
+        s1 += tigris_product(a[1], w[1]);
+        s2 += tigris_product(a[2], w[2]);
+        s3 += tigris_product(a[3], w[3]);
+        TIGRIS_STEP();
+        a += step;
+        w += TIGRIS_CHANNEL_BLOCK;
+    } while (--count > 0);
+    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
+}
+#endif
+
+#endif
