@@ -84,14 +84,25 @@ _ARM = (
     Need("arm-none-eabi-gcc", _program("arm-none-eabi-gcc"), ("gcc-arm-none-eabi",)),
     Need("newlib for Arm", _compiler_file("arm-none-eabi-gcc", "nano.specs"), ("libnewlib-arm-none-eabi",)),
 )
-_CHECKS = (Need("clang", _program("clang"), ("clang",)), Need("g++", _program("g++"), ("g++",)))
+_XTENSA = (Need("xtensa-lx106-elf-gcc", _program("xtensa-lx106-elf-gcc"), ("gcc-xtensa-lx106",)),)
+_ARM64 = (
+    Need("aarch64-linux-gnu-gcc", _program("aarch64-linux-gnu-gcc"), ("gcc-aarch64-linux-gnu",)),
+    Need("the C library for 64-bit Arm", _compiler_file("aarch64-linux-gnu-gcc", "libc.a"), ("libc6-dev-arm64-cross",)),
+    Need("qemu-aarch64", _program("qemu-aarch64"), ("qemu-user",)),
+)
+_CHECKS = (
+    Need("clang", _program("clang"), ("clang",)),
+    Need("clang-tidy", _program("clang-tidy"), ("clang-tidy",)),
+    Need("g++", _program("g++"), ("g++",)),
+    Need("valgrind", _program("valgrind"), ("valgrind",)),
+)
 # CLANG stands for the version that the package clang brings.
 _FUZZING = (Need("clang's fuzzer", _clang_fuzzes, ("libclang-rt-dev", "libclang-rt-CLANG-dev")),)
 
 NEEDS: dict[str, tuple[Need, ...]] = {
     "demo": (_VENV, *_HOST, *_RISCV),
-    "test": (_VENV, *_HOST, *_RISCV, *_ARM, *_CHECKS),
-    "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_CHECKS, *_FUZZING),
+    "test": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
+    "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS, *_FUZZING),
 }
 
 

@@ -165,6 +165,8 @@ TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, con
                                                     size_t fast_bytes, void *slow, size_t slow_bytes,
                                                     const struct tigris_backend *backend);
 
+/* The portable kernels, all of them. Firmware that links only what a model needs passes a table of
+ * its own of entries from tigris_kernels.h to tigris_session_init instead. */
 extern const struct tigris_backend tigris_portable_backend;
 
 /* The same, with the portable kernels when `backend` is NULL. Inline, so that a caller who names its own

@@ -73,10 +73,6 @@ typedef struct tigris_backend {
     const struct tigris_backend *fallback;
 } tigris_backend;
 
-/* The portable kernels, all of them. Firmware that links only what a model needs passes a table of
- * its own of entries from tigris_kernels.h to tigris_session_init instead. */
-extern const tigris_backend tigris_portable_backend;
-
 #ifdef __cplusplus
 }
 #endif

@@ -28,15 +28,17 @@ static void refuse(tigris_serve *server, tigris_serve_refusal refusal)
 /* Copies as much of a string as fits with its final zero; `to` is zeroed already. */
 static void copy_text(char *to, const char *from, size_t bytes)
 {
-    for (size_t i = 0; from != NULL && i + 1U < bytes && from[i] != '\0'; i++)
+    for (size_t i = 0; from != NULL && i + 1U < bytes && from[i] != '\0'; i++) {
         to[i] = from[i];
+    }
 }
 
 /* Fills `record` from the payload, whose rest is left in `data`. */
 static int take(request_data *data, void *record, uint32_t bytes)
 {
-    if (data->count < bytes)
+    if (data->count < bytes) {
         return 0;
+    }
     memcpy(record, data->bytes, bytes);
     data->bytes += bytes;
     data->count -= bytes;
@@ -149,8 +151,9 @@ static void write_input(tigris_serve *server, const tigris_serve_model *model, c
 {
     uint8_t *input = (uint8_t *)tigris_input(model->session, range->index);
 
-    if (!inside(server, input, tigris_input_bytes(model->session, range->index), range))
+    if (!inside(server, input, tigris_input_bytes(model->session, range->index), range)) {
         return;
+    }
     if (range->count != data->count) {
         refuse(server, TIGRIS_SERVE_REFUSAL_LENGTH);
         return;
@@ -164,12 +167,13 @@ static void read_output(tigris_serve *server, const tigris_serve_model *model, c
 {
     const uint8_t *output = (const uint8_t *)tigris_output(model->session, range->index);
 
-    if (&server->models[server->output_model] != model)
+    if (&server->models[server->output_model] != model) {
         refuse(server, TIGRIS_SERVE_REFUSAL_NO_OUTPUT);
-    else if (range->count > TIGRIS_SERVE_PAYLOAD)
+    } else if (range->count > TIGRIS_SERVE_PAYLOAD) {
         refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
-    else if (inside(server, output, tigris_output_bytes(model->session, range->index), range))
+    } else if (inside(server, output, tigris_output_bytes(model->session, range->index), range)) {
         respond(server, output + range->first, range->count);
+    }
 }
 
 static void checksum(tigris_serve *server, const tigris_serve_model *model, uint32_t index)
@@ -245,13 +249,17 @@ static int yield_hook(void *context)
 
     stop_clock(server);
     server->yields++;
-    if ((uint32_t)(count_now(server) - server->told_busy) >= server->board->busy_counts)
+    if ((uint32_t)(count_now(server) - server->told_busy) >= server->board->busy_counts) {
         tell_busy(server);
-    while (tigris_serve_receive(server, &header))
-        if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_CANCEL && header.session == server->host_session)
+    }
+    while (tigris_serve_receive(server, &header)) {
+        if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_CANCEL && header.session == server->host_session) {
             stop = 1;
-    if (server->yield != NULL && server->yield(server->yield_context) != 0)
+        }
+    }
+    if (server->yield != NULL && server->yield(server->yield_context) != 0) {
         stop = 1;
+    }
     server->resumed = count_now(server);
     return stop;
 }
@@ -299,16 +307,18 @@ static void run(tigris_serve *server, const tigris_serve_model *model, const tig
 {
     tigris_serve_result answer;
 
-    if ((select->index & TIGRIS_SERVE_RUN_FLAG_CLEAR_PROFILE) != 0U && model->profile != NULL)
+    if ((select->index & TIGRIS_SERVE_RUN_FLAG_CLEAR_PROFILE) != 0U && model->profile != NULL) {
         memset(model->profile, 0, model->profile_count * sizeof model->profile[0]);
+    }
     server->running = model;
     server->elapsed = 0U;
     server->yields = 0U;
     server->output_model = server->model_count;
     tell_busy(server);
     answer.status = (int32_t)run_session(server, model->session);
-    if (answer.status == 0)
+    if (answer.status == 0) {
         server->output_model = select->model;
+    }
     answer.elapsed[0] = (uint32_t)server->elapsed;
     answer.elapsed[1] = (uint32_t)(server->elapsed >> 32);
     answer.fast_peak = model->session->usage.fast_peak;
@@ -329,18 +339,20 @@ static void serve_select(tigris_serve *server, request_data *data)
     }
     const int any_model = type == TIGRIS_SERVE_REQUEST_INFO || type == TIGRIS_SERVE_REQUEST_PLAN_CHECK;
     const tigris_serve_model *model = find_model(server, select.model, !any_model);
-    if (model == NULL)
+    if (model == NULL) {
         return;
-    if (type == TIGRIS_SERVE_REQUEST_INFO)
+    }
+    if (type == TIGRIS_SERVE_REQUEST_INFO) {
         info(server, model);
-    else if (type == TIGRIS_SERVE_REQUEST_TENSOR)
+    } else if (type == TIGRIS_SERVE_REQUEST_TENSOR) {
         tensor(server, model, &select);
-    else if (type == TIGRIS_SERVE_REQUEST_RUN)
+    } else if (type == TIGRIS_SERVE_REQUEST_RUN) {
         run(server, model, &select);
-    else if (type == TIGRIS_SERVE_REQUEST_CHECKSUM)
+    } else if (type == TIGRIS_SERVE_REQUEST_CHECKSUM) {
         checksum(server, model, select.index);
-    else
+    } else {
         check_plan(server, model);
+    }
 }
 
 static void serve_range(tigris_serve *server, request_data *data)
@@ -353,24 +365,27 @@ static void serve_range(tigris_serve *server, request_data *data)
         return;
     }
     const tigris_serve_model *model = find_model(server, range.model, 1);
-    if (model == NULL)
+    if (model == NULL) {
         return;
-    if (type == TIGRIS_SERVE_REQUEST_WRITE)
+    }
+    if (type == TIGRIS_SERVE_REQUEST_WRITE) {
         write_input(server, model, &range, data);
-    else if (type == TIGRIS_SERVE_REQUEST_READ)
+    } else if (type == TIGRIS_SERVE_REQUEST_READ) {
         read_output(server, model, &range);
-    else
+    } else {
         profile(server, model, &range);
+    }
 }
 
 static void serve_status_text(tigris_serve *server, request_data *data)
 {
     tigris_serve_status select;
 
-    if (take(data, &select, (uint32_t)sizeof select) && data->count == 0U)
+    if (take(data, &select, (uint32_t)sizeof select) && data->count == 0U) {
         status_text(server, &select);
-    else
+    } else {
         refuse(server, TIGRIS_SERVE_REFUSAL_LENGTH);
+    }
 }
 
 static void serve_request(tigris_serve *server, request_data *data)
@@ -427,8 +442,9 @@ int tigris_serve_poll(tigris_serve *server)
     request_data data;
     uint32_t crc;
 
-    if (!tigris_serve_receive(server, &header))
+    if (!tigris_serve_receive(server, &header)) {
         return 0;
+    }
     data.bytes = server->frame + sizeof header;
     data.count = header.length;
     memcpy(&crc, data.bytes + data.count, sizeof crc);

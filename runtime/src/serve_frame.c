@@ -9,10 +9,11 @@
 
 static void keep(tigris_serve *server, uint8_t byte)
 {
-    if (server->frame_bytes < TIGRIS_SERVE_FRAME)
+    if (server->frame_bytes < TIGRIS_SERVE_FRAME) {
         server->frame[server->frame_bytes++] = byte;
-    else
+    } else {
         server->damaged = 1U;
+    }
 }
 
 /* Undoes COBS for one byte other than the delimiter. A block of code n is n - 1 bytes and then a zero,
@@ -24,8 +25,9 @@ static void decode(tigris_serve *server, uint8_t byte)
         keep(server, byte);
         return;
     }
-    if (server->block_code != 0U && server->block_code != 255U)
+    if (server->block_code != 0U && server->block_code != 255U) {
         keep(server, 0U);
+    }
     server->block_code = byte;
     server->block_left = (uint32_t)byte - 1U;
 }
@@ -36,11 +38,13 @@ static int accept(tigris_serve *server, tigris_serve_header *header)
     uint32_t expected;
     const uint32_t body = server->frame_bytes - TIGRIS_SERVE_CHECKSUM_BYTES;
 
-    if (server->damaged || server->block_left != 0U || server->frame_bytes < HEADER_BYTES + TIGRIS_SERVE_CHECKSUM_BYTES)
+    if (server->damaged || server->block_left != 0U || server->frame_bytes < HEADER_BYTES + TIGRIS_SERVE_CHECKSUM_BYTES) {
         return 0;
+    }
     memcpy(&expected, server->frame + body, sizeof expected);
-    if (tigris_crc32(server->frame, body) != expected)
+    if (tigris_crc32(server->frame, body) != expected) {
         return 0;
+    }
     memcpy(header, server->frame, sizeof *header);
     return header->length == body - HEADER_BYTES;
 }
@@ -50,8 +54,9 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
     for (;;) {
         if (server->chunk_at == server->chunk_bytes) {
             size_t got = server->transport->read(server->transport->context, server->chunk, sizeof server->chunk);
-            if (got == 0U || got > sizeof server->chunk)
+            if (got == 0U || got > sizeof server->chunk) {
                 return 0;
+            }
             server->chunk_at = 0U;
             server->chunk_bytes = (uint32_t)got;
         }
@@ -65,8 +70,9 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
         server->block_left = 0U;
         server->block_code = 0U;
         server->damaged = 0U;
-        if (whole)
+        if (whole) {
             return 1;
+        }
     }
 }
 
@@ -83,8 +89,9 @@ static void encode(tigris_serve *server, uint32_t bytes)
     wire[0] = 0U; /* ends whatever text came before */
     for (uint32_t i = 0; i < bytes; i++) {
         const uint8_t byte = plain[i];
-        if (byte != 0U)
+        if (byte != 0U) {
             wire[at++] = byte;
+        }
         if (byte == 0U || at - code_at == 255U) {
             wire[code_at] = (uint8_t)(at - code_at);
             code_at = at++;
@@ -103,8 +110,9 @@ void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload,
     header.type = (uint8_t)type;
     header.length = (uint16_t)bytes;
     memcpy(plain, &header, HEADER_BYTES);
-    if (bytes > 0U)
+    if (bytes > 0U) {
         memcpy(plain + HEADER_BYTES, payload, bytes);
+    }
     const uint32_t crc = tigris_crc32(plain, HEADER_BYTES + bytes);
     memcpy(plain + HEADER_BYTES + bytes, &crc, sizeof crc);
     encode(server, HEADER_BYTES + bytes + TIGRIS_SERVE_CHECKSUM_BYTES);

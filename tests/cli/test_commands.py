@@ -171,10 +171,10 @@ def test_damaged_plans_are_refused_with_the_reason(kws, tmp_path):
     tigris("compile", kws, "-m", "16K", "-o", plan)
     good = plan.read_bytes()
     damage = {
-        "TGRS": b"nonsense" * 40,
-        "cut short": good[: len(good) // 2],
+        "no .tgrs plan": b"nonsense" * 40,
+        "truncated": good[: len(good) // 2],
         "checksum": good[:-1] + bytes([good[-1] ^ 1]),
-        "format": good[:4] + b"\x63\x00" + good[6:],
+        "another format version": good[:4] + b"\x63\x00" + good[6:],
     }
     for word, data in damage.items():
         plan.write_bytes(data)

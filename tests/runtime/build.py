@@ -1,16 +1,77 @@
-"""Builds of the C runtime for tests: the host library, kept up to date, and sanitised drivers."""
+"""Builds of the C runtime for tests: the host library, kept up to date, objects for each machine, sanitised drivers."""
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime"
 INCLUDE = RUNTIME / "include"
 C99 = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
+
+COMPILERS = {
+    "gcc": (["gcc"], "gcc"),
+    "clang": (["clang"], "clang"),
+    "rv32imc": (
+        ["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs"],
+        "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    ),
+    "cortex-m4": (["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"], "gcc-arm-none-eabi libnewlib-arm-none-eabi"),
+    "lx106": (["xtensa-lx106-elf-gcc", "-mlongcalls"], "gcc-xtensa-lx106"),
+    "aarch64": (["aarch64-linux-gnu-gcc"], "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+}
+
+
+def program(name: str, package: str) -> str:
+    """The name of a program that is there; the test fails with the package that has it when it is not."""
+    assert shutil.which(name), f"{name} is needed: apt install {package}"
+    return name
+
+
+def compiler(machine: str) -> list[str]:
+    """The command that compiles for a machine of COMPILERS."""
+    command, packages = COMPILERS[machine]
+    program(command[0], packages)
+    # Debian's compiler for this machine comes without a C library; newlib's headers are those of any machine.
+    return [*command, "-isystem", str(_newlib_headers())] if machine == "lx106" else command
+
+
+@functools.cache
+def _newlib_headers() -> Path:
+    """Where the headers of Arm's newlib lie."""
+    rule = subprocess.run([*compiler("cortex-m4"), "-M", "-x", "c", "-"], input="#include <string.h>",
+                          capture_output=True, text=True, check=True).stdout
+    return next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
+
+
+def compile_all(machine: str, folder: Path, *flags: str) -> list[Path]:
+    """Objects of every source of the core, warnings being errors; asserts that there are none."""
+
+    def compile_one(source: Path) -> Path:
+        target = folder / f"{source.stem}.o"
+        command = [*compiler(machine), *C99, *flags, f"-I{INCLUDE}", "-c", str(source), "-o", str(target)]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        return target
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(compile_one, core_sources()))
+
+
+@functools.cache
+def objects(machine: str) -> tuple[Path, ...]:
+    """The core compiled with -O2, once for all tests."""
+    folder = tempfile.TemporaryDirectory(prefix="tigris-objects-")
+    atexit.register(folder.cleanup)
+    return tuple(compile_all(machine, Path(folder.name), "-O2", "-g"))
 
 
 def core_sources() -> list[Path]:

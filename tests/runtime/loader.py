@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from tests.runtime.build import INCLUDE
 from tigris_pio.format.records import Header
 from tigris_pio.host import library
 from tigris_pio.host.memory import Arena, aligned_copy
@@ -10,6 +13,13 @@ TIGRIS_ERR_FAST_TOO_SMALL = -2
 TIGRIS_ERR_SLOW_TOO_SMALL = -3
 TIGRIS_ERR_PARAMS = -29
 TIGRIS_ERR_BANDS = -28
+
+
+def statuses() -> dict[str, int]:
+    """Every status of tigris.h by its name without TIGRIS_."""
+    text = (INCLUDE / "tigris.h").read_text(encoding="utf-8")
+    found = re.findall(r"^    TIGRIS_(OK|ERR_\w+) = (-?\d+)", text, re.MULTILINE)
+    return {name: int(value) for name, value in found}
 
 
 def bind_status(plan: bytes) -> int:

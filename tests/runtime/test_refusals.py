@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.kernel_harness import Operator, Way, plan_for
-from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
+from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status, statuses
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import with_crc
+from tigris_pio.cli.inspect import inspect
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
 from tigris_pio.format.params import PARAMS
@@ -46,11 +49,16 @@ def changed(plan: bytes, record: type[Record], index: int, **fields: Any) -> byt
     return with_crc(plan[:start] + packed + plan[start + record.size() :])
 
 
-@pytest.fixture(scope="module")
-def plan() -> bytes:
+def example_plan() -> bytes:
     """Five tensors in windows: 0 the input in slow memory, 1 … 3 inside the stage, 4 the output in slow memory."""
     chain = example_chain(keep=True)
     return plan_of(chain, walk(chain)[0])
+
+
+@pytest.fixture(scope="module")
+def plan() -> bytes:
+    """See example_plan."""
+    return example_plan()
 
 
 HUGE = 0xFFFFFFF0
@@ -296,8 +304,34 @@ def test_wrong_types_are_refused() -> None:
 
 
 def test_every_status_has_its_own_text() -> None:
-    codes = [0, -1, -2, -3, -4, -5, *range(-15, -9), *range(-31, -19)]
-    texts = [status_text(code) for code in codes]
-    assert len(set(texts)) == len(codes)
-    assert "unknown status" not in texts
+    known = statuses()
+    assert len(known) > 25 and len(set(known.values())) == len(known)
+    texts = {name: status_text(code) for name, code in known.items()}
+    assert len(set(texts.values())) == len(texts)
+    assert "unknown status" not in texts.values()
     assert status_text(-99) == "unknown status"
+
+
+def refused_plans() -> dict[int, bytes]:
+    """One broken plan for each status that opening and binding a plan of the right size can end with."""
+    whole = example_plan()
+    plans = {-13: whole[:-1] + bytes([whole[-1] ^ 1])}
+    for record, index, fields, status in [*((Header, 0, *case) for case in HEADER_DAMAGES), *RECORD_DAMAGES]:
+        plans.setdefault(status, changed(whole, record, index, **fields))
+    return plans
+
+
+def test_every_refusal_of_a_file_is_tried_here() -> None:
+    """The statuses of the file and of its records, but for one of the address and one that only a run finds."""
+    file_statuses = {code for code in statuses().values() if -40 < code <= -10}
+    elsewhere = {statuses()["ERR_PLAN_ADDRESS"], statuses()["ERR_WEIGHT_BLOCK"]}
+    assert set(refused_plans()) == file_statuses - elsewhere
+
+
+@pytest.mark.parametrize("status", sorted(refused_plans(), reverse=True))
+def test_inspect_says_what_the_runtime_says(status: int, tmp_path: Path) -> None:
+    path = tmp_path / "broken.tgrs"
+    path.write_bytes(refused_plans()[status])
+    result = CliRunner().invoke(inspect, [str(path)])
+    assert isinstance(result.exception, PlanError)
+    assert f"{status_text(status)} (status {status})" in str(result.exception)

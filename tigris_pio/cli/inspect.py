@@ -29,8 +29,8 @@ def inspect(file: str, as_json: bool) -> None:
     except OSError as error:
         raise ModelError(f"{file}: cannot be read: {error.strerror}; give an .onnx model or a .tgrs plan") from error
     if is_plan(data) or file.endswith(".tgrs"):
-        document = describe_plan(read_plan(data))
         _check_with_runtime(data)
+        document = describe_plan(read_plan(data))
     else:
         from tigris_pio.compiler.load.describe import describe_model  # noqa: PLC0415  plans need no onnx
 

@@ -9,7 +9,8 @@
 
 #define CHANNEL_BLOCK 4U
 
-/* Adds `pixels` pixels, `channels` elements apart, to the sums of CHANNEL_BLOCK channels. */
+/* Adds `pixels` pixels, `channels` elements apart, to the sums of CHANNEL_BLOCK channels. Sums wrap
+ * where a damaged plan put something else in their place. */
 static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)
 {
     int32_t sum0 = sums[0];
@@ -17,10 +18,10 @@ static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t
     int32_t sum2 = sums[2];
     int32_t sum3 = sums[3];
     for (; pixels > 0U; pixels--) {
-        sum0 += in[0];
-        sum1 += in[1];
-        sum2 += in[2];
-        sum3 += in[3];
+        sum0 = tigris_wrapping_add(sum0, in[0]);
+        sum1 = tigris_wrapping_add(sum1, in[1]);
+        sum2 = tigris_wrapping_add(sum2, in[2]);
+        sum3 = tigris_wrapping_add(sum3, in[3]);
         in += channels;
     }
     sums[0] = sum0;
@@ -45,7 +46,7 @@ static void sum_map(const tigris_kernel_call *call)
     }
     for (; channel < channels; channel++) {
         for (uint32_t i = 0; i < pixels; i++) {
-            sums[channel] += from[i * channels + channel];
+            sums[channel] = tigris_wrapping_add(sums[channel], from[i * channels + channel]);
         }
     }
 }
@@ -53,7 +54,7 @@ static void sum_map(const tigris_kernel_call *call)
 /* sum / count, halves away from zero. */
 static int32_t rounded_quotient(int32_t sum, int32_t count)
 {
-    return (sum >= 0 ? sum + count / 2 : sum - count / 2) / count;
+    return tigris_wrapping_add(sum, sum >= 0 ? count / 2 : -(count / 2)) / count;
 }
 
 static void mean_of_sums(const tigris_kernel_call *call)
@@ -66,8 +67,8 @@ static void mean_of_sums(const tigris_kernel_call *call)
     for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
         const int32_t sum = sums[channel];
         to[channel] = params->rescale != 0U
-                          ? tigris_to_int8(sum - taps * params->input_zero_point, params->multiplier, params->shift,
-                                           &output)
+                          ? tigris_to_int8(tigris_wrapping_add(sum, -taps * params->input_zero_point),
+                                           params->multiplier, params->shift, &output)
                           : (int8_t)tigris_clamp(rounded_quotient(sum, taps), output.low, output.high);
     }
 }

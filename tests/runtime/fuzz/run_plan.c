@@ -44,7 +44,7 @@ static uint32_t sum_outputs(const tigris_session *session)
 
 static void add_row_bytes(const tigris_band *band, uint32_t *sum)
 {
-    const uint32_t bytes = (uint32_t)band->rows * tigris_row_bytes(band->tensor);
+    const uint32_t bytes = tigris_rows_bytes(band->tensor, (uint32_t)band->rows);
     for (uint32_t i = 0; i < bytes; i++) {
         *sum += band->data[i];
     }

@@ -1,0 +1,91 @@
+"""Sessions in C as applications use them: on this machine, under valgrind, and on 64-bit Arm."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.runtime.build import C99, INCLUDE, compiler, objects, program
+from tigris_pio import Session, compile_model
+
+SOURCE = Path(__file__).parent / "sessions.c"
+#: Of the plans: what the strictest of the machines, x86-64, wants.
+ALIGNMENT = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the program printed: outputs of both plans, and (calls, ticks) of each operator of the first."""
+
+    outputs: tuple[bytes, ...]
+    profile: tuple[tuple[int, int], ...]
+
+
+def build(machine: str, folder: Path, *flags: str) -> Path:
+    """The program for a machine of COMPILERS."""
+    target = folder / f"sessions-{machine}"
+    command = [*compiler(machine), *C99, "-O2", "-g", *flags, f"-I{INCLUDE}", str(SOURCE)]
+    command += [*map(str, objects(machine)), "-lm", "-o", str(target)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return target
+
+
+def answer(*command: object) -> Answer:
+    """Runs the program; its complaint is the test's failure."""
+    result = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, timeout=120)
+    assert result.returncode == 0, result.stderr[-3000:]
+    first, second, *rest = result.stdout.splitlines()
+    calls = [tuple(map(int, line.split())) for line in rest]
+    return Answer((bytes.fromhex(first), bytes.fromhex(second)), tuple((call[0], call[1]) for call in calls))
+
+
+@pytest.fixture(scope="module")
+def plans(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Keyword spotting in bands, spilling, with compressed weights; anomaly detection whole."""
+    folder = tmp_path_factory.mktemp("plans")
+    options = {"kws": {"fast": "8K", "slow": "1M", "compress": "lz4"}, "ad": {"fast": "64K"}}
+    for name, given in options.items():
+        compile_model(models_dir / f"{name}_int8.onnx", alignment=ALIGNMENT, **given).save(folder / f"{name}.tgrs")
+    return [folder / f"{name}.tgrs" for name in options]
+
+
+@pytest.fixture(scope="module")
+def expected(plans: list[Path]) -> Answer:
+    """The same by the host library."""
+    outputs, profiles = [], []
+    for path in plans:
+        with Session(path) as session:
+            state, inputs = 2463534242, {}
+            for io in session.inputs:
+                data = bytearray()
+                for _ in range(int(np.prod(io.stored_shape)) * io.stored_dtype.itemsize):
+                    state = (state * 1664525 + 1013904223) % 2**32
+                    data.append(state >> 24)
+                inputs[io.name] = np.frombuffer(bytes(data), io.stored_dtype).reshape(io.stored_shape)
+            raw = session.run_raw(inputs)
+            outputs.append(b"".join(raw[io.name].tobytes() for io in session.outputs))
+            profiles.append(tuple((op.calls, op.calls) for op in session.profile))
+    return Answer(tuple(outputs), profiles[0])
+
+
+def test_sessions(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
+    """Interleaved, run again, cancelled at several operators, profiled: the counter's steps count the calls."""
+    assert len(expected.profile) > 8 and max(expected.profile)[0] > 4, "the first plan has bands"
+    assert answer(build("gcc", tmp_path), *plans) == expected
+
+
+def test_valgrind_finds_nothing(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
+    """No byte outside what was allocated is touched, and no result depends on one that was never written."""
+    valgrind = program("valgrind", "valgrind")
+    checks = ("-q", "--error-exitcode=9", "--leak-check=full", "--exit-on-first-error=yes")
+    assert answer(valgrind, *checks, build("gcc", tmp_path), *plans) == expected
+
+
+def test_64_bit_arm_gives_the_same_bytes(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
+    emulator = program("qemu-aarch64", "qemu-user")
+    assert answer(emulator, build("aarch64", tmp_path, "-static"), *plans) == expected
