@@ -1,0 +1,108 @@
+"""Functions of elements: of one tensor, of two or three that are broadcast, and changes of type."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.format.record import Record, f32, i32, i32_array, u32
+
+
+@dataclasses.dataclass(frozen=True)
+class LookupParams(Record):
+    """out = table[in + 128], any unary int8 function, requantisation included."""
+
+    C_NAME = "tigris_lookup_params"
+
+    table: int = u32("256 int8 values, for inputs -128 … 127")
+
+
+@dataclasses.dataclass(frozen=True)
+class UnaryFloatParams(Record):
+    """out = function(in; alpha, beta)."""
+
+    C_NAME = "tigris_unary_float_params"
+
+    function: int = u32("tigris_unary_function")
+    alpha: float = f32("see the function")
+    beta: float = f32("see the function")
+
+
+@dataclasses.dataclass(frozen=True)
+class BinaryInt8Params(Record):
+    """ADD, SUB and MUL of two int8 tensors, TensorFlow Lite arithmetic.
+
+    ADD/SUB: each input (q - zero_point) << left_shift is scaled by its own multiplier, both are
+    added or subtracted, the sum is scaled by the output's. MUL: the product of both (q -
+    zero_point) is scaled by the output's multiplier. Element steps are 0 along broadcast axes.
+    """
+
+    C_NAME = "tigris_binary_int8_params"
+
+    zero_point: tuple[int, ...] = i32_array(2, "of input 0 and 1")
+    multiplier: tuple[int, ...] = i32_array(2, "of input 0 and 1, Q0.31 (ADD, SUB)")
+    shift: tuple[int, ...] = i32_array(2, "of input 0 and 1 (ADD, SUB)")
+    left_shift: int = i32("20 for ADD and SUB; 0 for MUL")
+    output_zero_point: int = i32("added last")
+    output_multiplier: int = i32("Q0.31")
+    output_shift: int = i32("positive: left")
+    activation_min: int = i32("lowest output value")
+    activation_max: int = i32("highest output value")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class BinaryFloatParams(Record):
+    """ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes."""
+
+    C_NAME = "tigris_binary_float_params"
+
+    activation_min: float = f32("lowest output value; -inf: none")
+    activation_max: float = f32("highest output value; inf: none")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class BinaryFunctionParams(Record):
+    """out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes."""
+
+    C_NAME = "tigris_binary_function_params"
+
+    function: int = u32("tigris_binary_function")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class WhereParams(Record):
+    """out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast axes."""
+
+    C_NAME = "tigris_where_params"
+
+    row_step: tuple[int, ...] = i32_array(3, "elements from one row to the next, of input 0, 1 and 2")
+    column_step: tuple[int, ...] = i32_array(3, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(3, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantizeParams(Record):
+    """QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale."""
+
+    C_NAME = "tigris_quantize_params"
+
+    scale: float = f32("positive")
+    zero_point: int = i32("in the quantised type's range")
+
+
+@dataclasses.dataclass(frozen=True)
+class CastParams(Record):
+    """Elements in another type. To integers: truncated and saturated, NaN becomes 0; to BOOL: 0 or 1."""
+
+    C_NAME = "tigris_cast_params"
+
+    source: int = u32("tigris_dtype of the input")
+    target: int = u32("tigris_dtype of the output")

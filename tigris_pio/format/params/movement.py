@@ -1,0 +1,77 @@
+"""Elements in other places: copies, transposes, selections, and interpolation between them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.format.record import Record, i32_array, u32, u32_array
+from tigris_pio.format.records import MAX_RANK
+
+
+@dataclasses.dataclass(frozen=True)
+class CopyParams(Record):
+    """Bytes of the input, unchanged."""
+
+    C_NAME = "tigris_copy_params"
+
+    bytes: int = u32("bytes copied; must equal the input's and the output's")
+
+
+@dataclasses.dataclass(frozen=True)
+class TransposeParams(Record):
+    """Output element at index (i0, …) is input element at sum(i_k * input_step[k]); whole tensors."""
+
+    C_NAME = "tigris_transpose_params"
+
+    rank: int = u32("axes used")
+    element_bytes: int = u32("1, 2, 4 or 8")
+    output_shape: tuple[int, ...] = u32_array(MAX_RANK, "unused entries 1")
+    input_step: tuple[int, ...] = u32_array(MAX_RANK, "in elements; unused entries 0")
+
+
+@dataclasses.dataclass(frozen=True)
+class ConcatParams(Record):
+    """Inputs side by side along one axis."""
+
+    C_NAME = "tigris_concat_params"
+
+    axis: int = u32("0 rows, 1 columns, 2 channels")
+
+
+@dataclasses.dataclass(frozen=True)
+class SelectParams(Record):
+    """Output element (row, column, channel) is the input element at the three selected indices.
+
+    Index i of the output selects index table[i] of the input, or without a table
+    floor((i * numerator + first) / denominator). Where one of the three lies outside the input the
+    output element is `fill`. The arrays have one entry each for rows, columns and channels.
+    """
+
+    C_NAME = "tigris_select_params"
+
+    row_table: int = u32("int32 per output row; 0xFFFFFFFF: no table")
+    column_table: int = u32("int32 per output column; 0xFFFFFFFF: no table")
+    channel_table: int = u32("int32 per output channel; 0xFFFFFFFF: no table")
+    numerator: tuple[int, ...] = i32_array(3, "see above; negative to turn round")
+    denominator: tuple[int, ...] = i32_array(3, "see above; at least 1")
+    first: tuple[int, ...] = i32_array(3, "see above")
+    fill: int = u32("bits of the fill value, in the lowest bytes")
+
+
+@dataclasses.dataclass(frozen=True)
+class ResampleParams(Record):
+    """Interpolation along rows and columns, per channel.
+
+    out[r][x] = sum_j sum_i row_weight[r][j] * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i].
+    Weights are float32, or for int8 int16 with 10 fractional bits; the int8 sum is divided by 2^20,
+    rounding half away from zero, and saturated (TensorFlow Lite's ResizeBilinear).
+    """
+
+    C_NAME = "tigris_resample_params"
+
+    row_taps: int = u32("rows that add to one output row; at most 64")
+    column_taps: int = u32("columns that add to one output column; at most 64")
+    row_start: int = u32("int32 per output row")
+    row_weight: int = u32("[output rows][row_taps]")
+    column_start: int = u32("int32 per output column")
+    column_weight: int = u32("[output columns][column_taps]")
