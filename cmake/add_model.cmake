@@ -1,7 +1,8 @@
 # tigris_add_model: compiles an ONNX model with the firmware and flashes its plan.
 #
 #     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
-#                      [COMPRESS none|lz4] [DIMS length=512 ...] [PARTITION model] [OFFSET 0x20000])
+#                      [COMPRESS none|lz4] [DIMS length=512 ...] [PARTITION model] [OFFSET 0x20000]
+#                      [MATCH interface|exact])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
 # laid out when the project's CMakeLists.txt has been read to its end, with all models known.
@@ -12,7 +13,7 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET" "DIMS")
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH" "DIMS")
     __tigris_check_arguments()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
@@ -36,12 +37,18 @@ function(tigris_add_model)
     if(NOT arg_OFFSET)
         set(arg_OFFSET auto)
     endif()
+    if(NOT arg_MATCH)
+        set(arg_MATCH interface)
+    elseif(NOT arg_MATCH MATCHES "^(interface|exact)$")
+        message(FATAL_ERROR "tigris_add_model: MATCH = ${arg_MATCH}: must be interface or exact")
+    endif()
     __tigris_compile_options(options)
     set_property(GLOBAL APPEND PROPERTY TIGRIS_MODEL_NAMES "${arg_NAME}")
     set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_FILE "${model}")
     set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_OPTIONS "${options}")
     set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_PARTITION "${arg_PARTITION}")
     set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_OFFSET "${arg_OFFSET}")
+    set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_MATCH "${arg_MATCH}")
 endfunction()
 
 macro(__tigris_check_arguments)
@@ -51,7 +58,7 @@ macro(__tigris_check_arguments)
     endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
-            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS PARTITION OFFSET")
+            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS PARTITION OFFSET MATCH")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
@@ -116,6 +123,10 @@ function(__tigris_lay_out)
         get_property(partition GLOBAL PROPERTY TIGRIS_${name}_PARTITION)
         get_property(offset GLOBAL PROPERTY TIGRIS_${name}_OFFSET)
         list(APPEND models --model ${name} "${folder}/${name}.tgrs" "${partition}" "${offset}")
+        get_property(match GLOBAL PROPERTY TIGRIS_${name}_MATCH)
+        if(match STREQUAL "exact")
+            list(APPEND models --exact ${name})
+        endif()
         list(APPEND inputs "${folder}/${name}.tgrs" "${folder}/tigris_model_${name}.h")
         list(APPEND partitions "${partition}")
     endforeach()

@@ -29,12 +29,16 @@ from tigris_pio.platformio.partitions import (
 
 @dataclass(frozen=True)
 class Wanted:
-    """A plan for the partition `label`: at `offset` in it, or behind the plan before it."""
+    """A plan for the partition `label`: at `offset` in it, or behind the plan before it.
+
+    `exact`: the firmware opens this very plan only.
+    """
 
     name: str
     plan: bytes
     label: str
     offset: int | None
+    exact: bool = False
 
 
 def read_table(path: Path) -> tuple[Partition, ...]:
@@ -54,8 +58,8 @@ def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed
     """Offsets within the partition, in the order given; BudgetError when they do not fit."""
     placed: list[layout.Placed] = []
     end = 0
-    for item in wanted:
-        offset = end if item.offset is None else item.offset
+    starts = layout.offsets([len(item.plan) for item in wanted], partition.size, [item.offset for item in wanted])
+    for item, offset in zip(wanted, starts, strict=True):
         if offset % SECTOR:
             raise UsageError(f"{item.name}: OFFSET 0x{offset:x} is no multiple of a flash sector, 0x{SECTOR:x}")
         if offset < end:
@@ -101,7 +105,8 @@ def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) ->
     placed = {label: place(items, partition_of(table, label)) for label, items in partitions.items()}
     for label, items in placed.items():
         write_if_changed(folder / f"{label}.bin", layout.image(items))
-    write_if_changed(folder / "tigris_models.h", layout.header_of_partitions(placed).encode())
+    exact = {item.name for item in wanted if item.exact}
+    write_if_changed(folder / "tigris_models.h", layout.models_header(placed, exact).encode())
     return [_summary(item, partition_of(table, label)) for label, items in placed.items() for item in items]
 
 

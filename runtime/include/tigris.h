@@ -81,10 +81,12 @@ typedef enum tigris_status {
     TIGRIS_ERR_UNKNOWN_OP = -30,  /* no kernel for this operator and type is linked */
     TIGRIS_ERR_WEIGHT_BLOCK = -31, /* a compressed weight block is damaged */
     /* Where it was to be found (tigris_port.h). */
-    TIGRIS_ERR_PARTITION = -40,           /* the partition table has no such partition, or it cannot be mapped */
+    TIGRIS_ERR_PARTITION = -40,           /* the partition table has no such partition */
     TIGRIS_ERR_PARTITION_TOO_SMALL = -41, /* the partition ends before the plan does */
     TIGRIS_ERR_PLAN_ABSENT = -42,         /* the flash where the plan should be is erased */
-    TIGRIS_ERR_OTHER_MODEL = -43          /* another plan than the one the firmware was built with */
+    TIGRIS_ERR_OTHER_MODEL = -43,         /* another plan than the one the firmware was built with */
+    TIGRIS_ERR_INTERFACE = -44,           /* inputs or outputs are not those the firmware was built for */
+    TIGRIS_ERR_MAPPING = -45              /* flash cannot be read or mapped: the window for mapped data is full */
 } tigris_status;
 
 /* One sentence for people; never NULL. */

@@ -16,31 +16,37 @@
 extern "C" {
 #endif
 
-/* What the firmware knows of a model that was compiled with it. */
+/* What the firmware knows of a model that was compiled with it. A model that is trained anew and keeps all of this needs
+ * no new firmware. */
 typedef struct tigris_model {
     const char *name;
-    const char *partition; /* label of the flash partition, at most 16 characters */
-    uint32_t offset;       /* where the plan starts in it, a multiple of 16 */
-    uint32_t plan_bytes;
-    uint32_t plan_crc32; /* the plan's own checksum: tells another compilation apart */
-    uint32_t fast_bytes; /* arenas that a session needs */
+    const char *partition;    /* label of the flash partition, at most 16 characters */
+    uint32_t offset;          /* where the plan starts in it, a multiple of 4096 */
+    uint32_t fast_bytes;      /* arenas that a session needs */
     uint32_t slow_bytes;
-    uint32_t interface_crc32; /* 0: only this very plan is opened. Otherwise any plan of this name whose inputs and
-                                 outputs give this: see below */
+    uint32_t interface_crc32; /* of types, shapes, scales and zero points of inputs and outputs */
+    uint32_t plan_crc32;      /* 0, or the checksum of the only plan that is opened */
 } tigris_model;
 
-/* Opens the plan in place, in mapped flash. Beside tigris_plan_open's reasons this fails when the partition
- * table has no such partition or it is too small, when nothing was written there (erased flash), or when
- * it holds another plan than the one this firmware was built with.
+/* Opens the plan in place, in mapped flash. Beside tigris_plan_open's reasons this fails with
  *
- * With an interface_crc32 a plan may be replaced in flash without building the firmware again, such as after
- * training: its name must be the same, and the types, shapes, scales and zero points of its inputs and outputs. Should it
- * need larger arenas than the firmware has, tigris_session_init says so. */
+ *     TIGRIS_ERR_PARTITION            no such partition in the table
+ *     TIGRIS_ERR_PARTITION_TOO_SMALL  the plan would end behind it
+ *     TIGRIS_ERR_PLAN_ABSENT          nothing was written there
+ *     TIGRIS_ERR_MAPPING              the flash cannot be read or mapped: the window for mapped data is full
+ *     TIGRIS_ERR_OTHER_MODEL          a plan of another name; or not the one that plan_crc32 tells
+ *     TIGRIS_ERR_INTERFACE            its inputs or outputs are not those that the firmware was built for
+ *     TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL   it needs more than fast_bytes, slow_bytes */
 TIGRIS_MUST_CHECK tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan);
 
-/* One per platform: maps the partition `label` for reading, for good. Returns TIGRIS_OK, or
- * TIGRIS_ERR_PARTITION when there is none or it cannot be mapped. */
-TIGRIS_MUST_CHECK tigris_status tigris_port_find_partition(const char *label, const void **data, size_t *bytes);
+/* Two per platform; `offset` and `bytes` are a range of the partition `label`.
+ *
+ * Copies the range. Returns TIGRIS_OK, TIGRIS_ERR_PARTITION, TIGRIS_ERR_PARTITION_TOO_SMALL when the range leaves the
+ * partition, or TIGRIS_ERR_MAPPING when flash cannot be read. */
+TIGRIS_MUST_CHECK tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, size_t bytes);
+
+/* Makes the range readable for good at *data, on a 16-byte boundary if `offset` is a multiple of 16. The same statuses. */
+TIGRIS_MUST_CHECK tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data);
 
 #ifdef __cplusplus
 }

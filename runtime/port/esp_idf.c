@@ -25,20 +25,41 @@
 /* The largest alignment that the compiler offers. */
 #define ARENA_ALIGNMENT 64U
 
-/* The mapping is held for ever: models are read in place. Mapped flash cannot be read while flash is
- * written or erased; ESP-IDF suspends the other core for that time. A second mapping of the same partition takes
- * no more of the address space: ESP-IDF hands out the pages that are mapped already. */
-tigris_status tigris_port_find_partition(const char *label, const void **data, size_t *bytes)
+static const esp_partition_t *find_partition(const char *label)
 {
-    const esp_partition_t *partition =
-        esp_partition_find_first(ESP_PARTITION_TYPE_DATA, ESP_PARTITION_SUBTYPE_ANY, label);
-    esp_partition_mmap_handle_t handle;
+    return esp_partition_find_first(ESP_PARTITION_TYPE_DATA, ESP_PARTITION_SUBTYPE_ANY, label);
+}
+
+static tigris_status check_range(const esp_partition_t *partition, uint32_t offset, size_t bytes)
+{
     if (partition == NULL)
         return TIGRIS_ERR_PARTITION;
-    if (esp_partition_mmap(partition, 0, partition->size, ESP_PARTITION_MMAP_DATA, data, &handle) != ESP_OK)
-        return TIGRIS_ERR_PARTITION;
-    *bytes = partition->size;
-    return TIGRIS_OK;
+    return offset > partition->size || bytes > partition->size - offset ? TIGRIS_ERR_PARTITION_TOO_SMALL : TIGRIS_OK;
+}
+
+tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, size_t bytes)
+{
+    const esp_partition_t *partition = find_partition(label);
+    const tigris_status status = check_range(partition, offset, bytes);
+    if (status != TIGRIS_OK)
+        return status;
+    return esp_partition_read(partition, offset, to, bytes) == ESP_OK ? TIGRIS_OK : TIGRIS_ERR_MAPPING;
+}
+
+/* Only the pages that the plan touches are taken from the window for mapped data; ESP-IDF rounds to its MMU's pages. The
+ * mapping is held for ever: models are read in place. Mapped flash cannot be read while flash is written or erased;
+ * ESP-IDF suspends the other core for that time. A second mapping of the same pages takes no more of the window: ESP-IDF hands out
+ * those that are mapped already. */
+tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
+{
+    const esp_partition_t *partition = find_partition(label);
+    esp_partition_mmap_handle_t handle;
+    const tigris_status status = check_range(partition, offset, bytes);
+    if (status != TIGRIS_OK)
+        return status;
+    return esp_partition_mmap(partition, offset, bytes, ESP_PARTITION_MMAP_DATA, data, &handle) == ESP_OK
+               ? TIGRIS_OK
+               : TIGRIS_ERR_MAPPING;
 }
 
 static void *arena(size_t bytes, uint32_t capabilities)

@@ -5,61 +5,76 @@
 #include "tigris_port.h"
 
 /* Flash reads as 0xFF where nothing was written since it was erased. */
-static int is_erased(const uint8_t *data, size_t bytes)
+static int is_erased(const void *data, size_t bytes)
 {
+    const uint8_t *byte = data;
     for (size_t i = 0; i < bytes; i++)
-        if (data[i] != 0xFFU)
+        if (byte[i] != 0xFFU)
             return 0;
     return 1;
 }
 
-/* An io_record but for its name and tensor; a tensor_record's shape and type, its scale and zero point. */
-enum { IO_FROM = 6, SHAPE_FROM = 4, SHAPE_END = 21, SCALE_FROM = 28 };
-enum { IO_BYTES = sizeof(tigris_io_record) - IO_FROM, SCALE_BYTES = sizeof(tigris_tensor_record) - SCALE_FROM };
-
+/* Of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order. The compiler
+ * computes the same (emit/model_header.py). */
 static uint32_t interface_crc32(const tigris_plan *plan)
 {
     const uint32_t count = (uint32_t)plan->header->input_count + plan->header->output_count;
-    uint32_t crc = 0;
+    struct {
+        uint32_t before; /* digest of the ports before this one */
+        tigris_io_record io;
+        tigris_tensor_record tensor;
+    } port = {0};
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t block[sizeof crc + IO_BYTES + (SHAPE_END - SHAPE_FROM) + SCALE_BYTES];
-        const uint8_t *io = (const uint8_t *)&plan->io[i];
-        const uint8_t *tensor = (const uint8_t *)&plan->tensors[plan->io[i].tensor];
-        uint8_t *to = block;
-        memcpy(to, &crc, sizeof crc);
-        memcpy(to += sizeof crc, io + IO_FROM, IO_BYTES);
-        memcpy(to += IO_BYTES, tensor + SHAPE_FROM, SHAPE_END - SHAPE_FROM);
-        memcpy(to + (SHAPE_END - SHAPE_FROM), tensor + SCALE_FROM, SCALE_BYTES);
-        crc = tigris_crc32(block, sizeof block);
+        port.io = plan->io[i];
+        port.tensor = plan->tensors[port.io.tensor];
+        port.io.name = 0U;
+        port.io.tensor = 0U;
+        port.tensor.name = 0U;
+        port.tensor.home = 0U;
+        port.tensor.home_offset = 0U;
+        port.before = tigris_crc32((const uint8_t *)&port, sizeof port);
     }
-    return crc;
+    return port.before;
 }
 
-static int is_expected(const tigris_model *model, const tigris_plan *plan)
+/* What can be told before anything is mapped: `header` is a copy of the plan's first bytes. */
+static tigris_status check_identity(const tigris_model *model, const tigris_header_record *header)
 {
-    if (model->interface_crc32 == 0)
-        return plan->header->crc32 == model->plan_crc32 && plan->header->total_bytes == model->plan_bytes;
-    return strncmp(plan->header->name, model->name, sizeof plan->header->name) == 0 &&
-           interface_crc32(plan) == model->interface_crc32;
+    if (is_erased(header, sizeof *header))
+        return TIGRIS_ERR_PLAN_ABSENT;
+    if (memcmp(header->magic, "TGRS", sizeof header->magic) != 0)
+        return TIGRIS_ERR_NOT_A_PLAN;
+    if (header->version != TIGRIS_FORMAT_VERSION)
+        return TIGRIS_ERR_VERSION;
+    if (header->total_bytes < sizeof *header)
+        return TIGRIS_ERR_SECTION;
+    if (strncmp(header->name, model->name, sizeof header->name) != 0)
+        return TIGRIS_ERR_OTHER_MODEL;
+    return model->plan_crc32 == 0U || model->plan_crc32 == header->crc32 ? TIGRIS_OK : TIGRIS_ERR_OTHER_MODEL;
+}
+
+/* Whether the plan suits the constants that the firmware was built with. */
+static tigris_status check_fit(const tigris_model *model, const tigris_plan *plan)
+{
+    if (interface_crc32(plan) != model->interface_crc32)
+        return TIGRIS_ERR_INTERFACE;
+    if (plan->header->fast_bytes > model->fast_bytes)
+        return TIGRIS_ERR_FAST_TOO_SMALL;
+    return plan->header->slow_bytes > model->slow_bytes ? TIGRIS_ERR_SLOW_TOO_SMALL : TIGRIS_OK;
 }
 
 tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
 {
-    const void *partition = NULL;
-    size_t bytes = 0;
+    tigris_header_record header;
+    const void *data = NULL;
     if (model == NULL || plan == NULL)
         return TIGRIS_ERR_ARGUMENT;
-    tigris_status status = tigris_port_find_partition(model->partition, &partition, &bytes);
-    if (status != TIGRIS_OK)
-        return status;
-    const size_t least = model->interface_crc32 == 0 ? model->plan_bytes : sizeof(tigris_header_record);
-    if (model->offset > bytes || least > bytes - model->offset)
-        return TIGRIS_ERR_PARTITION_TOO_SMALL;
-    const uint8_t *data = (const uint8_t *)partition + model->offset;
-    if (least >= sizeof(tigris_header_record) && is_erased(data, sizeof(tigris_header_record)))
-        return TIGRIS_ERR_PLAN_ABSENT;
-    status = tigris_plan_open(plan, data, bytes - model->offset);
-    if (status != TIGRIS_OK)
-        return status;
-    return is_expected(model, plan) ? TIGRIS_OK : TIGRIS_ERR_OTHER_MODEL;
+    tigris_status status = tigris_port_read(model->partition, model->offset, &header, sizeof header);
+    if (status == TIGRIS_OK)
+        status = check_identity(model, &header);
+    if (status == TIGRIS_OK)
+        status = tigris_port_map(model->partition, model->offset, header.total_bytes, &data);
+    if (status == TIGRIS_OK)
+        status = tigris_plan_open(plan, data, header.total_bytes);
+    return status == TIGRIS_OK ? check_fit(model, plan) : status;
 }

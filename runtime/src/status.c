@@ -40,10 +40,12 @@ static const status_text texts[] = {
     {TIGRIS_ERR_PARAMS, "an operator's parameters contradict its tensors or weights"},
     {TIGRIS_ERR_UNKNOWN_OP, "no kernel for an operator of the plan is linked"},
     {TIGRIS_ERR_WEIGHT_BLOCK, "a compressed weight block is damaged"},
-    {TIGRIS_ERR_PARTITION, "the partition table has no such partition, or it cannot be mapped"},
+    {TIGRIS_ERR_PARTITION, "the partition table has no such partition"},
     {TIGRIS_ERR_PARTITION_TOO_SMALL, "the partition ends before the plan does"},
     {TIGRIS_ERR_PLAN_ABSENT, "no plan was written to the partition: its flash is erased"},
     {TIGRIS_ERR_OTHER_MODEL, "the partition holds another plan than the one this firmware was built with"},
+    {TIGRIS_ERR_INTERFACE, "the plan's inputs or outputs are not those this firmware was built for"},
+    {TIGRIS_ERR_MAPPING, "the flash cannot be mapped: the window for mapped data is full"},
 };
 
 const char *tigris_status_text(tigris_status status)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
 
+from tests import retrained
 from tigris_pio.format.records import Header
 
 from .project import HERE, ROOT, Project, copy_compiler, link_component, words
@@ -78,6 +80,45 @@ def test_files_whose_content_stays_are_left_alone(project):
     assert [path.stat().st_mtime_ns for path in files] == before
 
 
+def test_a_model_trained_anew_changes_no_header(project):
+    project.configure()
+    project.build()
+    headers = [project.build_folder / "tigris" / name for name in ("tigris_models.h", "tigris_model_digits.h")]
+    plan = project.build_folder / "tigris" / "digits.tgrs"
+    before, first = [path.stat().st_mtime_ns for path in headers], plan.read_bytes()
+    retrained.digits(project.folder / "models" / "digits.onnx", weights=3)
+    assert "Compiling model digits" in project.build()
+    assert plan.read_bytes() != first
+    assert [path.stat().st_mtime_ns for path in headers] == before
+    retrained.digits(project.folder / "models" / "digits.onnx", input_scale=2.0)
+    project.build()
+    now = [path.stat().st_mtime_ns for path in headers]
+    assert (now[0] == before[0], now[1] == before[1]) == (True, False)
+
+
+def test_firmware_for_one_training_alone_has_its_checksum(project):
+    project.edit("main/CMakeLists.txt", "MEM 64K", "MEM 64K MATCH exact")
+    project.configure()
+    project.build()
+    crc = Header.unpack((project.build_folder / "tigris" / "digits.tgrs").read_bytes()).crc32
+    header = (project.build_folder / "tigris" / "tigris_models.h").read_text("utf-8")
+    assert f"0x{crc:08x}u, /* this plan only */" in header
+
+
+def test_plans_have_pages_of_their_own_where_there_is_room(project):
+    (project.folder / "main" / "CMakeLists.txt").write_text(
+        f"{ONE}\n{ONE.replace('NAME digits', 'NAME second')}\n", "utf-8"
+    )
+    for size, offset in (("0x40000", "0x10000u"), ("0x10000", "0x5000u")):
+        table = (project.folder / "partitions.csv").read_text("utf-8")
+        (project.folder / "partitions.csv").write_text(
+            re.sub(r"(?m)^(model,.*, 0x110000, )\w+", rf"\g<1>{size}", table), "utf-8"
+        )
+        project.configure()
+        project.build()
+        assert offset in (project.build_folder / "tigris" / "tigris_models.h").read_text("utf-8")
+
+
 def test_flash_targets_before_esp_idf_6_1(project):
     project.configure()
     image = project.build_folder / "tigris" / "model.bin"
@@ -129,6 +170,7 @@ def test_several_models_and_partitions(project):
         ("tigris_add_model(MODEL models/digit.onnx MEM 64K)", ["MODEL = models/digit.onnx", "no such file"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K SIZE 4)", ["unknown argument SIZE", "known are NAME"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM)", ["MEM lacks its value"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K MATCH any)", ["MATCH = any: must be interface or exact"]),
         ("tigris_add_model(NAME a-b MODEL models/digits.onnx MEM 64K)", ["NAME = a-b", "letters, digits"]),
         (f"{ONE}\n{ONE}", ["NAME = digits", "names must differ"]),
     ],

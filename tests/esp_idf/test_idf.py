@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from tigris_pio import Session
@@ -24,12 +25,13 @@ from tigris_pio import Session
 from .project import HERE, ROOT, Project, copy_compiler, link_component, words
 
 TABLE_OFFSET, MODEL_OFFSET, FLASH_BYTES = 0x8000, 0x110000, 0x200000
-COMPILERS = {
-    "esp32": ("xtensa-esp32-elf-gcc", "xtensa-esp-elf-gcc"),
-    "esp32s3": ("xtensa-esp32s3-elf-gcc", "xtensa-esp-elf-gcc"),
-    "esp32c3": ("riscv32-esp-elf-gcc",),
-    "esp32c6": ("riscv32-esp-elf-gcc",),
-}
+XTENSA = {chip: (f"xtensa-{chip}-elf-gcc", "xtensa-esp-elf-gcc") for chip in ("esp32", "esp32s2", "esp32s3")}
+RISCV = ("esp32c2", "esp32c3", "esp32c5", "esp32c6", "esp32c61", "esp32h2", "esp32p4")
+COMPILERS = {**XTENSA, **dict.fromkeys(RISCV, ("riscv32-esp-elf-gcc",))}
+# Those that the mock ROM bootloader speaks for.
+MOCKED = ("esp32", "esp32s3", "esp32c3", "esp32c6")
+# Older versions of ESP-IDF lack them, or have them as a preview.
+NEWER = ("esp32c5", "esp32c61")
 NO_PARTITION, NOT_A_PLAN, ABSENT, OTHER_MODEL, SECTION = -40, -10, -42, -43, -20
 
 
@@ -152,7 +154,7 @@ def changed_byte(at: int) -> Callable[[bytes], bytes]:
     [
         (lambda model: b"\xff" * len(model), ABSENT, "erased"),
         (changed_byte(0), NOT_A_PLAN, "plan"),
-        (changed_byte(16), OTHER_MODEL, "another"),
+        (lambda model: model.replace(b"kws\0", b"kwt\0", 1), OTHER_MODEL, "another"),
         (changed_byte(43), SECTION, "section"),
     ],
 )
@@ -187,6 +189,25 @@ def test_a_changed_option_and_a_changed_model_are_built(restored, models_dir):
     assert "Building C object esp-idf/main" in output
     restored.build()
     assert output_bytes(run(restored, sample.tobytes(), flash(restored))) == before
+
+
+def test_a_model_trained_anew_runs_below_the_same_firmware(restored, models_dir):
+    """Other weights: no object is compiled and nothing linked; the plan is another."""
+    model, program = restored.folder / "models" / "kws.onnx", restored.build_folder / "tigris_on_linux.elf"
+    sample = np.load(models_dir / "kws_real.npz")["input_q"][1].tobytes()
+    objects = [*restored.build_folder.rglob("*.obj"), program]
+    kept, before = model.read_bytes(), {path: path.stat().st_mtime_ns for path in objects}
+    first = output_bytes(run(restored, sample, flash(restored)))
+    trained = onnx.load_from_string(kept)
+    int8 = [tensor for tensor in trained.graph.initializer if tensor.data_type == onnx.TensorProto.INT8]
+    weights = max(int8, key=lambda tensor: len(tensor.raw_data))
+    weights.raw_data = bytes(len(weights.raw_data))
+    onnx.save(trained, model)
+    output = restored.build()
+    assert "Compiling model kws" in output
+    assert {path: path.stat().st_mtime_ns for path in objects} == before
+    assert output_bytes(run(restored, sample, flash(restored))) != first
+    model.write_bytes(kept)
 
 
 def test_a_changed_compiler_is_noticed(restored):
@@ -229,6 +250,8 @@ def test_the_example_is_flashed_to_a_chip(tmp_path, chip):
     project = example_project(tmp_path, chip)
     if not any(shutil.which(name) for name in COMPILERS[chip]):
         pytest.skip(f"no {COMPILERS[chip][-1]} on the path: the test for {chip} needs Espressif's compiler")
+    if chip in NEWER and not Path(os.environ["IDF_PATH"], "components", "soc", chip).is_dir():
+        pytest.skip(f"this ESP-IDF does not know {chip}")
     project.configure()
     project.build("tigris_models")
     arguments = json.loads((project.build_folder / "flasher_args.json").read_text("utf-8"))
@@ -237,7 +260,8 @@ def test_the_example_is_flashed_to_a_chip(tmp_path, chip):
     alone = (project.build_folder / "model-flash_args").read_text("utf-8").split()
     assert alone[-2:] == [hex(MODEL_OFFSET), "tigris/model.bin"]
     assert (project.build_folder / "tigris" / "model.bin").read_bytes().startswith(b"TGRS")
-    assert_flashed_alone(project, chip)
+    if chip in MOCKED:
+        assert_flashed_alone(project, chip)
 
 
 def assert_flashed_alone(project: Project, chip: str) -> None:

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import retrained
+from tigris_pio import compile_model
+from tigris_pio.format.records import Header
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "esp_idf"
-OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER = 0, -41, -40, -42, -43
+OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING = 0, -41, -40, -42, -43, -44, -45
+FAST_TOO_SMALL, NOT_A_PLAN, VERSION, SECTION = -2, -10, -11, -20
 FLAGS = "-std=c99 -D_ISOC11_SOURCE -Wall -Wextra -Wconversion -pedantic -Werror -DESP_PLATFORM -DTIGRIS_TENSOR_ALIGN=4"
 INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
 
@@ -36,27 +41,59 @@ def built(tmp_path_factory):
     objects = folder / "objects"
     objects.mkdir()
     subprocess.run([*common, "-c", *map(str, [*sources, HERE / "stubs" / "chip.c"])], cwd=objects, check=True)
+    exact = f"-DEXACT_CRC32={Header.unpack(plan.read_bytes()).crc32}U"
     for program in ("port_open", "port_run"):
         parts = [str(HERE / f"{program}.c"), *map(str, objects.glob("*.o"))]
-        subprocess.run([*common, *parts, "-lm", "-o", str(folder / program)], check=True)
+        subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / program)], check=True)
     return folder
 
 
+def written(at: int, data: bytes):
+    return lambda plan: plan[:at] + data + plan[at + len(data) :]
+
+
 @pytest.mark.parametrize(
-    ("change", "size", "window", "status"),
+    ("change", "size", "pages", "built_with", "status"),
     [
-        (lambda plan: plan, 1 << 20, "free", OK),
-        (lambda plan: plan, 4096, "free", TOO_SMALL),
-        (lambda plan: plan, 1 << 20, "full", NO_PARTITION),
-        (lambda plan: b"\xff" * len(plan), 1 << 20, "free", ABSENT),
-        (lambda plan: plan[:16] + bytes([plan[16] ^ 1]) + plan[17:], 1 << 20, "free", OTHER),
+        (bytes, 1 << 20, 1, "the plan", OK),
+        (bytes, 1 << 20, 1, "exact", OK),
+        (bytes, 1 << 20, 0, "the plan", MAPPING),
+        (bytes, 4096, 1, "the plan", TOO_SMALL),
+        (bytes, 100, 1, "the plan", TOO_SMALL),
+        (bytes, 4096, 1, "another offset", TOO_SMALL),
+        (bytes, 1 << 20, 1, "another name", OTHER),
+        (bytes, 1 << 20, 1, "less fast memory", FAST_TOO_SMALL),
+        (lambda plan: b"\xff" * len(plan), 1 << 20, 1, "the plan", ABSENT),
+        (written(0, b"T?"), 1 << 20, 1, "the plan", NOT_A_PLAN),
+        (written(4, b"\x63"), 1 << 20, 1, "the plan", VERSION),
+        (written(12, b"\0\0\0\0"), 1 << 20, 1, "the plan", SECTION),
+        (written(12, b"\1\0\x10\0"), 1 << 20, 64, "the plan", TOO_SMALL),
+        # Only firmware that was built for one training alone minds another checksum.
+        (written(16, b"abcd"), 1 << 20, 1, "the plan", OK),
+        (written(16, b"abcd"), 1 << 20, 1, "exact", OTHER),
     ],
 )
-def test_each_outcome_has_its_status(built, tmp_path, change, size, window, status):
+def test_each_outcome_has_its_status(built, tmp_path, change, size, pages, built_with, status):
+    plan = (built / "digits.tgrs").read_bytes()
+    mapped = len(plan) if status == OK else None
+    assert opened(built, tmp_path, change(plan), size, pages, built_with) == (status, mapped)
+
+
+def opened(built, tmp_path, plan, size=1 << 20, pages=1, built_with="the plan"):
+    """The status, and if the plan was opened how many bytes were mapped for it."""
     flash = tmp_path / "flash.bin"
-    flash.write_bytes(change((built / "digits.tgrs").read_bytes()))
-    done = subprocess.run([built / "port_open", flash, str(size), window], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(status), str(NO_PARTITION)]
+    flash.write_bytes(plan)
+    command = [built / "port_open", flash, str(size), str(pages), built_with]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    status, elsewhere, mapped = map(int, done.stdout.split())
+    assert elsewhere == NO_PARTITION
+    return status, mapped if status == OK else None
+
+
+def test_firmware_takes_plans_of_its_inputs_and_outputs_only(built, tmp_path):
+    for change, status in (({"weights": 3}, OK), ({"input_scale": 2.0}, INTERFACE)):
+        plan = compile_model(retrained.digits(tmp_path / "digits.onnx", **change), fast="64K").data
+        assert opened(built, tmp_path, plan)[0] == status
 
 
 def test_arenas_time_and_pauses(built):

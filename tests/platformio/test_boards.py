@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import struct
 
 import pytest
 
+from tests import retrained
 from tigris_pio.format.records import Header
 
 from .project import ROOT, board_process
@@ -111,7 +113,8 @@ def test_a_board_runs_what_is_flashed(board):
     plan = project.flash(name)[offset : offset + 0x10000]
     overwrite(project, name, offset, b"\xff" * 4096)
     assert "open: no plan was written to the partition" in project.serial(name, b".").decode()
-    overwrite(project, name, offset, plan[:16] + bytes([plan[16] ^ 1]) + plan[17:])
+    named = Header.unpack(plan).pack().index(b"digits")
+    overwrite(project, name, offset, plan[:named] + b"D" + plan[named + 1 :])
     assert "open: the partition holds another plan" in project.serial(name, b".").decode()
     table = project.flash(name)[0x8000:0x8C00]
     overwrite(project, name, 0x8000, table.replace(b"model\0", b"wrong\0"))
@@ -135,29 +138,26 @@ def test_the_board_is_stopped_and_started_by_platformio(board):
     assert board_process.running_process(project.state(name)) is None
 
 
-def test_a_plan_is_exchanged_below_firmware_that_accepts_it(shared_project):
-    """Another plan of the same network is opened after -t uploadmodel; one with another scale is not."""
-    ini = INI.format(root=ROOT).replace("[env:", "custom_tigris_match = interface\n[env:", 1)
-    project = shared_project({"src/main.c": PRINTER}, ini, name="exchange")
-    shutil.copy(ROOT / "examples" / "digits" / "model" / "digits.onnx", project.folder)
+def test_a_plan_is_exchanged_below_firmware_that_it_fits(shared_project):
+    """After training again -t uploadmodel is enough; a plan with a larger arena or another scale is refused."""
+    project = shared_project({"src/main.c": PRINTER}, INI.format(root=ROOT), name="exchange")
+    retrained.digits(project.folder / "digits.onnx")
     project.run("-e", "emu_rv32", "-t", "upload")
     assert "open: ok." in project.serial("emu_rv32", b".").decode()
     first = (project.build("emu_rv32") / "tigris" / "digits.tgrs").read_bytes()
 
-    config = project.folder / "platformio.ini"
-    config.write_text(ini_with(config, "custom_tigris_compress = lz4"), "utf-8")
+    retrained.digits(project.folder / "digits.onnx", weights=3)
     assert "Linking" not in project.run("-e", "emu_rv32", "-t", "uploadmodel")
     plan = (project.build("emu_rv32") / "tigris" / "digits.tgrs").read_bytes()
     assert plan != first
     assert "open: ok." in project.serial("emu_rv32", b".").decode()
 
+    offset = model_offset(project, "emu_rv32")
     header = Header.unpack(plan)
+    larger = dataclasses.replace(header, fast_bytes=header.fast_bytes + 16).pack() + plan[Header.size() :]
+    overwrite(project, "emu_rv32", offset, larger)
+    assert "open: the fast arena is smaller than the plan needs" in project.serial("emu_rv32", b".").decode()
     (tensor,) = struct.unpack_from("<H", plan, header.io + 4)
     scale = header.tensors + 36 * tensor + 28
-    offset = model_offset(project, "emu_rv32")
     overwrite(project, "emu_rv32", offset, plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :])
-    assert "open: the partition holds another plan" in project.serial("emu_rv32", b".").decode()
-
-
-def ini_with(config, option):
-    return config.read_text("utf-8").replace("[env:", f"{option}\n[env:", 1)
+    assert "open: the plan's inputs or outputs are not those" in project.serial("emu_rv32", b".").decode()

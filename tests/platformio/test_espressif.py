@@ -155,7 +155,8 @@ def test_the_model_alone_needs_esptool(make):
 def table_of(project):
     text = project.pio("project", "metadata", "-e", "board", "--json-output").text
     assert "Error" not in text, text
-    return partitions.parse_csv((project.build("board") / "tigris" / "partitions.csv").read_text("utf-8"), "csv")
+    (table,) = (project.build("board") / "tigris").glob("*.csv")
+    return partitions.parse_csv(table.read_text("utf-8"), "csv")
 
 
 def test_a_boards_own_default_table_is_the_base(make):
@@ -179,6 +180,15 @@ def test_the_advised_table_builds(make):
 
 def test_a_board_variants_table_is_the_base(make):
     assert table_of(make("esp32c6", "arduino", "pioarduino"))[-1].offset == 0x210000
+
+
+def test_the_table_keeps_its_name_by_which_arduino_tells_uf2_bootloaders(make):
+    options = ["board_build.partitions = own-tinyuf2.csv"]
+    project = make("esp32s3", "arduino", "espressif32", *options, **{"own-tinyuf2.csv": OTA_TABLE})
+    result = project.pio("project", "metadata", "-e", "board", "--json-output").text
+    images = json.loads(result[result.index("{") :])["board"]["extra"]["flash_images"]
+    assert {"0x190000", "0x410000"} <= {image["offset"] for image in images}
+    assert table_of(project)[-1].label == "model"
 
 
 def test_blank_offsets_become_explicit(make):

@@ -16,9 +16,10 @@ MAIN = """
 #include <tigris_models.h>
 int main(void)
 {
+    const tigris_model *volatile model = &TIGRIS_MODEL_ALPHA; /* every constant of it is in the program */
     uint32_t offset = 0, bytes = 0;
-    board_find_partition(TIGRIS_MODEL_ALPHA.partition, &offset, &bytes);
-    printf("[%s %.3s]\\n", TIGRIS_MODEL_ALPHA.name, (const char *)board_flash() + offset + TIGRIS_MODEL_ALPHA.offset);
+    board_find_partition(model->partition, &offset, &bytes);
+    printf("[%s %.3s]\\n", model->name, (const char *)board_flash() + offset + model->offset);
     for (;;)
         board_wait_uart();
 }
@@ -88,15 +89,50 @@ def test_nothing_is_done_twice(make, fake_compiler):
     assert len(fake_compiler.runs()) == 1
 
 
-def test_a_changed_model_is_compiled_linked_and_flashed(make, fake_compiler):
+def built_files(project):
+    """Objects and firmware.elf, with the times they were written."""
+    files = [*project.build("emu_rv32").rglob("*.o"), project.build("emu_rv32") / "firmware.elf"]
+    assert len(files) > 2
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def test_a_model_trained_anew_is_compiled_and_flashed_below_the_same_firmware(make, fake_compiler):
     project = make(*ONE)
     project.run()
+    before = built_files(project)
     (project.folder / "models" / "alpha.onnx").write_text('{"plan": "new"}', "utf-8")
     text = project.run("-t", "upload")
     assert "Compiling model alpha" in text
-    assert "Linking" in text
+    assert built_files(project) == before
     assert b"[alpha new]" in project.serial("emu_rv32", b"]")
     assert len(fake_compiler.runs()) == 2
+
+
+@pytest.mark.parametrize("change", ['"fast": 128', '"interface": 7'])
+def test_a_model_with_other_constants_is_linked(make, fake_compiler, change):
+    project = make(*ONE)
+    project.run()
+    before = built_files(project)
+    (project.folder / "models" / "alpha.onnx").write_text('{"plan": "abc", ' + change + "}", "utf-8")
+    text = project.run()
+    assert "Linking" in text
+    changed = {path.name for path, time in built_files(project).items() if time != before[path]}
+    assert changed == {"main.o", "firmware.elf"}
+
+
+def test_firmware_for_one_training_alone_is_linked_for_each(make):
+    plans = [("0123456789abcdef" * 4), ("0123456789abcdeg" * 4)]
+    project = make(*ONE, "custom_tigris_match = exact", **{"models/alpha.onnx": json.dumps({"plan": plans[0]})})
+    project.run()
+    assert "0x33323130u, /* this plan only */" in header_of(project)
+    (project.folder / "models" / "alpha.onnx").write_text(json.dumps({"plan": plans[1]}), "utf-8")
+    assert "Linking" not in project.run()
+    (project.folder / "models" / "alpha.onnx").write_text(json.dumps({"plan": plans[1][1:]}), "utf-8")
+    assert "Linking" in project.run()
+
+
+def header_of(project, environment="emu_rv32"):
+    return (project.build(environment) / "tigris" / "tigris_models.h").read_text("utf-8")
 
 
 def test_an_equal_plan_of_another_model_file_does_not_relink(make, fake_compiler):
@@ -134,10 +170,29 @@ def test_two_models_share_the_partition(make):
     offset, size = table_in_flash(project)["nn"]
     assert size == 256 << 10
     chip = project.flash("emu_rv32")[offset:]
-    assert chip[:0x1004] == b"abc".ljust(0x1000, b"\xff") + b"0123"
-    header = (project.build("emu_rv32") / "tigris" / "tigris_models.h").read_text("utf-8")
-    assert "TIGRIS_MODEL_BETA = {" in header
-    assert "0x1000u" in header
+    assert chip[:0x10004] == b"abc".ljust(0x10000, b"\xff") + b"0123"
+    assert "TIGRIS_MODEL_BETA = {" in header_of(project)
+    assert "0x10000u" in header_of(project)
+
+
+def test_each_model_has_its_own_partition(make):
+    project = make(
+        "custom_tigris_models =", "  alpha = models/alpha.onnx", "  models/beta.onnx", "custom_tigris_mem = 64K",
+        "custom_tigris_partition =", "  alpha = first", "  beta = second",
+        **{"models/beta.onnx": '{"plan": "BETA"}'},
+    )  # fmt: skip
+    text = project.run("-t", "upload")
+    assert text.count("Model: [") == 2
+    table = table_in_flash(project)
+    assert (table["first"], table["second"]) == ((0x110000, 0x170000), (0x280000, 0x180000))
+    chip = project.flash("emu_rv32")
+    assert (chip[0x110000:0x110004], chip[0x280000:0x280005]) == (b"abc\xff", b"BETA\xff")
+    assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
+    assert '"second"' in header_of(project)
+    (project.folder / "models" / "beta.onnx").write_text('{"plan": "NEWER"}', "utf-8")
+    project.run("-t", "uploadmodel")
+    chip = project.flash("emu_rv32")
+    assert (chip[0x110000:0x110004], chip[0x280000:0x280006]) == (b"abc\xff", b"NEWER\xff")
 
 
 def test_the_projects_own_table_is_the_base(make):
@@ -236,7 +291,7 @@ def test_the_model_alone_is_uploaded(make):
     project.run("-t", "upload")
     before = project.flash("emu_rv32")
     (project.folder / "models" / "alpha.onnx").write_text('{"plan": "new"}', "utf-8")
-    text = project.run("-t", "uploadmodel")
+    text = project.run("-t", "nobuild", "-t", "uploadmodel")
     assert "Linking" not in text
     offset, _ = table_in_flash(project)["model"]
     after = project.flash("emu_rv32")
@@ -265,4 +320,4 @@ def test_each_environment_has_its_own_options(make, fake_compiler):
     ini.write_text(text + "custom_tigris_mem = 32K+1M\ncustom_tigris_partition = nn\n", "utf-8")
     project.run()
     assert [run.split(" -f")[0] for run in fake_compiler.runs()] == ["alpha -m 64K", "alpha -m 32K+1M"]
-    assert '"nn"' in (project.build("other") / "tigris" / "tigris_models.h").read_text("utf-8")
+    assert '"nn"' in header_of(project, "other")

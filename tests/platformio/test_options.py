@@ -26,7 +26,7 @@ def test_defaults(folder):
     settings = parse(folder)
     assert settings.models == (Model("kws", folder / "kws.onnx"),)
     assert (settings.mem, settings.flash, settings.flash_bytes) == ("64K", None, None)
-    assert (settings.xip, settings.compress, settings.partition, settings.backend) == (False, "none", "model", "auto")
+    assert (settings.xip, settings.compress, settings.labels, settings.backend) == (False, "none", ("model",), "auto")
 
 
 def test_all_options(folder):
@@ -34,7 +34,7 @@ def test_all_options(folder):
         folder, mem="256K + 8M", flash="1.5M", xip="Yes", compress="LZ4", partition="nn", backend="portable"
     )
     assert (settings.mem, settings.flash, settings.flash_bytes) == ("256K+8M", "1.5M", 3 << 19)
-    assert (settings.xip, settings.compress, settings.partition, settings.backend) == (True, "lz4", "nn", "portable")
+    assert (settings.xip, settings.compress, settings.labels, settings.backend) == (True, "lz4", ("nn",), "portable")
 
 
 def test_several_models_with_names(folder):
@@ -102,11 +102,33 @@ def test_a_wrong_dimension_is_named(folder, text):
 
 
 def test_matching_and_installing(folder):
-    assert (parse(folder).match, parse(folder).auto_install) == ("exact", False)
-    settings = parse(folder, match="Interface", auto_install="yes")
-    assert (settings.match, settings.auto_install) == ("interface", True)
-    with pytest.raises(OptionError, match="custom_tigris_match = any: must be one of exact, interface"):
+    assert (parse(folder).match, parse(folder).auto_install) == ("interface", False)
+    settings = parse(folder, match="Exact", auto_install="yes")
+    assert (settings.match, settings.auto_install) == ("exact", True)
+    with pytest.raises(OptionError, match="custom_tigris_match = any: must be one of interface, exact"):
         parse(folder, match="any")
+
+
+def test_each_model_may_have_a_partition_of_its_own(folder):
+    models = "\nkws = kws.onnx\nother = kws.onnx\nthird = kws.onnx"
+    settings = parse(folder, models=models, partition="\nkws = a\nthird = a\nother = b")
+    assert settings.labels == ("a", "b")
+    assert [model.name for model in settings.models_in("a")] == ["kws", "third"]
+    assert {model.partition for model in parse(folder, models=models, partition="c").models} == {"c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nkws = a", "custom_tigris_partition = kws = a: a line is missing: other = LABEL"),
+        ("\nkws = a\nothr = b", "custom_tigris_partition = othr = b: write LABEL, or lines of NAME = LABEL with"),
+        ("\na\nb", "custom_tigris_partition = a: write LABEL, or lines of NAME = LABEL with models' names: kws, other"),
+        ("\nkws = a b\nother = c", "custom_tigris_partition = a b: a partition's name has 1 to 16 letters"),
+    ],
+)
+def test_wrong_partitions_of_models_are_named(folder, text, message):
+    with pytest.raises(OptionError, match=message):
+        parse(folder, models="\nkws = kws.onnx\nother = kws.onnx", partition=text)
 
 
 def test_every_option_is_documented_with_its_default():

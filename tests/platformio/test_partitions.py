@@ -121,6 +121,25 @@ def test_an_application_is_no_model_partition():
         partitions.with_model(parse(SINGLE_APP), "factory", 4 * MB, least=1, most=None)
 
 
+def test_several_new_partitions_share_the_rest_of_the_chip():
+    wanted = {"a": (0x10000, None), "b": (0x10000, None), "c": (0x20000, 0x20000), "d": (0x10000, None)}
+    table, found = partitions.with_models(parse(SINGLE_APP), 4 * MB, wanted)
+    assert list(table[3:]) == list(found.values())
+    assert [(p.label, p.offset, p.size) for p in found.values()] == [
+        ("a", 0x110000, 0xB0000),
+        ("b", 0x1C0000, 0xC0000),
+        ("c", 0x280000, 0x20000),
+        ("d", 0x2A0000, 0x160000),
+    ]
+    again, same = partitions.with_models(table, 4 * MB, wanted)
+    assert (again, same) == (table, found)
+
+
+def test_the_second_partition_that_has_no_room_is_named():
+    with pytest.raises(PartitionError, match=r"custom_tigris_partition = b: no room for the model\. It needs 3 MB"):
+        partitions.with_models(parse(SINGLE_APP), 4 * MB, {"a": (0x10000, 0x10000), "b": (3 * MB, 3 * MB)})
+
+
 def refusal(table: str, flash_bytes: int, least: int) -> str:
     with pytest.raises(PartitionError) as error:
         partitions.with_model(parse(table), "model", flash_bytes, least=least, most=None)

@@ -138,12 +138,12 @@ MODEL = r"""
 static const tigris_kernel_entry *const kernels[] = {TIGRIS_MODEL_KWS_KERNELS};
 static const tigris_backend backend = {"kws", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};
 static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_KWS_FAST_BYTES];
-extern const uint8_t plan_start[];
+extern const uint8_t plan_start[], plan_end[];
 int main(void)
 {
     tigris_plan plan;
     tigris_session session;
-    if (tigris_plan_open(&plan, plan_start, TIGRIS_MODEL_KWS_PLAN_BYTES) != TIGRIS_OK)
+    if (tigris_plan_open(&plan, plan_start, (size_t)(plan_end - plan_start)) != TIGRIS_OK)
         return 1;
     if (tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, &backend) != TIGRIS_OK)
         return 2;
@@ -159,7 +159,8 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
     source, program = tmp_path / "model.c", tmp_path / "model.elf"
     source.write_text(MODEL)
     command = [*compiler("rv32imc"), "-Os", *SECTIONS, f"-I{INCLUDE}", f"-I{tmp_path}", str(source)]
-    command += [*map(str, small_objects), "-Wl,--gc-sections,--defsym=plan_start=0x80000000", "-o", str(program)]
+    plan = "--defsym=plan_start=0x80000000,--defsym=plan_end=0x80010000"
+    command += [*map(str, small_objects), f"-Wl,--gc-sections,{plan}", "-o", str(program)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert text_bytes(program) < 20 * 1024

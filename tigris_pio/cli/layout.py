@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -29,9 +30,17 @@ from tigris_pio.sizes import parse_size
     help="The firmware's partition table, binary or CSV.",
 )
 @click.option(
+    "--exact",
+    multiple=True,
+    metavar="NAME",
+    help="The firmware opens this very plan of the model only, not every one that fits it. Repeatable.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the files go."
 )
-def layout(models: tuple[tuple[str, Path, str, str], ...], table: Path, output: Path) -> None:
+def layout(
+    models: tuple[tuple[str, Path, str, str], ...], table: Path, exact: tuple[str, ...], output: Path
+) -> None:
     """Write <partition>.bin for each partition and tigris_models.h to FOLDER.
 
     The header includes tigris_model_<NAME>.h, which `tigris compile --header` writes. Files that would not change
@@ -46,6 +55,10 @@ def layout(models: tuple[tuple[str, Path, str, str], ...], table: Path, output: 
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"--model: two models are named {name}; names must differ")
+    for name in exact:
+        if name not in names:
+            raise UsageError(f"--exact: no model is named {name}, only {', '.join(names)}")
+    wanted = [replace(item, exact=item.name in exact) for item in wanted]
     for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
         click.echo(line)
 

@@ -40,7 +40,8 @@ def _load(folder):
 
 _path = _own_path()
 _scons = _load(os.path.dirname(_path))
-if env.get("PIOMAINPROG"):  # noqa: F821
+# Before the platform's own script there is neither; with `-t nobuild` there is no program afterwards.
+if env.get("PIOMAINPROG") or env.get("UPLOADCMD"):  # noqa: F821
     _scons.finish(env)  # noqa: F821
 else:
     _scons.configure(env, _path)  # noqa: F821

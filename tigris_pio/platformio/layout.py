@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .partitions import MMU_PAGE, SECTOR, Partition, align_up
 
-# Offsets in a plan, see SPEC.md: header_record, tensor_record and io_record.
-_TENSORS, _IO, _IO_COUNTS = 48, 56, 60
-_TENSOR_BYTES, _IO_BYTES = 36, 84
+# Offset in a plan, see SPEC.md, header_record.
+_CRC32 = 16
 
 
 class LayoutError(Exception):
@@ -28,13 +26,28 @@ class Placed:
     plan: bytes
 
 
-def place(plans: Sequence[tuple[str, bytes]], partition: Partition, page: int = SECTOR) -> tuple[Placed, ...]:
-    """Plans (name, bytes) one behind the other, each on `page` bytes of its own; at least a flash sector."""
-    placed: list[Placed] = []
-    end = 0
-    for name, plan in plans:
-        placed.append(Placed(name, end, plan))
-        end = align_up(end + len(plan), page)
+def offsets(sizes: Sequence[int], space: int, fixed: Sequence[int | None] | None = None) -> list[int]:
+    """Where plans of these sizes start: at their `fixed` offset, or else behind the one before.
+
+    On MMU pages of their own where `space` has room for that, so that a plan that grows a little moves no other;
+    otherwise on flash sectors of their own.
+    """
+    fixed = fixed or [None] * len(sizes)
+    starts: list[int] = []
+    for page in (MMU_PAGE, SECTOR):
+        starts, end = [], 0
+        for size, offset in zip(sizes, fixed, strict=True):
+            starts.append(align_up(end, page) if offset is None else offset)
+            end = starts[-1] + size
+        if end <= space:
+            break
+    return starts
+
+
+def place(plans: Sequence[tuple[str, bytes]], partition: Partition) -> tuple[Placed, ...]:
+    """Plans (name, bytes) in their partition."""
+    starts = offsets([len(plan) for _, plan in plans], partition.size)
+    placed = tuple(Placed(name, start, plan) for start, (name, plan) in zip(starts, plans, strict=True))
     used = placed[-1].offset + len(placed[-1].plan)
     if used > partition.size:
         sizes = ", ".join(f"{item.name} {len(item.plan)}" for item in placed)
@@ -43,7 +56,7 @@ def place(plans: Sequence[tuple[str, bytes]], partition: Partition, page: int = 
             f"0x{partition.offset:x} has {partition.size}. Raise custom_tigris_flash, give the partition "
             f"{align_up(used, 0x10000) >> 10}K in the partition table, or try custom_tigris_compress = lz4"
         )
-    return tuple(placed)
+    return placed
 
 
 def image(placed: Sequence[Placed]) -> bytes:
@@ -58,35 +71,10 @@ def c_constant(name: str) -> str:
     return re.sub(r"\W", "_", name, flags=re.ASCII).upper()
 
 
-def page_of(match: str) -> int:
-    """Plans that are exchanged one by one have whole pages, so that a slightly larger one moves no other."""
-    return MMU_PAGE if match == "interface" else SECTOR
-
-
-def interface_crc32(plan: bytes) -> int:
-    """CRC-32 of what firmware relies on; tigris_model_open computes the same.
-
-    For each input and output: the digest so far, its io_record but for name and tensor, and its tensor's shape, type,
-    scale and zero point.
-    """
-    tensors, io = (struct.unpack_from("<I", plan, at)[0] for at in (_TENSORS, _IO))
-    crc = 0
-    for index in range(sum(struct.unpack_from("<2H", plan, _IO_COUNTS))):
-        record = plan[io + index * _IO_BYTES :][:_IO_BYTES]
-        tensor = plan[tensors + struct.unpack_from("<H", record, 4)[0] * _TENSOR_BYTES :][:_TENSOR_BYTES]
-        crc = zlib.crc32(struct.pack("<I", crc) + record[6:] + tensor[4:21] + tensor[28:])
-    return crc
-
-
-def models_header(placed: Sequence[Placed], label: str, match: str = "exact") -> str:
-    """tigris_models.h of a firmware whose models share one partition."""
-    return header_of_partitions({label: placed}, match)
-
-
-def header_of_partitions(partitions: Mapping[str, Sequence[Placed]], match: str = "exact") -> str:
+def models_header(partitions: Mapping[str, Sequence[Placed]], exact: Collection[str] = ()) -> str:
     """tigris_models.h: each model's constants, written by the compiler, and one tigris_model. Keys are labels.
 
-    `match` says which plans the firmware opens: `exact` this one only, `interface` any with its inputs and outputs.
+    Of the models in `exact` the firmware opens this plan only, of the others every plan that fits it.
     """
     lines = [
         "/* The models of this firmware, written by the build. Do not edit. */",
@@ -97,14 +85,14 @@ def header_of_partitions(partitions: Mapping[str, Sequence[Placed]], match: str 
     ]
     for label, placed in partitions.items():
         for item in placed:
-            lines += ["", *_model_lines(item, label, match)]
+            lines += ["", *_model_lines(item, label, item.name in exact)]
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def _model_lines(item: Placed, label: str, match: str) -> list[str]:
-    accepts, interface = "this plan only", "0u"
-    if match == "interface":
-        accepts, interface = "any plan with these inputs and outputs", f"0x{interface_crc32(item.plan):08x}u"
+def _model_lines(item: Placed, label: str, exact: bool) -> list[str]:
+    accepted, crc = "every plan that fits", "0u"
+    if exact:
+        accepted, crc = "this plan only", f"0x{struct.unpack_from('<I', item.plan, _CRC32)[0]:08x}u"
     constant = f"TIGRIS_MODEL_{c_constant(item.name)}"
     return [
         f'#include "tigris_model_{item.name}.h"',
@@ -113,17 +101,16 @@ def _model_lines(item: Placed, label: str, match: str) -> list[str]:
         f'    "{item.name}",',
         f'    "{label}",',
         f"    0x{item.offset:x}u, /* offset in the partition */",
-        f"    {constant}_PLAN_BYTES,",
-        f"    {constant}_PLAN_CRC32,",
         f"    {constant}_FAST_BYTES,",
         f"    {constant}_SLOW_BYTES,",
-        f"    {interface}, /* {accepts} */",
+        f"    {constant}_INTERFACE_CRC32,",
+        f"    {crc}, /* {accepted} */",
         "};",
     ]
 
 
 def summary(placed: Sequence[tuple[str, int, dict[str, object]]], partition: Partition) -> list[str]:
-    """The `Model:` lines under RAM and Flash; one a model: name, plan bytes, compile report."""
+    """The `Model:` lines under RAM and Flash; one a model of the partition: name, plan bytes, compile report."""
     lines = []
     for name, size, report in placed:
         memory = report.get("memory")

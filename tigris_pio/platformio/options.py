@@ -9,14 +9,14 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "backend", "python", "auto_install"),
 )
-MATCHES = ("exact", "interface")
+MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
 # Those whose kernels this version of the runtime has; `auto` takes the best of them.
@@ -39,8 +39,11 @@ class OptionError(Exception):
 
 @dataclass(frozen=True)
 class Model:
+    """`partition` is the label of the flash partition that holds the plan."""
+
     name: str
     path: Path
+    partition: str = "model"
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,19 @@ class Settings:
     flash_bytes: int | None
     xip: bool
     compress: str
-    partition: str
     backend: str
     python: str | None
     auto_install: bool = False
     dims: tuple[str, ...] = ()
-    match: str = "exact"
+    match: str = "interface"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The partitions, each once."""
+        return tuple(dict.fromkeys(model.partition for model in self.models))
+
+    def models_in(self, label: str) -> tuple[Model, ...]:
+        return tuple(model for model in self.models if model.partition == label)
 
 
 def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
@@ -69,18 +79,17 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
             raise OptionError(name, value, _suggestion(name))
     flash = own.get("flash") or None
     return Settings(
-        models=_models(own.get("models", ""), project_dir),
+        models=_in_partitions(_models(own.get("models", ""), project_dir), own.get("partition") or "model"),
         mem=_memory(own.get("mem", "")),
         flash=flash,
         flash_bytes=parse_size("flash", flash) if flash else None,
         xip=_boolean("xip", own.get("xip") or "no"),
         compress=_choice("compress", own.get("compress") or "none", COMPRESSIONS),
-        partition=_partition(own.get("partition") or "model"),
         backend=_backend(own.get("backend") or "auto"),
         python=own.get("python") or None,
         auto_install=_boolean("auto_install", own.get("auto_install") or "no"),
         dims=_dims(own.get("dims", "")),
-        match=_choice("match", own.get("match") or "exact", MATCHES),
+        match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
     )
 
 
@@ -190,7 +199,26 @@ def _backend(text: str) -> str:
     return backend
 
 
-def _partition(text: str) -> str:
+def _in_partitions(models: tuple[Model, ...], text: str) -> tuple[Model, ...]:
+    """`text` is one label for all models, or a line NAME = LABEL for each."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and "=" not in lines[0]:
+        label = _label(lines[0])
+        return tuple(replace(model, partition=label) for model in models)
+    labels: dict[str, str] = {}
+    for line in lines:
+        name, _, label = (part.strip() for part in line.partition("="))
+        if name not in [model.name for model in models]:
+            known = ", ".join(model.name for model in models)
+            raise OptionError("partition", line, f"write LABEL, or lines of NAME = LABEL with models' names: {known}")
+        labels[name] = _label(label)
+    missing = [model.name for model in models if model.name not in labels]
+    if missing:
+        raise OptionError("partition", " ".join(lines), f"a line is missing: {missing[0]} = LABEL")
+    return tuple(replace(model, partition=labels[model.name]) for model in models)
+
+
+def _label(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", text) or len(text) > LABEL_LENGTH:
         raise OptionError(
             "partition",

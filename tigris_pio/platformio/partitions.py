@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -238,6 +238,26 @@ def with_model(
     size = free if most is None else min(free, align_up(most, MMU_PAGE))
     model = Partition(label, "data", MODEL_SUBTYPE, offset, size)
     return (*table, model), model
+
+
+def with_models(
+    table: Sequence[Partition], flash_bytes: int, wanted: Mapping[str, tuple[int, int | None]]
+) -> tuple[tuple[Partition, ...], dict[str, Partition]]:
+    """The table with a data partition for each label of `wanted`, and these; see with_model for (least, most).
+
+    New ones without a limit share what is left of the chip evenly.
+    """
+    result, found = tuple(table), {}
+    missing = [label for label in wanted if find(table, label) is None]
+    for label, (least, limit) in wanted.items():
+        most = limit
+        if label in missing and limit is None and len(missing) > 1:
+            last = max(p.end for p in result)
+            share = (flash_bytes - align_up(last, MMU_PAGE)) // len(missing) // MMU_PAGE * MMU_PAGE
+            most = max(share, least)
+        result, found[label] = with_model(result, label, flash_bytes, least, most)
+        missing = [other for other in missing if other != label]
+    return result, found
 
 
 def _no_room(table: Sequence[Partition], label: str, last: Partition, free: int, needed: int, flash_bytes: int) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,22 @@ def configure(env: Any, hook_path: str) -> None:
 
 
 def finish(env: Any) -> None:
-    """The `post:` phase: the program waits for the plans, so that whoever merges images finds them."""
+    """The `post:` phase: plans are made before the program is linked, and `-t uploadmodel` is added.
+
+    A plan that changed alone does not make the program link again. Its image, firmware.bin, is made again though,
+    because pioarduino merges all images into firmware.factory.bin right after it.
+    """
     state = env.get(STATE)
+    if not state or state.get("finished"):
+        return
+    state["finished"] = True
     program = env.get("PIOMAINPROG")
-    if state and program and not state.get("finished"):
-        state["finished"] = True
-        env.Depends(program, state["nodes"])
-        upload.add_target(env, state["offset"], state["image"])
+    if program:
+        env.Requires(program, state["nodes"])
+        image = env.File(env.subst("$BUILD_DIR/${PROGNAME}.bin").replace("$", "$$"))
+        if image.has_builder():
+            env.Depends(image, [node for _, node in state["contents"]])
+    upload.add_target(env, state["contents"])
 
 
 def _fail(env: Any, error: Exception) -> None:
@@ -61,17 +71,38 @@ def _fail(env: Any, error: Exception) -> None:
 def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     project = Path(env.subst("$PROJECT_DIR"))
     settings = options.parse(dict(env.GetProjectOptions()), project)
-    partition = _partition(env, settings)
+    placed_in = _partitions(env, settings)
     output = Path(env.subst("$BUILD_DIR")) / "tigris"
     compiler = _compiler(env, settings, Path(hook_path))
     outputs = {model.name: _outputs(output, model.name) for model in settings.models}
     for model in settings.models:
         _plan_node(env, model, settings, compiler, outputs[model.name])
-    image = outputs[settings.models[0].name].plan if len(outputs) == 1 else output / f"{partition.label}.bin"
-    nodes = _layout_node(env, settings, partition, outputs, output / "tigris_models.h", image)
-    env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=[(hex(partition.offset), str(image))])
-    env.AddPostAction("checkprogsize", env.Action(_summary_action(outputs, partition), cmdstr=None))
-    return {"nodes": nodes, "offset": hex(partition.offset), "image": _file(env, image)}
+    contents = [_Content(placed_in[label], _of(settings, label, outputs), output) for label in settings.labels]
+    nodes = _layout_node(env, settings.match, contents, output / "tigris_models.h")
+    images = [(hex(content.partition.offset), str(content.image)) for content in contents]
+    env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
+    env.AddPostAction("checkprogsize", env.Action(_summary_action(contents), cmdstr=None))
+    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
+
+
+@dataclass(frozen=True)
+class _Content:
+    """A partition, and the plans in it by the models' names."""
+
+    partition: partitions.Partition
+    outputs: dict[str, plans.Outputs]
+    folder: Path
+
+    @property
+    def image(self) -> Path:
+        """What is flashed: a single plan itself, or a file of several."""
+        if len(self.outputs) == 1:
+            return next(iter(self.outputs.values())).plan
+        return self.folder / f"{self.partition.label}.bin"
+
+
+def _of(settings: options.Settings, label: str, outputs: dict[str, plans.Outputs]) -> dict[str, plans.Outputs]:
+    return {model.name: outputs[model.name] for model in settings.models_in(label)}
 
 
 def _compiler(env: Any, settings: options.Settings, hook_path: Path) -> compilers.Compiler:
@@ -86,24 +117,22 @@ def _compiler(env: Any, settings: options.Settings, hook_path: Path) -> compiler
 # ---- partition table ---------------------------------------------------------------------------------------------
 
 
-def _partition(env: Any, settings: options.Settings) -> partitions.Partition:
-    """Finds or adds the model's partition; a changed table replaces the board option build.partitions."""
+def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Partition]:
+    """Finds or adds the models' partitions, by label; a changed table replaces the board option build.partitions."""
     source = frameworks.table_file(env)
     table = partitions.parse_csv(partitions.read_text(source), str(source))
-    flash_bytes = _flash_bytes(env)
     flash = settings.flash_bytes
-    result, partition = partitions.with_model(
-        table,
-        settings.partition,
-        flash_bytes,
-        least=flash or partitions.MMU_PAGE,
-        most=flash * len(settings.models) if flash else None,
-    )
+    wanted = {
+        label: (flash or partitions.MMU_PAGE, flash * len(settings.models_in(label)) if flash else None)
+        for label in settings.labels
+    }
+    result, found = partitions.with_models(table, _flash_bytes(env), wanted)
     if result != table:
-        target = Path(env.subst("$BUILD_DIR")) / "tigris" / "partitions.csv"
+        # Under its own name: for one that ends in tinyuf2.csv Arduino adds a bootloader.
+        target = Path(env.subst("$BUILD_DIR")) / "tigris" / source.name
         _write_if_changed(target, partitions.to_csv(result))
         env.BoardConfig().update("build.partitions", str(target))
-    return partition
+    return found
 
 
 def _flash_bytes(env: Any) -> int:
@@ -150,28 +179,26 @@ def _plan_node(
     env.Depends(node, env.Value(json.dumps(decisive)))
 
 
-def _layout_node(
-    env: Any,
-    settings: options.Settings,
-    partition: partitions.Partition,
-    outputs: dict[str, plans.Outputs],
-    header: Path,
-    image: Path,
-) -> list[Any]:
-    """tigris_models.h, and the partition's image unless it is the only plan itself."""
+def _layout_node(env: Any, match: str, contents: list[_Content], header: Path) -> list[Any]:
+    """tigris_models.h, and the images of partitions with several plans; the nodes that firmware waits for."""
+    made = [content.image for content in contents if len(content.outputs) > 1]
 
     def build() -> None:
-        read = [(name, out.plan.read_bytes()) for name, out in outputs.items()]
-        placed = layout.place(read, partition, layout.page_of(settings.match))
-        if len(outputs) > 1:
-            image.write_bytes(layout.image(placed))
-        _write_if_changed(header, layout.models_header(placed, partition.label, settings.match))
+        placed = {}
+        for content in contents:
+            read = [(name, out.plan.read_bytes()) for name, out in content.outputs.items()]
+            placed[content.partition.label] = layout.place(read, content.partition)
+            if content.image in made:
+                content.image.write_bytes(layout.image(placed[content.partition.label]))
+        exact = [name for content in contents for name in content.outputs] if match == "exact" else []
+        _write_if_changed(header, layout.models_header(placed, exact))
 
-    sources = [_file(env, path) for out in outputs.values() for path in (out.plan, out.header)]
-    targets = [_file(env, header)] + ([_file(env, image)] if len(outputs) > 1 else [])
-    node = _command(env, targets, sources, build, "Generating $TARGET")
-    env.Depends(node, env.Value(repr((partition, settings.match))))
-    return [node, _file(env, image)]
+    sources = [
+        _file(env, path) for content in contents for out in content.outputs.values() for path in (out.plan, out.header)
+    ]
+    node = _command(env, [_file(env, path) for path in (header, *made)], sources, build, "Generating $TARGET")
+    env.Depends(node, env.Value(repr(([content.partition for content in contents], match))))
+    return [node, *(_file(env, content.image) for content in contents)]
 
 
 def _file(env: Any, path: Path) -> Any:
@@ -209,11 +236,13 @@ def _run_step(target: Any, source: Any, env: Any) -> int:
     return 0
 
 
-def _summary_action(outputs: dict[str, plans.Outputs], partition: partitions.Partition) -> Callable[..., None]:
+def _summary_action(contents: list[_Content]) -> Callable[..., None]:
     def action(target: Any, source: Any, env: Any) -> None:
-        rows = [
-            (name, out.plan.stat().st_size, json.loads(out.report.read_text("utf-8"))) for name, out in outputs.items()
-        ]
-        print("\n".join(layout.summary(rows, partition)))
+        for content in contents:
+            rows = [
+                (name, out.plan.stat().st_size, json.loads(out.report.read_text("utf-8")))
+                for name, out in content.outputs.items()
+            ]
+            print("\n".join(layout.summary(rows, content.partition)))
 
     return action

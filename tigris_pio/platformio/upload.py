@@ -35,8 +35,9 @@ class Command:
     verb: str
     options: tuple[str, ...]
 
-    def write(self, offset: str, image: str) -> list[str]:
-        return [*self.connection, self.verb, *self.options, offset, image]
+    def write(self, images: Sequence[tuple[str, str]]) -> list[str]:
+        """Pairs of offset and file."""
+        return [*self.connection, self.verb, *self.options, *itertools.chain.from_iterable(images)]
 
     def read(self, offset: str, size: str, file: str) -> list[str]:
         return [*self.connection, VERBS[self.verb], offset, size, file]
@@ -96,8 +97,8 @@ def compare_tables(device: bytes, project: bytes, offset: str) -> None:
 # ---- target ------------------------------------------------------------------------------------------------------
 
 
-def add_target(env: Any, offset: str, image: Any) -> None:
-    """`image` is the node of the model partition's content, to be written at `offset`."""
+def add_target(env: Any, contents: Sequence[tuple[str, Any]]) -> None:
+    """`contents` are pairs of offset and the node of a model partition's content."""
     images = [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
     table = next(((at, path) for at, path in images if _is_table(path)), None)
 
@@ -106,12 +107,12 @@ def add_target(env: Any, offset: str, image: Any) -> None:
 
     def write(target: Any, source: Any, env: Any) -> int:
         command = _command(env, images)
-        return _run(env, command, command.write(offset, _escaped(image.get_abspath())))
+        return _run(env, command, command.write([(at, _escaped(node.get_abspath())) for at, node in contents]))
 
     env.AddPlatformTarget(
         TARGET,
-        [image, *([env.File(_escaped(table[1]))] if table else [])],
-        [env.VerboseAction(check, "Comparing partition tables"), env.VerboseAction(write, "Uploading $SOURCE")],
+        [*(node for _, node in contents), *([env.File(_escaped(table[1]))] if table else [])],
+        [env.VerboseAction(check, "Comparing partition tables"), env.VerboseAction(write, "Uploading models")],
         "Upload Model",
         "Write the compiled models alone, without the firmware",
     )

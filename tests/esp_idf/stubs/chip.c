@@ -9,7 +9,9 @@
 #include "esp_task_wdt.h"
 #include "esp_timer.h"
 
-struct chip chip;
+#define MMU_PAGE 0x10000U
+
+struct chip chip = {.window_pages = 64};
 
 static esp_partition_t partition = {.type = ESP_PARTITION_TYPE_DATA, .label = "model"};
 static uint8_t *flash;
@@ -34,12 +36,25 @@ const esp_partition_t *esp_partition_find_first(esp_partition_type_t type, esp_p
     return matches ? &partition : NULL;
 }
 
+esp_err_t esp_partition_read(const esp_partition_t *found, size_t src_offset, void *dst, size_t size)
+{
+    if (found != &partition || src_offset > found->size || size > found->size - src_offset)
+        return ESP_ERR_NOT_FOUND;
+    memcpy(dst, flash + src_offset, size);
+    return ESP_OK;
+}
+
 esp_err_t esp_partition_mmap(const esp_partition_t *found, size_t offset, size_t size,
                              esp_partition_mmap_memory_t memory, const void **out_ptr,
                              esp_partition_mmap_handle_t *out_handle)
 {
-    if (chip.window_is_full || found != &partition || size > found->size || memory != ESP_PARTITION_MMAP_DATA)
+    const uint32_t pages = (uint32_t)((offset % MMU_PAGE + size + MMU_PAGE - 1U) / MMU_PAGE);
+    if (found != &partition || size == 0 || offset + size > found->size || memory != ESP_PARTITION_MMAP_DATA)
+        return ESP_ERR_NOT_FOUND;
+    if (pages > chip.window_pages)
         return ESP_ERR_NO_MEM;
+    chip.window_pages -= pages;
+    chip.mapped_bytes += (uint32_t)size;
     *out_ptr = flash + offset;
     *out_handle = 1;
     return ESP_OK;

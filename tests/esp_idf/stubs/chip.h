@@ -7,7 +7,8 @@
 #define FLASH_BYTES (1U << 20)
 
 extern struct chip {
-    int window_is_full; /* nothing more can be mapped */
+    uint32_t window_pages; /* of 64 KB that can still be mapped */
+    uint32_t mapped_bytes;
     int has_no_psram;
     int is_subscribed; /* the task, to the task watchdog */
     uint32_t last_caps;

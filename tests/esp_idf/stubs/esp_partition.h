@@ -26,6 +26,7 @@ typedef struct {
 
 const esp_partition_t *esp_partition_find_first(esp_partition_type_t type, esp_partition_subtype_t subtype,
                                                 const char *label);
+esp_err_t esp_partition_read(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size);
 esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, size_t size,
                              esp_partition_mmap_memory_t memory, const void **out_ptr,
                              esp_partition_mmap_handle_t *out_handle);

@@ -1,13 +1,19 @@
-"""The C header of one compiled model: its exact arena sizes and its identity, as constants."""
+"""The C header of one compiled model: its exact arena sizes, its inputs and outputs, as constants.
+
+Nothing in it tells one training from another: firmware is built again only when something changes that it relies on.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import struct
+import zlib
 
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramTensor
 from tigris_pio.compiler.plan import ExecutionPlan
 from tigris_pio.format.enums import DType
-from tigris_pio.format.records import Header
+from tigris_pio.format.records import Header, IoRecord, TensorRecord
 
 
 def c_identifier(name: str) -> str:
@@ -22,6 +28,22 @@ def kernel_symbols(plan: ExecutionPlan) -> list[str]:
     return [f"&tigris_{kind.name.lower()}_{suffix[dtype]}" for kind, dtype in used]
 
 
+def interface_crc32(data: bytes) -> int:
+    """CRC-32 of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order.
+
+    For each of them the digest of those before it, its IoRecord and its TensorRecord, without names, indices and
+    places. tigris_model_open computes the same (runtime/port/model.c).
+    """
+    header, crc = Header.unpack(data), 0
+    for index in range(header.input_count + header.output_count):
+        io = IoRecord.unpack(data, header.io + index * IoRecord.size())
+        tensor = TensorRecord.unpack(data, header.tensors + io.tensor * TensorRecord.size())
+        io = dataclasses.replace(io, name=0, tensor=0)
+        tensor = dataclasses.replace(tensor, name=0, home=0, home_offset=0)
+        crc = zlib.crc32(struct.pack("<I", crc) + io.pack() + tensor.pack())
+    return crc
+
+
 def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     """`tigris_model_<name>.h`. Sizes in bytes; scale and zero point: real = (q - zero_point) * scale.
 
@@ -33,12 +55,10 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     constants: list[tuple[str, str]] = [
         ("FAST_BYTES", f"{header.fast_bytes}u"),
         ("SLOW_BYTES", f"{header.slow_bytes}u"),
-        ("PLAN_BYTES", f"{header.total_bytes}u"),
-        ("PLAN_CRC32", f"0x{header.crc32:08x}u"),
+        ("INTERFACE_CRC32", f"0x{interface_crc32(data):08x}u"),
         ("ALIGNMENT", f"{header.alignment}u"),
         ("XIP", str(header.flags & 1)),
         ("OPS", f"{header.op_count}u"),
-        ("SHA256", f'"{bytes(header.source_sha256).hex()}"'),
     ]
     for kind, ports in (("INPUT", program.inputs), ("OUTPUT", program.outputs)):
         constants.append((f"{kind}S", f"{len(ports)}u"))

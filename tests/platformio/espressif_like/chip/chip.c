@@ -125,6 +125,16 @@ esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, si
     return ESP_OK;
 }
 
+esp_err_t esp_partition_read(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size)
+{
+    const void *data = NULL;
+    esp_partition_mmap_handle_t handle;
+    const esp_err_t error = esp_partition_mmap(partition, src_offset, size, ESP_PARTITION_MMAP_DATA, &data, &handle);
+    if (error == ESP_OK)
+        memcpy(dst, data, size);
+    return error;
+}
+
 /* ---- memory, time, tasks ---- */
 
 void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps)

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import sys
-import zlib
 from pathlib import Path
 
 parser = argparse.ArgumentParser()
@@ -29,8 +28,8 @@ plan = model["plan"].encode() * model.get("repeat", 1)
 constant = f"TIGRIS_MODEL_{options.name.upper()}"
 options.o.write_bytes(plan)
 options.header.write_text(
-    f"#define {constant}_PLAN_BYTES {len(plan)}u\n#define {constant}_PLAN_CRC32 0x{zlib.crc32(plan):08x}u\n"
-    f"#define {constant}_FAST_BYTES 64u\n#define {constant}_SLOW_BYTES 0u\n",
+    f"#define {constant}_FAST_BYTES {model.get('fast', 64)}u\n#define {constant}_SLOW_BYTES 0u\n"
+    f"#define {constant}_INTERFACE_CRC32 {model.get('interface', 0)}u\n",
     "utf-8",
 )
-print(json.dumps({"memory": {"fast_peak": 64, "slow_peak": 0}, "warnings": []}))
+print(json.dumps({"memory": {"fast_peak": model.get("fast", 64), "slow_peak": 0}, "warnings": []}))

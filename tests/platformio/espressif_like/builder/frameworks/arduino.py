@@ -63,6 +63,8 @@ if not env.get("LIKE_LIBRARIES_ONLY"):
             ("0xe000", os.path.join(FRAMEWORK, "tools", "partitions", "boot_app0.bin")),
         ],
     )
+    if named.endswith("tinyuf2.csv"):
+        env.Append(FLASH_EXTRA_IMAGES=[("0x410000", os.path.join(FRAMEWORK, "tools", "partitions", "boot_app0.bin"))])
     core = os.path.join(FRAMEWORK, "cores", "esp32")
     env.Prepend(LIBS=[env.BuildLibrary(os.path.join("$BUILD_DIR", "FrameworkArduino"), core)])
     env.Replace(PARTITIONS_TABLE_CSV=table_file())

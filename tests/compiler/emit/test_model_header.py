@@ -1,0 +1,55 @@
+"""Constants for C: what firmware relies on is in them, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tests import retrained
+from tigris_pio import compile_model
+from tigris_pio.compiler.emit.model_header import interface_crc32, render_model_header
+from tigris_pio.format.records import Header
+
+
+@pytest.fixture(scope="module")
+def first():
+    return compile_model(retrained.DIGITS, fast="64K")
+
+
+def header(compiled):
+    return render_model_header(compiled.plan, compiled.data)
+
+
+def test_other_weights_leave_the_header_as_it_is(first, tmp_path):
+    again = compile_model(retrained.digits(tmp_path / "digits.onnx", weights=3), fast="64K")
+    assert again.data != first.data
+    assert header(again) == header(first)
+
+
+def test_another_scale_of_an_input_changes_it(first, tmp_path):
+    again = compile_model(retrained.digits(tmp_path / "digits.onnx", input_scale=2.0), fast="64K")
+    changed = set(header(again).splitlines()) - set(header(first).splitlines())
+    assert {line.split()[1] for line in changed} == {
+        "TIGRIS_MODEL_DIGITS_INPUT0_SCALE",
+        "TIGRIS_MODEL_DIGITS_INTERFACE_CRC32",
+    }
+
+
+def test_other_arenas_change_it(first):
+    again = compile_model(retrained.DIGITS, fast="3K")
+    assert again.report["memory"]["fast_peak"] < first.report["memory"]["fast_peak"]
+    changed = set(header(again).splitlines()) - set(header(first).splitlines())
+    assert [line.split()[1] for line in changed] == ["TIGRIS_MODEL_DIGITS_FAST_BYTES"]
+
+
+def test_the_interface_is_types_shapes_scales_and_zero_points(first):
+    plan, fields = first.data, Header.unpack(first.data)
+    packed = compile_model(retrained.DIGITS, fast="64K", compress="lz4").data
+    assert packed != plan
+    assert interface_crc32(packed) == interface_crc32(plan)
+    for at in (fields.io + 6, fields.io + 12, fields.io + 44, fields.tensors + 4, fields.tensors + 28):
+        other = plan[:at] + bytes([plan[at] ^ 1]) + plan[at + 1 :]
+        assert interface_crc32(other) != interface_crc32(plan), at
+    fewer = dataclasses.replace(fields, output_count=0).pack() + plan[Header.size() :]
+    assert interface_crc32(fewer) != interface_crc32(plan)

@@ -1,0 +1,27 @@
+"""Models as training gives them the next time: the same network with other numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+DIGITS = Path(__file__).parents[1] / "examples" / "digits" / "model" / "digits.onnx"
+
+
+def digits(target: Path, weights: int = 0, input_scale: float = 1.0) -> Path:
+    """Writes the digits network to `target`: some int8 weights raised, the scale of its input multiplied."""
+    model = onnx.load(DIGITS)
+    for tensor in model.graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        if tensor.name == "conv_2.weight_quantized":
+            values = np.clip(values.astype(np.int32) + weights, -128, 127).astype(np.int8)
+        elif tensor.name == "image_scale":
+            values = values * np.float32(input_scale)
+        else:
+            continue
+        tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+    onnx.save(model, target)
+    return target
