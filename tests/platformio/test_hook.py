@@ -291,12 +291,13 @@ def test_the_model_alone_is_uploaded(make):
     project.run("-t", "upload")
     before = project.flash("emu_rv32")
     (project.folder / "models" / "alpha.onnx").write_text('{"plan": "new"}', "utf-8")
-    text = project.run("-t", "nobuild", "-t", "uploadmodel")
+    text = project.run("-t", "uploadmodel")
     assert "Linking" not in text
     offset, _ = table_in_flash(project)["model"]
     after = project.flash("emu_rv32")
     assert after[offset : offset + 4] == b"new\xff"
     assert (after[:offset], after[offset + 0x1000 :]) == (before[:offset], before[offset + 0x1000 :])
+    assert "Error: -t uploadmodel: leave -t nobuild out" in project.refused("-t", "nobuild", "-t", "uploadmodel")
     assert b"[alpha new]" in project.serial("emu_rv32", b"]")
 
 

@@ -153,6 +153,8 @@ def _guarded(step: Callable[[], None]) -> int:
 
 
 def _check(env: Any, command: Command, table: tuple[str, str] | None) -> None:
+    if table is None and not env.get("PIOMAINPROG"):
+        raise UploadError(f"-t {TARGET}: leave -t nobuild out; no firmware is built for this target anyway")
     if table is None:
         raise UploadError(f"-t {TARGET}: this platform flashes no partition table; use -t upload")
     if str(env.subst("$UPLOAD_PROTOCOL")) in ("", "esptool"):

@@ -1,0 +1,81 @@
+"""The messages in the troubleshooting chapters are those that the code prints."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from .project import ROOT
+
+# Printed by CMake, ESP-IDF and compilers.
+FOREIGN = (
+    "Failed to resolve component 'tigris-pio'",
+    'Unknown CMake command "tigris_add_model"',
+    "ninja: error: unknown target 'model-flash'",
+    "fatal error: tigris_models.h: No such file or directory",
+)
+
+
+def python_texts(path):
+    """The strings of a module; what is put into them is an ellipsis."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def cmake_texts(path):
+    """The arguments of message(): adjacent strings are one."""
+    for call in re.findall(r"message\(FATAL_ERROR (.*?)\)\n", path.read_text("utf-8"), re.DOTALL):
+        text = re.sub(r'"\s+"', "", call.strip()).strip('"')
+        yield re.sub(r"\$\{\w+\}", "…", text.replace('\\"', '"'))
+
+
+def c_texts(path):
+    yield from re.findall(r'"([^"]+)"', path.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """All texts, one a line."""
+    texts = []
+    for path in sorted((ROOT / "tigris_pio").rglob("*.py")):
+        texts += python_texts(path)
+    for path in sorted((ROOT / "cmake").glob("*.cmake")):
+        texts += cmake_texts(path)
+    texts += c_texts(ROOT / "runtime" / "src" / "status.c")
+    texts += python_texts(ROOT / "cmake" / "probe.py")
+    return "\n".join(re.sub(r"\s+", " ", text) for text in texts)
+
+
+def fragments(message):
+    """What stands between the parts of a message that differ; an option's name and a colon are put before it."""
+    for part in message.split("…"):
+        yield from (piece.strip(" .:;,()`") for piece in re.split(r": | = ", part))
+
+
+def documented(name, message):
+    chapter = (ROOT / "docs" / name).read_text("utf-8").split("## Troubleshooting", 1)[1].split("\n## ", 1)[0]
+    codes = [found for line in re.findall(message, chapter) for found in re.findall(r"`([^`]+)`", line)]
+    return [re.sub(r"\s+", " ", found) for found in codes]
+
+
+MESSAGES = [
+    *documented("platformio.md", r"(?ms)\*\*(.*?)\*\*"),
+    *documented("esp-idf.md", r"(?m)^\| (.*?) \|"),
+]
+
+
+def test_there_are_messages():
+    assert len(MESSAGES) > 30
+
+
+@pytest.mark.parametrize("message", [message for message in MESSAGES if message not in FOREIGN])
+def test_a_documented_message_is_printed(printed, message):
+    pieces = [piece for piece in fragments(message) if piece]
+    missing = [piece for piece in pieces if piece not in printed]
+    assert pieces
+    assert not missing
