@@ -7,12 +7,15 @@ import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.runtime.build import compile_program
+from tests.runtime.fuzz.keep import FOUND, kept
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.plan_builder import with_crc
+from tigris_pio.format.params import PARAMS
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     Header,
@@ -163,7 +166,16 @@ def test_damaged_weight_blocks(replay: Path) -> None:
 
 
 def test_the_kept_corpus(replay: Path) -> None:
-    """Inputs that once found something, and others worth replaying."""
-    corpus = sorted((FUZZ / "corpus").glob("*"))
-    assert corpus
-    outcomes(replay, [path.read_bytes() for path in corpus if path.is_file()])
+    """What fuzzing found worth keeping: inputs that crashed once, and one for each edge it ever reached."""
+    plans = kept()
+    results = dict(zip(plans, outcomes(replay, list(plans.values())), strict=True))
+    assert len(plans) > 100 and any(name.startswith(FOUND) for name in plans)
+    ran = [plans[name] for name, (status, ran) in results.items() if ran and status == 0]
+    kernels = {(op.kind, op.dtype) for plan in (*ran, *dict(seeds()).values()) for op in records(plan, OpRecord)}
+    assert kernels == set(PARAMS), "fuzzing starts from a plan for each kernel"
+
+
+def records(plan: bytes, wanted: type[Record]) -> list[Any]:
+    """Every record of one kind."""
+    ((start, count),) = [(start, count) for record, start, count in sections(plan) if record is wanted]
+    return [wanted.unpack(plan, start + index * wanted.size()) for index in range(count)]

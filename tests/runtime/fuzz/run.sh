@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fuzzes the runtime with damaged plans: run.sh SECONDS [CORPUS]. Needs clang and the project's Python.
-# Findings are left in CORPUS/../crashes; the exit status is libFuzzer's.
+# Findings are left in .tigris/fuzz/crashes; the exit status is libFuzzer's. To keep what a long run found:
+# python -m tests.runtime.fuzz.keep .tigris/fuzz/fuzz_plan .tigris/fuzz/corpus .tigris/fuzz/crashes
 set -eu
 seconds=${1:?usage: run.sh SECONDS [CORPUS]}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,4 +22,4 @@ clang -std=c99 -g -O1 -fsanitize=fuzzer,address,undefined,float-cast-overflow -f
     -DTIGRIS_TENSOR_ALIGN=4 -I"$root/runtime/include" -I"$root/runtime/src" \
     "$here/fuzz_plan.c" "$here/run_plan.c" $sources -lm -o "$work/fuzz_plan"
 exec "$work/fuzz_plan" -max_total_time="$seconds" -max_len=16384 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$work/crashes/" "$corpus" "$here/corpus"
+    -artifact_prefix="$work/crashes/" "$corpus"

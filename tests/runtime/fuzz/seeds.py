@@ -1,4 +1,5 @@
-"""Valid plans to damage: `python -m tests.runtime.fuzz.seeds FOLDER` writes them, and the compiler's, as files."""
+"""Valid plans to damage: `python -m tests.runtime.fuzz.seeds FOLDER` writes them, the compiler's and the kept corpus as
+files."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def seeds() -> Iterator[tuple[str, bytes]]:
 
 if __name__ == "__main__":
     from tests.runtime.fuzz.compiled import compiled_seeds
+    from tests.runtime.fuzz.keep import extract
 
     folder = Path(sys.argv[1])
     for seed_name, seed_plan in itertools.chain(seeds(), compiled_seeds()):
         (folder / seed_name).write_bytes(seed_plan)
+    extract(folder)
