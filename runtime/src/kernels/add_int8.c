@@ -38,8 +38,7 @@ static int has_usual_scales(const tigris_binary_int8_params *params)
 /* `scaled` for a right shift. Exact: |value| < 2^31 and no rounding can overflow (scale_int8.h). */
 static inline int32_t scaled_right(int32_t value, uint32_t doubled, uint32_t right)
 {
-    const int64_t product = (int64_t)value * (int64_t)(uint64_t)doubled;
-    const int32_t high = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+    const int32_t high = tigris_scale_product((uint32_t)value, doubled);
     return right == 0U ? high : (((high + (high >> 31)) >> ((right - 1U) & 31U)) + 1) >> 1;
 }
 
@@ -48,6 +47,7 @@ static inline void run_usual(const tigris_kernel_call *call, int32_t sign)
 {
     const tigris_binary_int8_params p = *(const tigris_binary_int8_params *)call->params;
     const tigris_output_stage stage = {p.output_zero_point, p.activation_min, p.activation_max};
+    const tigris_scale scale = tigris_scale_of(p.output_multiplier, p.output_shift, stage);
     const uint32_t doubled_a = (uint32_t)p.multiplier[0] << 1, doubled_b = (uint32_t)p.multiplier[1] << 1;
     const uint32_t right_a = (uint32_t)-p.shift[0], right_b = (uint32_t)-p.shift[1];
     const tigris_band *in = call->inputs;
@@ -63,7 +63,7 @@ static inline void run_usual(const tigris_kernel_call *call, int32_t sign)
                 const int32_t left = scaled_right((*a_at - p.zero_point[0]) * (1 << p.left_shift), doubled_a, right_a);
                 const int32_t right = scaled_right((*b_at - p.zero_point[1]) * (1 << p.left_shift), doubled_b, right_b);
                 const uint32_t sum = (uint32_t)left + (uint32_t)(sign * right);
-                *to = (int8_t)tigris_scale_right(sum, p.output_multiplier, p.output_shift, stage);
+                *to = (int8_t)tigris_scale_by(sum, scale, stage);
                 a_at += p.channel_step[0];
                 b_at += p.channel_step[1];
             }

@@ -88,7 +88,8 @@ static void add_block(const depthwise *d, const depthwise_pixel *pixel, int32_t 
         for (int32_t tap = 0; tap < inner.taps;) {
             const int padded = tap < inside.first || tap >= inside.end;
             const int32_t end = tap < inside.first ? inside.first : padded ? inner.taps : inside.end;
-            tigris_add_run(padded ? d->padding : row + tap * inner.step, padded ? 0 : inner.step, weights, end - tap, sum);
+            tigris_add_run(padded ? d->padding : row + tap * inner.step, padded ? 0 : inner.step, weights, end - tap,
+                           sum);
             weights += (end - tap) * BLOCK;
             tap = end;
         }

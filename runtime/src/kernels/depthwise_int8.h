@@ -11,7 +11,7 @@
 
 /* What lines of a channel share. Steps are in bytes. */
 typedef struct tigris_walk {
-    int16_t weights[3][4];     /* of the middle lane, the one before, the one after: w0, w1, w1, w2; 0 for one outside */
+    int16_t weights[3][4];     /* of the lane in the middle, before, after: w0, w1, w1, w2; 0 for one outside */
     int32_t lane[3];           /* from the middle lane to this one; 0 for one outside */
     int32_t padded[3];         /* what column 0, 1, 2 adds when it is padding */
     uint32_t bias;             /* and all of the lanes outside */

@@ -11,7 +11,8 @@ static inline int tigris_walk_scales(int32_t multiplier, int32_t shift, tigris_o
     return tigris_scales_right(shift) && multiplier >= (1 << 30) && output.low == INT8_MIN && output.high == INT8_MAX;
 }
 
-/* tigris_scale_by for these. */
+/* tigris_scale_by for these. That a product x = 0 of a negative sum counts as negative changes nothing: t = -1 gives 0
+ * as well. */
 TIGRIS_INLINE int8_t tigris_walk_scaled(int32_t sum, tigris_scale scale)
 {
     int32_t value;
@@ -73,6 +74,7 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_walk *walk, const 
             from += step;
             left--;
         }
+#pragma GCC unroll 3
         for (int32_t i = 0; i < 3; i++) {
             const int32_t value = from[walk->lane[i]];
             next = __smlabt(value, tigris_walk_begin(walk, i), next);
@@ -100,6 +102,7 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_walk *walk, const 
             from = second + step;
         }
         if (left != 0) {
+#pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
                 const int32_t value = from[walk->lane[i]];
                 next = __smlabt(value, tigris_walk_end(walk, i), next);
@@ -134,7 +137,8 @@ static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_walk *walk, const 
         }
         for (; left > 1; left -= 2) {
             const int8_t *even = from + step;
-            const int16x2_t pairs[3] = {tigris_walk_pack(from[0], even[0]), tigris_walk_pack(from[lane_1], even[lane_1]),
+            const int16x2_t pairs[3] = {tigris_walk_pack(from[0], even[0]),
+                                        tigris_walk_pack(from[lane_1], even[lane_1]),
                                         tigris_walk_pack(from[lane_2], even[lane_2])};
             int32_t now = next;
             next = (int32_t)walk->bias;

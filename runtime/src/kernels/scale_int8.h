@@ -20,12 +20,11 @@ static inline int tigris_scales_right(int32_t shift)
 #include "scale_int8_dsp.h"
 #else
 
-/* sum * doubled / 2^32, rounded, less 1 if that is negative; exact. */
-static inline int32_t tigris_scale_high(uint32_t sum, uint32_t doubled)
+/* sum * doubled / 2^32, rounded to the nearest, halves up; exact. */
+static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
 {
     const int64_t product = (int64_t)(int32_t)sum * (int64_t)(uint64_t)doubled;
-    const int32_t high = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
-    return high + (high >> 31);
+    return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
 }
 
 /* value / 2 clamped; the low byte counts. */
@@ -57,12 +56,13 @@ static inline tigris_scale tigris_scale_of(int32_t multiplier, int32_t shift, ti
 
 /* The exact result of tigris_to_int8, in the low byte.
  *
- * e is the right shift, x the rounded high product, in the open range of 32 bits. With t = x - (x < 0), rounding x / 2^e
- * half away from zero is ((t >> (e - 1)) + 1) >> 1. For x = 0 that is 0 with t = -1 as well. The addition of
- * 1 + 2 * zero_point before the last halving adds the zero point too, and cannot overflow. */
+ * e is the right shift, x the rounded high product, in the open range of 32 bits. With t = x - (x < 0), rounding
+ * x / 2^e half away from zero is ((t >> (e - 1)) + 1) >> 1. The addition of 1 + 2 * zero_point before the last halving
+ * adds the zero point too, and cannot overflow. */
 static inline int32_t tigris_scale_by(uint32_t sum, tigris_scale scale, tigris_output_stage output)
 {
-    return tigris_scale_end((tigris_scale_high(sum, scale.doubled) >> scale.right) + scale.offset, output);
+    const int32_t high = tigris_scale_product(sum, scale.doubled);
+    return tigris_scale_end(((high + (high >> 31)) >> scale.right) + scale.offset, output);
 }
 
 /* tigris_scale_by for a scale used once. */

@@ -2,17 +2,15 @@
 #ifndef TIGRIS_SCALE_INT8_DSP_H
 #define TIGRIS_SCALE_INT8_DSP_H
 
-/* sum * doubled / 2^32, rounded, less 1 if the sum is negative, even if the result is 0 (tigris_scale_by); exact.
+/* sum * doubled / 2^32, rounded to the nearest, halves up; exact.
  *
  * SMMLAR gives the rounded high half of a product of signed numbers plus an addend. From 2^31 on, `doubled` is read as
  * 2^32 less, which takes one sum from the high half. */
-static inline int32_t tigris_scale_high(uint32_t sum, uint32_t doubled)
+static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
 {
-    const int32_t factor = (int32_t)doubled;
-    const int32_t sign = (int32_t)sum >> 31;
-    int32_t high = (int32_t)((sum & (uint32_t)(factor >> 31)) + (uint32_t)sign);
-    __asm__("smmlar %0, %1, %2, %0" : "+r"(high) : "r"(sum), "r"(factor));
-    return high;
+    uint32_t high = sum & (uint32_t)((int32_t)doubled >> 31);
+    __asm__("smmlar %0, %1, %2, %0" : "+r"(high) : "r"(sum), "r"(doubled));
+    return (int32_t)high;
 }
 
 /* value / 2 clamped; the low byte counts. The compiler's own code takes two instructions more. SEL chooses by the flags
