@@ -118,8 +118,8 @@ static void print_ops(tigris_session *session)
 void bench_main(void)
 {
     const tigris_header_record *header = (const tigris_header_record *)(const void *)bench_plan;
-    tigris_plan plan;
-    tigris_session session;
+    static tigris_plan plan; /* not on the stack, which is measured */
+    static tigris_session session;
     paint_stack();
     const void *stack = __builtin_frame_address(0);
     uint32_t start = bench_instructions();

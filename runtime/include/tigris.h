@@ -125,11 +125,23 @@ typedef uint32_t (*tigris_counter_hook)(void *context);
 /* Called after each kernel call with the operator's index in the plan and the counter's difference. */
 typedef void (*tigris_profile_hook)(void *context, uint32_t op, uint32_t elapsed);
 
-struct tigris_band;
+/* Rows [first, first + rows) of one image of a tensor, as a kernel sees them; `data` points at row `first`. When an
+ * operator takes a whole batch in one call, rows counts those of all images: batch * height. */
+typedef struct tigris_band {
+    uint8_t *data;
+    const tigris_tensor_record *tensor;
+    int32_t first;
+    int32_t rows;
+    /* Inputs: rows the operator's row map asks for above and below the tensor. Outputs: 0. */
+    int32_t pad_top;
+    int32_t pad_bottom;
+} tigris_band;
+
+#define TIGRIS_MAX_OPERANDS 8U
 
 /* Called after each kernel call with the rows it wrote of image `image`: for debugging and for comparing
  * layer by layer. The rows are valid during the call only. */
-typedef void (*tigris_trace_hook)(void *context, uint32_t op, uint32_t image, const struct tigris_band *output);
+typedef void (*tigris_trace_hook)(void *context, uint32_t op, uint32_t image, const tigris_band *output);
 
 /* What a run moved and used, measured, not planned. */
 typedef struct tigris_usage {
@@ -157,6 +169,8 @@ typedef struct tigris_session {
     tigris_trace_hook trace;
     void *trace_context;
     tigris_usage usage;
+    /* The operands of the kernel being run, then its output: here so that they need no stack. */
+    tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
 } tigris_session;
 
 /* Binds a plan to arenas and kernels. `fast` and `slow` must be aligned to the plan's alignment; `slow`

@@ -12,20 +12,6 @@
 extern "C" {
 #endif
 
-/* Rows [first, first + rows) of one image of a tensor; `data` points at row `first`. When an operator
- * takes a whole batch in one call, rows counts those of all images: batch * height. */
-typedef struct tigris_band {
-    uint8_t *data;
-    const tigris_tensor_record *tensor;
-    int32_t first;
-    int32_t rows;
-    /* Inputs: rows the operator's row map asks for above and below the tensor. Outputs: 0. */
-    int32_t pad_top;
-    int32_t pad_bottom;
-} tigris_band;
-
-#define TIGRIS_MAX_OPERANDS 8U
-
 typedef struct tigris_kernel_call {
     const void *params;     /* the record for the kernel's kind and dtype */
     const uint8_t *weights; /* the stage's weight block; data fields of params are offsets into it */

@@ -157,7 +157,7 @@ static tigris_status run_op(stage_run *run, uint32_t op_index)
     if (end <= first) {
         return TIGRIS_OK;
     }
-    tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
+    tigris_band *bands = session->bands;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const tigris_operand_record *operand = &run->bands.plan->operands[op->first_operand + i];
         bands[i] = input_band(run, op, operand, first, end);

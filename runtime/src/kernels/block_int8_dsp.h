@@ -1,8 +1,8 @@
 /* The machine-dependent part of block_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
  *
- * SXTB16 widens bytes 0 and 2 of a word, and after a rotation 1 and 3, to 16 bits; SMLAD adds two products. A tile's
- * word holds four taps of one channel, so input and weights fall into the same order. Two pixels by two channels
- * at a time: 8 SXTB16 and 8 SMLAD for 16 products, all in registers. */
+ * A patch holds taps widened to 16 bits, all of the first pixel, then all of the second. SXTB16 widens bytes 0 and 2 of a word of weights, and after a rotation 1 and
+ * 3: two neighbouring taps each, as tiles hold their taps in the order 0 2 1 3. SMLAD adds two products. Two
+ * pixels by two channels at a time: 2 loads of words, 2 of pairs of words, 4 SXTB16 and 8 SMLAD for 16 products. */
 #ifndef TIGRIS_BLOCK_INT8_DSP_H
 #define TIGRIS_BLOCK_INT8_DSP_H
 
@@ -10,19 +10,79 @@
 
 /* Four taps as two pairs. */
 typedef struct tigris_taps_4 {
-    int16x2_t even;
-    int16x2_t odd;
+    int16x2_t even; /* bytes 0 and 2 of a word: the first two taps of a packed tile */
+    int16x2_t odd;  /* bytes 1 and 3: the last two */
 } tigris_taps_4;
+
+/* Compilers do not merge the rotation into the instruction by themselves. */
+TIGRIS_INLINE tigris_taps_4 tigris_widen_word(int8x4_t word)
+{
+    tigris_taps_4 taps;
+    taps.even = __sxtb16(word);
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(taps.odd) : "r"(word));
+    return taps;
+}
 
 TIGRIS_INLINE tigris_taps_4 tigris_widen(const int8_t *from)
 {
-    tigris_taps_4 taps;
     int8x4_t word;
     memcpy(&word, from, sizeof word); /* any address: a load word may be unaligned */
-    taps.even = __sxtb16(word);
-    /* Compilers do not merge the rotation into the instruction by themselves. */
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(taps.odd) : "r"(word));
-    return taps;
+    return tigris_widen_word(word);
+}
+
+TIGRIS_INLINE void tigris_store(int16_t *to, const int8_t *from)
+{
+    const tigris_taps_4 taps = tigris_widen(from);
+    const uint32_t even = (uint32_t)taps.even;
+    const uint32_t odd = (uint32_t)taps.odd;
+    const uint32_t first = (even & 0xFFFFU) | (odd << 16);
+    const uint32_t second = (even >> 16) | (odd & 0xFFFF0000U);
+    memcpy(to, &first, sizeof first);
+    memcpy(to + 2, &second, sizeof second);
+}
+
+/* `count` taps. A step is 1, or 0 when all are the byte at `from`. */
+static TIGRIS_NOINLINE void tigris_fill_taps(int16_t *to, const int8_t *from, int32_t step, int32_t count)
+{
+    if (step != 0) {
+        for (; count >= TIGRIS_TILE_TAPS; count -= TIGRIS_TILE_TAPS) {
+            tigris_store(to, from);
+            to += TIGRIS_TILE_TAPS;
+            from += TIGRIS_TILE_TAPS;
+        }
+    }
+    for (; count > 0; count--) {
+        *to++ = *from;
+        from += step;
+    }
+}
+
+/* Taps [at, at + count) of a patch: bytes of the pixels from a and b on. A step is 1, or 0 when all are that byte. */
+static inline void tigris_fill_patch(uint32_t *patch, int32_t at, const int8_t *a, int32_t step_a, const int8_t *b,
+                                     int32_t step_b, int32_t count)
+{
+    int16_t *to = (int16_t *)(void *)patch + at;
+    tigris_fill_taps(to, a, step_a, count);
+    tigris_fill_taps(to + TIGRIS_PATCH_TAPS, b, step_b, count);
+}
+
+static inline uint32_t tigris_block_bias(int32_t taps)
+{
+    (void)taps;
+    return 0;
+}
+
+/* Sums of a channel: the first and the second pixel's. */
+TIGRIS_INLINE void tigris_begin(uint32_t *a, uint32_t *b, int32_t bias, uint32_t block_bias)
+{
+    (void)block_bias;
+    *a = *b = (uint32_t)bias;
+}
+
+TIGRIS_INLINE void tigris_end(const uint32_t sum[2], uint32_t *a, uint32_t *b)
+{
+    *a = sum[0];
+    *b = sum[1];
 }
 
 TIGRIS_INLINE uint32_t tigris_add_4(uint32_t sum, tigris_taps_4 a, tigris_taps_4 b)
@@ -30,75 +90,163 @@ TIGRIS_INLINE uint32_t tigris_add_4(uint32_t sum, tigris_taps_4 a, tigris_taps_4
     return (uint32_t)__smlad(a.odd, b.odd, __smlad(a.even, b.even, (int32_t)sum));
 }
 
-/* Adds the whole tiles of `taps` taps. sum[0 … 3] is pixel a's, sum[4 … 7] pixel b's. */
-TIGRIS_INLINE void tigris_add_tiles_pair(const int8_t *a, const int8_t *b, const int8_t *w, int32_t taps,
-                                         uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+/* Loads that move their address on: instructions that compilers do not find. */
+TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
 {
-    const int32_t bytes = taps & ~(TIGRIS_TILE_TAPS - 1);
-    for (int32_t k = 0; k < TIGRIS_CHANNEL_BLOCK; k += 2) {
-        uint32_t s0 = sum[k], s1 = sum[k + 1];
-        uint32_t s4 = sum[TIGRIS_CHANNEL_BLOCK + k], s5 = sum[TIGRIS_CHANNEL_BLOCK + k + 1];
-        const int8_t *pa = a;
-        const int8_t *pb = b;
-        const int8_t *pw = w + k * TIGRIS_TILE_TAPS;
-        for (const int8_t *const end = a + bytes; pa != end;) {
-            const tigris_taps_4 va = tigris_widen(pa);
-            const tigris_taps_4 vb = tigris_widen(pb);
-            const tigris_taps_4 w0 = tigris_widen(pw);
-            s0 = tigris_add_4(s0, va, w0);
-            s4 = tigris_add_4(s4, vb, w0);
-            const tigris_taps_4 w1 = tigris_widen(pw + TIGRIS_TILE_TAPS);
-            s1 = tigris_add_4(s1, va, w1);
-            s5 = tigris_add_4(s5, vb, w1);
-            pa += TIGRIS_TILE_TAPS;
-            pb += TIGRIS_TILE_TAPS;
-            pw += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    tigris_taps_4 taps;
+    __asm__ volatile("ldrd %0, %1, [%2], %3"
+                     : "=&r"(taps.even), "=&r"(taps.odd), "+r"(*from)
+                     : "i"(2 * TIGRIS_PATCH_TAPS)
+                     : "memory");
+    return taps;
+}
+
+/* The second pixel's; on to the first's next tile. */
+TIGRIS_INLINE tigris_taps_4 tigris_load_second(const uint32_t **from)
+{
+    tigris_taps_4 taps;
+    __asm__ volatile("ldrd %0, %1, [%2], %3"
+                     : "=&r"(taps.even), "=&r"(taps.odd), "+r"(*from)
+                     : "i"(8 - 2 * TIGRIS_PATCH_TAPS)
+                     : "memory");
+    return taps;
+}
+
+TIGRIS_INLINE tigris_taps_4 tigris_load_taps(const uint32_t **from)
+{
+    tigris_taps_4 taps;
+    __asm__ volatile("ldrd %0, %1, [%2], #8" : "=&r"(taps.even), "=&r"(taps.odd), "+r"(*from) : : "memory");
+    return taps;
+}
+
+TIGRIS_INLINE tigris_taps_4 tigris_load_weights(const int8_t **w)
+{
+    int8x4_t word;
+    __asm__ volatile("ldr %0, [%1], #4" : "=r"(word), "+r"(*w) : : "memory");
+    return tigris_widen_word(word);
+}
+
+/* The same for the second of two channels of a block: on to their next tile. */
+TIGRIS_INLINE tigris_taps_4 tigris_load_second_weights(const int8_t **w)
+{
+    int8x4_t word;
+    __asm__ volatile("ldr %0, [%1], #12" : "=r"(word), "+r"(*w) : : "memory");
+    return tigris_widen_word(word);
+}
+
+/* Adds the whole tiles of two channels of a block, whose weights begin at w. */
+TIGRIS_INLINE void tigris_add_two_channels(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[4])
+{
+    uint32_t a0 = sum[0], b0 = sum[1], a1 = sum[2], b1 = sum[3];
+    while (patch != end) {
+        const tigris_taps_4 w0 = tigris_load_weights(&w);
+        const tigris_taps_4 w1 = tigris_load_second_weights(&w);
+        const tigris_taps_4 a = tigris_load_first(&patch);
+        a0 = tigris_add_4(a0, a, w0);
+        a1 = tigris_add_4(a1, a, w1);
+        const tigris_taps_4 b = tigris_load_second(&patch);
+        b0 = tigris_add_4(b0, b, w0);
+        b1 = tigris_add_4(b1, b, w1);
+    }
+    sum[0] = a0, sum[1] = b0, sum[2] = a1, sum[3] = b1;
+}
+
+/* Adds the products of a patch's `taps` taps and a block's weights. */
+TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int32_t taps,
+                                    uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+{
+    const int32_t tiled = taps & ~(TIGRIS_TILE_TAPS - 1);
+    const uint32_t *const end = patch + tiled / 2;
+    tigris_add_two_channels(patch, end, w, sum);
+    tigris_add_two_channels(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 4);
+    const int16_t *from = (const int16_t *)(const void *)end;
+    w += tiled * TIGRIS_CHANNEL_BLOCK;
+    for (int32_t left = taps - tiled; left > 0; left--) {
+        const int32_t a = from[0];
+        const int32_t b = from[TIGRIS_PATCH_TAPS];
+        for (int32_t k = 0; k < TIGRIS_CHANNEL_BLOCK; k++) {
+            const int32_t weight = *w++;
+            sum[2 * k] += (uint32_t)(a * weight);
+            sum[2 * k + 1] += (uint32_t)(b * weight);
         }
-        sum[k] = s0, sum[k + 1] = s1;
-        sum[TIGRIS_CHANNEL_BLOCK + k] = s4, sum[TIGRIS_CHANNEL_BLOCK + k + 1] = s5;
+        from++;
     }
 }
 
-/* The same for one pixel. */
-TIGRIS_INLINE void tigris_add_tiles_single(const int8_t *a, const int8_t *w, int32_t taps,
-                                           uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+/* The same for one channel, whose weights are tiles too. */
+static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, int32_t taps, uint32_t sum[2])
 {
-    const int8_t *const end = a + (taps & ~(TIGRIS_TILE_TAPS - 1));
+    uint32_t a = sum[0], b = sum[1];
+    for (; taps >= TIGRIS_TILE_TAPS; taps -= TIGRIS_TILE_TAPS) {
+        const tigris_taps_4 weights = tigris_load_weights(&w);
+        a = tigris_add_4(a, tigris_load_first(&patch), weights);
+        b = tigris_add_4(b, tigris_load_second(&patch), weights);
+    }
+    const int16_t *from = (const int16_t *)(const void *)patch;
+    for (; taps > 0; taps--) {
+        a += (uint32_t)(from[0] * *w);
+        b += (uint32_t)(from[TIGRIS_PATCH_TAPS] * *w++);
+        from++;
+    }
+    sum[0] = a, sum[1] = b;
+}
+
+/* ---- one vector ---- */
+
+#define TIGRIS_VECTOR_TAPS 128
+
+typedef struct tigris_vector {
+    uint32_t taps[TIGRIS_VECTOR_TAPS / 2]; /* two a word */
+} tigris_vector;
+
+static inline void tigris_fill_vector(tigris_vector *vector, const int8_t *from, int32_t count)
+{
+    tigris_fill_taps((int16_t *)(void *)vector->taps, from, 1, count);
+}
+
+TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, const int8_t *w, uint32_t sum)
+{
+    const int16_t *taps = (const int16_t *)(const void *)vector->taps;
+    return sum + (uint32_t)(taps[tap] * *w);
+}
+
+/* Adds the whole tiles of a block of four channels. */
+static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled,
+                                       uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+{
+    const uint32_t *from = vector->taps;
     uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
-    while (a != end) {
-        const tigris_taps_4 va = tigris_widen(a);
-        s0 = tigris_add_4(s0, va, tigris_widen(w));
-        s1 = tigris_add_4(s1, va, tigris_widen(w + TIGRIS_TILE_TAPS));
-        s2 = tigris_add_4(s2, va, tigris_widen(w + 2 * TIGRIS_TILE_TAPS));
-        s3 = tigris_add_4(s3, va, tigris_widen(w + 3 * TIGRIS_TILE_TAPS));
-        a += TIGRIS_TILE_TAPS;
-        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    for (const uint32_t *const end = from + tiled / 2; from != end;) {
+        const tigris_taps_4 a = tigris_load_taps(&from);
+        s0 = tigris_add_4(s0, a, tigris_load_weights(&w));
+        s1 = tigris_add_4(s1, a, tigris_load_weights(&w));
+        s2 = tigris_add_4(s2, a, tigris_load_weights(&w));
+        s3 = tigris_add_4(s3, a, tigris_load_weights(&w));
     }
     sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
 }
 
-/* The same for one pixel and two blocks, w and v. */
-static inline void tigris_add_tiles_blocks(const int8_t *a, const int8_t *w, const int8_t *v, int32_t taps,
-                                           uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+/* The same for two blocks, at w and v. */
+static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
+                                        uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
-    for (int32_t block = 0; block < 2; block++) {
-        tigris_add_tiles_single(a, block == 0 ? w : v, taps, sum + block * TIGRIS_CHANNEL_BLOCK);
-    }
+    tigris_vector_block(vector, w, tiled, sum);
+    tigris_vector_block(vector, v, tiled, sum + TIGRIS_CHANNEL_BLOCK);
 }
 
-/* Sum of input[i] * weights[i]. */
-static inline uint32_t tigris_dot(const int8_t *input, const int8_t *weights, int32_t count)
+/* The same for two channels of which tiles lie one after the other, at w and v. */
+static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
+                                     uint32_t *sum_w, uint32_t *sum_v)
 {
-    uint32_t sum = 0U;
-    for (; count >= TIGRIS_TILE_TAPS; count -= TIGRIS_TILE_TAPS) {
-        sum = tigris_add_4(sum, tigris_widen(input), tigris_widen(weights));
-        input += TIGRIS_TILE_TAPS;
-        weights += TIGRIS_TILE_TAPS;
+    const uint32_t *from = vector->taps;
+    uint32_t s0 = *sum_w, s1 = *sum_v;
+    for (const uint32_t *const end = from + tiled / 2; from != end;) {
+        const tigris_taps_4 a = tigris_load_taps(&from);
+        s0 = tigris_add_4(s0, a, tigris_load_weights(&w));
+        s1 = tigris_add_4(s1, a, tigris_load_weights(&v));
     }
-    for (; count > 0; count--) {
-        sum += tigris_product(*input++, *weights++);
-    }
-    return sum;
+    *sum_w = s0;
+    *sum_v = s1;
 }
 
 #endif

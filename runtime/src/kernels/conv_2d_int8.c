@@ -1,15 +1,9 @@
 /* Conv2D, int8, groups allowed.
  *
- * Two neighbouring pixels are computed together, a block of four output channels at a time (block_int8.h). Where
- * the input is read from depends on the kernel's shape:
- *
- * - in place, when a tap is a multiple of four channels or the only one: rows of the kernel are runs of contiguous
- *   bytes (of one group, or of one tap when dilated). At the borders runs are shortened and the padded taps
- *   count as input_zero_point;
- * - else through a patch, a copy of the pixel's taps on the stack with the padding filled in, for taps too
- *   narrow to be worth a loop.
- *
- * A 1x1 convolution with stride 1 is one long row of pixels. */
+ * Two output pixels are computed together, whichever they are: their taps are copied into a patch, with the padding
+ * filled in, and the output channels of a group are computed from it, a block of four at a time (block_int8.h). Kernels
+ * with more taps take several patches: the sums of a batch of channels are kept in between, and the taps are copied anew
+ * for the next batch. */
 #include "access.h"
 #include "block_int8.h"
 #include "check.h"
@@ -18,453 +12,276 @@
 #include "window.h"
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
-/* Bytes of a patch, a multiple of a tile's taps. Kernels with more taps take several patches a block. */
-#define PATCH_BYTES 64
+#define BATCH 32 /* channels, a multiple of BLOCK */
 
-/* One call, unpacked. */
+/* One call, with what is needed often. */
 typedef struct conv {
+    const tigris_kernel_call *call;
     const tigris_conv_int8_params *params;
-    const int8_t *input;
-    const int8_t *weights;
-    const int32_t *bias;
-    const int32_t *multiplier;
-    const int8_t *shift;
-    tigris_output_stage output;
-    int32_t input_width;
-    int32_t input_channels;
     int32_t group_inputs;  /* input channels of one group */
     int32_t group_outputs; /* output channels of one group */
-    int32_t channels;      /* output channels */
     int32_t kernel_size;   /* weights of one output channel */
     int32_t row_taps;      /* weights of one kernel row of one output channel */
-    int contiguous;        /* a kernel row is one run */
-    int in_place;          /* no patch */
+    uint32_t block_bias;
+    int8_t padding; /* what padded taps read */
 } conv;
 
-/* Where one output pixel reads: row and column of its first tap in the band, and the valid taps. */
+/* Where an output pixel reads: the offset of its first tap in the input, which may lie outside, and the taps inside. */
 typedef struct conv_pixel {
-    int32_t row;
-    int32_t column;
-    tigris_taps rows;
-    tigris_taps columns;
+    int32_t first;
+    uint16_t row_first;
+    uint16_t row_end;
+    uint16_t column_first;
+    uint16_t column_end;
 } conv_pixel;
+
+/* Two pixels of a group. */
+typedef struct conv_work {
+    conv_pixel pixels[2];
+    int32_t group;
+    int8_t *output; /* the first pixel's; the second's lies `apart` further on */
+    int32_t apart;
+} conv_work;
+
+/* A part of a kernel's taps. */
+typedef struct conv_part {
+    int32_t at;
+    int32_t taps;
+    int32_t row;    /* kernel row of its first tap */
+    int32_t in_row; /* its place in the row */
+} conv_part;
+
+static const tigris_tensor_record *input_of(const conv *c)
+{
+    return c->call->inputs[0].tensor;
+}
 
 static void unpack(conv *c, const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
-    const tigris_tensor_record *input = call->inputs[0].tensor;
+    c->call = call;
     c->params = params;
-    c->input = (const int8_t *)(const void *)call->inputs[0].data;
-    c->weights = tigris_int8_data(call, params->weights);
-    c->bias = tigris_int32_data(call, params->bias);
-    c->multiplier = tigris_int32_data(call, params->multiplier);
-    c->shift = tigris_int8_data(call, params->shift);
-    c->output = (tigris_output_stage){params->output_zero_point, params->activation_min, params->activation_max};
-    c->input_width = (int32_t)input->width;
-    c->input_channels = (int32_t)input->channels;
-    c->channels = (int32_t)call->output->tensor->channels;
-    c->group_inputs = c->input_channels / params->groups;
-    c->group_outputs = c->channels / params->groups;
+    c->group_inputs = (int32_t)input_of(c)->channels / params->groups;
+    c->group_outputs = (int32_t)call->output->tensor->channels / params->groups;
     c->row_taps = params->kernel_width * c->group_inputs;
     c->kernel_size = params->kernel_height * c->row_taps;
-    c->contiguous = params->groups == 1 && params->dilation_width == 1;
-    c->in_place = c->group_inputs % TIGRIS_TILE_TAPS == 0 || c->kernel_size == c->group_inputs;
+    c->block_bias = tigris_block_bias(c->kernel_size);
+    c->padding = (int8_t)params->input_zero_point;
 }
 
-/* `count` channels from `channel` on of one pixel. */
-static TIGRIS_NOINLINE void finish_single(const conv *c, const uint32_t *sum, int32_t channel, int32_t count,
-                                          int8_t *output)
+/* ---- taps into the patch ---- */
+
+/* Whether a pixel's tap at kernel row `row` and `column` lies inside. */
+static int is_valid(const conv_pixel *pixel, int32_t row, int32_t column)
 {
-    const tigris_output_stage stage = c->output;
-    const int32_t *multiplier = c->multiplier + channel;
-    const int8_t *shift = c->shift + channel;
-    output += channel;
-    for (const uint32_t *const end = sum + count; sum != end; sum++) {
-        *output++ = tigris_scale_to_int8(*sum, *multiplier++, *shift++, stage);
-    }
-}
-
-/* A block of two pixels; sum[BLOCK * pixel + channel]. */
-TIGRIS_INLINE void finish_pair(const conv *c, const uint32_t *sum, int32_t channel, int8_t *output)
-{
-    const tigris_output_stage stage = c->output;
-    const int32_t *multiplier = c->multiplier + channel;
-    const int8_t *shift = c->shift + channel;
-    int8_t *first = output + channel;
-    int8_t *second = first + c->channels;
-    for (const uint32_t *const end = sum + BLOCK; sum != end; sum++) {
-        *first++ = tigris_scale_to_int8(sum[0], *multiplier, *shift, stage);
-        *second++ = tigris_scale_to_int8(sum[BLOCK], *multiplier++, *shift++, stage);
-    }
-}
-
-TIGRIS_INLINE void load_bias(const conv *c, int32_t channel, uint32_t sum[2 * BLOCK])
-{
-    const int32_t *bias = c->bias + channel;
-    sum[0] = sum[BLOCK] = (uint32_t)bias[0];
-    sum[1] = sum[BLOCK + 1] = (uint32_t)bias[1];
-    sum[2] = sum[BLOCK + 2] = (uint32_t)bias[2];
-    sum[3] = sum[BLOCK + 3] = (uint32_t)bias[3];
-}
-
-/* ---- taps that are one run: 1x1 kernels and patches ---- */
-
-/* The whole blocks from `channel` up to `end` for the pixels whose taps are at a and b. */
-static TIGRIS_NOINLINE void run_pair(const conv *c, const int8_t *a, const int8_t *b, int32_t channel, int32_t end,
-                                     int8_t *output)
-{
-    const int32_t size = c->kernel_size;
-    const int8_t *weights = c->weights + channel * size;
-    for (; channel < end; channel += BLOCK) {
-        uint32_t sum[2 * BLOCK];
-        load_bias(c, channel, sum);
-        tigris_add_pair(a, b, weights, size, sum);
-        finish_pair(c, sum, channel, output);
-        weights += size * BLOCK;
-    }
-}
-
-/* The same for one pixel. */
-static TIGRIS_NOINLINE void run_single(const conv *c, const int8_t *a, int32_t channel, int32_t end, int8_t *output)
-{
-    for (; channel < end; channel += BLOCK) {
-        uint32_t sum[2 * BLOCK];
-        load_bias(c, channel, sum);
-        tigris_add_single(a, c->weights + channel * c->kernel_size, c->kernel_size, sum);
-        finish_single(c, sum, channel, BLOCK, output);
-    }
-}
-
-/* First byte that kernel row `tap` of a group reads for tap column 0; outside the band when that is padding. */
-static const int8_t *tap_row(const conv *c, const conv_pixel *pixel, int32_t tap, int32_t group)
-{
-    const int32_t row = pixel->row + tap * c->params->dilation_height;
-    return c->input + (row * c->input_width + pixel->column) * c->input_channels + group * c->group_inputs;
-}
-
-/* ---- in place ---- */
-
-/* Adds `taps` padded taps of a block. */
-static TIGRIS_NOINLINE void add_padding(const conv *c, const int8_t *weights, int32_t taps, uint32_t sum[BLOCK])
-{
-    if (c->params->input_zero_point != 0) {
-        tigris_add_constant(c->params->input_zero_point, weights, taps, sum);
-    }
-}
-
-/* The bias of a block and its padded kernel rows above and below the input, the same for both pixels. */
-static TIGRIS_NOINLINE void begin_padded(const conv *c, const conv_pixel *pixel, int32_t channel,
-                                         uint32_t sum[2 * BLOCK])
-{
-    const int8_t *weights = c->weights + channel * c->kernel_size;
-    load_bias(c, channel, sum);
-    add_padding(c, weights, pixel->rows.first * c->row_taps, sum);
-    add_padding(c, weights + pixel->rows.end * c->row_taps * BLOCK,
-                (c->params->kernel_height - pixel->rows.end) * c->row_taps, sum);
-    memcpy(sum + BLOCK, sum, BLOCK * sizeof *sum);
-}
-
-/* The whole blocks from `channel` up to `end` for two pixels whose columns are all inside. */
-static TIGRIS_NOINLINE void blocks_pair(const conv *c, const conv_pixel *pixel, int32_t group, int32_t channel,
-                                        int32_t end, int8_t *output)
-{
-    const tigris_conv_int8_params *params = c->params;
-    const int32_t rows = pixel->rows.end - pixel->rows.first;
-    const int32_t apart = params->stride_width * c->input_channels;
-    const int32_t row_step = params->dilation_height * c->input_width * c->input_channels;
-    const int32_t run_step = params->dilation_width * c->input_channels;
-    const int32_t runs = c->contiguous ? 1 : params->kernel_width;
-    const int32_t length = c->contiguous ? c->row_taps : c->group_inputs;
-    const int8_t *const first = tap_row(c, pixel, pixel->rows.first, group);
-    for (; channel < end; channel += BLOCK) {
-        const int8_t *weights = c->weights + (channel * c->kernel_size + pixel->rows.first * c->row_taps * BLOCK);
-        const int8_t *input = first;
-        uint32_t sum[2 * BLOCK];
-        uint32_t local[2 * BLOCK];
-        if (rows == params->kernel_height) {
-            load_bias(c, channel, local);
-        } else {
-            begin_padded(c, pixel, channel, sum);
-            memcpy(local, sum, sizeof sum);
-        }
-        for (int32_t tap = 0; tap < rows; tap++) {
-            const int8_t *from = input;
-            for (int32_t run = 0; run < runs; run++) {
-                tigris_add_tiles_pair(from, from + apart, weights, length, local);
-                weights += length * BLOCK;
-                from += run_step;
-            }
-            input += row_step;
-        }
-        memcpy(sum, local, sizeof sum);
-        finish_pair(c, sum, channel, output);
-    }
-}
-
-/* A block for one pixel anywhere. */
-static TIGRIS_NOINLINE void block_single(const conv *c, const conv_pixel *pixel, int32_t group, int32_t channel,
-                                         uint32_t sum[BLOCK])
-{
-    const tigris_conv_int8_params *params = c->params;
-    const int32_t step = params->dilation_width * c->input_channels;
-    const int32_t depth = c->group_inputs;
-    const tigris_taps columns = pixel->columns;
-    const int32_t runs = c->contiguous ? 1 : columns.end - columns.first;
-    const int32_t length = c->contiguous ? (columns.end - columns.first) * depth : depth;
-    const int8_t *weights = c->weights + channel * c->kernel_size;
-    for (int32_t tap = 0; tap < params->kernel_height; tap++) {
-        if (tap >= pixel->rows.first && tap < pixel->rows.end) {
-            const int8_t *input = tap_row(c, pixel, tap, group) + columns.first * step;
-            const int8_t *w = weights + columns.first * depth * BLOCK;
-            for (int32_t run = 0; run < runs; run++) {
-                tigris_add_single(input, w, length, sum);
-                input += step;
-                w += length * BLOCK;
-            }
-            add_padding(c, weights, columns.first * depth, sum);
-            add_padding(c, weights + columns.end * depth * BLOCK, (params->kernel_width - columns.end) * depth, sum);
-        } else {
-            add_padding(c, weights, c->row_taps, sum);
-        }
-        weights += c->row_taps * BLOCK;
-    }
-}
-
-/* One channel behind the last whole block, whose weights are not packed, for one pixel. */
-static TIGRIS_NOINLINE uint32_t rest_channel(const conv *c, const conv_pixel *pixel, int32_t group, int32_t channel)
-{
-    const tigris_conv_int8_params *params = c->params;
-    const int32_t depth = c->group_inputs;
-    const int8_t *weights = c->weights + channel * c->kernel_size;
-    uint32_t sum = (uint32_t)c->bias[channel];
-    for (int32_t tap = 0; tap < params->kernel_height; tap++) {
-        const int row_valid = tap >= pixel->rows.first && tap < pixel->rows.end;
-        for (int32_t j = 0; j < params->kernel_width; j++) {
-            if (row_valid && j >= pixel->columns.first && j < pixel->columns.end) {
-                const int8_t *input = tap_row(c, pixel, tap, group) + j * params->dilation_width * c->input_channels;
-                sum += tigris_dot(input, weights, depth);
-            } else {
-                sum += (uint32_t)params->input_zero_point * tigris_weight_sum(weights, depth);
-            }
-            weights += depth;
-        }
-    }
-    return sum;
-}
-
-/* Whether the pixel reads one run of bytes, all inside. */
-static int is_whole(const conv *c, const conv_pixel *pixel)
-{
-    return c->kernel_size == c->group_inputs && pixel->rows.end - pixel->rows.first == 1 &&
-           pixel->columns.end - pixel->columns.first == 1;
-}
-
-static TIGRIS_NOINLINE void in_place_pixels(const conv *c, const conv_pixel *pixel, int32_t pixels, int32_t group, int8_t *output)
-{
-    uint32_t sum[2 * BLOCK];
-    int32_t channel = group * c->group_outputs;
-    const int32_t end = channel + c->group_outputs;
-    const int32_t blocked = end - c->group_outputs % BLOCK;
-    if (is_whole(c, pixel)) {
-        const int8_t *input = tap_row(c, pixel, 0, group);
-        if (pixels == 2) {
-            run_pair(c, input, input + c->params->stride_width * c->input_channels, channel, blocked, output);
-        } else {
-            run_single(c, input, channel, blocked, output);
-        }
-        channel = blocked;
-    } else if (pixels == 2) {
-        blocks_pair(c, pixel, group, channel, blocked, output);
-        channel = blocked;
-    }
-    for (; channel < blocked; channel += BLOCK) {
-        load_bias(c, channel, sum);
-        block_single(c, pixel, group, channel, sum);
-        finish_single(c, sum, channel, BLOCK, output);
-    }
-    for (; channel < end; channel++) {
-        conv_pixel one = *pixel;
-        for (int32_t i = 0; i < pixels; i++) {
-            sum[0] = rest_channel(c, &one, group, channel);
-            finish_single(c, sum, channel, 1, output + i * c->channels);
-            one.column += c->params->stride_width;
-        }
-    }
-}
-
-/* ---- through a patch ---- */
-
-/* Copies taps [at, at + count) of one kernel row, padding filled in. Returns the byte after the last. */
-static int8_t *gather_row(const conv *c, const conv_pixel *pixel, int32_t tap, int32_t group, int32_t at, int32_t count,
-                          int8_t *to)
-{
-    const int8_t padding = (int8_t)c->params->input_zero_point;
-    const int32_t depth = c->group_inputs;
-    const int row_valid = tap >= pixel->rows.first && tap < pixel->rows.end;
-    const int32_t first = row_valid ? pixel->columns.first * depth : at + count;
-    const int32_t end = row_valid ? pixel->columns.end * depth : at + count;
-    const int32_t last = at + count;
-    for (; at < first && at < last; at++) {
-        *to++ = padding;
-    }
-    const int8_t *input = tap_row(c, pixel, tap, group);
-    if (c->contiguous) {
-        const int32_t stop = end < last ? end : last;
-        if (at < stop) {
-            to = tigris_copy_taps(input + at, stop - at, to);
-            at = stop;
-        }
-    } else {
-        for (; at < end && at < last; at++) {
-            *to++ = input[at / depth * c->params->dilation_width * c->input_channels + at % depth];
-        }
-    }
-    for (; at < last; at++) {
-        *to++ = padding;
-    }
-    return to;
-}
-
-/* Copies taps [at, at + count) of a pixel. */
-static void gather(const conv *c, const conv_pixel *pixel, int32_t group, int32_t at, int32_t count, int8_t *to)
-{
-    int32_t tap = at / c->row_taps;
-    at -= tap * c->row_taps;
-    while (count > 0) {
-        const int32_t more = c->row_taps - at < count ? c->row_taps - at : count;
-        to = gather_row(c, pixel, tap++, group, at, more, to);
-        count -= more;
-        at = 0;
-    }
-}
-
-/* Taps that fit a patch, for one pixel or two. */
-static TIGRIS_NOINLINE void patch_pixels(const conv *c, const conv_pixel *pixel, int32_t pixels, int32_t group, int8_t *output)
-{
-    int8_t patch[2][PATCH_BYTES];
-    const int32_t size = c->kernel_size;
-    int32_t channel = group * c->group_outputs;
-    const int32_t end = channel + c->group_outputs;
-    const int32_t blocked = end - c->group_outputs % BLOCK;
-    for (int32_t i = 0; i < pixels; i++) {
-        gather(c, &pixel[i], group, 0, size, patch[i]);
-    }
-    if (pixels == 2) {
-        run_pair(c, patch[0], patch[1], channel, blocked, output);
-    } else {
-        run_single(c, patch[0], channel, blocked, output);
-    }
-    for (channel = blocked; channel < end; channel++) {
-        for (int32_t i = 0; i < pixels; i++) {
-            const uint32_t sum = (uint32_t)c->bias[channel] + tigris_dot(patch[i], c->weights + channel * size, size);
-            finish_single(c, &sum, channel, 1, output + i * c->channels);
-        }
-    }
-}
-
-/* Any number of taps, for one pixel: patch after patch, for each block anew. */
-static TIGRIS_NOINLINE void patches_pixel(const conv *c, const conv_pixel *pixel, int32_t group, int8_t *output)
-{
-    int8_t patch[PATCH_BYTES];
-    uint32_t sum[2 * BLOCK];
-    const int32_t size = c->kernel_size;
-    int32_t channel = group * c->group_outputs;
-    const int32_t end = channel + c->group_outputs;
-    while (channel < end) {
-        const int32_t count = end - channel >= BLOCK ? BLOCK : 1;
-        const int8_t *weights = c->weights + channel * size;
-        for (int32_t k = 0; k < count; k++) {
-            sum[k] = (uint32_t)c->bias[channel + k];
-        }
-        for (int32_t at = 0; at < size; at += PATCH_BYTES) {
-            const int32_t length = size - at < PATCH_BYTES ? size - at : PATCH_BYTES;
-            gather(c, pixel, group, at, length, patch);
-            if (count == BLOCK) {
-                tigris_add_single(patch, weights, length, sum);
-            } else {
-                sum[0] += tigris_dot(patch, weights, length);
-            }
-            weights += length * count;
-        }
-        finish_single(c, sum, channel, count, output);
-        channel += count;
-    }
-}
-
-/* ---- rows ---- */
-
-static void set_column(const conv *c, conv_pixel *pixel, int32_t x)
-{
-    const tigris_conv_int8_params *params = c->params;
-    pixel->column = x * params->stride_width - params->pad_left;
-    pixel->columns = tigris_valid_taps(pixel->column, params->kernel_width, params->dilation_width, c->input_width);
+    return row >= pixel->row_first && row < pixel->row_end && column >= pixel->column_first &&
+           column < pixel->column_end;
 }
 
 static int is_inside(const conv *c, const conv_pixel *pixel)
 {
-    return pixel->columns.end - pixel->columns.first == c->params->kernel_width;
+    return pixel->column_end - pixel->column_first == c->params->kernel_width;
 }
 
-/* Two pixels share loads of weights when their taps lie apart by a constant, or in patches. */
-static int can_pair(const conv *c, const conv_pixel pixel[2])
+/* Fills the patch with the taps of `part` and moves its row and place on. */
+static TIGRIS_NOINLINE void gather(const conv *c, const conv_work *work, conv_part *part, uint32_t *patch)
 {
-    return c->in_place ? is_inside(c, &pixel[0]) && is_inside(c, &pixel[1]) : c->kernel_size <= PATCH_BYTES;
-}
-
-/* `width` pixels whose first has the rows of `pixel`. */
-static void conv_row(const conv *c, conv_pixel pixel[2], int32_t width, int8_t *output)
-{
-    for (int32_t x = 0; x < width;) {
-        int32_t pixels = 1;
-        set_column(c, &pixel[0], x);
-        if (x + 1 < width) {
-            set_column(c, &pixel[1], x + 1);
-            pixels = can_pair(c, pixel) ? 2 : 1;
+    const conv_pixel *pixels = work->pixels;
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t channels = (int32_t)input_of(c)->channels;
+    const int32_t row_step = params->dilation_height * (int32_t)input_of(c)->width * channels;
+    const int whole_rows = params->groups == 1 && params->dilation_width == 1 && is_inside(c, &pixels[0]) &&
+                           is_inside(c, &pixels[1]);
+    const int32_t depth = c->group_inputs;
+    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    for (int32_t done = 0; done < part->taps;) {
+        int32_t column = pixels->column_first;
+        int32_t offset = part->in_row;
+        int32_t count = c->row_taps - offset;
+        if (!whole_rows) {
+            column = offset / depth;
+            offset -= column * depth;
+            count = depth - offset;
+            offset += column * params->dilation_width * channels + work->group * depth;
         }
-        for (int32_t group = 0; group < c->params->groups; group++) {
-            if (c->in_place) {
-                in_place_pixels(c, pixel, pixels, group, output);
-            } else if (c->kernel_size <= PATCH_BYTES) {
-                patch_pixels(c, pixel, pixels, group, output);
-            } else {
-                patches_pixel(c, pixel, group, output);
-            }
+        if (count > part->taps - done) {
+            count = part->taps - done;
         }
-        output += pixels * c->channels;
-        x += pixels;
+        offset += part->row * row_step;
+        const int step_a = is_valid(&pixels[0], part->row, column);
+        const int step_b = is_valid(&pixels[1], part->row, column);
+        tigris_fill_patch(patch, done, step_a ? input + (pixels[0].first + offset) : &c->padding, step_a,
+                          step_b ? input + (pixels[1].first + offset) : &c->padding, step_b, count);
+        done += count;
+        part->in_row += count;
+        if (part->in_row == c->row_taps) {
+            part->in_row = 0;
+            part->row++;
+        }
     }
 }
 
-/* Output pixel i reads input pixel i. */
-static int is_pointwise(const conv *c, const tigris_band *in, const tigris_band *out)
+/* ---- channels from the patch ---- */
+
+static const int8_t *part_weights(const conv *c, const conv_part *part, int32_t channel, int32_t block)
+{
+    return tigris_int8_data(c->call, c->params->weights) + (channel * c->kernel_size + part->at * block);
+}
+
+/* Adds the products of `part` to the sums of the whole blocks from `channel` up to `end`, two a channel. */
+static TIGRIS_NOINLINE void add_blocks(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
+                                       int32_t end, uint32_t *sums)
+{
+    const int8_t *weights = part_weights(c, part, channel, BLOCK);
+    const int32_t *bias = tigris_int32_data(c->call, c->params->bias) + channel;
+    const int32_t taps = part->taps;
+    for (; channel < end; channel += BLOCK) {
+        uint32_t sum[2 * BLOCK];
+        if (part->at == 0) {
+            tigris_begin(&sum[0], &sum[1], bias[0], c->block_bias);
+            tigris_begin(&sum[2], &sum[3], bias[1], c->block_bias);
+            tigris_begin(&sum[4], &sum[5], bias[2], c->block_bias);
+            tigris_begin(&sum[6], &sum[7], bias[3], c->block_bias);
+            bias += BLOCK;
+        } else {
+            memcpy(sum, sums, sizeof sum);
+        }
+        tigris_add_block(patch, weights, taps, sum);
+        memcpy(sums, sum, sizeof sum);
+        weights += c->kernel_size * BLOCK;
+        sums += 2 * BLOCK;
+    }
+}
+
+/* The same for channels behind the last whole block. */
+static TIGRIS_NOINLINE void add_rest(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
+                                     int32_t end, uint32_t *sums)
+{
+    for (; channel < end; channel++) {
+        if (part->at == 0) {
+            tigris_begin(&sums[0], &sums[1], tigris_int32_data(c->call, c->params->bias)[channel], c->block_bias);
+        }
+        tigris_add_channel(patch, part_weights(c, part, channel, 1), part->taps, sums);
+        sums += 2;
+    }
+}
+
+/* The sums of channels from `channel` on become outputs. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work *work, int32_t channel, const uint32_t *sums,
+                                   const uint32_t *end)
 {
     const tigris_conv_int8_params *params = c->params;
-    return params->kernel_height == 1 && params->kernel_width == 1 && params->stride_height == 1 &&
-           params->stride_width == 1 && params->pad_left == 0 && in->pad_top == 0 && in->rows == out->rows &&
-           in->tensor->width == out->tensor->width;
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t *multipliers = tigris_int32_data(c->call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(c->call, params->shift) + channel;
+    int8_t *first = work->output + channel;
+    int8_t *second = first + work->apart;
+    for (; sums != end; sums += 2) {
+        const int32_t multiplier = *multipliers++;
+        const int32_t shift = *shifts++;
+        uint32_t a;
+        uint32_t b;
+        tigris_end(sums, &a, &b);
+        if (tigris_scales_right(shift)) {
+            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+            *second = (int8_t)tigris_scale_by(b, scale, stage);
+            *first = (int8_t)tigris_scale_by(a, scale, stage);
+        } else {
+            *second = tigris_scale_to_int8(b, multiplier, shift, stage);
+            *first = tigris_scale_to_int8(a, multiplier, shift, stage);
+        }
+        second++;
+        first++;
+    }
+}
+
+/* All channels of a group for two pixels. */
+static void run_group(const conv *c, const conv_work *work)
+{
+    uint32_t patch[TIGRIS_PATCH_TAPS];
+    uint32_t sums[2 * BATCH];
+    int32_t channel = work->group * c->group_outputs;
+    const int32_t last = channel + c->group_outputs;
+    conv_part part = {0, 0, 0, 0};
+    while (channel < last) {
+        const int32_t end = last - channel > BATCH ? channel + BATCH : last;
+        const int32_t blocked = end - (end - channel) % BLOCK;
+        for (part.at = 0; part.at < c->kernel_size; part.at += part.taps) {
+            const int32_t left = c->kernel_size - part.at;
+            if (part.taps != c->kernel_size) { /* else the patch holds all taps already */
+                part.taps = left < TIGRIS_PATCH_TAPS ? left : TIGRIS_PATCH_TAPS;
+                gather(c, work, &part, patch);
+            }
+            add_blocks(c, &part, patch, channel, blocked, sums);
+            add_rest(c, &part, patch, blocked, end, sums + 2 * (blocked - channel));
+        }
+        finish(c, work, channel, sums, sums + 2 * (end - channel));
+        channel = end;
+        part.row = 0;
+    }
+}
+
+/* ---- pixels ---- */
+
+/* The next output pixel and where it reads. */
+typedef struct conv_place {
+    int32_t x;
+    int32_t row;    /* of its first tap in the band */
+    int32_t column; /* likewise */
+    uint16_t row_first;
+    uint16_t row_end;
+} conv_place;
+
+static void begin_row(const conv *c, conv_place *place)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const tigris_taps rows =
+        tigris_valid_taps(place->row, params->kernel_height, params->dilation_height, c->call->inputs[0].rows);
+    place->x = 0;
+    place->column = -params->pad_left;
+    place->row_first = (uint16_t)rows.first;
+    place->row_end = (uint16_t)rows.end;
+}
+
+static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t width = (int32_t)input_of(c)->width;
+    const tigris_taps columns = tigris_valid_taps(place->column, params->kernel_width, params->dilation_width, width);
+    pixel->first = (place->row * width + place->column) * (int32_t)input_of(c)->channels;
+    pixel->row_first = place->row_first;
+    pixel->row_end = place->row_end;
+    pixel->column_first = (uint16_t)columns.first;
+    pixel->column_end = (uint16_t)columns.end;
+    place->column += params->stride_width;
+    if (++place->x == (int32_t)c->call->output->tensor->width) {
+        place->row += params->stride_height;
+        begin_row(c, place);
+    }
 }
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_band *in = &call->inputs[0];
-    const tigris_band *out = call->output;
-    int8_t *output = tigris_int8_output(call);
-    int32_t rows = out->rows;
-    int32_t width = (int32_t)out->tensor->width;
+    const int32_t channels = (int32_t)call->output->tensor->channels;
     conv c;
+    conv_place place;
+    conv_work work;
     unpack(&c, call);
-    if (is_pointwise(&c, in, out)) {
-        width *= rows;
-        c.input_width = width;
-        rows = rows > 0;
-    }
-    for (int32_t y = 0; y < rows; y++) {
-        conv_pixel pixel[2];
-        pixel[0].row = y * c.params->stride_height - in->pad_top;
-        pixel[0].rows = tigris_valid_taps(pixel[0].row, c.params->kernel_height, c.params->dilation_height, in->rows);
-        pixel[1] = pixel[0];
-        conv_row(&c, pixel, width, output);
-        output += width * c.channels;
+    place.row = -call->inputs[0].pad_top;
+    begin_row(&c, &place);
+    work.output = tigris_int8_output(call);
+    for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width; left > 0; left -= 2) {
+        take_pixel(&c, &place, &work.pixels[0]);
+        work.pixels[1] = work.pixels[0];
+        work.apart = 0; /* a last odd pixel is computed twice */
+        if (left > 1) {
+            take_pixel(&c, &place, &work.pixels[1]);
+            work.apart = channels;
+        }
+        for (work.group = 0; work.group < c.params->groups; work.group++) {
+            run_group(&c, &work);
+        }
+        work.output += 2 * channels;
     }
 }
 

@@ -1,9 +1,13 @@
-/* Fully connected, int8: one dot product of in_features bytes per output, two blocks of outputs at a time. */
+/* Fully connected, int8: one dot product of in_features bytes per output, up to BATCH outputs at a time. */
 #include "access.h"
 #include "block_int8.h"
 #include "check.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
+
+#define BLOCK TIGRIS_CHANNEL_BLOCK
+/* Outputs computed together, a multiple of 2 * BLOCK. */
+#define BATCH 32
 
 typedef struct layer {
     const tigris_fully_connected_int8_params *params;
@@ -14,40 +18,57 @@ typedef struct layer {
     tigris_output_stage output;
 } layer;
 
-static void finish(const layer *l, const uint32_t *sum, uint32_t first, uint32_t count, int8_t *output)
+/* A part of the vector and of each output's weights. */
+typedef struct part {
+    int32_t at;
+    int32_t taps;
+} part;
+
+/* Adds the products of `p` to the sums of `count` outputs from `first` on, 8, 4, 2 or 1. */
+static void add_outputs(const layer *l, const part *p, const tigris_vector *vector, int32_t first, int32_t count,
+                        uint32_t *sum)
 {
-    const tigris_output_stage stage = l->output;
-    const uint32_t step = l->params->requantise_step;
-    for (uint32_t i = first; i < first + count; i++) {
-        output[i] = tigris_scale_to_int8(*sum++, l->multiplier[i * step], l->shift[i * step], stage);
+    const int32_t length = (int32_t)l->params->in_features;
+    const int32_t tiled = p->taps & ~(TIGRIS_TILE_TAPS - 1);
+    const int32_t block = count < BLOCK ? 1 : BLOCK;
+    const int8_t *w = l->weights + (first * length + p->at * block);
+    if (count == 2 * BLOCK) {
+        tigris_vector_blocks(vector, w, w + length * BLOCK, tiled, sum);
+    } else if (count == BLOCK) {
+        tigris_vector_block(vector, w, tiled, sum);
+    } else {
+        uint32_t unused = 0;
+        tigris_vector_two(vector, w, count == 2 ? w + length : w, tiled, sum, count == 2 ? sum + 1 : &unused);
+    }
+    for (int32_t tap = tiled; tap < p->taps; tap++) {
+        for (int32_t k = 0; k < count; k++) {
+            const int32_t in_block = k % block;
+            sum[k] = tigris_add_tap(vector, tap, w + ((k - in_block) * length + tap * block + in_block), sum[k]);
+        }
     }
 }
 
-static void vector_outputs(const layer *l, const int8_t *input, int8_t *output)
+/* Outputs [first, end), at most BATCH, from one vector. */
+static void run_batch(const layer *l, const int8_t *input, int32_t first, int32_t end, int8_t *output)
 {
-    const uint32_t outputs = l->params->out_features;
-    const uint32_t length = l->params->in_features;
-    const int8_t *weights = l->weights;
-    uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK];
-    uint32_t i = 0;
-    while (i < outputs) {
-        const uint32_t left = outputs - i;
-        const uint32_t count = left >= 2U * TIGRIS_CHANNEL_BLOCK ? 2U * TIGRIS_CHANNEL_BLOCK
-                               : left >= TIGRIS_CHANNEL_BLOCK    ? TIGRIS_CHANNEL_BLOCK
-                                                                 : 1U;
-        for (uint32_t k = 0; k < count; k++) {
-            sum[k] = (uint32_t)l->bias[i + k];
+    const tigris_output_stage stage = l->output;
+    const int32_t step = (int32_t)l->params->requantise_step;
+    const int32_t length = (int32_t)l->params->in_features;
+    uint32_t sums[BATCH];
+    tigris_vector vector;
+    part p;
+    memcpy(sums, l->bias + first, (size_t)(end - first) * sizeof *sums);
+    for (p.at = 0; p.at < length; p.at += p.taps) {
+        p.taps = length - p.at < TIGRIS_VECTOR_TAPS ? length - p.at : TIGRIS_VECTOR_TAPS;
+        tigris_fill_vector(&vector, input + p.at, p.taps);
+        for (int32_t i = first, count; i < end; i += count) {
+            const int32_t left = end - i;
+            count = left >= 2 * BLOCK ? 2 * BLOCK : left >= BLOCK ? BLOCK : left >= 2 ? 2 : 1;
+            add_outputs(l, &p, &vector, i, count, sums + (i - first));
         }
-        if (count == 2U * TIGRIS_CHANNEL_BLOCK) {
-            tigris_add_blocks(input, weights, (int32_t)length, sum);
-        } else if (count == TIGRIS_CHANNEL_BLOCK) {
-            tigris_add_single(input, weights, (int32_t)length, sum);
-        } else {
-            sum[0] += tigris_dot(input, weights, (int32_t)length);
-        }
-        finish(l, sum, i, count, output);
-        weights += count * length;
-        i += count;
+    }
+    for (int32_t i = first; i < end; i++) {
+        output[i] = tigris_scale_to_int8(sums[i - first], l->multiplier[i * step], l->shift[i * step], stage);
     }
 }
 
@@ -64,13 +85,16 @@ static void run(const tigris_kernel_call *call)
     l.shift = tigris_int8_data(call, params->shift);
     l.output = (tigris_output_stage){params->output_zero_point, params->activation_min, params->activation_max};
     const uint32_t row_vectors = tigris_row_elements(out->tensor) / params->out_features;
+    const int32_t outputs = (int32_t)params->out_features;
     const uint32_t first = (uint32_t)out->first * row_vectors;
     const uint32_t count = (uint32_t)out->rows * row_vectors;
     const int8_t *input = (const int8_t *)(const void *)in->data;
     input += first * params->in_features - (uint32_t)in->first * tigris_row_elements(in->tensor);
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < count; i++) {
-        vector_outputs(&l, input, output);
+        for (int32_t from = 0; from < outputs; from += BATCH) {
+            run_batch(&l, input, from, outputs - from > BATCH ? from + BATCH : outputs, output);
+        }
         input += params->in_features;
         output += params->out_features;
     }

@@ -15,6 +15,7 @@ from tigris_pio.format.record import Record
 
 BLOCK_CHANNELS = 4  #: output channels that a kernel computes together
 TILE_TAPS = 4  #: taps of each of them that lie side by side
+TILE_ORDER = (0, 2, 1, 3)  #: so that Arm's SXTB16 widens two neighbouring taps
 
 
 def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -34,20 +35,26 @@ def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str,
 
 
 def pack_rows(weights: np.ndarray) -> np.ndarray:
-    """[channels][taps] by blocks of four channels, flat.
+    """[channels][taps] by blocks of four channels, then the channels left one by one, flat.
 
-    A block is its whole tiles [taps / 4][channel][tap], then [taps % 4][channel]. Channels beyond the last whole
-    block stay as they are.
+    A block of n channels is its whole tiles [taps / 4][channel][tap], then [taps % 4][channel]. A tile's taps lie in
+    the order of TILE_ORDER.
     """
-    channels, taps = weights.shape
-    blocked, tiled = channels - channels % BLOCK_CHANNELS, taps - taps % TILE_TAPS
-    count = blocked // BLOCK_CHANNELS
-    blocks = weights[:blocked].reshape(count, BLOCK_CHANNELS, taps)
-    tiles = blocks[:, :, :tiled].reshape(count, BLOCK_CHANNELS, tiled // TILE_TAPS, TILE_TAPS).transpose(0, 2, 1, 3)
+    channels, _ = weights.shape
+    blocked = channels - channels % BLOCK_CHANNELS
+    blocks = weights[:blocked].reshape(-1, BLOCK_CHANNELS, weights.shape[1])
+    rest = weights[blocked:].reshape(-1, 1, weights.shape[1])
+    return np.concatenate([_pack_blocks(blocks).reshape(-1), _pack_blocks(rest).reshape(-1)])
+
+
+def _pack_blocks(blocks: np.ndarray) -> np.ndarray:
+    """[block][channel][tap] with the last two axes in the packed order."""
+    count, channels, taps = blocks.shape
+    tiled = taps - taps % TILE_TAPS
+    tiles = blocks[:, :, :tiled].reshape(count, channels, tiled // TILE_TAPS, TILE_TAPS)[..., TILE_ORDER]
     rest = blocks[:, :, tiled:].transpose(0, 2, 1)
-    ordered = np.concatenate([tiles.reshape(count, tiled * BLOCK_CHANNELS),
-                              rest.reshape(count, (taps - tiled) * BLOCK_CHANNELS)], axis=1)
-    return np.concatenate([ordered.reshape(-1), weights[blocked:].reshape(-1)])
+    parts = tiles.transpose(0, 2, 1, 3).reshape(count, channels * tiled), rest.reshape(count, channels * (taps - tiled))
+    return np.concatenate(parts, axis=1)
 
 
 def pack_columns(weights: np.ndarray) -> np.ndarray:
