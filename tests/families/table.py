@@ -6,7 +6,7 @@ import argparse
 import logging
 import time
 
-from tests.families.catalogue import FAMILIES, QUANTISED, float_model, int8_model
+from tests.families.catalogue import FAMILIES, float_model, int8_model
 from tests.families.measure import BUDGETS, run
 from tests.families.quantised import sample_inputs
 from tigris_pio.compiler.pipeline import CompileOptions, front
@@ -22,7 +22,7 @@ def main() -> None:
     logging.disable(logging.WARNING)
     print("| family | operators | budget | stages | fast peak | slow traffic | MACs again | seconds |")
     print("|---|---:|---|---|---:|---:|---:|---:|")
-    for name in arguments.family or (FAMILIES if arguments.float else QUANTISED):
+    for name in arguments.family or FAMILIES:
         model = float_model(name) if arguments.float else int8_model(name)
         inputs = sample_inputs(model, 100)
         start = front(model, CompileOptions())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import onnx
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, NotImplemented, RuntimeException
 
 from tests.compiler.models import ort
+from tests.families.layers import check_layers
 from tests.families.measure import run
 from tests.families.quantised import SCHEMES, quantise, sample_inputs
 from tests.fuzz.graphs import Step, graph
@@ -15,8 +16,11 @@ from tigris_pio.compiler.pipeline import CompileOptions, front
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import BudgetError, UnsupportedError
 
-#: Shares of the largest output.
+#: Share of the largest output.
 FLOAT_ERROR = 3e-4
+#: What onnxruntime's own sessions raise; its calibration runs the model in some.
+ORT_ERRORS = (Fail, InvalidGraph, NotImplemented, RuntimeException)
+CHECKED, NOT_QUANTISED = "checked", "onnxruntime cannot quantise it"
 
 
 def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
@@ -26,21 +30,22 @@ def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
     """
     model = graph(shape, steps)
     inputs = sample_inputs(model, 5)
-    try:
-        if scheme is not None:
+    expected = ort(model, inputs)
+    if scheme is not None:
+        try:
             model = quantise(model, SCHEMES[scheme])
-        expected = ort(model, inputs)
-    except Exception:  # it has errors of its own, of many classes, in fusing, calibrating and running
-        if scheme is None:
-            raise
-        return "onnxruntime cannot quantise it"
+            expected = ort(model, inputs)
+        except ORT_ERRORS:
+            return NOT_QUANTISED
     try:
         start = front(model, CompileOptions())
     except UnsupportedError as error:
         assert "cannot be compiled" in str(error)
         return str(error)
     whole = run(start, CompileOptions(), inputs)
-    compare(whole.outputs, expected, model, scheme is not None)
+    compare(whole.outputs, expected, scheme is not None)
+    if scheme is not None:
+        check_layers(model, whole.compiled, inputs)
     for slow in (0, 1 << 20):
         budget = Budget(max(1, whole.compiled.plan.fast_bytes * share // 100), slow)
         try:
@@ -50,20 +55,15 @@ def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
             continue
         for name, data in whole.raw.items():
             np.testing.assert_array_equal(other.raw[name], data)
-    return "checked"
+    return CHECKED
 
 
-def compare(got: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], model: onnx.ModelProto,
-            quantised: bool) -> None:
-    """Float32 within rounding; of int8, shapes and a likeness that only a wrong operator loses."""
+def compare(got: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], quantised: bool) -> None:
+    """Names, shapes and types; float32 values within rounding."""
     assert list(got) == list(expected)
     for name, want in expected.items():
         assert got[name].shape == want.shape and got[name].dtype == want.dtype, f"{name}: {got[name].shape}"
         scale = max(1e-3, float(np.abs(want).max(initial=0)))
-        if not np.isfinite(scale):
-            continue
-        missed = np.abs(got[name] - want) / scale
-        if quantised:
-            assert np.median(missed) <= 0.1, f"{name}: median {np.median(missed)}"
-        else:
+        if not quantised and np.isfinite(scale):
+            missed = np.abs(got[name] - want) / scale
             assert missed.max(initial=0) <= FLOAT_ERROR, f"{name}: {missed.max()}"

@@ -204,9 +204,15 @@ class Session:
         """One inference on arrays as the plan stores them."""
         return self._run(self._check_raw(inputs), None)
 
-    def run_raw_traced(self, inputs: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, Array]]:
-        """`run_raw`, and every operator's whole output by operator name, [batch, height, width, channels]."""
-        traces = [np.zeros(op.shape, op.dtype) for op in self._ops]
+    def run_raw_traced(
+        self, inputs: Mapping[str, object], fill: int = 0
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """`run_raw`, and every operator's whole output by operator name, [batch, height, width, channels].
+
+        Rows that nothing needs are not computed; their bytes are `fill`.
+        """
+        traces = [np.full((*op.shape, op.dtype.itemsize), fill, np.uint8) for op in self._ops]
+        traces = [trace.view(op.dtype).reshape(op.shape) for trace, op in zip(traces, self._ops, strict=True)]
         outputs = self._run(self._check_raw(inputs), traces)
         return outputs, {op.name: trace for op, trace in zip(self._ops, traces, strict=True)}
 

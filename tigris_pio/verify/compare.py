@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
+from tigris_pio.compiler.ir.program import ProgramTensor, StoredValue
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
+from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import Reference
+from tigris_pio.verify.traces import Masked, in_model_order, real, traced
 
-#: A layer departs below this cosine similarity (int8), or beyond this relative difference (float32).
+#: A layer departs when, fed with the plan's own values, it misses by more than this. int8 in steps of its scale: one
+#: for roundings, two for asymmetric weights, which are rounded to symmetric ones. float32 as a share of the largest.
+OWN_STEPS, OWN_RELATIVE = 3.0, 1e-3
+#: An output departs below this cosine similarity (int8), or beyond this relative difference (float32).
 INT8_COSINE, FLOAT_RELATIVE = 0.9, 1e-3
 
 
 @dataclasses.dataclass
 class Layer:
-    """How one operator's output compares over all samples. Differences in real units; `steps` in units of
-    the output's scale (int8 only)."""
+    """How one operator's output compares over all samples.
+
+    `cosine`, `max_difference` (real units) and `steps` (units of the output's scale, int8 only) are of the plan and the
+    reference running side by side, each on its own values. `own_steps` (int8) and `own_relative` are what the layer
+    itself adds: the reference computes it from the plan's values. None where the model has no such tensor.
+    """
 
     name: str
     kind: str
@@ -31,6 +40,8 @@ class Layer:
     cosine: float = 1.0
     max_difference: float = 0.0
     steps: float | None = None
+    own_steps: float | None = None
+    own_relative: float | None = None
     departs: bool = False
 
 
@@ -83,51 +94,49 @@ def compare(
         for step in range(stage.first_op, stage.end_op)
     }
     layers = [Layer(op.name, op.kind.name.lower(), op.output, strategies[i]) for i, op in enumerate(program.ops)]
+    by_name = {layer.name: layer for layer in layers}
     outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
+    named = {value.tensor: (name, value) for name, value in reversed(list(program.values.items()))}
+    own_inputs = OwnInputs(reference.model, program)
     identical = True
     with Session(compiled.data) as banded, Session(whole.data) as reference_run:
         for sample in samples:
             stored = {io.name: io.to_stored(io.check_model_array(sample[io.name])) for io in banded.inputs}
-            raw, trace = banded.run_raw_traced(stored)
+            raw, trace = traced(banded, stored)
             expected = reference_run.run_raw(stored)
             identical &= all(np.array_equal(raw[name], expected[name]) for name in raw)
             tensors = reference.run(sample)
-            for layer, op in zip(layers, program.ops, strict=True):
-                _measure_op(layer, op, program.tensors[op.output], trace[op.name], reference, tensors)
+            for layer in layers:
+                if layer.tensor in named:
+                    _measure_layer(layer, program.tensors[layer.tensor], trace[layer.name], named[layer.tensor],
+                                   reference.value(tensors, named[layer.tensor][0]))
+            for own in own_inputs.run(banded, sample):
+                _add_own(by_name[own.op], own, program.tensors[by_name[own.op].tensor])
             for layer, io in zip(outputs, banded.outputs, strict=True):
                 if io.name in tensors:
                     scale = program.tensors[layer.tensor].scale
                     _measure(layer, io.to_model(raw[io.name]), tensors[io.name], scale)
+                    layer.departs |= _departs(layer, scale, tensors[io.name])
     return Comparison(len(samples), tuple(layers), tuple(outputs), identical)
 
 
-def _measure_op(
-    layer: Layer,
-    op: ProgramOp,
-    tensor: ProgramTensor,
-    stored: np.ndarray,
-    reference: Reference,
-    tensors: Mapping[str, np.ndarray],
-) -> None:
-    expected = reference.value(tensors, op.output)
-    if expected is None or expected.size != stored.size:
+def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, named: tuple[str, StoredValue],
+                   expected: np.ndarray | None) -> None:
+    value = named[1]
+    if expected is None or expected.shape != value.shape:
         return
-    values = stored.astype(np.float64)
+    array = in_model_order(stored, value)
+    made = ~np.ma.getmaskarray(array)
     scale = tensor.scale if tensor.dtype is DType.INT8 else 0.0
-    if scale:
-        values = (values - tensor.zero_point) * scale
-    _measure(layer, _as_model(values, tensor, expected.shape), expected, scale)
+    _measure(layer, real(array.data[made], tensor), expected[made], scale)
 
 
-def _as_model(values: np.ndarray, tensor: ProgramTensor, shape: tuple[int, ...]) -> np.ndarray:
-    """Stored [N,H,W,C] values in the model's own shape: channels second for images and signals."""
-    n, h, w, c = tensor.batch, tensor.height, tensor.width, tensor.channels
-    image: np.ndarray = values.reshape(n, h, w, c)
-    if shape == (n, c, h, w):
-        return np.transpose(image, (0, 3, 1, 2))
-    if shape == (n, c, h) and w == 1:
-        return np.transpose(image.reshape(n, h, c), (0, 2, 1))
-    return values.reshape(shape)
+def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
+    if tensor.scale and tensor.dtype is DType.INT8:
+        layer.own_steps = max(layer.own_steps or 0.0, own.steps)
+    else:
+        layer.own_relative = max(layer.own_relative or 0.0, own.relative)
+    layer.departs |= not (own.steps <= OWN_STEPS and own.relative <= OWN_RELATIVE)
 
 
 def _measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float) -> None:
@@ -139,9 +148,12 @@ def _measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: floa
     layer.max_difference = max(layer.max_difference, difference)
     if scale:
         layer.steps = max(layer.steps or 0.0, difference / scale)
-        layer.departs |= cosine < INT8_COSINE and difference > 2 * scale
-    else:
-        layer.departs |= not difference <= FLOAT_RELATIVE * max(1.0, float(np.max(np.abs(e), initial=0.0)))
+
+
+def _departs(output: Layer, scale: float, expected: np.ndarray) -> bool:
+    if scale:
+        return output.cosine < INT8_COSINE and output.max_difference > 2 * scale
+    return not output.max_difference <= FLOAT_RELATIVE * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
 
 
 def layer_rows(layers: tuple[Layer, ...]) -> Iterator[dict[str, Any]]:

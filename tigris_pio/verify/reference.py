@@ -11,16 +11,18 @@ import numpy as np
 import onnx
 
 from tigris_pio.errors import ModelError, ToolError
+from tigris_pio.verify.own_inputs import open_session, with_all_outputs
 
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
     """An onnxruntime session that returns every tensor of the model, and what each stands for.
 
-    `after_quantisation` maps a tensor to its value after its QuantizeLinear/DequantizeLinear pair, where it
-    has one: that is what a quantised operator should give.
+    `model` is the model itself, free dimensions set. `after_quantisation` maps a tensor to its value after its
+    QuantizeLinear/DequantizeLinear pair, where it has one: that is what a quantised operator should give.
     """
 
+    model: onnx.ModelProto
     session: Any
     names: tuple[str, ...]
     after_quantisation: Mapping[str, str]
@@ -36,27 +38,17 @@ class Reference:
 
 def open_reference(path: Path, dims: Mapping[str, int]) -> Reference:
     """Opens the model at `path` in onnxruntime with all graph optimisations off."""
-    try:
-        import onnxruntime  # noqa: PLC0415  optional: only verify needs it
-    except ImportError as error:
-        raise ToolError("verify needs onnxruntime; install it: pip install onnxruntime") from error
     model = onnx.load(str(path))
     for name, value in dims.items():
         _bind(model, name, value)
-    shown = {output.name for output in model.graph.output}
-    for node in model.graph.node:
-        for name in node.output:
-            if name and name not in shown:
-                model.graph.output.append(onnx.ValueInfoProto(name=name))
-                shown.add(name)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
+    shown = with_all_outputs(model)
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = open_session(shown)
+    except ToolError:
+        raise
     except Exception as error:
         raise ModelError(f"{path}: onnxruntime refuses the model: {str(error).splitlines()[0]}") from error
-    return Reference(session, tuple(output.name for output in model.graph.output), _pairs(model))
+    return Reference(model, session, tuple(output.name for output in shown.graph.output), _pairs(model))
 
 
 def _bind(model: onnx.ModelProto, name: str, value: int) -> None:

@@ -132,8 +132,25 @@ class ProgramIo:
 
 
 @dataclasses.dataclass(frozen=True)
+class StoredValue:
+    """Where the program keeps a tensor of the model.
+
+    model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape), in the program tensor's element
+    type.
+    """
+
+    tensor: str
+    shape: tuple[int, ...]
+    stored_shape: tuple[int, ...]
+    permutation: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Program:
-    """A lowered model. Operators are in execution order and each defines one tensor."""
+    """A lowered model. Operators are in execution order and each defines one tensor.
+
+    `values`: the model's own tensors that are stored, by name; verification compares them.
+    """
 
     name: str
     source_sha256: bytes
@@ -142,3 +159,4 @@ class Program:
     inputs: tuple[ProgramIo, ...]
     outputs: tuple[ProgramIo, ...]
     warnings: tuple[str, ...] = ()
+    values: Mapping[str, StoredValue] = dataclasses.field(default_factory=dict)

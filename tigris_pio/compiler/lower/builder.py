@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
-from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap
+from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap, StoredValue
 from tigris_pio.compiler.lower import element_types, numerics
 from tigris_pio.compiler.lower.layout import Layout, fold, plain, same_bytes, steps
 from tigris_pio.compiler.lower.rearrange import banded_transpose
@@ -294,7 +294,18 @@ class Builder:
         used |= {operand.tensor for op in ops for operand in op.operands}
         tensors = {name: storage.tensor() for name, storage in self.storages.items() if name in used}
         warnings = tuple(dict.fromkeys(self.warnings))
-        return Program(self.graph.name, self.graph.source_sha256, tensors, ops, inputs, outputs, warnings)
+        values = {name: self._stored(name) for name in self.values
+                  if name in self.graph.tensors and name not in self.graph.output_permutations}
+        values = {name: value for name, value in values.items() if value.tensor in used}
+        return Program(self.graph.name, self.graph.source_sha256, tensors, ops, inputs, outputs, warnings, values)
+
+    def _stored(self, name: str) -> StoredValue:
+        """Where a graph tensor lies in its own element type, or in the first it was given."""
+        first, *others = self.values[name]
+        own = self.numeric(name)
+        value = next((item for item in (first, *others) if self.storages[item.storage].numeric == own), first)
+        inverse = tuple(int(axis) for axis in np.argsort(value.layout.order))
+        return StoredValue(value.storage, self.shape(name), value.layout.stored_shape, inverse)
 
     def _resolved(self, item: PendingOp) -> ProgramOp:
         operands = tuple(

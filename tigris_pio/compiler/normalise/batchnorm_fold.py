@@ -52,8 +52,8 @@ def _fold(editor: GraphEditor, node: Node) -> bool:
     new_weights = editor.add_constant(f"{conv.inputs[1]}/batchnorm", (weights * column).astype(weights.dtype))
     new_bias = editor.add_constant(f"{conv.name}/bias", (bias * factor + offset).astype(weights.dtype))
     editor.remove(node)
-    editor.replace(conv, dataclasses.replace(conv, inputs=(conv.inputs[0], new_weights, new_bias)))
-    editor.merge(node.outputs[0], node.inputs[0])
+    inputs = (conv.inputs[0], new_weights, new_bias)
+    editor.replace(conv, dataclasses.replace(conv, inputs=inputs, outputs=node.outputs[:1]))
     return True
 
 

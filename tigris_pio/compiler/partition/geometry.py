@@ -32,8 +32,8 @@ class BandRows:
 
     @property
     def capacity(self) -> int:
-        """Rows a window needs."""
-        return int((self.end - self.first).max(initial=0))
+        """Rows a window needs; one where no row of the tensor is ever needed."""
+        return int((self.end - self.first).max(initial=1))
 
     @property
     def made_rows(self) -> int:

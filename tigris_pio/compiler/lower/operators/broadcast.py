@@ -144,6 +144,8 @@ def _flags(stored: tuple[int, ...], mask: tuple[bool, ...], dims: Dims) -> tuple
         return None
     layout, groups = fine
     of_part = _spread(layout.factors, stored, mask)
+    if of_part is None:
+        return None
     flags = []
     for parts in groups:
         seen = {of_part[part] for part in parts}
@@ -153,14 +155,16 @@ def _flags(stored: tuple[int, ...], mask: tuple[bool, ...], dims: Dims) -> tuple
     return tuple(flags)
 
 
-def _spread(factors: tuple[int, ...], stored: tuple[int, ...], mask: tuple[bool, ...]) -> list[bool]:
-    """The mask of the stored axis that each factor belongs to."""
+def _spread(factors: tuple[int, ...], stored: tuple[int, ...], mask: tuple[bool, ...]) -> list[bool] | None:
+    """The mask of the stored axis that each factor belongs to; None when a factor spans parts of two axes."""
     result = []
     index, left = 0, 1
     for size in factors:
         while left == 1:
             left = stored[index]
             index += 1
+        if left % size:
+            return None
         result.append(mask[index - 1])
         left //= size
     return result

@@ -126,8 +126,8 @@ def _emit_continued(builder: Builder, node: Node, axes: Mapping[int, ip.Scaling]
 def _emit_interpolated(builder: Builder, name: str, output: str, axes: Mapping[int, ip.Scaling],
                        manner: Manner) -> None:
     shape, result = builder.shape(name), builder.shape(output)
-    numeric = builder.numeric(name)
-    integer = numeric != FLOAT
+    integer = builder.is_int8(name, output)
+    numeric = builder.numeric(name) if integer else FLOAT
     spatial = [_taps(axes.get(axis), size, axis, manner, integer) for axis, size in enumerate(shape)]
     layout, rows, columns = _arrangement(shape, set(axes))
     value = builder.arranged(name, layout, numeric)

@@ -1,0 +1,172 @@
+"""Every layer against onnxruntime on the plan's own inputs of that layer.
+
+The model is cut at every tensor that the plan stores: what follows a cut reads the plan's values, what comes before it
+is compared with them. So differences do not add up along the network, and all that an int8 layer may be away from the
+exact value is its one rounding. That a whole network is right follows layer by layer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
+from tigris_pio.errors import ToolError
+from tigris_pio.format.enums import DType
+from tigris_pio.host import Session
+from tigris_pio.verify.traces import Masked, in_model_order, traced
+
+_TYPES: Mapping[str, np.dtype[Any]] = {
+    "tensor(float)": np.dtype(np.float32), "tensor(int8)": np.dtype(np.int8), "tensor(uint8)": np.dtype(np.uint8),
+    "tensor(int64)": np.dtype(np.int64), "tensor(int32)": np.dtype(np.int32), "tensor(bool)": np.dtype(np.bool_),
+}  # fmt: skip
+#: uint8 models are stored as int8: value and zero point both less this.
+_UINT8_SHIFT = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnDifference:
+    """How far what one operator stored is from the exact value of what the plan stored before it.
+
+    `steps`: in units of the tensor's scale, before the exact value is rounded, so 0.5 is what right rounding may cost
+    (operators that compute integers in the model, such as QLinearConv, have rounded it: 1); 0 for tensors that are not
+    int8. `relative`: share of the tensor's largest value; 0 for int8.
+    """
+
+    tensor: str
+    op: str
+    steps: float
+    relative: float
+
+
+class OwnInputs:
+    """A model opened for this comparison with one program. Every model output is among what is compared."""
+
+    def __init__(self, model: onnx.ModelProto, program: Program) -> None:
+        self._tensors = program.tensors
+        self._op_of = {op.output: op.name for op in program.ops}
+        self._types = _element_types(model)
+        self._cuts = {name: value for name, value in _stored_values(program).items()
+                      if name in self._types and value.tensor in self._op_of}
+        self._before = _before_quantisation(model)
+        self._session = open_session(_cut(model, self._cuts, self._types))
+        self._shown = [item.name for item in self._session.get_outputs()]
+        self._read = {item.name for item in self._session.get_inputs()}
+
+    def run(self, session: Session, inputs: Mapping[str, np.ndarray]) -> list[OwnDifference]:
+        """One sample. `session` runs a plan of the program; `inputs` are as the model takes them."""
+        stored = {io.name: io.to_stored(io.check_model_array(inputs[io.name])) for io in session.inputs}
+        _, trace = traced(session, stored)
+        arrays = {name: in_model_order(trace[self._op_of[value.tensor]], value) for name, value in self._cuts.items()}
+        given = {name: self._as_model(name, array) for name, array in arrays.items()}
+        feeds = {io.name: io.to_model(stored[io.name]) for io in session.inputs}
+        feeds |= {_stored_name(name): array for name, array in given.items()}
+        feeds = {name: array for name, array in feeds.items() if name in self._read}
+        computed = dict(zip(self._shown, self._session.run(self._shown, feeds), strict=True))
+        return [self._difference(name, array, given, computed) for name, array in arrays.items()]
+
+    def _as_model(self, name: str, array: Masked) -> np.ndarray:
+        """A stored tensor as the model has it: dequantised, or in the model's own integers."""
+        tensor, dtype = self._tensors[self._cuts[name].tensor], self._types[name]
+        values = array.data
+        if tensor.scale and dtype == np.float32:
+            values = (values.astype(np.int32) - tensor.zero_point).astype(np.float32) * np.float32(tensor.scale)
+        elif tensor.scale and dtype == np.uint8:
+            values = values.astype(np.int32) + _UINT8_SHIFT
+        typed: np.ndarray = values.astype(dtype)
+        return typed
+
+    def _difference(self, name: str, array: Masked, given: Mapping[str, np.ndarray],
+                    computed: Mapping[str, np.ndarray]) -> OwnDifference:
+        tensor = self._tensors[self._cuts[name].tensor]
+        source = self._before.get(name, name)
+        expected = given[source] if source != name and source in given else computed[source]
+        steps, relative = _measure(array, expected, tensor)
+        return OwnDifference(name, self._op_of[tensor.name], steps, relative)
+
+
+def _stored_values(program: Program) -> dict[str, StoredValue]:
+    """The model's tensors that are stored, its outputs as the user gets them."""
+    outputs = {io.name: StoredValue(io.tensor, io.shape, io.stored_shape, io.permutation) for io in program.outputs}
+    return {**program.values, **outputs}
+
+
+def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tuple[float, float]:
+    """Steps and share of the largest value, the one that applies. Where no number is expected any will do."""
+    made = ~np.ma.getmaskarray(array)
+    exact = expected[made].astype(np.float64)
+    stored = array.data[made].astype(np.float64)
+    if tensor.scale and tensor.dtype is DType.INT8:
+        if expected.dtype.kind == "f":
+            exact = np.clip(exact / tensor.scale + tensor.zero_point, -128, 127)
+        elif expected.dtype == np.uint8:
+            exact -= _UINT8_SHIFT
+        return float(np.abs(stored - exact)[~np.isnan(exact)].max(initial=0.0)), 0.0
+    finite = np.isfinite(exact)
+    missed = np.abs(stored - exact)[finite].max(initial=0.0)
+    return 0.0, float(missed / max(1e-3, np.abs(exact[finite]).max(initial=0.0)))
+
+
+def _stored_name(name: str) -> str:
+    return f"{name}/stored"
+
+
+def open_session(model: onnx.ModelProto) -> Any:
+    """An onnxruntime session without graph optimisations. ToolError when onnxruntime is not installed."""
+    try:
+        import onnxruntime  # noqa: PLC0415  optional: only verify needs it
+    except ImportError as error:
+        raise ToolError("verify needs onnxruntime; install it: pip install onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def with_all_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with every computed tensor among its outputs."""
+    shown = onnx.ModelProto()
+    shown.CopyFrom(model)
+    present = {output.name for output in shown.graph.output}
+    names = dict.fromkeys(name for node in shown.graph.node for name in node.output if name and name not in present)
+    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    return shown
+
+
+def _element_types(model: onnx.ModelProto) -> dict[str, np.dtype[Any]]:
+    """Element types of all computed tensors, as onnxruntime infers them."""
+    outputs = open_session(with_all_outputs(model)).get_outputs()
+    return {item.name: _TYPES[item.type] for item in outputs if item.type in _TYPES}
+
+
+def _cut(model: onnx.ModelProto, cuts: Mapping[str, StoredValue],
+         types: Mapping[str, np.dtype[Any]]) -> onnx.ModelProto:
+    """The model whose readers of `cuts` read new inputs instead, with every computed tensor an output."""
+    result = with_all_outputs(model)
+    read = set()
+    for node in result.graph.node:
+        for index, name in enumerate(node.input):
+            if name in cuts:
+                node.input[index] = _stored_name(name)
+                read.add(name)
+    for name in sorted(read):
+        kind = helper.np_dtype_to_tensor_dtype(types[name])
+        result.graph.input.append(helper.make_tensor_value_info(_stored_name(name), kind, cuts[name].shape))
+    del result.graph.value_info[:]
+    return result
+
+
+def _before_quantisation(model: onnx.ModelProto) -> dict[str, str]:
+    """The real tensor that each quantised tensor, and each of its dequantised forms, rounds."""
+    rounded = {node.output[0]: node for node in model.graph.node if node.op_type == "QuantizeLinear"}
+    before = {name: node.input[0] for name, node in rounded.items()}
+    for node in model.graph.node:
+        source = rounded.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
+        if source is not None and list(source.input[1:]) == list(node.input[1:]):
+            before[node.output[0]] = source.input[0]
+    return before

@@ -1,0 +1,40 @@
+"""What the operators of a plan computed, in the model's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import ProgramTensor, StoredValue
+from tigris_pio.host import Session
+
+#: Elements of rows that nothing needs, which the runtime leaves out, are masked.
+Masked = np.ma.MaskedArray
+
+
+def traced(session: Session, stored: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, Masked]]:
+    """The outputs, and every operator's output by operator name, as stored: [batch, height, width, channels]."""
+    outputs, first = session.run_raw_traced(stored)
+    _, second = session.run_raw_traced(stored, fill=0x55)
+    return outputs, {name: np.ma.masked_array(array, _differ(array, second[name])) for name, array in first.items()}
+
+
+def _differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Where two arrays hold other bytes: nothing was written there."""
+    size = first.dtype.itemsize
+    a, b = (array.view(np.uint8).reshape(*array.shape, size) for array in (first, second))
+    differ: np.ndarray = np.any(a != b, axis=-1)
+    return differ
+
+
+def in_model_order(array: Masked, value: StoredValue) -> Masked:
+    """A stored array with the model's axes and shape."""
+    ordered: Masked = array.reshape(value.stored_shape).transpose(value.permutation).reshape(value.shape)
+    return ordered
+
+
+def real(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
+    """Stored values as the real numbers they stand for, in double."""
+    values: np.ndarray = array.astype(np.float64)
+    return (values - tensor.zero_point) * tensor.scale if tensor.scale else values
