@@ -68,83 +68,106 @@ typedef struct pixel_axis {
 } pixel_axis;
 
 typedef struct depthwise_pixel {
-    const int8_t *input; /* of the first tap, channel 0; outside the band when that is padding */
-    pixel_axis outer, inner;
+    const int8_t *input;             /* of the first tap, channel 0; outside the band when that is padding */
+    const pixel_axis *outer, *inner; /* rows and columns, or columns and rows */
 } depthwise_pixel;
 
-static int is_inside(pixel_axis axis, int32_t tap)
+static int is_inside(const pixel_axis *axis, int32_t tap)
 {
-    return tap >= axis.inside.first && tap < axis.inside.end;
+    return tap >= axis->inside.first && tap < axis->inside.end;
 }
 
-/* All taps of four channels from `channel` on, one input channel an output channel. */
-static void add_block(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, const int8_t *weights,
-                      uint32_t sum[BLOCK])
+static int all_inside(const pixel_axis *axis)
 {
-    const pixel_axis inner = pixel->inner;
-    const int8_t *row = pixel->input + channel;
-    for (int32_t i = 0; i < pixel->outer.taps; i++) {
-        const tigris_taps inside = is_inside(pixel->outer, i) ? inner.inside : (tigris_taps){inner.taps, inner.taps};
-        for (int32_t tap = 0; tap < inner.taps;) {
+    return axis->inside.end - axis->inside.first == axis->taps;
+}
+
+/* Adds all taps of four channels whose inputs start at `input`, padding among them. */
+static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, const int8_t *input,
+                                       const int8_t *weights, uint32_t sum[BLOCK])
+{
+    const int32_t taps = pixel->inner->taps, step = pixel->inner->step;
+    const tigris_taps none = {taps, taps};
+    for (int32_t i = 0; i < pixel->outer->taps; i++) {
+        const tigris_taps inside = is_inside(pixel->outer, i) ? pixel->inner->inside : none;
+        for (int32_t tap = 0, end; tap < taps; tap = end) {
             const int padded = tap < inside.first || tap >= inside.end;
-            const int32_t end = tap < inside.first ? inside.first : padded ? inner.taps : inside.end;
-            tigris_add_run(padded ? d->padding : row + tap * inner.step, padded ? 0 : inner.step, weights, end - tap,
-                           sum);
+            end = tap < inside.first ? inside.first : padded ? taps : inside.end;
+            tigris_add_run(padded ? d->padding : input + tap * step, padded ? 0 : step, weights, end - tap, sum);
             weights += (end - tap) * BLOCK;
-            tap = end;
         }
-        row += pixel->outer.step;
+        input += pixel->outer->step;
     }
 }
 
-/* All taps of one channel. */
-static uint32_t add_single(const depthwise *d, const depthwise_pixel *pixel, int32_t channel)
+/* The same when all are inside. */
+TIGRIS_INLINE void add_inside(const depthwise_pixel *pixel, const int8_t *input, const int8_t *weights,
+                              uint32_t sum[BLOCK])
+{
+    const int32_t taps = pixel->inner->taps, step = pixel->inner->step;
+    for (int32_t i = pixel->outer->taps; i > 0; i--) {
+        tigris_add_run(input, step, weights, taps, sum);
+        input += pixel->outer->step;
+        weights += taps * BLOCK;
+    }
+}
+
+/* The whole blocks of one pixel from channel 0 up to `end`. */
+static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pixel *pixel, int32_t end, int8_t *output)
+{
+    const tigris_output_stage stage = d->output;
+    const int8_t *input = pixel->input, *weights = d->weights, *shift = d->shift;
+    const int32_t *bias = d->bias, *multiplier = d->multiplier;
+    const int inside = all_inside(pixel->outer) && all_inside(pixel->inner);
+    const int32_t taps = pixel->outer->taps * pixel->inner->taps;
+    for (; end > 0; end -= BLOCK) {
+        uint32_t sum[BLOCK] = {(uint32_t)bias[0], (uint32_t)bias[1], (uint32_t)bias[2], (uint32_t)bias[3]};
+        if (inside) {
+            add_inside(pixel, input, weights, sum);
+        } else {
+            add_padded(d, pixel, input, weights, sum);
+        }
+        weights += taps * BLOCK;
+        for (int32_t k = 0; k < BLOCK; k++) {
+            *output++ = tigris_scale_to_int8(sum[k], *multiplier++, *shift++, stage);
+        }
+        input += BLOCK;
+        bias += BLOCK;
+    }
+}
+
+/* One channel of one pixel. */
+static int8_t pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int32_t channel)
 {
     const int32_t apart = block_lanes(d, channel);
     const int8_t *weights = channel_weights(d, channel);
     const int8_t *row = pixel->input + channel / d->channel_multiplier;
-    uint32_t sum = 0U;
-    for (int32_t i = 0; i < pixel->outer.taps; i++) {
-        for (int32_t j = 0; j < pixel->inner.taps; j++) {
+    uint32_t sum = (uint32_t)d->bias[channel];
+    for (int32_t i = 0; i < pixel->outer->taps; i++) {
+        for (int32_t j = 0; j < pixel->inner->taps; j++) {
             const int inside = is_inside(pixel->outer, i) && is_inside(pixel->inner, j);
-            sum += tigris_product(inside ? row[j * pixel->inner.step] : d->padding[0], *weights);
+            sum += tigris_product(inside ? row[j * pixel->inner->step] : d->padding[0], *weights);
             weights += apart;
         }
-        row += pixel->outer.step;
+        row += pixel->outer->step;
     }
-    return sum;
+    return tigris_scale_to_int8(sum, d->multiplier[channel], d->shift[channel], d->output);
 }
 
-/* Channels [first, end) of one pixel; whole blocks, or a single channel. */
-static void pixel_channels(const depthwise *d, const depthwise_pixel *pixel, int32_t first, int32_t end,
-                           int8_t *output)
-{
-    uint32_t sum[BLOCK];
-    int32_t lanes;
-    for (int32_t channel = first; channel < end; channel += lanes) {
-        if (d->channel_multiplier == 1 && end - channel >= BLOCK) {
-            lanes = BLOCK;
-            memset(sum, 0, sizeof sum);
-            add_block(d, pixel, channel, channel_weights(d, channel), sum);
-        } else {
-            lanes = 1;
-            sum[0] = add_single(d, pixel, channel);
-        }
-        for (int32_t k = 0; k < lanes; k++) {
-            output[channel + k] = tigris_scale_to_int8(sum[k] + (uint32_t)d->bias[channel + k],
-                                                       d->multiplier[channel + k], d->shift[channel + k], d->output);
-        }
-    }
-}
-
-/* Channels [first, end) of all output rows. */
+/* Channels [first, end) of all output rows; when first is 0, whole blocks together. */
 static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out,
                                        int32_t first, int32_t end, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
+    const int32_t blocks_end = first == 0 && d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
     const int32_t width = (int32_t)out->tensor->width, row_bytes = d->input_width * d->input_channels;
     pixel_axis rows = {params->kernel_height, params->dilation_height * row_bytes, {0, 0}};
     pixel_axis columns = {params->kernel_width, params->dilation_width * d->input_channels, {0, 0}};
+    depthwise_pixel pixel = {NULL, &rows, &columns};
+    if (columns.taps == 1) { /* one run, not one a row */
+        pixel.outer = &columns;
+        pixel.inner = &rows;
+    }
     for (int32_t y = 0; y < out->rows; y++) {
         const int32_t row = y * params->stride_height - in->pad_top;
         rows.inside = tigris_valid_taps(row, params->kernel_height, params->dilation_height, in->rows);
@@ -152,12 +175,11 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
             const int32_t column = x * params->stride_width - params->pad_left;
             columns.inside =
                 tigris_valid_taps(column, params->kernel_width, params->dilation_width, d->input_width);
-            depthwise_pixel pixel = {d->input + row * row_bytes + column * d->input_channels, rows, columns};
-            if (columns.taps == 1) { /* one run, not one a row */
-                pixel.outer = columns;
-                pixel.inner = rows;
+            pixel.input = d->input + row * row_bytes + column * d->input_channels;
+            pixel_blocks(d, &pixel, blocks_end, output);
+            for (int32_t channel = first > blocks_end ? first : blocks_end; channel < end; channel++) {
+                output[channel] = pixel_channel(d, &pixel, channel);
             }
-            pixel_channels(d, &pixel, first, end, output);
             output += d->output_channels;
         }
     }
