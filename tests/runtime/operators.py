@@ -9,6 +9,7 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format import params as p
 from tigris_pio.format.enums import BinaryFunction, DType, OpKind, ReduceFunction, UnaryFunction, VectorFunction
+from tigris_pio.host.io import NUMPY_TYPES
 
 INT8, FLOAT32 = DType.INT8, DType.FLOAT32
 SHAPE = (1, 6, 4, 4)
@@ -198,8 +199,14 @@ def _float_functions() -> list[Operator]:
                 output_shape=(1, 2, 3, 4)),
         _simple(OpKind.MAT_MUL, INT8, int8_product, inputs=int8_pair, rows=(RowMap.whole(6), RowMap.whole(6)),
                 output_shape=(1, 2, 3, 4)),
-        _simple(OpKind.CAST, FLOAT32, p.CastParams(FLOAT32, DType.INT64), output_dtype=DType.INT64),
+        *(_cast(source, target) for source, target in zip(DType, (*list(DType)[1:], DType.INT8), strict=True)),
+        *(_cast(FLOAT32, target) for target in (INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64)),
     ]
+
+
+def _cast(source: DType, target: DType) -> Operator:
+    inputs = (_data(FLOAT32).astype(NUMPY_TYPES[source]),)
+    return _simple(OpKind.CAST, FLOAT32, p.CastParams(source, target), inputs=inputs, output_dtype=target)
 
 
 def operators() -> list[Operator]:

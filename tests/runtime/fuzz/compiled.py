@@ -15,6 +15,7 @@ from tests.families.quantised import SCHEMES, quantise
 from tests.fuzz.graphs import INPUTS, LAYERS, graph
 from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import ways, with_constants
+from tests.runtime.test_map_mean import conv_and_mean
 from tigris_pio.compiler.pipeline import CompileOptions, back, front
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import TigrisError
@@ -28,7 +29,7 @@ ALIGNMENT = 4
 def compiled_seeds() -> Iterator[tuple[str, bytes]]:
     """Names and plans."""
     logging.disable(logging.WARNING)
-    for model_name, make in itertools.chain(_operators(), _graphs(), _layers()):
+    for model_name, make in itertools.chain(_operators(), _graphs(), _layers(), _map_means()):
         for name, plan in _plans(make):
             yield f"{model_name}-{name}", plan
 
@@ -93,3 +94,9 @@ def _layers() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
             return model if scheme is None else quantise(model, SCHEMES[scheme])
 
         yield f"wide-{channels}-{scheme}", make
+
+
+def _map_means() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+    """Means of whole maps in two operators, with and without another scale."""
+    for index, scales in enumerate((None, (0.05, 0.05), (0.05, 0.013))):
+        yield f"mean-{index}", lambda scales=scales: conv_and_mean(scales)[0]  # type: ignore[misc]
