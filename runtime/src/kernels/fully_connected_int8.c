@@ -40,19 +40,31 @@ static void add_outputs(const layer *l, const part *p, const tigris_vector *vect
         uint32_t unused = 0;
         tigris_vector_two(vector, w, count == 2 ? w + length : w, tiled, sum, count == 2 ? sum + 1 : &unused);
     }
-    for (int32_t tap = tiled; tap < p->taps; tap++) {
-        for (int32_t k = 0; k < count; k++) {
-            const int32_t in_block = k % block;
+    for (int32_t k = 0; k < count && tiled < p->taps; k++) {
+        const int32_t in_block = k % block;
+        for (int32_t tap = tiled; tap < p->taps; tap++) {
             sum[k] = tigris_add_tap(vector, tap, w + ((k - in_block) * length + tap * block + in_block), sum[k]);
         }
+    }
+}
+
+/* The sums of outputs [first, end) become outputs. */
+static void finish(const layer *l, const uint32_t *sum, int32_t first, int32_t end, int8_t *output)
+{
+    const tigris_output_stage stage = l->output;
+    const int32_t step = (int32_t)l->params->requantise_step;
+    const int32_t *multiplier = l->multiplier + first * step;
+    const int8_t *shift = l->shift + first * step;
+    for (int8_t *const stop = output + end, *to = output + first; to != stop; to++) {
+        *to = tigris_scale_to_int8(*sum++, *multiplier, *shift, stage);
+        multiplier += step;
+        shift += step;
     }
 }
 
 /* Outputs [first, end), at most BATCH, from one vector. */
 static void run_batch(const layer *l, const int8_t *input, int32_t first, int32_t end, int8_t *output)
 {
-    const tigris_output_stage stage = l->output;
-    const int32_t step = (int32_t)l->params->requantise_step;
     const int32_t length = (int32_t)l->params->in_features;
     uint32_t sums[BATCH];
     tigris_vector vector;
@@ -67,9 +79,7 @@ static void run_batch(const layer *l, const int8_t *input, int32_t first, int32_
             add_outputs(l, &p, &vector, i, count, sums + (i - first));
         }
     }
-    for (int32_t i = first; i < end; i++) {
-        output[i] = tigris_scale_to_int8(sums[i - first], l->multiplier[i * step], l->shift[i * step], stage);
-    }
+    finish(l, sums, first, end, output);
 }
 
 static void run(const tigris_kernel_call *call)
