@@ -18,7 +18,7 @@
 #endif
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
-#define TIGRIS_HOST_VERSION 1U
+#define TIGRIS_HOST_VERSION 2U
 
 /* Calls and time of one operator, over all runs. */
 typedef struct tigris_host_profile {
@@ -42,6 +42,7 @@ TIGRIS_HOST_API int32_t tigris_host_check_crc(const tigris_host *host);
 TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
                                          size_t slow_bytes, tigris_host_profile *profile);
 TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
+TIGRIS_HOST_API uint32_t tigris_host_bytes_short(const tigris_host *host);
 TIGRIS_HOST_API void *tigris_host_input(const tigris_host *host, uint32_t index);
 TIGRIS_HOST_API const void *tigris_host_output(const tigris_host *host, uint32_t index);
 TIGRIS_HOST_API const char *tigris_host_status_text(int32_t status);
@@ -106,7 +107,7 @@ int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void 
                          tigris_host_profile *profile_records)
 {
     const tigris_status status =
-        tigris_session_init(&host->session, &host->plan, fast, fast_bytes, slow, slow_bytes, NULL);
+        tigris_session_init_dynamic(&host->session, &host->plan, fast, fast_bytes, slow, slow_bytes, NULL);
     host->profile = profile_records;
     host->session.counter = count;
     host->session.profile = profile;
@@ -122,6 +123,12 @@ int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris
     const tigris_status status = tigris_run(&host->session);
     *usage = host->session.usage;
     return status;
+}
+
+/* What the arena that a failed bind found too small lacks. */
+uint32_t tigris_host_bytes_short(const tigris_host *host)
+{
+    return host->session.bytes_short;
 }
 
 void *tigris_host_input(const tigris_host *host, uint32_t index)

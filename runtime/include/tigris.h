@@ -96,6 +96,8 @@ const char *tigris_status_text(tigris_status status);
 typedef struct tigris_plan {
     const uint8_t *base;
     const tigris_header_record *header;
+    /* The sections, in the header's order. */
+    const char *strings;
     const tigris_tensor_record *tensors;
     const tigris_io_record *io;
     const tigris_stage_record *stages;
@@ -104,7 +106,6 @@ typedef struct tigris_plan {
     const tigris_operand_record *operands;
     const uint8_t *params;
     const uint8_t *weights;
-    const char *strings;
 } tigris_plan;
 
 /* Opens the plan at `data` (16-byte aligned, stays valid while in use) and checks its structure. */
@@ -114,6 +115,7 @@ TIGRIS_MUST_CHECK tigris_status tigris_plan_open(tigris_plan *plan, const void *
 TIGRIS_MUST_CHECK tigris_status tigris_plan_check_crc(const tigris_plan *plan);
 
 struct tigris_backend;
+struct tigris_placement;
 
 /* Called between operators and bands. Return 0 to go on, anything else to stop the run with
  * TIGRIS_ERR_CANCELLED. Feed the watchdog here. */
@@ -160,6 +162,9 @@ typedef struct tigris_session {
     uint32_t fast_bytes;
     uint32_t slow_bytes;
     uint8_t *backend_scratch;
+    const struct tigris_placement *placement; /* NULL: everything lies where the plan says */
+    /* After tigris_session_init gave TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL: by how much. */
+    uint32_t bytes_short;
     /* Hooks: NULL after tigris_session_init, set by the caller before a run. */
     tigris_yield_hook yield;
     void *yield_context;
@@ -176,24 +181,40 @@ typedef struct tigris_session {
 /* Binds a plan to arenas and kernels. `fast` and `slow` must be aligned to the plan's alignment; `slow`
  * may be NULL when header->slow_bytes is 0. Checks every operator's parameters against its tensors and
  * weights, and proves that each band finds its rows, so that a run cannot read or write outside the
- * plan and the arenas. Uses the first header->state_bytes of `fast` for the proof. */
+ * plan and the arenas. Uses the first header->state_bytes of `fast` for the proof. `placement` is for arenas smaller
+ * than the plan wants; NULL refuses them. */
 TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast,
                                                     size_t fast_bytes, void *slow, size_t slow_bytes,
-                                                    const struct tigris_backend *backend);
+                                                    const struct tigris_backend *backend,
+                                                    const struct tigris_placement *placement);
 
 /* The portable kernels, all of them. Firmware that links only what a model needs passes a table of
  * its own of entries from tigris_kernels.h to tigris_session_init instead. */
 extern const struct tigris_backend tigris_portable_backend;
+extern const struct tigris_placement tigris_dynamic_placement;
 
-/* The same, with the portable kernels when `backend` is NULL. Inline, so that a caller who names its own
- * backend does not link every portable kernel. */
+/* The same, with the portable kernels when `backend` is NULL, in arenas as large as the plan wants. Inline, so that
+ * a caller who names its own backend does not link every portable kernel. */
 TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session *session, const tigris_plan *plan,
                                                                   void *fast, size_t fast_bytes, void *slow,
                                                                   size_t slow_bytes,
                                                                   const struct tigris_backend *backend)
 {
     return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != NULL ? backend : &tigris_portable_backend);
+                               backend != NULL ? backend : &tigris_portable_backend, NULL);
+}
+
+/* The same, in arenas of any sizes. Where one is smaller than planned, tensors are placed as they come and moved
+ * together when room runs out, and what fast memory cannot hold lies in slow memory: slower, but byte for byte the same
+ * results. Takes some more fast memory than the plan for its bookkeeping: 8 bytes a tensor and view, 4 an input and
+ * output. When even that does not fit, session->bytes_short says how many bytes the arena of the status lacks.
+ * Addresses of inputs and outputs stay the same from run to run. Links about 3 KB of code. */
+TIGRIS_MUST_CHECK static inline tigris_status
+tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
+                            void *slow, size_t slow_bytes, const struct tigris_backend *backend)
+{
+    return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
+                               backend != NULL ? backend : &tigris_portable_backend, &tigris_dynamic_placement);
 }
 
 /* Where to write input `index`, and its bytes; NULL and 0 when out of range. Inputs must be written

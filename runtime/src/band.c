@@ -1,5 +1,7 @@
 #include "band.h"
 
+#include <string.h>
+
 #include "plan.h"
 
 static int32_t clip(int32_t row, int32_t height)
@@ -17,19 +19,14 @@ static int32_t floor_divide(int32_t a, int32_t b)
     return quotient - (a % b < 0 ? 1 : 0);
 }
 
-static int32_t first_row(const tigris_operand_record *operand, int32_t output_row)
+const tigris_tensor_record *tigris_tensor_of(const tigris_stage_bands *bands, uint32_t index)
 {
-    return floor_divide(output_row * operand->numerator + operand->first, operand->denominator);
-}
-
-static int32_t end_row(const tigris_operand_record *operand, int32_t output_row)
-{
-    return floor_divide(output_row * operand->numerator + operand->last, operand->denominator) + 1;
+    return tigris_view_tensor(bands->plan, &bands->views[index]);
 }
 
 static int32_t height_of(const tigris_stage_bands *bands, uint32_t view)
 {
-    return (int32_t)tigris_view_tensor(bands->plan, &bands->views[view])->height;
+    return (int32_t)tigris_tensor_of(bands, view)->height;
 }
 
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height)
@@ -48,8 +45,9 @@ int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_
 tigris_input_rows tigris_operand_rows(const tigris_operand_record *operand, int32_t height, int32_t first,
                                       int32_t end)
 {
-    const int32_t asked_first = first_row(operand, first);
-    const int32_t asked_end = end_row(operand, end - 1);
+    const int32_t asked_first = floor_divide(first * operand->numerator + operand->first, operand->denominator);
+    const int32_t asked_end =
+        floor_divide((end - 1) * operand->numerator + operand->last, operand->denominator) + 1;
     tigris_input_rows rows;
     rows.first = clip(asked_first, height);
     rows.end = clip(asked_end, height);
@@ -68,9 +66,11 @@ void tigris_stage_begin(tigris_stage_bands *bands, const tigris_plan *plan, cons
     bands->views = &plan->views[stage->first_view];
     bands->ops = &plan->ops[stage->first_op];
     bands->states = states;
+    memset(states, 0, stage->view_count * sizeof *states);
     for (uint32_t i = 0; i < stage->view_count; i++) {
-        const int32_t held = tigris_is_window(&bands->views[i]) ? 0 : height_of(bands, i);
-        states[i] = (tigris_view_state){0, 0, 0, held};
+        if (!tigris_is_window(&bands->views[i])) {
+            states[i].held_end = height_of(bands, i);
+        }
     }
     for (uint32_t i = 0; i < stage->op_count; i++) {
         states[bands->ops[i].output_view].held_end = 0;
@@ -110,19 +110,18 @@ static void need_operands(const tigris_stage_bands *bands, const tigris_op_recor
     if (first >= height_of(bands, op->output_view)) {
         return;
     }
+    /* An output that makes no row in this band still holds on to what it will read in a later one. */
+    const int makes_rows = output->need_end > first;
     const tigris_operand_record *operands = &bands->plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++) {
         tigris_view_state *input = &bands->states[operands[i].view];
-        const int32_t height = height_of(bands, operands[i].view);
-        const int32_t need_first = clip(first_row(&operands[i], first), height);
-        if (need_first < input->need_first) {
-            input->need_first = need_first;
+        const tigris_input_rows rows = tigris_operand_rows(&operands[i], height_of(bands, operands[i].view), first,
+                                                           makes_rows ? output->need_end : first + 1);
+        if (rows.first < input->need_first) {
+            input->need_first = rows.first;
         }
-        if (output->need_end > first) {
-            const int32_t need_end = clip(end_row(&operands[i], output->need_end - 1), height);
-            if (need_end > input->need_end) {
-                input->need_end = need_end;
-            }
+        if (makes_rows && rows.end > input->need_end) {
+            input->need_end = rows.end;
         }
     }
 }

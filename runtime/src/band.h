@@ -40,6 +40,9 @@ typedef struct tigris_window_move {
     int32_t rows;
 } tigris_window_move;
 
+/* The tensor of view `index` of the stage. */
+const tigris_tensor_record *tigris_tensor_of(const tigris_stage_bands *bands, uint32_t index);
+
 /* Starts a stage: direct inputs are held whole, everything else holds nothing. */
 void tigris_stage_begin(tigris_stage_bands *bands, const tigris_plan *plan, const tigris_stage_record *stage,
                         tigris_view_state *states);

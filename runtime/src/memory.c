@@ -3,94 +3,94 @@
 
 #include "plan.h"
 
+uint8_t *tigris_fast_address(const tigris_session *session, tigris_placed what, const void *record, uint32_t offset)
+{
+    return session->placement != NULL ? session->placement->locate(session, what, record) : session->fast + offset;
+}
+
 uint8_t *tigris_home_address(const tigris_session *session, const tigris_tensor_record *tensor)
 {
-    switch (tensor->home) {
-    case TIGRIS_HOME_FAST:
-        return session->fast + tensor->home_offset;
-    case TIGRIS_HOME_SLOW:
-        return session->slow + tensor->home_offset;
-    case TIGRIS_HOME_FLASH:
+    if (tensor->home == TIGRIS_HOME_FLASH) {
         return (uint8_t *)(uintptr_t)(session->plan->weights + tensor->home_offset);
-    default:
-        return NULL;
     }
+    if (tensor->home == TIGRIS_HOME_SLOW && session->placement == NULL) {
+        return session->slow + tensor->home_offset;
+    }
+    return tigris_fast_address(session, TIGRIS_PLACED_HOME, tensor, tensor->home_offset);
 }
 
 uint8_t *tigris_row_address(const tigris_session *session, const tigris_stage_bands *bands, uint32_t index,
                             int32_t row)
 {
     const tigris_view_record *view = &bands->views[index];
-    const tigris_tensor_record *tensor = tigris_view_tensor(bands->plan, view);
-    uint8_t *base = tigris_is_window(view) ? session->fast + view->offset : tigris_home_address(session, tensor);
+    const tigris_tensor_record *tensor = tigris_tensor_of(bands, index);
+    uint8_t *base = tigris_is_window(view) ? tigris_fast_address(session, TIGRIS_PLACED_WINDOW, view, view->offset)
+                                           : tigris_home_address(session, tensor);
     return base + (uint32_t)(row - bands->states[index].held_first) * tigris_row_step(tensor);
 }
 
-void tigris_use_fast(tigris_session *session, uint32_t end)
-{
-    if (end > session->usage.fast_peak) {
-        session->usage.fast_peak = end;
-    }
-}
-
-void tigris_use_home(tigris_session *session, const tigris_tensor_record *tensor, uint32_t bytes, uint32_t end,
-                     tigris_access access)
+void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access)
 {
     tigris_usage *usage = &session->usage;
-    if (tensor->home == TIGRIS_HOME_FAST) {
-        tigris_use_fast(session, tensor->home_offset + end);
-    } else if (tensor->home == TIGRIS_HOME_SLOW) {
-        if (tensor->home_offset + end > usage->slow_peak) {
-            usage->slow_peak = tensor->home_offset + end;
+    uint32_t *peak = &usage->fast_peak;
+    uintptr_t offset = (uintptr_t)data - (uintptr_t)session->fast;
+    if (offset >= session->fast_bytes) {
+        offset = (uintptr_t)data - (uintptr_t)session->slow;
+        if (offset >= session->slow_bytes) {
+            return; /* a constant */
         }
-        if (access == TIGRIS_READ) {
-            usage->slow_read += bytes;
-        } else {
-            usage->slow_written += bytes;
-        }
+        peak = &usage->slow_peak;
+        *(access == TIGRIS_READ ? &usage->slow_read : &usage->slow_written) += bytes;
     }
+    const uint32_t end = (uint32_t)offset + bytes;
+    *peak = end > *peak ? end : *peak;
 }
 
-static const tigris_tensor_record *io_tensor(const tigris_session *session, uint32_t first, uint32_t count,
-                                             uint32_t index)
-{
-    if (index >= count) {
-        return NULL;
-    }
-    return &session->plan->tensors[session->plan->io[first + index].tensor];
-}
-
-static const tigris_tensor_record *input_tensor(const tigris_session *session, uint32_t index)
-{
-    return io_tensor(session, 0U, session->plan->header->input_count, index);
-}
-
-static const tigris_tensor_record *output_tensor(const tigris_session *session, uint32_t index)
+/* Input `index`; or output `index` when `outputs` is 1. NULL when out of range. */
+static const tigris_io_record *find_io(const tigris_session *session, uint32_t index, int outputs)
 {
     const tigris_header_record *header = session->plan->header;
-    return io_tensor(session, header->input_count, header->output_count, index);
+    if (index >= (outputs ? header->output_count : header->input_count)) {
+        return NULL;
+    }
+    return &session->plan->io[outputs ? index + header->input_count : index];
+}
+
+static uint8_t *io_address(const tigris_session *session, uint32_t index, int outputs)
+{
+    const tigris_io_record *io = find_io(session, index, outputs);
+    if (io == NULL) {
+        return NULL;
+    }
+    const tigris_tensor_record *tensor = &session->plan->tensors[io->tensor];
+    if (session->placement != NULL && tensor->home != TIGRIS_HOME_FLASH) {
+        return session->placement->locate(session, TIGRIS_PLACED_IO, io);
+    }
+    return tigris_home_address(session, tensor);
+}
+
+static uint32_t io_bytes(const tigris_session *session, uint32_t index, int outputs)
+{
+    const tigris_io_record *io = find_io(session, index, outputs);
+    return io == NULL ? 0U : tigris_tensor_bytes(&session->plan->tensors[io->tensor]);
 }
 
 void *tigris_input(const tigris_session *session, uint32_t index)
 {
-    const tigris_tensor_record *tensor = input_tensor(session, index);
-    return tensor == NULL ? NULL : tigris_home_address(session, tensor);
+    return io_address(session, index, 0);
 }
 
 uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index)
 {
-    const tigris_tensor_record *tensor = input_tensor(session, index);
-    return tensor == NULL ? 0U : tigris_tensor_bytes(tensor);
+    return io_bytes(session, index, 0);
 }
 
 const void *tigris_output(const tigris_session *session, uint32_t index)
 {
-    const tigris_tensor_record *tensor = output_tensor(session, index);
-    return tensor == NULL ? NULL : tigris_home_address(session, tensor);
+    return io_address(session, index, 1);
 }
 
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
 {
-    const tigris_tensor_record *tensor = output_tensor(session, index);
-    return tensor == NULL ? 0U : tigris_tensor_bytes(tensor);
+    return io_bytes(session, index, 1);
 }

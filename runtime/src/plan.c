@@ -14,30 +14,48 @@
 #endif
 
 #define LARGEST_ALIGNMENT 4096U
+#define MAGIC UINT32_C(0x53524754) /* "TGRS" */
 
 uint32_t tigris_dtype_bytes(uint32_t dtype)
 {
-    static const uint8_t bytes[] = {0, 1, 1, 2, 4, 8, 4, 1};
-    return dtype < sizeof bytes ? bytes[dtype] : 0U;
+    /* One hexadecimal digit a type, type 0 the lowest: smaller than a table. */
+    return dtype < 8U ? UINT32_C(0x14842110) >> (dtype * 4U) & 15U : 0U;
 }
 
-static uint32_t multiply(uint32_t a, uint32_t b)
+uint32_t tigris_multiply(uint32_t a, uint32_t b)
 {
     const uint64_t product = (uint64_t)a * b;
-    return product > UINT32_MAX ? 0U : (uint32_t)product;
+    return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
+}
+
+uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
+{
+    return tigris_multiply(tigris_multiply(tensor->width, tensor->channels), tigris_dtype_bytes(tensor->dtype));
 }
 
 uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor)
 {
-    const uint32_t row = multiply(multiply(tensor->width, tensor->channels), tigris_dtype_bytes(tensor->dtype));
+    const uint32_t row = tigris_row_bytes(tensor);
     /* A folded tensor's rows are counted too: no row number may overflow. */
-    const uint32_t all_rows = multiply(multiply(row, tensor->height), tensor->batch);
-    return tigris_is_folded(tensor) && all_rows != 0U ? row : all_rows;
+    const uint32_t all_rows = tigris_multiply(tigris_multiply(row, tensor->height), tensor->batch);
+    return tigris_is_folded(tensor) && all_rows - 1U < UINT32_MAX - 1U ? row : all_rows;
+}
+
+uint32_t tigris_row_step(const tigris_tensor_record *tensor)
+{
+    return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
+}
+
+uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
+{
+    return tigris_multiply(tigris_row_bytes(tensor), tigris_is_folded(tensor) && rows > 1U ? 1U : rows);
 }
 
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)
 {
-    if (memcmp(header->magic, "TGRS", sizeof header->magic) != 0) {
+    uint32_t magic;
+    memcpy(&magic, header->magic, sizeof magic);
+    if (magic != MAGIC) {
         return TIGRIS_ERR_NOT_A_PLAN;
     }
     if (header->version != TIGRIS_FORMAT_VERSION || header->header_bytes != sizeof *header) {
@@ -58,36 +76,44 @@ static tigris_status check_header(const tigris_header_record *header, size_t byt
     return header->name[sizeof header->name - 1U] == '\0' ? TIGRIS_OK : TIGRIS_ERR_STRING;
 }
 
-/* The section's address; NULL when it is misaligned or leaves the file. */
-static const void *section(const tigris_header_record *header, uint32_t offset, uint32_t count, uint32_t record_bytes)
-{
-    const uint64_t bytes = (uint64_t)count * record_bytes;
-    if (offset % TIGRIS_SECTION_ALIGNMENT != 0U || offset < sizeof *header || offset > header->total_bytes ||
-        bytes > header->total_bytes - offset) {
-        return NULL;
-    }
-    return (const uint8_t *)header + offset;
-}
+/* Where the header's pairs (offset, count) of sections and the plan's pointers to them begin, in the same order. */
+#define FIRST_SECTION offsetof(tigris_header_record, strings)
+#define FIRST_POINTER offsetof(tigris_plan, strings)
+enum { STRINGS, TENSORS, IO, STAGES, VIEWS, OPS, OPERANDS, PARAMS, WEIGHTS, SECTION_COUNT };
 
-static tigris_status find_sections(tigris_plan *plan, const tigris_header_record *h)
+#define IN_ORDER(index, name)                                                                                          \
+    TIGRIS_STATIC_ASSERT(offsetof(tigris_header_record, name) == FIRST_SECTION + (index) * 2U * sizeof(uint32_t),      \
+                         name##_in_header);                                                                            \
+    TIGRIS_STATIC_ASSERT(offsetof(tigris_plan, name) == FIRST_POINTER + (index) * sizeof(void *), name##_in_plan)
+IN_ORDER(TENSORS, tensors);
+IN_ORDER(IO, io);
+IN_ORDER(STAGES, stages);
+IN_ORDER(VIEWS, views);
+IN_ORDER(OPS, ops);
+IN_ORDER(OPERANDS, operands);
+IN_ORDER(PARAMS, params);
+IN_ORDER(WEIGHTS, weights);
+
+/* The plan's pointers to its sections; each is aligned and inside the file. */
+static tigris_status find_sections(tigris_plan *plan, const tigris_header_record *header)
 {
-    const uint32_t io_count = (uint32_t)h->input_count + h->output_count;
-    plan->strings = section(h, h->strings, h->strings_bytes, 1U);
-    plan->tensors = section(h, h->tensors, h->tensor_count, sizeof *plan->tensors);
-    plan->io = section(h, h->io, io_count, sizeof *plan->io);
-    plan->stages = section(h, h->stages, h->stage_count, sizeof *plan->stages);
-    plan->views = section(h, h->views, h->view_count, sizeof *plan->views);
-    plan->ops = section(h, h->ops, h->op_count, sizeof *plan->ops);
-    plan->operands = section(h, h->operands, h->operand_count, sizeof *plan->operands);
-    plan->params = section(h, h->params, h->params_bytes, 1U);
-    plan->weights = section(h, h->weights, h->weights_bytes, 1U);
-    if (plan->strings == NULL || plan->tensors == NULL || plan->io == NULL || plan->stages == NULL ||
-        plan->views == NULL || plan->ops == NULL || plan->operands == NULL || plan->params == NULL ||
-        plan->weights == NULL) {
-        return TIGRIS_ERR_SECTION;
+    static const uint8_t record_bytes[SECTION_COUNT] = {
+        1U, sizeof *plan->tensors, sizeof *plan->io, sizeof *plan->stages, sizeof *plan->views,
+        sizeof *plan->ops, sizeof *plan->operands, 1U, 1U};
+    const uint32_t *pair = (const uint32_t *)(const void *)(plan->base + FIRST_SECTION);
+    for (uint32_t i = 0; i < SECTION_COUNT; i++, pair += 2) {
+        const uint32_t offset = pair[0];
+        const uint32_t count = i == IO ? (uint32_t)header->input_count + header->output_count : pair[1];
+        const uint32_t bytes = tigris_multiply(count, record_bytes[i]);
+        if (offset % TIGRIS_SECTION_ALIGNMENT != 0U || offset < sizeof *header ||
+            !tigris_fits(offset, bytes, header->total_bytes)) {
+            return TIGRIS_ERR_SECTION;
+        }
+        const uint8_t *address = plan->base + offset;
+        memcpy((uint8_t *)plan + FIRST_POINTER + i * sizeof address, &address, sizeof address);
     }
     /* With the last byte zero, every offset inside the section is a terminated string. */
-    if (h->strings_bytes != 0U && plan->strings[h->strings_bytes - 1U] != '\0') {
+    if (header->strings_bytes != 0U && plan->strings[header->strings_bytes - 1U] != '\0') {
         return TIGRIS_ERR_STRING;
     }
     return TIGRIS_OK;
@@ -98,26 +124,23 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
     if (plan == NULL || data == NULL) {
         return TIGRIS_ERR_ARGUMENT;
     }
-    memset(plan, 0, sizeof *plan);
-    if ((uintptr_t)data % TIGRIS_SECTION_ALIGNMENT != 0U) {
-        return TIGRIS_ERR_PLAN_ADDRESS;
-    }
     const tigris_header_record *header = data;
-    if (bytes < sizeof *header) {
-        return TIGRIS_ERR_NOT_A_PLAN;
+    tigris_status status = TIGRIS_ERR_NOT_A_PLAN;
+    if ((uintptr_t)data % TIGRIS_SECTION_ALIGNMENT != 0U) {
+        status = TIGRIS_ERR_PLAN_ADDRESS;
+    } else if (bytes >= sizeof *header) {
+        status = check_header(header, bytes);
     }
-    tigris_plan opened = {0};
-    opened.base = data;
-    opened.header = header;
-    tigris_status status = check_header(header, bytes);
+    plan->base = data;
+    plan->header = header;
     if (status == TIGRIS_OK) {
-        status = find_sections(&opened, header);
-    }
-    if (status == TIGRIS_OK) {
-        status = tigris_check_records(&opened);
+        status = find_sections(plan, header);
     }
     if (status == TIGRIS_OK) {
-        *plan = opened;
+        status = tigris_check_records(plan);
+    }
+    if (status != TIGRIS_OK) {
+        memset(plan, 0, sizeof *plan);
     }
     return status;
 }

@@ -10,16 +10,16 @@
 /* Bytes of one element; 0 for a type that does not exist. */
 uint32_t tigris_dtype_bytes(uint32_t dtype);
 
+/* a * b; UINT32_MAX when that does not fit 32 bits. */
+uint32_t tigris_multiply(uint32_t a, uint32_t b);
+
 /* Elements and bytes of one row of one image. Only for tensors that passed tigris_plan_open. */
 static inline uint32_t tigris_row_elements(const tigris_tensor_record *tensor)
 {
     return tensor->width * tensor->channels;
 }
 
-static inline uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
-{
-    return tigris_row_elements(tensor) * tigris_dtype_bytes(tensor->dtype);
-}
+uint32_t tigris_row_bytes(const tigris_tensor_record *tensor);
 
 static inline int tigris_is_folded(const tigris_tensor_record *tensor)
 {
@@ -27,16 +27,10 @@ static inline int tigris_is_folded(const tigris_tensor_record *tensor)
 }
 
 /* Bytes from one row of an image to the next. */
-static inline uint32_t tigris_row_step(const tigris_tensor_record *tensor)
-{
-    return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
-}
+uint32_t tigris_row_step(const tigris_tensor_record *tensor);
 
-/* Bytes that `rows` rows of one image take. */
-static inline uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
-{
-    return tigris_is_folded(tensor) && rows > 1U ? tigris_row_bytes(tensor) : rows * tigris_row_bytes(tensor);
-}
+/* Bytes that `rows` rows of one image take; UINT32_MAX when that does not fit 32 bits. */
+uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows);
 
 static inline const tigris_tensor_record *tigris_view_tensor(const tigris_plan *plan, const tigris_view_record *view)
 {

@@ -4,7 +4,7 @@
 
 static int32_t height_of(const tigris_stage_bands *bands, uint32_t view)
 {
-    return (int32_t)tigris_view_tensor(bands->plan, &bands->views[view])->height;
+    return (int32_t)tigris_tensor_of(bands, view)->height;
 }
 
 /* Every view is written by at most one operator, and rows are stored only of views that are written. */
@@ -48,7 +48,7 @@ static tigris_status prove_operand(const tigris_stage_bands *bands, const tigris
                                    const tigris_operand_record *operand, int32_t first, int32_t end)
 {
     const tigris_view_record *view = &bands->views[operand->view];
-    const tigris_tensor_record *tensor = tigris_view_tensor(bands->plan, view);
+    const tigris_tensor_record *tensor = tigris_tensor_of(bands, operand->view);
     tigris_view_state *state = &bands->states[operand->view];
     if ((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && state->held_end < state->need_end) {
         state->held_end = state->need_end;
@@ -70,7 +70,7 @@ static tigris_status prove_op(const tigris_stage_bands *bands, const tigris_op_r
     if (end <= first) {
         return TIGRIS_OK;
     }
-    const tigris_tensor_record *tensor = tigris_view_tensor(bands->plan, &bands->views[op->output_view]);
+    const tigris_tensor_record *tensor = tigris_tensor_of(bands, op->output_view);
     if (tigris_takes_batch_whole(op, tensor) && (first != 0 || end != (int32_t)tensor->height)) {
         return TIGRIS_ERR_BANDS;
     }
@@ -103,7 +103,7 @@ static int outlives(const tigris_view_record *view)
     return view->pace_numerator != 0U && at_home;
 }
 
-static tigris_status prove_stage(const tigris_stage_bands *bands)
+tigris_status tigris_prove_stage(const tigris_stage_bands *bands)
 {
     tigris_status status = check_producers(bands);
     for (uint32_t band = 0; status == TIGRIS_OK && band < bands->stage->band_count; band++) {
@@ -113,17 +113,6 @@ static tigris_status prove_stage(const tigris_stage_bands *bands)
         if (outlives(&bands->views[i]) && bands->states[i].held_end != height_of(bands, i)) {
             status = TIGRIS_ERR_BANDS;
         }
-    }
-    return status;
-}
-
-tigris_status tigris_prove_bands(const tigris_plan *plan, tigris_view_state *states)
-{
-    tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < plan->header->stage_count; i++) {
-        tigris_stage_bands bands;
-        tigris_stage_begin(&bands, plan, &plan->stages[i], states);
-        status = prove_stage(&bands);
     }
     return status;
 }

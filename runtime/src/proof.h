@@ -4,9 +4,9 @@
 
 #include "band.h"
 
-/* Walks all bands of all stages as a run does, without data. `states` holds one record per view of the
- * largest stage. TIGRIS_OK means that a run reads and writes rows only inside windows and tensors, and
- * that every paced view whose rows go to its tensor's home is complete when its stage ends. */
-tigris_status tigris_prove_bands(const tigris_plan *plan, tigris_view_state *states);
+/* Walks all bands of a stage just begun as a run does, without data. TIGRIS_OK means that a run reads and writes rows
+ * only inside windows and tensors, and that every paced view whose rows go to its tensor's home is complete when
+ * the stage ends. */
+tigris_status tigris_prove_stage(const tigris_stage_bands *bands);
 
 #endif

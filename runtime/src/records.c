@@ -68,35 +68,28 @@ static tigris_status check_tensor(const tigris_plan *plan, const tigris_tensor_r
     return TIGRIS_OK;
 }
 
-/* `rank` entries with this product and only zeros behind them. */
-static int is_shape(const uint32_t *shape, uint32_t rank, uint32_t elements)
+/* `rank` entries and only zeros behind them: the shape of `bytes` bytes of this type. */
+static int is_shape(const uint32_t *shape, uint32_t rank, uint32_t dtype, uint32_t bytes)
 {
-    uint64_t product = 1U;
+    uint32_t product = tigris_dtype_bytes(dtype);
     for (uint32_t i = 0; i < TIGRIS_MAX_RANK; i++) {
-        if (i >= rank) {
-            if (shape[i] != 0U) {
-                return 0;
-            }
-        } else if (shape[i] == 0U || (product *= shape[i]) > UINT32_MAX) {
+        if (i < rank) {
+            product = tigris_multiply(product, shape[i]);
+        } else if (shape[i] != 0U) {
             return 0;
         }
     }
-    return product == elements;
+    return product == bytes;
 }
 
 static int is_permutation(const uint8_t *permutation, uint32_t rank)
 {
     uint32_t seen = 0U;
     for (uint32_t i = 0; i < TIGRIS_MAX_RANK; i++) {
-        if (i >= rank) {
-            if (permutation[i] != 0U) {
-                return 0;
-            }
-        } else if (permutation[i] >= rank) {
+        if (permutation[i] > (i < rank ? TIGRIS_MAX_RANK : 0U)) {
             return 0;
-        } else {
-            seen |= 1U << permutation[i];
         }
+        seen |= i < rank ? 1U << permutation[i] : 0U;
     }
     return seen == (1U << rank) - 1U;
 }
@@ -109,13 +102,14 @@ static tigris_status check_io(const tigris_plan *plan, uint32_t index)
         return TIGRIS_ERR_STRING;
     }
     if (io->tensor >= header->tensor_count || tigris_dtype_bytes(io->model_dtype) == 0U ||
-        io->rank > TIGRIS_MAX_RANK || io->stored_rank > TIGRIS_MAX_RANK || io->reserved[0] != 0U ||
-        io->reserved[1] != 0U || io->reserved[2] != 0U) {
+        io->rank > TIGRIS_MAX_RANK || io->stored_rank > TIGRIS_MAX_RANK ||
+        (io->reserved[0] | io->reserved[1] | io->reserved[2]) != 0U) {
         return TIGRIS_ERR_IO;
     }
     const tigris_tensor_record *tensor = &plan->tensors[io->tensor];
-    const uint32_t elements = tigris_tensor_bytes(tensor) / tigris_dtype_bytes(tensor->dtype);
-    if (!is_shape(io->shape, io->rank, elements) || !is_shape(io->stored_shape, io->stored_rank, elements) ||
+    const uint32_t bytes = tigris_tensor_bytes(tensor);
+    if (!is_shape(io->shape, io->rank, tensor->dtype, bytes) ||
+        !is_shape(io->stored_shape, io->stored_rank, tensor->dtype, bytes) ||
         !is_permutation(io->permutation, io->stored_rank)) {
         return TIGRIS_ERR_IO;
     }
@@ -150,11 +144,9 @@ static tigris_status check_window(const tigris_header_record *header, const tigr
     if (tensor->batch != 1U && !whole) {
         return TIGRIS_ERR_VIEW;
     }
-    const uint32_t rows = tigris_is_folded(tensor) ? 1U : view->capacity_rows;
-    const uint64_t image_bytes = (uint64_t)rows * tigris_row_bytes(tensor);
-    if (view->capacity_rows == 0U || image_bytes > header->fast_bytes ||
-        image_bytes * tensor->batch > header->fast_bytes ||
-        !placed_in_fast(header, view->offset, (uint32_t)image_bytes * tensor->batch)) {
+    const uint32_t image_bytes = tigris_rows_bytes(tensor, view->capacity_rows);
+    if (view->capacity_rows == 0U ||
+        !placed_in_fast(header, view->offset, tigris_multiply(image_bytes, tensor->batch))) {
         return TIGRIS_ERR_VIEW;
     }
     if ((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && tensor->home == TIGRIS_HOME_NONE) {
@@ -193,8 +185,7 @@ static tigris_status check_operand(const tigris_plan *plan, const tigris_stage_r
     const tigris_view_record *views = &plan->views[stage->first_view];
     const tigris_tensor_record *output = tigris_view_tensor(plan, &views[op->output_view]);
     const tigris_tensor_record *input = tigris_view_tensor(plan, &views[operand->view]);
-    const uint64_t last_term = (uint64_t)(output->height - 1U) * operand->numerator;
-    if (last_term > LARGEST_ROW_TERM || operand->first < -LARGEST_ROW_TERM || operand->last > LARGEST_ROW_TERM ||
+    if (tigris_multiply(output->height - 1U, operand->numerator) > LARGEST_ROW_TERM || operand->first < -LARGEST_ROW_TERM || operand->last > LARGEST_ROW_TERM ||
         operand->first > operand->last) {
         return TIGRIS_ERR_OPERAND;
     }
@@ -235,7 +226,7 @@ static int is_pace(const tigris_view_record *view, uint32_t band_count)
     if (view->pace_numerator == 0U) {
         return view->pace_denominator == 0U && view->pace_offset == 0;
     }
-    return (uint64_t)view->pace_numerator * band_count <= LARGEST_PACE_TERM && view->pace_denominator != 0U &&
+    return tigris_multiply(view->pace_numerator, band_count) <= LARGEST_PACE_TERM && view->pace_denominator != 0U &&
            view->pace_denominator <= INT32_MAX && view->pace_offset >= -LARGEST_PACE_TERM &&
            view->pace_offset <= LARGEST_PACE_TERM;
 }
@@ -273,7 +264,7 @@ static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_recor
             return status;
         }
         if (op->first_operand != *next_operand ||
-            !tigris_fits(op->first_operand, op->operand_count, plan->header->operand_count)) {
+            op->operand_count > plan->header->operand_count - *next_operand) {
             return TIGRIS_ERR_OP;
         }
         for (uint32_t j = 0; j < op->operand_count; j++) {
@@ -290,17 +281,15 @@ static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_recor
 static tigris_status check_stage(const tigris_plan *plan, const tigris_stage_record *stage)
 {
     const tigris_header_record *header = plan->header;
-    if (!tigris_fits(stage->first_op, stage->op_count, header->op_count) ||
-        !tigris_fits(stage->first_view, stage->view_count, header->view_count) ||
-        (uint64_t)stage->view_count * TIGRIS_VIEW_STATE_BYTES > header->state_bytes ||
+    if (stage->op_count == 0U || stage->view_count > header->state_bytes / TIGRIS_VIEW_STATE_BYTES ||
         stage->band_count == 0U || stage->band_count > MOST_BANDS || stage->strategy > TIGRIS_STRATEGY_ROLLING ||
-        stage->weight_mode > TIGRIS_WEIGHT_MODE_LZ4 ||
-        stage->reserved != 0U || !is_block(header, stage)) {
+        stage->weight_mode > TIGRIS_WEIGHT_MODE_LZ4 || stage->reserved != 0U || !is_block(header, stage)) {
         return TIGRIS_ERR_STAGE;
     }
     return check_views(plan, stage);
 }
 
+/* Stages follow one another without gaps, and use up all operators, views and operands. */
 static tigris_status check_stages(const tigris_plan *plan)
 {
     const tigris_header_record *header = plan->header;
@@ -309,7 +298,8 @@ static tigris_status check_stages(const tigris_plan *plan)
     uint32_t next_operand = 0U;
     for (uint32_t i = 0; i < header->stage_count; i++) {
         const tigris_stage_record *stage = &plan->stages[i];
-        if (stage->first_op != next_op || stage->first_view != next_view) {
+        if (stage->first_op != next_op || stage->op_count > header->op_count - next_op ||
+            stage->first_view != next_view || stage->view_count > header->view_count - next_view) {
             return TIGRIS_ERR_STAGE;
         }
         tigris_status status = check_stage(plan, stage);

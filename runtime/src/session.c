@@ -18,20 +18,8 @@ const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, con
     return NULL;
 }
 
-/* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
-static int folds_as_it_may(const tigris_check_call *call)
-{
-    for (uint32_t i = 0; i < call->op->operand_count; i++) {
-        if (tigris_is_folded(call->inputs[i]) != (call->op->kind == TIGRIS_OP_KIND_MEAN_OF_SUMS)) {
-            return 0;
-        }
-    }
-    return tigris_is_folded(call->output) == (call->op->kind == TIGRIS_OP_KIND_SUM_MAP);
-}
-
-static tigris_status check_op_params(const tigris_plan *plan, const tigris_stage_record *stage,
-                                     const tigris_op_record *op, const tigris_backend *backend,
-                                     const uint8_t *weights)
+static tigris_status check_op(const tigris_stage_bands *bands, const tigris_op_record *op,
+                              const tigris_backend *backend, const uint8_t *weights)
 {
     const tigris_kernel_entry *entry = tigris_find_kernel(backend, op);
     if (entry == NULL) {
@@ -40,49 +28,51 @@ static tigris_status check_op_params(const tigris_plan *plan, const tigris_stage
     if (entry->params_bytes != op->params_bytes) {
         return TIGRIS_ERR_PARAMS;
     }
-    const tigris_view_record *views = &plan->views[stage->first_view];
-    tigris_check_call call;
-    memset(&call, 0, sizeof call);
+    tigris_check_call call = {0};
     call.op = op;
-    call.params = plan->params + op->params;
-    call.operands = &plan->operands[op->first_operand];
+    call.params = bands->plan->params + op->params;
+    call.operands = &bands->plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        call.inputs[i] = tigris_view_tensor(plan, &views[call.operands[i].view]);
+        call.inputs[i] = tigris_tensor_of(bands, call.operands[i].view);
+        if (tigris_is_folded(call.inputs[i]) != (op->kind == TIGRIS_OP_KIND_MEAN_OF_SUMS)) {
+            return TIGRIS_ERR_OP;
+        }
     }
-    call.output = tigris_view_tensor(plan, &views[op->output_view]);
-    if (!folds_as_it_may(&call)) {
+    call.output = tigris_tensor_of(bands, op->output_view);
+    /* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
+    if (tigris_is_folded(call.output) != (op->kind == TIGRIS_OP_KIND_SUM_MAP)) {
         return TIGRIS_ERR_OP;
     }
     call.weights = weights;
-    call.weights_bytes = stage->block_raw_bytes;
+    call.weights_bytes = bands->stage->block_raw_bytes;
     return entry->check(&call);
 }
 
-tigris_status tigris_check_stage_params(const tigris_plan *plan, const tigris_stage_record *stage,
-                                        const tigris_backend *backend, const uint8_t *weights)
+tigris_status tigris_check_params(const tigris_stage_bands *bands, const tigris_backend *backend,
+                                  const uint8_t *weights)
 {
-    for (uint32_t i = 0; i < stage->op_count; i++) {
-        const tigris_op_record *op = &plan->ops[stage->first_op + i];
-        const tigris_status status = check_op_params(plan, stage, op, backend, weights);
-        if (status != TIGRIS_OK) {
-            return status;
-        }
+    tigris_status status = TIGRIS_OK;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < bands->stage->op_count; i++) {
+        status = check_op(bands, &bands->ops[i], backend, weights);
     }
-    return TIGRIS_OK;
+    return status;
 }
 
-static tigris_status check_all_params(const tigris_plan *plan, const tigris_backend *backend)
+static tigris_status check_stages(const tigris_session *session)
 {
-    for (uint32_t i = 0; i < plan->header->stage_count; i++) {
+    const tigris_plan *plan = session->plan;
+    tigris_status status = TIGRIS_OK;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < plan->header->stage_count; i++) {
         const tigris_stage_record *stage = &plan->stages[i];
         const int readable = stage->weight_mode != TIGRIS_WEIGHT_MODE_LZ4;
-        const uint8_t *weights = readable ? plan->weights + stage->block : NULL;
-        const tigris_status status = tigris_check_stage_params(plan, stage, backend, weights);
-        if (status != TIGRIS_OK) {
-            return status;
+        tigris_stage_bands bands;
+        tigris_stage_begin(&bands, plan, stage, (tigris_view_state *)(void *)session->fast);
+        status = tigris_check_params(&bands, session->backend, readable ? plan->weights + stage->block : NULL);
+        if (status == TIGRIS_OK) {
+            status = tigris_prove_stage(&bands);
         }
     }
-    return TIGRIS_OK;
+    return status;
 }
 
 static uint32_t backend_scratch_bytes(const tigris_plan *plan, const tigris_backend *backend)
@@ -100,32 +90,49 @@ static uint32_t limit_to_32_bits(size_t bytes)
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
-/* Carves the backend's scratch from the top of the fast arena and compares sizes and alignment. */
-static tigris_status bind_arenas(tigris_session *session, const tigris_header_record *header)
+/* Carves the backend's scratch from the top of the fast arena, and compares sizes and alignment. */
+static tigris_status bind_arenas(tigris_session *session, const tigris_header_record *header,
+                                 const tigris_placement *placement)
 {
-    const uintptr_t misaligned = ((uintptr_t)session->fast | (uintptr_t)session->slow) % header->alignment;
-    if (misaligned != 0U) {
+    const uint32_t mask = header->alignment - 1U;
+    if ((((uintptr_t)session->fast | (uintptr_t)session->slow) & mask) != 0U) {
         return TIGRIS_ERR_ARENA_ALIGNMENT;
     }
-    if (session->slow_bytes < header->slow_bytes || (session->slow == NULL && header->slow_bytes != 0U)) {
-        return TIGRIS_ERR_SLOW_TOO_SMALL;
-    }
     const uint32_t scratch = backend_scratch_bytes(session->plan, session->backend);
-    if (!tigris_fits(header->fast_bytes, scratch, session->fast_bytes)) {
+    uint32_t lacking = 0U;
+    if (scratch != 0U) {
+        const uint32_t given = session->fast_bytes;
+        lacking = scratch > given ? scratch - given : 0U;
+        session->fast_bytes = (given + lacking - scratch) & ~mask;
+        session->backend_scratch = session->fast + session->fast_bytes;
+    }
+    if (placement != NULL && lacking == 0U) {
+        session->placement = placement;
+        return TIGRIS_OK;
+    }
+    if (lacking != 0U || session->fast_bytes < header->fast_bytes) {
+        session->bytes_short = lacking + ((header->fast_bytes - session->fast_bytes + mask) & ~mask);
         return TIGRIS_ERR_FAST_TOO_SMALL;
     }
-    if (scratch != 0U) {
-        const uint32_t top = (session->fast_bytes - scratch) & ~(header->alignment - 1U);
-        if (top < header->fast_bytes) {
-            return TIGRIS_ERR_FAST_TOO_SMALL;
-        }
-        session->backend_scratch = session->fast + top;
+    if (session->slow_bytes < header->slow_bytes) {
+        session->bytes_short = header->slow_bytes - session->slow_bytes;
+        return TIGRIS_ERR_SLOW_TOO_SMALL;
     }
     return TIGRIS_OK;
 }
 
+static tigris_status bind_and_prove(tigris_session *session, const tigris_placement *placement)
+{
+    tigris_status status = bind_arenas(session, session->plan->header, placement);
+    if (status == TIGRIS_OK && session->placement != NULL) {
+        status = session->placement->bind(session);
+    }
+    return status == TIGRIS_OK ? check_stages(session) : status;
+}
+
 tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
-                                  void *slow, size_t slow_bytes, const tigris_backend *backend)
+                                  void *slow, size_t slow_bytes, const tigris_backend *backend,
+                                  const tigris_placement *placement)
 {
     if (session == NULL || plan == NULL || plan->header == NULL || backend == NULL ||
         (fast == NULL && plan->header->fast_bytes != 0U)) {
@@ -137,16 +144,10 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
     session->fast = fast;
     session->slow = slow;
     session->fast_bytes = limit_to_32_bits(fast_bytes);
-    session->slow_bytes = limit_to_32_bits(slow_bytes);
-    tigris_status status = bind_arenas(session, plan->header);
-    if (status == TIGRIS_OK) {
-        status = check_all_params(plan, backend);
-    }
-    if (status == TIGRIS_OK) {
-        status = tigris_prove_bands(plan, (tigris_view_state *)(void *)session->fast);
-    }
+    session->slow_bytes = slow != NULL ? limit_to_32_bits(slow_bytes) : 0U;
+    const tigris_status status = bind_and_prove(session, placement);
     if (status != TIGRIS_OK) {
-        memset(session, 0, sizeof *session);
+        session->plan = NULL; /* refused by tigris_run */
     }
     return status;
 }

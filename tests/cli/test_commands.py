@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,11 @@ def test_compile_run_and_inspect(kws, models_dir, tmp_path):
     expected = (data["output_tflm_q"][0].astype(np.float32) + 128) / 256
     np.testing.assert_array_equal(np.load(output).ravel(), expected)
     assert document["memory"]["fast_peak"] <= 16384
+    smaller = tmp_path / "smaller.npy"
+    tigris("run", plan, "-m", "8K+1M", "--input", tmp_path / "x.npy", "--output", smaller)
+    assert smaller.read_bytes() == output.read_bytes()
+    refused = tigris("run", plan, "-m", "8K", "--input", tmp_path / "x.npy", status=1)
+    assert re.search(r"at least \d+ bytes of fast memory are missing", refused.stderr.replace("\n", " "))
     inspected = json.loads(tigris("inspect", plan, "--json").stdout)
     assert inspected["model"] == "words" and inspected["xip"] is True and len(inspected["operators"]) == 13
     assert json.loads(tigris("inspect", kws, "--json").stdout)["opset"] == 17

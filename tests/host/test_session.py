@@ -10,7 +10,7 @@ import pytest
 
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.operators import operators
-from tests.runtime.plan_builder import PlanBuilder
+from tests.runtime.plan_builder import STATE_BYTES, PlanBuilder
 from tigris_pio import Session
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError, RuntimeFailure, ToolError, UsageError
@@ -116,7 +116,7 @@ def test_memory_is_measured() -> None:
         session.run_raw({"x": x})
         memory = session.memory
     assert (memory.slow_peak, memory.slow_read, memory.slow_written) == (24, 24, 24)
-    assert memory.fast_peak == 1024 + 32 + 24, "state, then the input, then the output at the next multiple of 16"
+    assert memory.fast_peak == STATE_BYTES + 32 + 24, "state, input, output at a multiple of 16"
     assert memory.fast_peak <= Header.unpack(data).fast_bytes
 
 
@@ -177,11 +177,23 @@ def test_wrong_stored_inputs_are_named() -> None:
 def test_arenas_that_are_too_small_say_what_is_needed() -> None:
     data = two_step_plan()
     needed = Header.unpack(data).fast_bytes
-    with pytest.raises(RuntimeFailure, match=f"fast memory of 1000 bytes given, the plan needs {needed}"):
-        Session(data, fast_bytes=1000)
-    with pytest.raises(RuntimeFailure, match="slow memory of 0 bytes given, the plan needs 32"):
+    state = Header.unpack(data).state_bytes
+    with pytest.raises(RuntimeFailure, match=f"arenas of {state} bytes fast and 32 slow .* bytes of fast memory are"):
+        Session(data, fast_bytes=state)
+    with pytest.raises(RuntimeFailure, match=f"missing; the plan was made for {needed} fast and 32 slow"):
         Session(data, slow_bytes=0)
     assert Session(data, fast_bytes=needed + 5000, slow_bytes=99).inputs
+
+
+def test_fast_memory_takes_what_slow_memory_lacks() -> None:
+    data = two_step_plan()
+    with Session(data) as planned, Session(data, fast_bytes=5000, slow_bytes=0) as session:
+        source, result = planned.inputs[0], planned.outputs[0]
+        x = np.arange(np.prod(source.stored_shape)).astype(source.stored_dtype).reshape(source.stored_shape)
+        expected = planned.run_raw({source.name: x})[result.name]
+        np.testing.assert_array_equal(session.run_raw({source.name: x})[result.name], expected)
+        assert planned.memory.slow_written > 0
+        assert session.memory.slow_written == 0
 
 
 def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:

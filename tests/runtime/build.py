@@ -92,11 +92,27 @@ def ensure_library() -> None:
         raise RuntimeError(f"the host library does not build:\n{result.stdout}{result.stderr}")
 
 
-def compile_program(output: Path, sources: list[Path], *flags: str, compiler: str = "gcc") -> Path:
-    """Links `sources` with the runtime's core into `output`; the compiler's words on failure."""
-    command = [compiler, *C99, *flags, f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}", "-DTIGRIS_TENSOR_ALIGN=4"]
-    command += [str(path) for path in [*sources, *core_sources()]] + ["-lm", "-o", str(output)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+def _compile(command: list[str], folder: Path | None = None) -> None:
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
+
+
+def _compiler(flags: tuple[str, ...]) -> list[str]:
+    return ["gcc", *C99, *flags, f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}", "-DTIGRIS_TENSOR_ALIGN=4"]
+
+
+@functools.cache
+def _core_objects(flags: tuple[str, ...]) -> list[str]:
+    """The runtime's core compiled with these flags, once for all programs that link it."""
+    folder = Path(tempfile.mkdtemp(prefix="tigris-core-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _compile([*_compiler(flags), "-c", *map(str, core_sources())], folder)
+    return [str(path) for path in sorted(folder.glob("*.o"))]
+
+
+def compile_program(output: Path, sources: list[Path], *flags: str) -> Path:
+    """Links `sources` with the runtime's core into `output`; the compiler's words on failure."""
+    core = _core_objects(tuple(flag for flag in flags if not flag.startswith("-I")))
+    _compile([*_compiler(flags), *map(str, sources), *core, "-lm", "-o", str(output)])
     return output

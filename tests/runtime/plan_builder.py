@@ -38,7 +38,7 @@ Shape = tuple[int, int, int, int]
 Pace = tuple[int, int, int]
 NO_PACE: Pace = (0, 0, 0)
 ALIGNMENT = 16
-STATE_BYTES = 16 * 64
+STATE_BYTES = 16 * 16
 
 
 def align(value: int) -> int:

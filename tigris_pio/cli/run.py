@@ -17,7 +17,7 @@ from tigris_pio.cli.tables import facts
 from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.host import Session
-from tigris_pio.sizes import format_size
+from tigris_pio.sizes import format_size, parse_memory
 
 
 @click.command(short_help="Run a plan here with the board's C runtime.")
@@ -37,15 +37,23 @@ from tigris_pio.sizes import format_size
     metavar="[NAME=]Y.npy",
     help="Where to write an output; an .npz takes all of them.",
 )
+@click.option(
+    "-m",
+    "--mem",
+    "memory",
+    metavar="FAST[+SLOW]",
+    help="Memory to run in, like 48K+1M, instead of what the plan asks for; less makes it slower, never different.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
-def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], as_json: bool) -> None:
+def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: str | None, as_json: bool) -> None:
     """Run PLAN.tgrs on this machine: same C sources, same arenas, same bytes as on the board.
 
     \b
     Example:
       tigris run kws.tgrs --input features.npy --output scores.npy
     """
-    with Session(plan) as session:
+    fast, slow = (None, None) if memory is None else parse_memory(memory, "-m")
+    with Session(plan, fast_bytes=fast, slow_bytes=slow) as session:
         arrays = _read_inputs(inputs, [port.name for port in session.inputs])
         begin = time.perf_counter()
         results = session.run(arrays)

@@ -119,8 +119,9 @@ class _Records:
 class Session:
     """A plan, its arenas and its results.
 
-    `fast_bytes` and `slow_bytes` are the arenas' sizes, by default what the plan asks for. Raises
-    PlanError when the runtime refuses the plan, RuntimeFailure when an arena is too small.
+    `fast_bytes` and `slow_bytes` are the arenas' sizes, by default what the plan asks for. In smaller ones the
+    runtime places tensors itself, with the same results. Raises PlanError when the runtime refuses the plan,
+    RuntimeFailure with what is missing when it cannot run in the arenas.
     """
 
     def __init__(
@@ -153,12 +154,13 @@ class Session:
         status = self._library.tigris_host_bind(
             self._host.address, fast.address, fast.data.size, slow.address, slow.data.size, self._profile
         )
-        needs = {
-            _FAST_TOO_SMALL: f"fast memory of {fast.data.size} bytes given, the plan needs {header.fast_bytes}",
-            _SLOW_TOO_SMALL: f"slow memory of {slow.data.size} bytes given, the plan needs {header.slow_bytes}",
-        }
-        if status in needs:
-            raise RuntimeFailure(needs[status])
+        if status in (_FAST_TOO_SMALL, _SLOW_TOO_SMALL):
+            missing = self._library.tigris_host_bytes_short(self._host.address)
+            raise RuntimeFailure(
+                f"arenas of {fast.data.size} bytes fast and {slow.data.size} slow memory are too small: at least "
+                f"{missing} bytes of {'fast' if status == _FAST_TOO_SMALL else 'slow'} memory are missing; "
+                f"the plan was made for {header.fast_bytes} fast and {header.slow_bytes} slow"
+            )
         self._refuse(status)
 
     @staticmethod

@@ -1,0 +1,175 @@
+"""Arenas smaller than planned: the same bytes, or a status that says what is missing, and no byte outside them."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.runtime.bands import Impossible
+from tests.runtime.build import compile_program
+from tests.runtime.chains import CHANNELS, WIDTH, Chain, plan_of, walk
+from tests.runtime.fuzz.seeds import seeds
+from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL
+from tests.runtime.test_bands import chains
+from tests.runtime.test_damaged_plans import SANITIZERS, damaged
+from tigris_pio import compile_model
+from tigris_pio.errors import BudgetError, RuntimeFailure
+from tigris_pio.format.enums import WeightMode
+from tigris_pio.format.records import Header
+from tigris_pio.host import Session
+
+NETWORKS = ("ad", "kws", "micro_speech", "person_detect", "resnet", "sww", "vww")
+SHARES = (100, 75, 50, 25)
+AMPLE = 1 << 20
+TOO_SMALL = (TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL)
+SOURCE = Path(__file__).parent / "arena_sizes.c"
+#: A plan and the bytes of fast and slow memory to run it in.
+Case = tuple[bytes, int, int]
+#: Status, bytes missing, and whether the outputs were the planned run's.
+Outcome = tuple[int, int, bool]
+
+
+def plan_at(models_dir: Path, name: str, fast: str, weights: str = "none") -> bytes:
+    """The network's plan at a budget, with slow memory where it does not fit without."""
+    model = models_dir / f"{name}_int8.onnx"
+    try:
+        return compile_model(model, fast=fast, compress=weights).data
+    except BudgetError:
+        return compile_model(model, fast=fast, slow="1M", compress=weights).data
+
+
+def cases_of(plan: bytes) -> Iterator[Case]:
+    """Every share of the planned fast memory without slow memory, with the planned, and with plenty."""
+    header = Header.unpack(plan)
+    for share in SHARES:
+        for slow in {0, header.slow_bytes, AMPLE}:
+            yield plan, header.fast_bytes * share // 100, slow
+
+
+def outcomes(program: list[str], cases: list[Case]) -> list[Outcome]:
+    """What tests/runtime/arena_sizes.c says of each. A crash fails the test with its report."""
+    stream = b"".join(struct.pack("<III", len(plan), fast, slow) + plan for plan, fast, slow in cases)
+    result = subprocess.run(program, input=stream, capture_output=True, check=False, timeout=300)
+    lines = result.stdout.decode().splitlines()
+    report = result.stderr.decode(errors="replace")[-3000:]
+    assert result.returncode == 0, f"case {len(lines)} of {len(cases)}:\n{report}"
+    assert len(lines) == len(cases)
+    return [(int(status), int(missing), same == "1") for status, missing, same in (line.split() for line in lines)]
+
+
+def enlarged(case: Case, outcome: Outcome) -> Case:
+    """The case with as much more memory as was missing."""
+    plan, fast, slow = case
+    status, missing, _ = outcome
+    in_fast = status == TIGRIS_ERR_FAST_TOO_SMALL
+    return plan, fast + missing * in_fast, slow + missing * (not in_fast)
+
+
+@pytest.fixture(scope="module")
+def sanitised(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The driver under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    return [str(compile_program(tmp_path_factory.mktemp("arenas") / "sanitised", [SOURCE], *SANITIZERS))]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_in_every_share_of_their_arenas(name: str, models_dir: Path, sanitised: list[str]) -> None:
+    """Refused or bit-identical; with what the refusal says is missing, bit-identical too."""
+    plans = {plan_at(models_dir, name, fast) for fast in ("64K", "16K")} | {plan_at(models_dir, name, "64K", "lz4")}
+    cases = [case for plan in sorted(plans) for case in cases_of(plan)]
+    found = outcomes(sanitised, cases)
+    refused = [(case, outcome) for case, outcome in zip(cases, found, strict=True) if outcome[0]]
+    assert all(same for status, _, same in found if not status)
+    assert all(outcome[0] in TOO_SMALL and 0 < outcome[1] < AMPLE for _, outcome in refused)
+    # Half of the fast memory is enough for every network when there is slow memory.
+    assert all(slow != AMPLE or fast * 2 < Header.unpack(plan).fast_bytes for (plan, fast, slow), _ in refused)
+    again = outcomes(sanitised, [enlarged(case, outcome) for case, outcome in refused])
+    # Where the bookkeeping alone did not fit, the first refusal could not know the rest.
+    further = [(enlarged(*pair), outcome) for pair, outcome in zip(refused, again, strict=True) if outcome[0]]
+    assert all(fast < 1200 for (_, fast, _), _ in further)
+    again = [outcome for outcome in again if not outcome[0]]
+    again += outcomes(sanitised, [enlarged(*pair) for pair in further])
+    assert all(outcome == (0, 0, True) for outcome in again)
+
+
+def test_recorded_outputs_in_half_of_the_fast_memory(models_dir: Path) -> None:
+    """Through the host's session, whose guard zones lie around the arenas."""
+    plan = plan_at(models_dir, "kws", "16K")
+    vectors = np.load(models_dir / "kws_vectors.npz")
+    header = Header.unpack(plan)
+    with Session(plan, fast_bytes=header.fast_bytes // 2, slow_bytes=AMPLE) as session:
+        (source,), (result,) = session.inputs, session.outputs
+        for x, expected in zip(vectors["input_q"], vectors["output_tflm_q"], strict=True):
+            y = session.run_raw({source.name: x.reshape(source.stored_shape)})[result.name]
+            assert np.array_equal(y.ravel(), expected.ravel())
+        assert session.memory.fast_peak <= header.fast_bytes // 2
+        assert 0 < session.memory.slow_peak <= AMPLE
+        assert session.memory.slow_read > 0
+
+
+def test_valgrind_sees_no_access_outside_the_arenas(models_dir: Path, tmp_path: Path) -> None:
+    assert shutil.which("valgrind"), "valgrind is needed: apt install valgrind"
+    program = compile_program(tmp_path / "plain", [SOURCE], "-O1", "-g")
+    rolling, network = dict(seeds())["chain-rolling-lz4"], plan_at(models_dir, "kws", "16K")
+    cases: list[Case] = [(rolling, fast, AMPLE) for fast in range(512, Header.unpack(rolling).fast_bytes, 64)]
+    cases.append((network, Header.unpack(network).fast_bytes // 2, AMPLE))
+    valgrind = ["valgrind", "-q", "--error-exitcode=9", "--exit-on-first-error=yes", str(program)]
+    found = outcomes(valgrind, cases)
+    assert all(same for status, _, same in found if not status)
+    assert sum(same for _, _, same in found) >= len(cases) // 2
+
+
+def run(plan: bytes, height: int, fast: int | None = None, slow: int | None = None) -> bytes:
+    x = np.random.default_rng(height).standard_normal((1, height, WIDTH, CHANNELS)).astype(np.float32)
+    with Session(plan, fast_bytes=fast, slow_bytes=slow) as session:
+        return session.run_raw({"t0": x})[session.outputs[0].name].tobytes()
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(chains(), st.sampled_from(list(WeightMode)), st.data())
+def test_any_chain_in_arenas_of_any_size(chain: Chain, mode: WeightMode, data: st.DataObject) -> None:
+    try:
+        plan = plan_of(chain, walk(chain)[0], mode)
+    except Impossible:
+        return
+    header = Header.unpack(plan)
+    # Beside its bookkeeping, so small a plan leaves little to place: more fast memory, less slow memory than planned.
+    fast = data.draw(st.integers(header.fast_bytes // 2, header.fast_bytes + 1500))
+    slow = data.draw(st.integers(0, max(0, header.slow_bytes - 1)) | st.integers(0, 4096))
+    try:
+        result = run(plan, chain.height, fast, slow)
+    except RuntimeFailure as failure:
+        assert "are missing" in str(failure)
+        return
+    assert result == run(plan, chain.height)
+
+
+def test_damaged_plans_in_small_arenas(sanitised: list[str]) -> None:
+    """A random part of all damages to a rolling and to a whole plan, in half of the memory each wants."""
+    choose = random.Random(7)
+    cases: list[Case] = []
+    for name in ("chain-rolling-lz4", "chain-tiled-copy", "00-conv_2d-int8-whole"):
+        plan = dict(seeds())[name]
+        header = Header.unpack(plan)
+        for candidate in choose.sample(list(damaged(plan)), 1000):
+            fast = choose.randrange(header.state_bytes, 2 * header.fast_bytes)
+            cases.append((candidate, fast, choose.choice([0, header.slow_bytes // 2, 8 * header.fast_bytes])))
+    statuses = [status for status, _, _ in outcomes(sanitised, cases)]
+    assert {0, *TOO_SMALL} <= set(statuses)
+    assert statuses.count(0) > 200
+
+
+def test_bookkeeping_that_does_not_fit_is_missing_fast_memory() -> None:
+    plan = dict(seeds())["chain-rolling-lz4"]
+    state = Header.unpack(plan).state_bytes
+    for fast in (16, state, state + 100):
+        with pytest.raises(RuntimeFailure, match="bytes of fast memory are missing"):
+            Session(plan, fast_bytes=fast, slow_bytes=AMPLE)
