@@ -33,6 +33,10 @@ class Composer:
         self._lower(op, inputs, result, attributes or {})
         return result
 
+    def into(self, op: str, inputs: Sequence[str], result: str, attributes: Mapping[str, Any] | None = None) -> None:
+        """Lowers one node whose result has been declared."""
+        self._lower(op, inputs, result, attributes or {})
+
     def last(self, op: str, inputs: Sequence[str], attributes: Mapping[str, Any] | None = None) -> None:
         """The part that gives the node's first output; takes over an activation fused into the node."""
         fused = {name: value for name, value in self.node.attributes.items() if name.startswith("activation_")}

@@ -1,0 +1,133 @@
+"""Einsum of one or two operands: transpositions, a sum, and one product of matrices."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import string
+from collections.abc import Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.registry import Refusal, operator
+
+_MOST_OPERANDS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class _Operand:
+    """A tensor with a letter for each of its axes."""
+
+    name: str
+    letters: str
+
+
+@operator("Einsum", summary="one or two operands, no index twice in one of them; int8 where MatMul is")
+def lower_einsum(builder: Builder, node: Node) -> None:
+    """Two operands become [kept by both, kept by the first, summed] x [kept by both, summed, kept by the second]."""
+    if len(node.inputs) > _MOST_OPERANDS:
+        raise Refusal(f"{len(node.inputs)} operands; at most two are supported")
+    terms, result = _indices(builder, node)
+    sizes = _sizes(builder, node, terms)
+    others = [set(result).union(*terms[:i], *terms[i + 1 :]) for i in range(len(terms))]
+    operands = [_summed(builder, node, _Operand(name, term), used, sizes)
+                for name, term, used in zip(node.inputs, terms, others, strict=True)]
+    if len(operands) == 1:
+        permutation = [operands[0].letters.index(letter) for letter in result]
+        Composer(builder, node).last("Transpose", [operands[0].name], {"perm": permutation})
+        return
+    _product(builder, node, operands, result, sizes)
+
+
+def _indices(builder: Builder, node: Node) -> tuple[list[str], str]:
+    """The letters of each operand and of the result; an ellipsis stands for letters of its own."""
+    equation = "".join(str(node.attributes["equation"]).split())
+    left, arrow, result = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(node.inputs):
+        raise Refusal(f'its equation "{equation}" has {len(terms)} terms for {len(node.inputs)} operands')
+    if not arrow:
+        once = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
+        result = ("..." if "..." in left else "") + "".join(once)
+    ranks = [len(builder.shape(name)) - len(term.replace("...", "")) for name, term in zip(node.inputs, terms,
+                                                                                           strict=True)]
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    hidden = free[: max((rank for rank, term in zip(ranks, terms, strict=True) if "..." in term), default=0)]
+    terms = [term.replace("...", "".join(hidden[len(hidden) - rank :]))
+             for rank, term in zip(ranks, terms, strict=True)]
+    result = result.replace("...", "".join(hidden))
+    for term in (*terms, result):
+        if len(set(term)) != len(term):
+            raise Refusal(f'its equation "{equation}" names an index twice in one operand')
+    return terms, result
+
+
+def _sizes(builder: Builder, node: Node, terms: Sequence[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name, term in zip(node.inputs, terms, strict=True):
+        shape = builder.shape(name)
+        if len(shape) != len(term):
+            raise Refusal(f"operand {name} has {len(shape)} axes, its equation {len(term)}")
+        for letter, size in zip(term, shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                raise Refusal(f"index {letter} is both {sizes[letter]} and {size} long")
+    return sizes
+
+
+def _summed(builder: Builder, node: Node, operand: _Operand, used: set[str], sizes: dict[str, int]) -> _Operand:
+    """The operand without the indices that nothing else has."""
+    axes = [axis for axis, letter in enumerate(operand.letters) if letter not in used]
+    if not axes:
+        return operand
+    letters = "".join(letter for letter in operand.letters if letter in used)
+    total = Composer(builder, node).part("ReduceSum", [operand.name], [sizes[letter] for letter in letters],
+                                         {"axes": axes, "keepdims": 0})
+    return _Operand(total, letters)
+
+
+def _product(builder: Builder, node: Node, operands: Sequence[_Operand], result: str, sizes: dict[str, int]) -> None:
+    first, second = operands
+    both = [letter for letter in first.letters if letter in second.letters and letter in result]
+    summed = [letter for letter in first.letters if letter in second.letters and letter not in result]
+    rows = [letter for letter in first.letters if letter not in second.letters]
+    columns = [letter for letter in second.letters if letter not in first.letters]
+
+    def size(letters: Sequence[str]) -> int:
+        return math.prod(sizes[letter] for letter in letters)
+
+    batch, depth = size(both), size(summed)
+    a = _matrix(builder, node, first, [*both, *rows, *summed], (batch, size(rows), depth))
+    b = _matrix(builder, node, second, [*both, *summed, *columns], (batch, depth, size(columns)))
+    made = [*both, *rows, *columns]
+    product = _like(builder, node, node.outputs[0], (batch, size(rows), size(columns)))
+    composer = Composer(builder, node)
+    composer.into("MatMul", [a, b], product)
+    shaped = _like(builder, node, node.outputs[0], tuple(sizes[letter] for letter in made))
+    composer.into("Reshape", [product], shaped)
+    composer.last("Transpose", [shaped], {"perm": [made.index(letter) for letter in result]})
+
+
+def _matrix(builder: Builder, node: Node, operand: _Operand, order: Sequence[str], shape: tuple[int, ...]) -> str:
+    """The operand with its axes in this order, then in this shape."""
+    permutation = [operand.letters.index(letter) for letter in order]
+    if builder.is_constant(operand.name):
+        name = builder.fresh(f"{node.outputs[0]}/{operand.name}")
+        builder.define_constant(name, np.transpose(builder.real(operand.name), permutation).reshape(shape))
+        return name
+    turned = _like(builder, node, operand.name, tuple(builder.shape(operand.name)[axis] for axis in permutation))
+    shaped = _like(builder, node, operand.name, shape)
+    composer = Composer(builder, node)
+    composer.into("Transpose", [operand.name], turned, {"perm": permutation})
+    composer.into("Reshape", [turned], shaped)
+    return shaped
+
+
+def _like(builder: Builder, node: Node, name: str, shape: tuple[int, ...]) -> str:
+    """Declares a tensor of this shape with the element type and quantisation of another; returns its name."""
+    tensor = builder.tensors[name]
+    result = builder.fresh(f"{node.outputs[0]}/part")
+    builder.tensors[result] = Tensor(result, shape, tensor.dtype, tensor.quantisation)
+    return result
