@@ -8,8 +8,9 @@
 # laid out when the project's CMakeLists.txt has been read to its end, with all models known.
 
 function(tigris_add_model)
-    # PlatformIO reads these files for their flags only; its extra script compiles and flashes.
-    if("$ENV{IDF_PATH}" MATCHES "/framework-espidf[^/\\]*/?$")
+    # PlatformIO reads these files for their flags only; its extra script, which sets the variable, compiles and flashes.
+    # Without that script the folder of ESP-IDF tells PlatformIO.
+    if(DEFINED ENV{TIGRIS_PLATFORMIO} OR "$ENV{IDF_PATH}" MATCHES "/framework-espidf[^/\\]*/?$")
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"

@@ -256,8 +256,11 @@ def test_the_command_on_the_path_is_the_last_resort(project, tmp_path):
     project.build()
 
 
-def test_platformio_compiles_and_flashes_itself(project, tmp_path):
-    project.environment = {**project.environment, "IDF_PATH": str(tmp_path / "packages" / "framework-espidf@3.50502.0")}
+@pytest.mark.parametrize("sign", ["the hook's variable", "the framework's folder"])
+def test_platformio_compiles_and_flashes_itself(project, tmp_path, sign):
+    folder = str(tmp_path / "packages" / "framework-espidf@3.50502.0")
+    found = {"TIGRIS_PLATFORMIO": "1"} if sign == "the hook's variable" else {"IDF_PATH": folder}
+    project.environment = {**project.environment, **found}
     (project.folder / "models" / "digits.onnx").unlink()
     output = project.configure()
     assert "tigris" not in output.replace(str(tmp_path), "")

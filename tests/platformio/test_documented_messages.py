@@ -15,6 +15,7 @@ FOREIGN = (
     'Unknown CMake command "tigris_add_model"',
     "ninja: error: unknown target 'model-flash'",
     "fatal error: tigris_models.h: No such file or directory",
+    "Partitions tables occupies … which does not fit in configured flash size 2MB",
 )
 
 

@@ -31,6 +31,8 @@ def configure(env: Any, hook_path: str) -> None:
     """The `pre:` phase. `env` is SCons' default environment."""
     if env.IsCleanTarget() or env.get(STATE):
         return
+    # The framework espidf runs CMake, where tigris_add_model must leave everything to this script.
+    os.environ["TIGRIS_PLATFORMIO"] = "1"
     env[STATE] = {}
     try:
         env[STATE] = _configure(env, hook_path)
