@@ -10,6 +10,8 @@ import pytest
 from tigris_pio.platformio import compiler, options, plans
 from tigris_pio.platformio.compiler import CompilerError
 
+from .project import ROOT
+
 
 @pytest.fixture
 def bare_python(tmp_path):
@@ -83,6 +85,16 @@ def test_the_second_time_a_plan_comes_from_the_cache(fake_compiler, model, tmp_p
     assert plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "one"))
     assert not plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "two"))
     assert (tmp_path / "two" / "m.tgrs").read_bytes() == b"abc"
+    assert len(fake_compiler.runs()) == 1
+
+
+def test_a_compiler_found_through_pythonpath_is_run_with_it(fake_compiler, model, tmp_path, monkeypatch):
+    """espressif32's script for espidf removes the variable between the two."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests" / "platformio" / "fake_compiler"))
+    monkeypatch.setenv("FAKE_COMPILER_LOG", str(fake_compiler.log))
+    found = compiler.find(sys.executable, {}, "")
+    monkeypatch.delenv("PYTHONPATH")
+    assert plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path))
     assert len(fake_compiler.runs()) == 1
 
 

@@ -45,10 +45,14 @@ class CompilerError(Exception):
 
 @dataclass(frozen=True)
 class Compiler:
-    """`command` is completed by the arguments; `fingerprint` changes when the compiler does."""
+    """`command` is completed by the arguments; `fingerprint` changes when the compiler does.
+
+    `pythonpath` is the variable PYTHONPATH with which it was found: espressif32's script for espidf removes it.
+    """
 
     command: tuple[str, ...]
     fingerprint: str
+    pythonpath: str | None = None
 
 
 def find(
@@ -101,7 +105,7 @@ def _probe(python: str) -> tuple[Compiler | None, str]:
         return None, "has no package tigris-pio"
     if answer["missing"]:
         return None, f"has tigris-pio, but lacks {', '.join(answer['missing'])}"
-    return Compiler((python, "-m", "tigris_pio"), answer["digest"]), ""
+    return Compiler((python, "-m", "tigris_pio"), answer["digest"], os.environ.get("PYTHONPATH")), ""
 
 
 def _python_of_script(script: str | None) -> str | None:
@@ -124,6 +128,8 @@ def run(compiler: Compiler, arguments: Sequence[str], folder: Path) -> dict[str,
     """
     command = [*compiler.command, "compile", *arguments, "--json"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}
+    if compiler.pythonpath:
+        environment["PYTHONPATH"] = compiler.pythonpath
     try:
         result = subprocess.run(
             command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", env=environment, check=False

@@ -10,6 +10,7 @@ env = DefaultEnvironment()
 platform = env.PioPlatform()
 board = env.BoardConfig()
 mcu = board.get("build.mcu")
+os.environ.pop("PYTHONPATH", None)
 TOOLS = os.path.join(platform.get_dir(), "tools")
 
 # The include paths that ESP-IDF's own build needs; the build looks through the libraries again.
