@@ -32,7 +32,8 @@ def check_layers(model: onnx.ModelProto, compiled: Compiled, inputs: Mapping[str
     assert {io.name for io in program.outputs} <= {item.tensor for item in found}
     ops = {op.name: op for op in program.ops}
     for item in found:
-        limit = allowed[ops[item.op].output]
+        # Two roundings of nearly the same value may fall on either side.
+        limit = allowed[ops[item.op].output] + (ROUNDING if item.rounded else 0.0)
         where = f"{item.tensor} ({item.op}, {ops[item.op].kind.name})"
         assert item.steps <= limit, f"{where}: {item.steps} steps, {limit} allowed"
         assert item.relative <= FLOAT_ERROR, f"{where}: {item.relative} of the largest"

@@ -29,19 +29,25 @@ _TYPES: Mapping[str, np.dtype[Any]] = {
 _UINT8_SHIFT = 128
 
 
+#: How far from a whole number float32 leaves one.
+_WHOLE = 1e-3
+
+
 @dataclasses.dataclass(frozen=True)
 class OwnDifference:
     """How far what one operator stored is from the exact value of what the plan stored before it.
 
     `steps`: in units of the tensor's scale, before the exact value is rounded, so 0.5 is what right rounding may cost
-    (operators that compute integers in the model, such as QLinearConv, have rounded it: 1); 0 for tensors that are not
-    int8. `relative`: share of the tensor's largest value; 0 for int8.
+    (1 where `rounded`); 0 for tensors that are not int8. `relative`: share of the tensor's largest value; 0 for int8.
+    `rounded`: every exact value is a whole number of steps, because the model rounds it itself: QLinearConv does, and
+    so does a quantised Conv before a Transpose that is quantised again.
     """
 
     tensor: str
     op: str
     steps: float
     relative: float
+    rounded: bool
 
 
 class OwnInputs:
@@ -86,8 +92,7 @@ class OwnInputs:
         tensor = self._tensors[self._cuts[name].tensor]
         source = self._before.get(name, name)
         expected = given[source] if source != name and source in given else computed[source]
-        steps, relative = _measure(array, expected, tensor)
-        return OwnDifference(name, self._op_of[tensor.name], steps, relative)
+        return OwnDifference(name, self._op_of[tensor.name], *_measure(array, expected, tensor))
 
 
 def _stored_values(program: Program) -> dict[str, StoredValue]:
@@ -96,8 +101,11 @@ def _stored_values(program: Program) -> dict[str, StoredValue]:
     return {**program.values, **outputs}
 
 
-def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tuple[float, float]:
-    """Steps and share of the largest value, the one that applies. Where no number is expected any will do."""
+def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tuple[float, float, bool]:
+    """Steps and share of the largest value, the one that applies, and whether what is expected is whole steps.
+
+    Where no number is expected any will do.
+    """
     made = ~np.ma.getmaskarray(array)
     exact = expected[made].astype(np.float64)
     stored = array.data[made].astype(np.float64)
@@ -106,10 +114,12 @@ def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tupl
             exact = np.clip(exact / tensor.scale + tensor.zero_point, -128, 127)
         elif expected.dtype == np.uint8:
             exact -= _UINT8_SHIFT
-        return float(np.abs(stored - exact)[~np.isnan(exact)].max(initial=0.0)), 0.0
+        number = ~np.isnan(exact)
+        rounded = bool((np.abs(exact - np.rint(exact))[number] < _WHOLE).all())
+        return float(np.abs(stored - exact)[number].max(initial=0.0)), 0.0, rounded
     finite = np.isfinite(exact)
     missed = np.abs(stored - exact)[finite].max(initial=0.0)
-    return 0.0, float(missed / max(1e-3, np.abs(exact[finite]).max(initial=0.0)))
+    return 0.0, float(missed / max(1e-3, np.abs(exact[finite]).max(initial=0.0))), False
 
 
 def _stored_name(name: str) -> str:
