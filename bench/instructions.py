@@ -134,13 +134,15 @@ def main() -> int:
     parser.add_argument("--ops", action="store_true", help="also print the operators of each run")
     parser.add_argument("--json", type=Path, help="also write everything to this file")
     options = parser.parse_args()
+    machines = options.machines.split(",")
+    if unknown := [name for name in machines if name not in MACHINES]:
+        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
     try:
         every = sorted(path.name.removesuffix("_int8.onnx") for path in models_folder().glob("*_int8.onnx"))
         names = options.models.split(",") if options.models else every
         budgets = sorted(options.budgets.split(","), key=parse_size, reverse=True)
         with tempfile.TemporaryDirectory() as folder:
-            results = [bench(MACHINES[name], names, budgets, options.ops, Path(folder))
-                       for name in options.machines.split(",")]  # fmt: skip
+            results = [bench(MACHINES[name], names, budgets, options.ops, Path(folder)) for name in machines]
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
