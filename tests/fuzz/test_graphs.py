@@ -37,6 +37,8 @@ def test_random_graphs() -> None:
              scheme=3, share=90)  # a tensor of which no row is needed
     @example(shape=0, steps=[(16, 2, 138992), (14, 2, 910954), (2, 2, 234901)], scheme=3, share=91)  # Resize to float32
     @example(shape=0, steps=[(0, 0, 0)] * 3 + [(19, 0, 1)], scheme=0, share=15)  # rounded by the model, then transposed
+    @example(shape=0, steps=[(0, 0, 0), (6, 0, 0), (19, 1, 1)], scheme=0, share=15)
+    @example(shape=0, steps=[(0, 0, 0), (0, 0, 0), (19, 1, 1)], scheme=0, share=15)  # stored as its transposition only
     @example(shape=0, steps=[(6, 0, 0), (19, 0, 31), (0, 1, 1147), (6, 2, 0), (0, 0, 95)], scheme=None,
              share=62)  # an output stored in another order when memory is scarce
     @given(shape=SHAPES, steps=STEPS, scheme=SCHEMES, share=SHARES)

@@ -62,6 +62,8 @@ class OwnInputs:
         self._before = _before_quantisation(model)
         self._session = open_session(_cut(model, self._cuts, self._types))
         self._shown = [item.name for item in self._session.get_outputs()]
+        read = {name for node in model.graph.node for name in node.input}
+        self._fed = {value.tensor for name, value in self._cuts.items() if name in read}
         self._read = {item.name for item in self._session.get_inputs()}
 
     def run(self, session: Session, inputs: Mapping[str, np.ndarray]) -> list[OwnDifference]:
@@ -75,6 +77,20 @@ class OwnInputs:
         feeds = {name: array for name, array in feeds.items() if name in self._read}
         computed = dict(zip(self._shown, self._session.run(self._shown, feeds), strict=True))
         return [self._difference(name, array, given, computed) for name, array in arrays.items()]
+
+    def not_alone(self, program: Program) -> set[str]:
+        """Operators with an input that the reference rounds for itself: no node of the model reads what is stored.
+
+        A quantised tensor of which only the transposition is stored is such an input.
+        """
+        named = {value.tensor for value in _stored_values(program).values()} & set(self._op_of)
+        rounded, found = named - self._fed, set()
+        for op in program.ops:
+            if any(operand.tensor in rounded for operand in op.operands):
+                found.add(op.name)
+                if op.output not in self._fed:
+                    rounded.add(op.output)
+        return found
 
     def _as_model(self, name: str, array: Masked) -> np.ndarray:
         """A stored tensor as the model has it: dequantised, or in the model's own integers."""
