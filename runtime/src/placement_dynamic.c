@@ -14,6 +14,7 @@
 #include "plan.h"
 
 #define NOWHERE UINT32_MAX
+#define END UINT16_MAX /* of an arena's objects */
 
 enum { FAST, SLOW, ARENA_COUNT };
 
@@ -24,13 +25,15 @@ typedef struct room {
     uint32_t limit; /* its size */
     uint32_t most;  /* `limit`, or more in a rehearsal that finds out how much is missing */
     uint32_t peak;  /* highest `top` */
-    uint32_t holes; /* something was released since the objects were moved together */
+    uint16_t first; /* index of the lowest object */
+    uint16_t holes; /* something was released since the objects were moved together */
 } room;
 
 /* A tensor's home, a window, a weight block or scratch. */
 typedef struct object {
     uint32_t at;   /* offset in its arena, plus the arena: offsets are multiples of 4 */
-    uint32_t uses; /* of operators to come; windows: of the stage that runs */
+    uint16_t uses; /* of operators to come; windows: of the stage that runs */
+    uint16_t next; /* index of the one above it in its arena */
 } object;
 
 /* At the start of fast memory, behind the run-time state; indices instead of pointers, so that its size is the same
@@ -44,8 +47,10 @@ typedef struct bookkeeping {
     uint32_t scratch_bytes; /* the most that one of them wants */
     uint32_t rehearsing;    /* nothing is moved */
     uint32_t failed;        /* there was no room */
+    object objects[];
 } bookkeeping;
 
+typedef enum visited { WINDOWS, HOMES } visited;
 typedef void (*visitor)(tigris_session *session, uint32_t index);
 
 static uint32_t round_up(uint32_t value, const tigris_session *session)
@@ -72,7 +77,7 @@ static uint32_t scratch_index(const tigris_session *session)
 
 static object *object_of(const tigris_session *session, uint32_t index)
 {
-    return (object *)(void *)(books_of(session) + 1) + index;
+    return &books_of(session)->objects[index];
 }
 
 static uint32_t *io_place(const tigris_session *session, uint32_t index)
@@ -85,10 +90,13 @@ static uint32_t io_count(const tigris_session *session)
     return (uint32_t)session->plan->header->input_count + session->plan->header->output_count;
 }
 
-static uint32_t books_bytes(const tigris_session *session)
+/* Where objects in fast memory begin: behind the run-time state and the bookkeeping. */
+static uint32_t start_of_room(const tigris_session *session)
 {
-    return (uint32_t)(sizeof(bookkeeping) + (scratch_index(session) + 1U) * sizeof(object) +
-                      io_count(session) * sizeof(uint32_t));
+    const uint32_t state = round_up(session->plan->header->state_bytes, session);
+    const uint32_t bytes = (uint32_t)(sizeof(bookkeeping) + (scratch_index(session) + 1U) * sizeof(object) +
+                                      io_count(session) * sizeof(uint32_t));
+    return state + round_up(bytes, session);
 }
 
 static const tigris_stage_record *stage_of(const tigris_session *session)
@@ -119,19 +127,14 @@ static uint8_t *address_of(const tigris_session *session, uint32_t at)
     return ((at & 1U) == SLOW ? session->slow : session->fast) + (at & ~1U);
 }
 
-/* The object at the lowest place from `from` on in an arena; NULL when there is none. */
-static object *next_object(const tigris_session *session, uint32_t which, uint32_t from, uint32_t *index)
+/* Puts `with` where `index` is in the order of an arena's objects. */
+static void relink(bookkeeping *books, uint32_t which, uint32_t index, uint32_t with)
 {
-    object *found = NULL;
-    for (uint32_t i = 0; i <= scratch_index(session); i++) {
-        object *candidate = object_of(session, i);
-        if (candidate->at != NOWHERE && (candidate->at & 1U) == which && candidate->at >= from &&
-            (found == NULL || candidate->at < found->at)) {
-            found = candidate;
-            *index = i;
-        }
+    uint16_t *link = &books->rooms[which].first;
+    while (*link != index) {
+        link = &books->objects[*link].next;
     }
-    return found;
+    *link = (uint16_t)with;
 }
 
 /* Moves the objects of an arena together, to its start. */
@@ -140,13 +143,12 @@ static void compact(tigris_session *session, uint32_t which)
     bookkeeping *books = books_of(session);
     room *in = &books->rooms[which];
     uint32_t top = in->start;
-    uint32_t index = 0U;
-    for (object *next = next_object(session, which, top, &index); next != NULL;
-         next = next_object(session, which, top, &index)) {
+    for (uint32_t index = in->first; index != END; index = books->objects[index].next) {
         const uint32_t bytes = object_bytes(session, index);
-        const uint8_t *from = address_of(session, next->at);
-        next->at = top | which;
-        uint8_t *to = address_of(session, next->at);
+        object *moved = &books->objects[index];
+        const uint8_t *from = address_of(session, moved->at);
+        moved->at = top | which;
+        uint8_t *to = address_of(session, moved->at);
         if (to != from && books->rehearsing == 0U) {
             memmove(to, from, bytes);
             tigris_count(session, from, bytes, TIGRIS_READ);
@@ -161,7 +163,8 @@ static void compact(tigris_session *session, uint32_t which)
 /* Gives object `index` room below `most` of an arena; 0 when there is none. */
 static int place_in(tigris_session *session, uint32_t index, uint32_t which, uint32_t most)
 {
-    room *in = &books_of(session)->rooms[which];
+    bookkeeping *books = books_of(session);
+    room *in = &books->rooms[which];
     const uint32_t bytes = object_bytes(session, index);
     if (in->holes != 0U && !tigris_fits(in->top, bytes, in->limit)) {
         compact(session, which);
@@ -169,7 +172,9 @@ static int place_in(tigris_session *session, uint32_t index, uint32_t which, uin
     if (!tigris_fits(in->top, bytes, most)) {
         return 0;
     }
-    object_of(session, index)->at = in->top | which;
+    books->objects[index].at = in->top | which;
+    books->objects[index].next = END;
+    relink(books, which, END, index);
     in->top += round_up(bytes, session);
     in->peak = in->top > in->peak ? in->top : in->peak;
     return 1;
@@ -178,7 +183,7 @@ static int place_in(tigris_session *session, uint32_t index, uint32_t which, uin
 static void place(tigris_session *session, uint32_t index, uint32_t preferred)
 {
     bookkeeping *books = books_of(session);
-    if (object_of(session, index)->at == NOWHERE &&
+    if (books->objects[index].at == NOWHERE &&
         !place_in(session, index, preferred, books->rooms[preferred].most) &&
         !place_in(session, index, preferred ^ 1U, books->rooms[preferred ^ 1U].most)) {
         books->failed = 1U;
@@ -187,42 +192,28 @@ static void place(tigris_session *session, uint32_t index, uint32_t preferred)
 
 static void release(tigris_session *session, uint32_t index)
 {
-    object *released = object_of(session, index);
+    bookkeeping *books = books_of(session);
+    object *released = &books->objects[index];
     if (released->at != NOWHERE) {
-        books_of(session)->rooms[released->at & 1U].holes = 1U;
+        const uint32_t which = released->at & 1U;
+        relink(books, which, index, released->next);
+        books->rooms[which].holes = 1U;
         released->at = NOWHERE;
     }
 }
 
-static int is_window(const tigris_session *session, uint32_t index)
-{
-    return index >= session->plan->header->tensor_count;
-}
-
 /* Visitors. */
 
-static void count_home(tigris_session *session, uint32_t index)
+static void count(tigris_session *session, uint32_t index)
 {
-    object_of(session, index)->uses += is_window(session, index) ? 0U : 1U;
+    object_of(session, index)->uses++;
 }
 
-static void count_window(tigris_session *session, uint32_t index)
+static void place_preferably(tigris_session *session, uint32_t index)
 {
-    object_of(session, index)->uses += is_window(session, index) ? 1U : 0U;
-}
-
-static void place_home(tigris_session *session, uint32_t index)
-{
-    if (!is_window(session, index)) {
-        place(session, index, session->plan->tensors[index].home == TIGRIS_HOME_SLOW ? SLOW : FAST);
-    }
-}
-
-static void place_window(tigris_session *session, uint32_t index)
-{
-    if (is_window(session, index)) {
-        place(session, index, FAST);
-    }
+    const tigris_plan *plan = session->plan;
+    const int in_slow = index < plan->header->tensor_count && plan->tensors[index].home == TIGRIS_HOME_SLOW;
+    place(session, index, in_slow ? SLOW : FAST);
 }
 
 static void use(tigris_session *session, uint32_t index)
@@ -237,30 +228,33 @@ static int is_movable(const tigris_tensor_record *tensor)
     return tensor->home == TIGRIS_HOME_FAST || tensor->home == TIGRIS_HOME_SLOW;
 }
 
-/* The window of a view, and its tensor's home where rows go to it or come from it. */
-static void visit_view(tigris_session *session, const tigris_stage_record *stage, uint32_t index, visitor visit)
+/* The window of view `index` of a stage, or its tensor's home where rows go to it or come from it. */
+static void visit_view(tigris_session *session, const tigris_stage_record *stage, uint32_t index, visited what,
+                       visitor visit)
 {
     const tigris_plan *plan = session->plan;
     const tigris_view_record *view = &plan->views[stage->first_view + index];
-    if (tigris_is_window(view)) {
-        visit(session, plan->header->tensor_count + index);
-    }
-    if ((!tigris_is_window(view) || (view->flags & (TIGRIS_VIEW_FLAG_LOAD | TIGRIS_VIEW_FLAG_STORE)) != 0U) &&
-        is_movable(tigris_view_tensor(plan, view))) {
+    if (what == WINDOWS) {
+        if (tigris_is_window(view)) {
+            visit(session, plan->header->tensor_count + index);
+        }
+    } else if ((!tigris_is_window(view) || (view->flags & (TIGRIS_VIEW_FLAG_LOAD | TIGRIS_VIEW_FLAG_STORE)) != 0U) &&
+               is_movable(tigris_view_tensor(plan, view))) {
         visit(session, view->tensor);
     }
 }
 
-/* Everything that operators [first, end) of a stage touch, but for its block and their scratch. */
+/* The windows or the homes that operators [first, end) of a stage touch. */
 static void visit_ops(tigris_session *session, const tigris_stage_record *stage, uint32_t first, uint32_t end,
-                      visitor visit)
+                      visited what, visitor visit)
 {
+    const tigris_plan *plan = session->plan;
     for (; first < end; first++) {
-        const tigris_op_record *op = &session->plan->ops[first];
+        const tigris_op_record *op = &plan->ops[first];
         for (uint32_t i = 0; i < op->operand_count; i++) {
-            visit_view(session, stage, session->plan->operands[op->first_operand + i].view, visit);
+            visit_view(session, stage, plan->operands[op->first_operand + i].view, what, visit);
         }
-        visit_view(session, stage, op->output_view, visit);
+        visit_view(session, stage, op->output_view, what, visit);
     }
 }
 
@@ -271,6 +265,7 @@ static void empty_room(room *in, uint32_t start, uint32_t bytes, uint32_t alignm
     in->limit = bytes & ~(alignment - 1U);
     in->most = endless ? ~(alignment - 1U) : in->limit;
     in->peak = start;
+    in->first = END;
     in->holes = 0U;
 }
 
@@ -282,7 +277,7 @@ static void place_io(tigris_session *session)
         object *home = object_of(session, tensor);
         const int is_input = i < session->plan->header->input_count;
         if (is_movable(&session->plan->tensors[tensor]) && (is_input || home->uses == 0U)) {
-            place_home(session, tensor);
+            place_preferably(session, tensor);
         }
         if (is_input) {
             *io_place(session, i) = home->at;
@@ -298,17 +293,16 @@ static void reset(tigris_session *session, uint32_t endless)
     const tigris_plan *plan = session->plan;
     const tigris_header_record *header = plan->header;
     bookkeeping *books = books_of(session);
-    const uint32_t start = round_up(header->state_bytes, session) + round_up(books_bytes(session), session);
-    empty_room(&books->rooms[FAST], start, session->fast_bytes, header->alignment, endless == FAST);
+    empty_room(&books->rooms[FAST], start_of_room(session), session->fast_bytes, header->alignment, endless == FAST);
     empty_room(&books->rooms[SLOW], 0U, session->slow_bytes, header->alignment, endless == SLOW);
     books->first_op = 0U;
     books->next_op = 0U;
     for (uint32_t i = 0; i <= scratch_index(session); i++) {
-        *object_of(session, i) = (object){NOWHERE, 0U};
+        books->objects[i] = (object){NOWHERE, 0U, END};
     }
     for (uint32_t i = 0; i < header->stage_count; i++) {
         const tigris_stage_record *stage = &plan->stages[i];
-        visit_ops(session, stage, stage->first_op, stage->first_op + stage->op_count, count_home);
+        visit_ops(session, stage, stage->first_op, stage->first_op + stage->op_count, HOMES, count);
     }
     place_io(session);
 }
@@ -327,7 +321,8 @@ static void leave(tigris_session *session)
         return;
     }
     const tigris_stage_record *stage = stage_of(session);
-    visit_ops(session, stage, books->first_op, books->next_op, use);
+    visit_ops(session, stage, books->first_op, books->next_op, WINDOWS, use);
+    visit_ops(session, stage, books->first_op, books->next_op, HOMES, use);
     release(session, scratch_index(session));
     if (books->next_op == stage->first_op + stage->op_count) {
         release(session, block_index(session));
@@ -354,7 +349,7 @@ static void enter(tigris_session *session, const tigris_stage_record *stage, uin
     const uint32_t end = stage->first_op + stage->op_count;
     if (op == stage->first_op) {
         books->stage = (uint32_t)(stage - session->plan->stages);
-        visit_ops(session, stage, op, end, count_window);
+        visit_ops(session, stage, op, end, WINDOWS, count);
         place_block(session, stage);
     }
     books->first_op = op;
@@ -367,8 +362,8 @@ static void enter(tigris_session *session, const tigris_stage_record *stage, uin
     if (books->scratch_bytes != 0U) {
         place(session, scratch_index(session), FAST);
     }
-    visit_ops(session, stage, op, books->next_op, place_window);
-    visit_ops(session, stage, op, books->next_op, place_home);
+    visit_ops(session, stage, op, books->next_op, WINDOWS, place_preferably);
+    visit_ops(session, stage, op, books->next_op, HOMES, place_preferably);
 }
 
 /* Goes through a run without data. 0: something found no room. */
@@ -392,6 +387,13 @@ static int rehearse(tigris_session *session, uint32_t endless)
     return books->failed == 0U;
 }
 
+/* Indices and uses have 16 bits: room for 65 thousand objects and operands. */
+static int is_countable(const tigris_session *session)
+{
+    const tigris_header_record *header = session->plan->header;
+    return scratch_index(session) < END && header->op_count + header->operand_count + io_count(session) <= UINT16_MAX;
+}
+
 static tigris_status bind(tigris_session *session)
 {
     const tigris_header_record *header = session->plan->header;
@@ -399,10 +401,9 @@ static tigris_status bind(tigris_session *session)
         session->placement = NULL; /* as planned */
         return TIGRIS_OK;
     }
-    const uint32_t state = round_up(header->state_bytes, session);
-    const uint32_t books = round_up(books_bytes(session), session);
-    if (state < header->state_bytes || !tigris_fits(state, books, session->fast_bytes)) {
-        session->bytes_short = tigris_fits(state, books, UINT32_MAX) ? state + books - session->fast_bytes : UINT32_MAX;
+    const uint32_t start = is_countable(session) ? start_of_room(session) : UINT32_MAX;
+    if (start > session->fast_bytes) {
+        session->bytes_short = start != UINT32_MAX ? start - session->fast_bytes : UINT32_MAX;
         return TIGRIS_ERR_FAST_TOO_SMALL;
     }
     if (rehearse(session, ARENA_COUNT)) {

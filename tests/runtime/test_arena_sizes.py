@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -18,13 +20,14 @@ from tests.runtime.bands import Impossible
 from tests.runtime.build import compile_program
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, plan_of, walk
 from tests.runtime.fuzz.seeds import seeds
-from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL
+from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS, TIGRIS_ERR_SLOW_TOO_SMALL
 from tests.runtime.test_bands import chains
-from tests.runtime.test_damaged_plans import SANITIZERS, damaged
+from tests.runtime.test_damaged_plans import SANITIZERS, damaged, sections
 from tigris_pio import compile_model
 from tigris_pio.errors import BudgetError, RuntimeFailure
 from tigris_pio.format.enums import WeightMode
-from tigris_pio.format.records import Header
+from tigris_pio.format.record import Record
+from tigris_pio.format.records import Header, StageRecord, TensorRecord
 from tigris_pio.host import Session
 
 NETWORKS = ("ad", "kws", "micro_speech", "person_detect", "resnet", "sww", "vww")
@@ -34,6 +37,7 @@ TOO_SMALL = (TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL)
 SOURCE = Path(__file__).parent / "arena_sizes.c"
 #: A plan and the bytes of fast and slow memory to run it in.
 Case = tuple[bytes, int, int]
+R = TypeVar("R", bound=Record)
 #: Status, bytes missing, and whether the outputs were the planned run's.
 Outcome = tuple[int, int, bool]
 
@@ -165,6 +169,35 @@ def test_damaged_plans_in_small_arenas(sanitised: list[str]) -> None:
     statuses = [status for status, _, _ in outcomes(sanitised, cases)]
     assert {0, *TOO_SMALL} <= set(statuses)
     assert statuses.count(0) > 200
+
+
+def changed(plan: bytes, kind: type[R], change: Callable[[R], R]) -> bytes:
+    """The plan with every record of one kind changed."""
+    data = bytearray(plan)
+    for record, start, count in sections(plan):
+        for offset in range(start, start + count * record.size(), record.size()) if record is kind else ():
+            data[offset : offset + record.size()] = change(kind.unpack(plan, offset)).pack()
+    return bytes(data)
+
+
+def test_empty_weight_blocks_are_moved_together(models_dir: Path, sanitised: list[str]) -> None:
+    """An object of no bytes lies where the next one does; the search for the next once found it again and again."""
+    plan = compile_model(models_dir / "ad_int8.onnx", fast="64K", copy_weights=True).data
+    plan = changed(plan, StageRecord, lambda s: dataclasses.replace(s, block_raw_bytes=0, block_stored_bytes=0))
+    found = outcomes(sanitised, [(plan, fast, 0) for fast in range(1000, 1400, 10)])
+    assert {status for status, _, _ in found} == {TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS}
+
+
+@pytest.mark.parametrize(("views", "accepted"), [(65000, True), (65600, False)])
+def test_more_objects_than_the_bookkeeping_can_name(views: int, accepted: bool, sanitised: list[str]) -> None:
+    """All that lies in fast memory moves up, to make room for the state of so many views."""
+    state, replace = 16 * views, dataclasses.replace
+    plan = dict(seeds())["00-conv_2d-int8-whole"]
+    plan = changed(plan, TensorRecord, lambda t: replace(t, home_offset=t.home_offset + state))
+    plan = changed(plan, StageRecord, lambda s: replace(s, block_fast_offset=s.block_fast_offset + state))
+    plan = changed(plan, Header, lambda h: replace(h, state_bytes=state, fast_bytes=h.fast_bytes + 2 * state))
+    ((status, missing, same),) = outcomes(sanitised, [(plan, Header.unpack(plan).fast_bytes - 4096, 0)])
+    assert (status, missing, same) == ((0, 0, True) if accepted else (TIGRIS_ERR_FAST_TOO_SMALL, 2**32 - 1, False))
 
 
 def test_bookkeeping_that_does_not_fit_is_missing_fast_memory() -> None:

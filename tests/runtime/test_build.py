@@ -211,7 +211,7 @@ def _qualified(path: Path, name: str) -> str:
 def indirect_targets(name: str, frames: dict[str, int]) -> set[str]:
     """The functions that a function's calls through pointers may reach."""
     placement = {function for function in frames if function.startswith("placement_dynamic:")}
-    visitors = {f"placement_dynamic:{do}" for do in ("count_home", "count_window", "place_home", "place_window", "use")}
+    visitors = {f"placement_dynamic:{do}" for do in ("count", "place_preferably", "use")}
     if name.startswith("placement_dynamic:"):
         return visitors & placement
     checks = {function for function in frames if re.search(r":(check|check_\w+)$|_check$", function)}
