@@ -1,5 +1,6 @@
-/* Runs plans from standard input, each behind its length (uint32, little-endian), and prints for each
- * its status and whether it ran. A crash ends the output at the plan that caused it. */
+/* Runs plans from standard input, each behind its length (uint32, little-endian), and prints for each its status,
+ * whether it ran, whether it ran in smaller arenas too, and whether that gave other outputs. A crash ends the output at
+ * the plan that caused it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,9 +14,8 @@ int main(void)
         if (data == NULL || fread(data, 1U, bytes, stdin) != bytes) {
             return 2;
         }
-        int ran;
-        const tigris_status status = run_plan(data, bytes, &ran);
-        printf("%d %d\n", (int)status, ran);
+        const run_plan_outcome outcome = run_plan(data, bytes);
+        printf("%d %d %d %d\n", (int)outcome.status, outcome.ran, outcome.ran_small, outcome.differs);
         fflush(stdout);
         free(data);
     }

@@ -1,5 +1,5 @@
-/* Opens, binds and runs any bytes as a plan, in memory of exactly the sizes it asks for, so that a
- * sanitiser sees the first byte read or written outside. */
+/* Opens, binds and runs any bytes as a plan, in memory of exactly the sizes it asks for and in other arenas than planned,
+ * so that a sanitiser sees the first byte read or written outside. */
 #ifndef TIGRIS_RUN_PLAN_H
 #define TIGRIS_RUN_PLAN_H
 
@@ -11,7 +11,13 @@
 /* Plans that ask for larger arenas are opened but not run. */
 #define RUN_PLAN_LARGEST_ARENA (UINT32_C(1) << 18)
 
-/* The first status that is not TIGRIS_OK, or that of two runs. `ran` tells whether it came to a run. */
-tigris_status run_plan(const uint8_t *data, size_t bytes, int *ran);
+typedef struct run_plan_outcome {
+    tigris_status status; /* the first that is not TIGRIS_OK, or that of two runs as planned */
+    int ran;              /* it came to a run as planned */
+    int ran_small;        /* and to one in smaller arenas, of sizes that depend on the bytes */
+    int differs;          /* both ended, with other outputs; a damaged plan may put two things in one place */
+} run_plan_outcome;
+
+run_plan_outcome run_plan(const uint8_t *data, size_t bytes);
 
 #endif
