@@ -15,13 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__GNUC__)
-#define TIGRIS_NOINLINE __attribute__((noinline, unused))
-#define TIGRIS_FLATTEN __attribute__((flatten))
-#else
-#define TIGRIS_NOINLINE
-#define TIGRIS_FLATTEN
-#endif
+#include "inlining.h"
 
 #define TIGRIS_CHANNEL_BLOCK 4
 #define TIGRIS_TILE_TAPS 4

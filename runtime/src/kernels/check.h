@@ -41,6 +41,9 @@ int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint64_t c
 int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count);
 int tigris_check_multiplier(int32_t multiplier, int32_t shift);
 
+/* tigris_conv_int8_params, when an output channel reads `inputs` input channels: types, window, ranges, all arrays. */
+int tigris_check_conv_int8(const tigris_check_call *call, uint32_t inputs);
+
 /* An int8 value, and an int8 range. */
 int tigris_check_int8(int32_t value);
 int tigris_check_range(int32_t low, int32_t high);

@@ -319,22 +319,9 @@ static void run(const tigris_kernel_call *call)
 
 static tigris_status check(const tigris_check_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    if (!tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8)) {
-        return TIGRIS_ERR_PARAMS;
-    }
-    const uint32_t outputs = call->output->channels;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
-    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width;
-    return tigris_check_result(
-        tigris_check_per_image(call) && params->groups == 1U && outputs % call->inputs[0]->channels == 0U &&
-        tigris_check_window(call, rows, columns) && tigris_check_int8(params->input_zero_point) &&
-        tigris_check_int8(params->output_zero_point) &&
-        tigris_check_range(params->activation_min, params->activation_max) &&
-        tigris_check_data(call, params->weights, taps * outputs, 1U) &&
-        tigris_check_data(call, params->bias, outputs, sizeof(int32_t)) &&
-        tigris_check_requantise(call, params->multiplier, params->shift, outputs));
+    return tigris_check_result(((const tigris_conv_int8_params *)call->params)->groups == 1U &&
+                               tigris_check_conv_int8(call, 1U) &&
+                               call->output->channels % call->inputs[0]->channels == 0U);
 }
 
 const tigris_kernel_entry tigris_depthwise_conv_2d_int8 = {TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8,

@@ -4,7 +4,7 @@
 
 #include "access.h"
 #include "map_mean.h"
-#include "requantise.h"
+#include "scale_int8.h"
 #include "tigris_kernels.h"
 
 #define CHANNEL_BLOCK 4U
@@ -60,16 +60,18 @@ static int32_t rounded_quotient(int32_t sum, int32_t count)
 static void mean_of_sums(const tigris_kernel_call *call)
 {
     const tigris_mean_of_sums_int8_params *params = call->params;
-    const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
     const int32_t *sums = (const int32_t *)(const void *)call->inputs[0].data;
     const int32_t taps = (int32_t)params->taps;
     int8_t *to = tigris_int8_output(call);
     for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
         const int32_t sum = sums[channel];
         to[channel] = params->rescale != 0U
-                          ? tigris_to_int8(tigris_wrapping_add(sum, -taps * params->input_zero_point),
-                                           params->multiplier, params->shift, &output)
-                          : (int8_t)tigris_clamp(rounded_quotient(sum, taps), output.low, output.high);
+                          ? (int8_t)tigris_scale_generally(
+                                tigris_wrapping_add(sum, -taps * params->input_zero_point), params->multiplier,
+                                params->shift, params->output_zero_point, params->activation_min,
+                                params->activation_max)
+                          : (int8_t)tigris_clamp(rounded_quotient(sum, taps), params->activation_min,
+                                                 params->activation_max);
     }
 }
 

@@ -5,6 +5,7 @@
  * is a fixed-point number with m integer and n fraction bits. */
 #include "access.h"
 #include "check.h"
+#include "inlining.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
 
@@ -12,11 +13,15 @@
 #define SUM_INTEGER_BITS 12       /* the sum of exponentials is Q12.19 */
 #define ONE INT32_MAX             /* 1 in Q0.31 */
 
-/* value * 2^exponent, saturated. */
-static int32_t saturating_left_shift(int32_t value, int32_t exponent)
+/* tigris_high_multiply, of which no product here is the saturated one. */
+static TIGRIS_NOINLINE int32_t multiply(int32_t a, int32_t b)
 {
-    const int32_t limit = INT32_MAX >> exponent;
-    return value > limit ? INT32_MAX : value < -limit - 1 ? INT32_MIN : (int32_t)((uint32_t)value << exponent);
+    return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
+}
+
+static int32_t left_shift(int32_t value, uint32_t exponent)
+{
+    return (int32_t)((uint32_t)value << exponent);
 }
 
 /* exp(a) for a in [-1/4, 0), Q0.31 both: a Taylor polynomial of degree 4 around -1/8. */
@@ -25,14 +30,14 @@ static int32_t exp_near_zero(int32_t a)
     const int32_t exp_of_minus_eighth = 1895147668;
     const int32_t third = 715827883;
     const int32_t x = tigris_wrapping_add(a, 1 << 28);
-    const int32_t x2 = tigris_high_multiply(x, x);
-    const int32_t x3 = tigris_high_multiply(x2, x);
-    const int32_t x4 = tigris_high_multiply(x2, x2);
+    const int32_t x2 = multiply(x, x);
+    const int32_t x3 = multiply(x2, x);
+    const int32_t x4 = multiply(x2, x2);
     const int32_t x4_over_4 = tigris_rounding_shift(x4, 2U);
-    const int32_t x3_and_x4_terms = tigris_high_multiply(tigris_wrapping_add(x4_over_4, x3), third);
+    const int32_t x3_and_x4_terms = multiply(tigris_wrapping_add(x4_over_4, x3), third);
     const int32_t terms = tigris_rounding_shift(tigris_wrapping_add(x3_and_x4_terms, x2), 1U);
     return tigris_wrapping_add(exp_of_minus_eighth,
-                               tigris_high_multiply(exp_of_minus_eighth, tigris_wrapping_add(x, terms)));
+                               multiply(exp_of_minus_eighth, tigris_wrapping_add(x, terms)));
 }
 
 /* exp(a) for a <= 0 in Q5.26, result in Q0.31: exp of a's part in [-1/4, 0), times exp(-2^k) for each
@@ -47,12 +52,13 @@ static int32_t exp_of_negative(int32_t a)
         return ONE;
     }
     const int32_t low = (a & (quarter - 1)) - quarter;
-    const uint32_t rest = (uint32_t)low - (uint32_t)a;
-    int32_t result = exp_near_zero(saturating_left_shift(low, DIFFERENCE_INTEGER_BITS));
-    for (int32_t k = 0; k < (int32_t)(sizeof exp_of_power / sizeof exp_of_power[0]); k++) {
-        if ((rest >> (fraction_bits - 2 + k) & 1U) != 0U) {
-            result = tigris_high_multiply(result, exp_of_power[k]);
+    uint32_t rest = ((uint32_t)low - (uint32_t)a) >> (fraction_bits - 2);
+    int32_t result = exp_near_zero(left_shift(low, DIFFERENCE_INTEGER_BITS));
+    for (uint32_t k = 0; k < sizeof exp_of_power / sizeof exp_of_power[0]; k++) {
+        if ((rest & 1U) != 0U) {
+            result = multiply(result, exp_of_power[k]);
         }
+        rest >>= 1;
     }
     return result;
 }
@@ -63,13 +69,13 @@ static int32_t reciprocal_of_one_plus(int32_t a)
     const int32_t seed_constant = 1515870810; /* 48/17 in Q2.29 */
     const int32_t seed_slope = -1010580540;   /* -32/17 in Q2.29 */
     const int32_t one = 1 << 29;              /* in Q2.29 */
-    const int32_t half = (int32_t)(((int64_t)a + ONE + 1) / 2);
-    int32_t x = tigris_wrapping_add(seed_constant, tigris_high_multiply(half, seed_slope));
+    const int32_t half = (int32_t)(((uint32_t)a + 0x80000000U) >> 1);
+    int32_t x = tigris_wrapping_add(seed_constant, multiply(half, seed_slope));
     for (int32_t i = 0; i < 3; i++) {
-        const int32_t error = one - tigris_high_multiply(half, x);
-        x = tigris_wrapping_add(x, saturating_left_shift(tigris_high_multiply(x, error), 2));
+        const int32_t error = one - multiply(half, x);
+        x = tigris_wrapping_add(x, left_shift(multiply(x, error), 2U));
     }
-    return saturating_left_shift(x, 1);
+    return x >= 1 << 30 ? INT32_MAX : left_shift(x, 1U);
 }
 
 static int32_t leading_zeros(uint32_t value)
@@ -81,11 +87,6 @@ static int32_t leading_zeros(uint32_t value)
     return zeros;
 }
 
-static int32_t scaled_difference(const tigris_softmax_int8_params *params, int32_t difference)
-{
-    return tigris_high_multiply((int32_t)((uint32_t)difference << params->left_shift), params->multiplier);
-}
-
 static int32_t largest_of(const int8_t *values, uint32_t length)
 {
     int32_t largest = INT8_MIN;
@@ -95,17 +96,22 @@ static int32_t largest_of(const int8_t *values, uint32_t length)
     return largest;
 }
 
+/* exp of a scaled difference from the largest value, Q0.31; 0 where the difference is out of range. */
+static TIGRIS_NOINLINE int32_t exponential(const tigris_softmax_int8_params *params, int32_t difference)
+{
+    return difference < params->diff_min
+               ? 0
+               : exp_of_negative(multiply(left_shift(difference, (uint32_t)params->left_shift), params->multiplier));
+}
+
 /* The sum of exponentials in Q12.19. It saturates beyond what TensorFlow Lite can represent. */
 static uint32_t sum_of_exponentials(const tigris_softmax_int8_params *params, const int8_t *input, int32_t largest)
 {
     uint32_t sum = 0U;
     for (uint32_t i = 0; i < params->length; i++) {
-        const int32_t difference = input[i] - largest;
-        if (difference >= params->diff_min) {
-            const int32_t term = exp_of_negative(scaled_difference(params, difference));
-            const uint32_t rounded = (uint32_t)tigris_rounding_shift(term, SUM_INTEGER_BITS);
-            sum = rounded > UINT32_MAX - sum ? UINT32_MAX : sum + rounded;
-        }
+        const int32_t term = exponential(params, input[i] - largest);
+        const uint32_t rounded = (uint32_t)tigris_rounding_shift(term, SUM_INTEGER_BITS);
+        sum = rounded > UINT32_MAX - sum ? UINT32_MAX : sum + rounded;
     }
     return sum;
 }
@@ -126,12 +132,7 @@ static void softmax(const tigris_softmax_int8_params *params, const int8_t *inpu
     const int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << (zeros & 31)) - 0x80000000U));
     const int32_t shift = SUM_INTEGER_BITS - zeros + 31 - 8;
     for (uint32_t i = 0; i < params->length; i++) {
-        const int32_t difference = input[i] - largest;
-        output[i] = INT8_MIN;
-        if (difference >= params->diff_min) {
-            const int32_t exponential = exp_of_negative(scaled_difference(params, difference));
-            output[i] = probability(tigris_high_multiply(reciprocal, exponential), shift);
-        }
+        output[i] = probability(multiply(reciprocal, exponential(params, input[i] - largest)), shift);
     }
 }
 

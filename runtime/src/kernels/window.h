@@ -10,20 +10,15 @@ typedef struct tigris_taps {
     int32_t end;
 } tigris_taps;
 
-/* Taps k of `kernel` whose position start + k * dilation lies in [0, extent). */
+/* tigris_valid_taps wherever the kernel lies. */
+tigris_taps tigris_border_taps(int32_t start, int32_t kernel, int32_t dilation, int32_t extent);
+
+/* Taps k of `kernel` whose position start + k * dilation lies in [0, extent). Most often that is all of them. */
 static inline tigris_taps tigris_valid_taps(int32_t start, int32_t kernel, int32_t dilation, int32_t extent)
 {
-    tigris_taps taps = {0, kernel};
-    if (start < 0) {
-        taps.first = (-start + dilation - 1) / dilation;
-    }
-    if (start + (kernel - 1) * dilation >= extent) {
-        taps.end = start >= extent ? 0 : (extent - start + dilation - 1) / dilation;
-    }
-    if (taps.first > taps.end) {
-        taps.first = taps.end;
-    }
-    return taps;
+    const tigris_taps all = {0, kernel};
+    const int inside = start >= 0 && start + (kernel - 1) * dilation < extent;
+    return inside ? all : tigris_border_taps(start, kernel, dilation, extent);
 }
 
 #endif
