@@ -184,14 +184,14 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
         tigris_end(sums, &a, &b);
         if (tigris_scales_right(shift)) {
             const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            *second = (int8_t)tigris_scale_by(b, scale, stage);
-            *first = (int8_t)tigris_scale_by(a, scale, stage);
+            b = (uint32_t)tigris_scale_by(b, scale, stage);
+            a = (uint32_t)tigris_scale_by(a, scale, stage);
         } else {
-            *second = tigris_scale_to_int8(b, multiplier, shift, stage);
-            *first = tigris_scale_to_int8(a, multiplier, shift, stage);
+            b = (uint32_t)tigris_scale_generally((int32_t)b, multiplier, shift, stage.zero_point, stage.low, stage.high);
+            a = (uint32_t)tigris_scale_generally((int32_t)a, multiplier, shift, stage.zero_point, stage.low, stage.high);
         }
-        second++;
-        first++;
+        *second++ = (int8_t)b;
+        *first++ = (int8_t)a;
     }
 }
 
@@ -213,7 +213,9 @@ static void run_group(const conv *c, const conv_work *work)
                 gather(c, work, &part, patch);
             }
             add_blocks(c, &part, patch, channel, blocked, sums);
-            add_rest(c, &part, patch, blocked, end, sums + 2 * (blocked - channel));
+            if (blocked != end) {
+                add_rest(c, &part, patch, blocked, end, sums + 2 * (blocked - channel));
+            }
         }
         finish(c, work, channel, sums, sums + 2 * (end - channel));
         channel = end;
