@@ -146,10 +146,11 @@ static void compact(tigris_session *session, uint32_t which)
     for (uint32_t index = in->first; index != END; index = books->objects[index].next) {
         const uint32_t bytes = object_bytes(session, index);
         object *moved = &books->objects[index];
-        const uint8_t *from = address_of(session, moved->at);
+        const uint32_t at = moved->at;
         moved->at = top | which;
-        uint8_t *to = address_of(session, moved->at);
-        if (to != from && books->rehearsing == 0U) {
+        if (moved->at != at && books->rehearsing == 0U) {
+            const uint8_t *from = address_of(session, at);
+            uint8_t *to = address_of(session, moved->at);
             memmove(to, from, bytes);
             tigris_count(session, from, bytes, TIGRIS_READ);
             tigris_count(session, to, bytes, TIGRIS_WRITE);
