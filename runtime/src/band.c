@@ -19,14 +19,12 @@ static int32_t floor_divide(int32_t a, int32_t b)
     return quotient - (a % b < 0 ? 1 : 0);
 }
 
-const tigris_tensor_record *tigris_tensor_of(const tigris_stage_bands *bands, uint32_t index)
+void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view)
 {
-    return tigris_view_tensor(bands->plan, &bands->views[index]);
-}
-
-static int32_t height_of(const tigris_stage_bands *bands, uint32_t view)
-{
-    return (int32_t)tigris_tensor_of(bands, view)->height;
+    const tigris_plan *plan = run->plan;
+    view->record = &plan->views[run->stage->first_view + index];
+    view->tensor = tigris_view_tensor(plan, view->record);
+    view->state = (tigris_view_state *)(void *)run->session->fast + index;
 }
 
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height)
@@ -58,98 +56,93 @@ tigris_input_rows tigris_operand_rows(const tigris_operand_record *operand, int3
     return rows;
 }
 
-void tigris_stage_begin(tigris_stage_bands *bands, const tigris_plan *plan, const tigris_stage_record *stage,
-                        tigris_view_state *states)
+tigris_status tigris_stage_begin(const tigris_stage_run *run)
 {
-    bands->plan = plan;
-    bands->stage = stage;
-    bands->views = &plan->views[stage->first_view];
-    bands->ops = &plan->ops[stage->first_op];
-    bands->states = states;
+    const tigris_stage_record *stage = run->stage;
+    tigris_view_state *states = (tigris_view_state *)(void *)run->session->fast;
     memset(states, 0, stage->view_count * sizeof *states);
+    /* Until the first band, need_end is 1 where an operator writes. */
+    for (uint32_t i = 0; i < stage->op_count; i++) {
+        tigris_view_state *output = &states[run->plan->ops[stage->first_op + i].output_view];
+        if (output->need_end != 0) {
+            return TIGRIS_ERR_OP;
+        }
+        output->need_end = 1;
+    }
     for (uint32_t i = 0; i < stage->view_count; i++) {
-        if (!tigris_is_window(&bands->views[i])) {
-            states[i].held_end = height_of(bands, i);
+        tigris_view view;
+        tigris_view_at(run, i, &view);
+        if (view.state->need_end != 0) {
+            continue;
+        }
+        if ((view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U || view.record->pace_numerator != 0U) {
+            return TIGRIS_ERR_VIEW;
+        }
+        if (!tigris_is_window(view.record)) {
+            view.state->held_end = (int32_t)view.tensor->height;
         }
     }
-    for (uint32_t i = 0; i < stage->op_count; i++) {
-        states[bands->ops[i].output_view].held_end = 0;
-    }
+    return TIGRIS_OK;
 }
 
 /* The rows a view must deliver in this band whoever reads it. */
-static void set_own_need(const tigris_stage_bands *bands, uint32_t view, uint32_t band)
+static void set_own_need(const tigris_view *view, uint32_t band)
 {
-    const tigris_view_record *record = &bands->views[view];
-    const int32_t height = height_of(bands, view);
-    tigris_view_state *state = &bands->states[view];
-    state->need_first = height;
-    state->need_end = 0;
-    if (record->pace_numerator != 0U) {
-        state->need_first = tigris_paced_rows(record, band, height);
-        state->need_end = tigris_paced_rows(record, band + 1U, height);
+    const int32_t height = (int32_t)view->tensor->height;
+    view->state->need_first = height;
+    view->state->need_end = 0;
+    if (view->record->pace_numerator != 0U) {
+        view->state->need_first = tigris_paced_rows(view->record, band, height);
+        view->state->need_end = tigris_paced_rows(view->record, band + 1U, height);
     }
 }
 
 /* First row of an output that this band computes. */
-static int32_t produce_from(const tigris_view_record *view, const tigris_view_state *state)
+static int32_t produce_from(const tigris_view *view)
 {
-    if (!tigris_is_window(view)) {
+    const tigris_view_state *state = view->state;
+    if (!tigris_is_window(view->record)) {
         return state->held_end;
     }
-    if ((view->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && state->held_end > state->need_first) {
+    if ((view->record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && state->held_end > state->need_first) {
         return state->held_end;
     }
     return state->need_first;
 }
 
-static void need_operands(const tigris_stage_bands *bands, const tigris_op_record *op)
+static void need_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
-    const tigris_view_state *output = &bands->states[op->output_view];
-    const int32_t first = produce_from(&bands->views[op->output_view], output);
-    if (first >= height_of(bands, op->output_view)) {
+    tigris_view output;
+    tigris_view_at(run, op->output_view, &output);
+    const int32_t first = produce_from(&output);
+    if (first >= (int32_t)output.tensor->height) {
         return;
     }
     /* An output that makes no row in this band still holds on to what it will read in a later one. */
-    const int makes_rows = output->need_end > first;
-    const tigris_operand_record *operands = &bands->plan->operands[op->first_operand];
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        tigris_view_state *input = &bands->states[operands[i].view];
-        const tigris_input_rows rows = tigris_operand_rows(&operands[i], height_of(bands, operands[i].view), first,
-                                                           makes_rows ? output->need_end : first + 1);
-        if (rows.first < input->need_first) {
-            input->need_first = rows.first;
+    const int makes_rows = output.state->need_end > first;
+    const int32_t end = makes_rows ? output.state->need_end : first + 1;
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
+    for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
+        tigris_view input;
+        tigris_view_at(run, operand->view, &input);
+        const tigris_input_rows rows = tigris_operand_rows(operand, (int32_t)input.tensor->height, first, end);
+        if (rows.first < input.state->need_first) {
+            input.state->need_first = rows.first;
         }
-        if (makes_rows && rows.end > input->need_end) {
-            input->need_end = rows.end;
+        if (makes_rows && rows.end > input.state->need_end) {
+            input.state->need_end = rows.end;
         }
     }
 }
 
-void tigris_band_begin(const tigris_stage_bands *bands, uint32_t index)
+void tigris_band_begin(const tigris_stage_run *run, uint32_t index)
 {
-    for (uint32_t i = 0; i < bands->stage->view_count; i++) {
-        set_own_need(bands, i, index);
+    for (uint32_t i = 0; i < run->stage->view_count; i++) {
+        tigris_view view;
+        tigris_view_at(run, i, &view);
+        set_own_need(&view, index);
     }
-    for (uint32_t i = bands->stage->op_count; i-- > 0U;) {
-        need_operands(bands, &bands->ops[i]);
+    for (uint32_t i = run->stage->op_count; i-- > 0U;) {
+        need_operands(run, &run->plan->ops[run->stage->first_op + i]);
     }
-}
-
-tigris_window_move tigris_window_begin(const tigris_stage_bands *bands, uint32_t index)
-{
-    const tigris_view_record *view = &bands->views[index];
-    tigris_view_state *state = &bands->states[index];
-    tigris_window_move move = {0, 0};
-    if (!tigris_is_window(view)) {
-        return move;
-    }
-    if ((view->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && state->held_end > state->need_first) {
-        move.from = state->need_first - state->held_first;
-        move.rows = state->held_end - state->need_first;
-    } else {
-        state->held_end = state->need_first;
-    }
-    state->held_first = state->need_first;
-    return move;
 }

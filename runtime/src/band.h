@@ -1,7 +1,6 @@
 /* Band geometry: which rows of each view a band needs, holds and makes.
  *
- * The loader proves a plan with these functions and the executor runs it with the same ones, so what
- * was proved is what happens. All rows are indices of a tensor's height; intervals are half-open. */
+ * All rows are indices of a tensor's height; intervals are half-open. */
 #ifndef TIGRIS_BAND_H
 #define TIGRIS_BAND_H
 
@@ -18,13 +17,19 @@ typedef struct tigris_view_state {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_view_state) == TIGRIS_VIEW_STATE_BYTES, view_state_size);
 
 /* One stage during its bands. */
-typedef struct tigris_stage_bands {
+typedef struct tigris_stage_run {
+    tigris_session *session;
     const tigris_plan *plan;
     const tigris_stage_record *stage;
-    const tigris_view_record *views; /* of the stage */
-    const tigris_op_record *ops;     /* of the stage */
-    tigris_view_state *states;       /* one per view */
-} tigris_stage_bands;
+    int proving; /* no data is touched, no kernel called */
+} tigris_stage_run;
+
+/* One view of a stage. */
+typedef struct tigris_view {
+    const tigris_view_record *record;
+    const tigris_tensor_record *tensor;
+    tigris_view_state *state;
+} tigris_view;
 
 /* Input rows [first, end) of the tensor, and the rows asked for outside it. */
 typedef struct tigris_input_rows {
@@ -34,24 +39,15 @@ typedef struct tigris_input_rows {
     int32_t pad_bottom;
 } tigris_input_rows;
 
-/* Rows that stay in a window at the start of a band: `rows` of them, `from` rows above its start. */
-typedef struct tigris_window_move {
-    int32_t from;
-    int32_t rows;
-} tigris_window_move;
+/* View `index` of the stage. */
+void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view);
 
-/* The tensor of view `index` of the stage. */
-const tigris_tensor_record *tigris_tensor_of(const tigris_stage_bands *bands, uint32_t index);
-
-/* Starts a stage: direct inputs are held whole, everything else holds nothing. */
-void tigris_stage_begin(tigris_stage_bands *bands, const tigris_plan *plan, const tigris_stage_record *stage,
-                        tigris_view_state *states);
+/* Starts a stage: direct inputs are held whole, everything else holds nothing. Refuses a view that two operators write,
+ * and rows that are to be stored or paced of a view that none writes. */
+tigris_status tigris_stage_begin(const tigris_stage_run *run);
 
 /* Starts band `index`: fills in every view's needed rows, from the outputs back to the inputs. */
-void tigris_band_begin(const tigris_stage_bands *bands, uint32_t index);
-
-/* Starts view `index` in the band just begun: updates its held rows and says which ones to move. */
-tigris_window_move tigris_window_begin(const tigris_stage_bands *bands, uint32_t index);
+void tigris_band_begin(const tigris_stage_run *run, uint32_t index);
 
 /* Rows that a paced view of `height` rows has after `bands` bands. */
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height);

@@ -1,71 +1,80 @@
-/* tigris_run: the one loop. Stages, their bands, and in each band every operator once.
+/* The one loop. Stages, their bands, and in each band every operator once: to prove a plan, without data, and to run it.
  *
  * Nothing here knows whether a stage is normal, tiled, a chain or rolling: that is all in the views. Nor does it know
  * where anything lies: addresses come from memory.c and hold until the next `enter`. */
+#include "executor.h"
+
 #include <string.h>
 
 #include "lz4.h"
 #include "memory.h"
 #include "plan.h"
 
-/* A stage being run. */
-typedef struct stage_run {
-    tigris_session *session;
-    tigris_stage_bands bands;
-} stage_run;
-
 /* Copies rows [first, end) of every image between a view's window and its tensor's home. */
-static void copy_rows(const stage_run *run, uint32_t view, int32_t first, int32_t end, tigris_access access)
+static void copy_rows(tigris_session *session, const tigris_view *view, int32_t first, int32_t end,
+                      tigris_access access)
 {
-    const tigris_tensor_record *tensor = tigris_tensor_of(&run->bands, view);
-    const uint32_t image_bytes = tensor->height * tigris_row_bytes(tensor);
+    const tigris_tensor_record *tensor = view->tensor;
+    const uint32_t image_bytes = tigris_rows_bytes(tensor, tensor->height);
     const uint32_t bytes = tigris_rows_bytes(tensor, (uint32_t)(end - first));
-    uint8_t *window = tigris_row_address(run->session, &run->bands, view, first);
-    uint8_t *home = tigris_home_address(run->session, tensor) + (uint32_t)first * tigris_row_step(tensor);
+    uint8_t *window = tigris_row_address(session, view, first, 0);
+    uint8_t *home = tigris_row_address(session, view, first, 1);
     for (uint32_t image = 0; image < tensor->batch; image++) {
         memmove(access == TIGRIS_READ ? window : home, access == TIGRIS_READ ? home : window, bytes);
-        tigris_count(run->session, home, bytes, access);
+        tigris_count(session, home, bytes, access);
         window += image_bytes;
         home += image_bytes;
     }
 }
 
-/* Brings the rows that a view lacks of those it needs from its tensor's home. */
-static void load_rows(const stage_run *run, uint32_t view)
+/* Rows [first, end) of a view, without padding, for an operator that reads or writes them: they must be held. */
+static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
+                               int32_t first, int32_t end, tigris_band *band)
 {
-    tigris_view_state *state = &run->bands.states[view];
-    if ((run->bands.views[view].flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && state->held_end < state->need_end) {
-        copy_rows(run, view, state->held_end, state->need_end, TIGRIS_READ);
-        state->held_end = state->need_end;
+    const tigris_tensor_record *tensor = view->tensor;
+    const tigris_view_state *state = view->state;
+    int32_t valid = first;
+    if (first == end) {
+        valid = state->held_first; /* of no rows any address will do */
+    } else if (first < state->held_first || end > state->held_end) {
+        return TIGRIS_ERR_BANDS;
     }
-}
-
-/* Rows [first, end) of a view, which are held, without padding. Of no rows any address will do, so take a valid one. */
-static void fill_band(const stage_run *run, const tigris_op_record *op, uint32_t view, int32_t first, int32_t end,
-                      tigris_band *band)
-{
-    const int32_t valid = first == end ? run->bands.states[view].held_first : first;
-    band->data = tigris_row_address(run->session, &run->bands, view, valid);
-    band->tensor = tigris_tensor_of(&run->bands, view);
+    band->tensor = tensor;
     band->first = first;
     band->rows = end - first;
-    if (tigris_takes_batch_whole(op, band->tensor)) {
-        band->rows *= (int32_t)band->tensor->batch;
-    }
     band->pad_top = 0;
     band->pad_bottom = 0;
+    if (tigris_takes_batch_whole(op, tensor)) {
+        if (band->rows != (int32_t)tensor->height) {
+            return TIGRIS_ERR_BANDS;
+        }
+        band->rows *= (int32_t)tensor->batch;
+    }
+    if (!run->proving) {
+        band->data = tigris_row_address(run->session, view, valid, 0);
+    }
+    return TIGRIS_OK;
 }
 
 /* The rows of an operand that output rows [first, end) read. */
-static void fill_input_band(const stage_run *run, const tigris_op_record *op, const tigris_operand_record *operand,
-                            int32_t first, int32_t end, tigris_band *band)
+static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_op_record *op,
+                                     const tigris_operand_record *operand, int32_t first, int32_t end,
+                                     tigris_band *band)
 {
-    load_rows(run, operand->view);
-    const tigris_tensor_record *tensor = tigris_tensor_of(&run->bands, operand->view);
-    const tigris_input_rows rows = tigris_operand_rows(operand, (int32_t)tensor->height, first, end);
-    fill_band(run, op, operand->view, rows.first, rows.end, band);
+    tigris_view view;
+    tigris_view_at(run, operand->view, &view);
+    tigris_view_state *state = view.state;
+    if ((view.record->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && state->held_end < state->need_end) {
+        if (!run->proving) {
+            copy_rows(run->session, &view, state->held_end, state->need_end, TIGRIS_READ);
+        }
+        state->held_end = state->need_end;
+    }
+    const tigris_input_rows rows = tigris_operand_rows(operand, (int32_t)view.tensor->height, first, end);
+    const tigris_status status = fill_band(run, op, &view, rows.first, rows.end, band);
     band->pad_top = rows.pad_top;
     band->pad_bottom = rows.pad_bottom;
+    return status;
 }
 
 /* Counts an image of a band and goes on to the next. */
@@ -80,26 +89,25 @@ static void next_image(tigris_session *session, tigris_band *band, tigris_access
 /* The stage's weight block, where its operators read it. */
 static uint8_t *block_address(const tigris_session *session, const tigris_stage_record *stage)
 {
-    if (stage->weight_mode == TIGRIS_WEIGHT_MODE_IN_PLACE) {
-        return (uint8_t *)(uintptr_t)(session->plan->weights + stage->block);
-    }
-    return tigris_fast_address(session, TIGRIS_PLACED_BLOCK, stage, stage->block_fast_offset);
+    const int in_place = stage->weight_mode == TIGRIS_WEIGHT_MODE_IN_PLACE;
+    return tigris_address(session, in_place ? TIGRIS_HOME_FLASH : TIGRIS_HOME_FAST, TIGRIS_PLACED_BLOCK, stage,
+                          in_place ? stage->block : stage->block_fast_offset);
 }
 
 /* Calls the kernel for each image; `bands` are the inputs' and, behind them, the output's. */
-static void call_kernel(const stage_run *run, uint32_t op_index, tigris_band *bands)
+static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_band *bands)
 {
     tigris_session *session = run->session;
-    const tigris_op_record *op = &run->bands.plan->ops[op_index];
+    const tigris_op_record *op = &run->plan->ops[op_index];
     tigris_kernel_call call;
-    call.params = run->bands.plan->params + op->params;
-    call.weights = block_address(session, run->bands.stage);
+    call.params = run->plan->params + op->params;
+    call.weights = block_address(session, run->stage);
     call.inputs = bands;
     call.input_count = op->operand_count;
     call.output = &bands[op->operand_count];
     call.scratch = NULL;
     if (op->scratch_bytes != 0U) {
-        call.scratch = tigris_fast_address(session, TIGRIS_PLACED_SCRATCH, op, op->scratch);
+        call.scratch = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_SCRATCH, op, op->scratch);
         tigris_count(session, call.scratch, op->scratch_bytes, TIGRIS_WRITE);
     }
     call.backend_scratch = session->backend_scratch;
@@ -121,86 +129,148 @@ static void call_kernel(const stage_run *run, uint32_t op_index, tigris_band *ba
 }
 
 /* Lets a placement make room for an operator. */
-static void enter(const stage_run *run, uint32_t op_index)
+static void enter(const tigris_stage_run *run, uint32_t op_index)
 {
-    if (run->session->placement != NULL) {
-        run->session->placement->enter(run->session, run->bands.stage, op_index);
+    if (!run->proving && run->session->placement != NULL) {
+        run->session->placement->enter(run->session, run->stage, op_index);
     }
 }
 
-static tigris_status run_op(const stage_run *run, uint32_t op_index)
+static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
 {
     tigris_session *session = run->session;
-    const tigris_op_record *op = &run->bands.plan->ops[op_index];
-    tigris_view_state *state = &run->bands.states[op->output_view];
-    const int32_t first = state->held_end;
-    const int32_t end = state->need_end;
+    const tigris_op_record *op = &run->plan->ops[op_index];
+    tigris_view output;
+    tigris_view_at(run, op->output_view, &output);
+    const int32_t first = output.state->held_end;
+    const int32_t end = output.state->need_end;
     enter(run, op_index);
     if (end <= first) {
         return TIGRIS_OK;
     }
-    tigris_band *bands = session->bands;
+    tigris_band *band = session->bands;
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        fill_input_band(run, op, &run->bands.plan->operands[op->first_operand + i], first, end, &bands[i]);
+        const tigris_status status = fill_input_band(run, op, operand++, first, end, band++);
+        if (status != TIGRIS_OK) {
+            return status;
+        }
     }
-    fill_band(run, op, op->output_view, first, end, &bands[op->operand_count]);
-    call_kernel(run, op_index, bands);
-    state->held_end = end;
-    if ((run->bands.views[op->output_view].flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
-        copy_rows(run, op->output_view, first, end, TIGRIS_WRITE);
+    output.state->held_end = end;
+    const tigris_status status = fill_band(run, op, &output, first, end, band);
+    if (status != TIGRIS_OK || run->proving) {
+        return status;
+    }
+    call_kernel(run, op_index, session->bands);
+    if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
+        copy_rows(session, &output, first, end, TIGRIS_WRITE);
     }
     const int stop = session->yield != NULL && session->yield(session->yield_context) != 0;
     return stop ? TIGRIS_ERR_CANCELLED : TIGRIS_OK;
 }
 
-static void begin_windows(const stage_run *run)
+/* Starts a window in the band just begun: the rows it keeps move to its start. */
+static tigris_status begin_window(const tigris_stage_run *run, uint32_t index)
 {
-    for (uint32_t i = 0; i < run->bands.stage->view_count; i++) {
-        const tigris_window_move move = tigris_window_begin(&run->bands, i);
-        if (move.rows > 0 && move.from > 0) {
-            const tigris_tensor_record *tensor = tigris_tensor_of(&run->bands, i);
-            uint8_t *window = tigris_row_address(run->session, &run->bands, i, run->bands.states[i].held_first);
-            memmove(window, window + (uint32_t)move.from * tigris_row_step(tensor),
-                    tigris_rows_bytes(tensor, (uint32_t)move.rows));
-        }
+    tigris_view view;
+    tigris_view_at(run, index, &view);
+    tigris_view_state *state = view.state;
+    if (!tigris_is_window(view.record)) {
+        return TIGRIS_OK;
     }
+    const int32_t from = state->need_first - state->held_first;
+    int32_t kept = 0;
+    if ((view.record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U) {
+        if (from < 0) {
+            return TIGRIS_ERR_BANDS; /* rows above the kept ones are gone */
+        }
+        kept = state->held_end > state->need_first ? state->held_end - state->need_first : 0;
+    }
+    state->held_first = state->need_first;
+    state->held_end = state->need_first + kept;
+    if (state->need_end > state->held_first &&
+        (uint32_t)(state->need_end - state->held_first) > view.record->capacity_rows) {
+        return TIGRIS_ERR_BANDS;
+    }
+    if (!run->proving && kept > 0 && from > 0) {
+        uint8_t *window = tigris_row_address(run->session, &view, state->held_first, 0);
+        memmove(window, window + (uint32_t)from * tigris_row_step(view.tensor),
+                tigris_rows_bytes(view.tensor, (uint32_t)kept));
+    }
+    return TIGRIS_OK;
 }
 
-/* Makes a stage's weight block readable. */
-static tigris_status prepare_weights(const stage_run *run)
+/* Makes a stage's weight block readable, and has the kernels check what they could not before. */
+static tigris_status prepare_weights(const tigris_stage_run *run)
 {
     tigris_session *session = run->session;
-    const tigris_stage_record *stage = run->bands.stage;
-    const uint8_t *stored = session->plan->weights + stage->block;
+    const tigris_stage_record *stage = run->stage;
+    const uint8_t *stored = run->plan->weights + stage->block;
+    const int compressed = stage->weight_mode == TIGRIS_WEIGHT_MODE_LZ4;
+    if (run->proving) {
+        return tigris_check_params(run, compressed ? NULL : stored);
+    }
     uint8_t *block = block_address(session, stage);
     if (block == stored) {
         return TIGRIS_OK;
     }
     tigris_count(session, block, stage->block_raw_bytes, TIGRIS_WRITE);
-    if (stage->weight_mode == TIGRIS_WEIGHT_MODE_COPY) {
+    if (!compressed) {
         memcpy(block, stored, stage->block_raw_bytes);
         return TIGRIS_OK;
     }
     if (!tigris_lz4_decompress(stored, stage->block_stored_bytes, block, stage->block_raw_bytes)) {
         return TIGRIS_ERR_WEIGHT_BLOCK;
     }
-    /* Values inside a compressed block could not be checked before. */
-    return tigris_check_params(&run->bands, session->backend, block);
+    return tigris_check_params(run, block);
 }
 
-static tigris_status run_stage(tigris_session *session, const tigris_stage_record *stage)
+static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
 {
-    stage_run run;
-    run.session = session;
-    tigris_stage_begin(&run.bands, session->plan, stage, (tigris_view_state *)(void *)session->fast);
-    enter(&run, stage->first_op);
-    tigris_status status = prepare_weights(&run);
-    for (uint32_t band = 0; status == TIGRIS_OK && band < stage->band_count; band++) {
-        tigris_band_begin(&run.bands, band);
-        begin_windows(&run);
-        for (uint32_t i = 0; status == TIGRIS_OK && i < stage->op_count; i++) {
-            status = run_op(&run, stage->first_op + i);
-        }
+    const tigris_stage_record *stage = run->stage;
+    tigris_band_begin(run, band);
+    tigris_status status = TIGRIS_OK;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < stage->view_count; i++) {
+        status = begin_window(run, i);
+    }
+    for (uint32_t i = 0; status == TIGRIS_OK && i < stage->op_count; i++) {
+        status = run_op(run, stage->first_op + i);
+    }
+    return status;
+}
+
+/* Rows made for later stages must all be made. Of other tensors those that an operator reads will do. */
+static int is_complete(const tigris_stage_run *run, uint32_t index)
+{
+    tigris_view view;
+    tigris_view_at(run, index, &view);
+    const int at_home = !tigris_is_window(view.record) || (view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U;
+    return view.record->pace_numerator == 0U || !at_home || view.state->held_end == (int32_t)view.tensor->height;
+}
+
+static tigris_status run_stage(const tigris_stage_run *run)
+{
+    tigris_status status = tigris_stage_begin(run);
+    if (status == TIGRIS_OK) {
+        enter(run, run->stage->first_op);
+        status = prepare_weights(run);
+    }
+    for (uint32_t band = 0; status == TIGRIS_OK && band < run->stage->band_count; band++) {
+        status = run_band(run, band);
+    }
+    for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->view_count; i++) {
+        status = is_complete(run, i) ? TIGRIS_OK : TIGRIS_ERR_BANDS;
+    }
+    return status;
+}
+
+tigris_status tigris_walk(tigris_session *session, int proving)
+{
+    tigris_stage_run run = {session, session->plan, session->plan->stages, proving};
+    tigris_status status = TIGRIS_OK;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < session->plan->header->stage_count; i++) {
+        status = run_stage(&run);
+        run.stage++;
     }
     return status;
 }
@@ -214,9 +284,5 @@ tigris_status tigris_run(tigris_session *session)
     if (session->placement != NULL) {
         session->placement->begin(session);
     }
-    tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < session->plan->header->stage_count; i++) {
-        status = run_stage(session, &session->plan->stages[i]);
-    }
-    return status;
+    return tigris_walk(session, 0);
 }

@@ -3,30 +3,30 @@
 
 #include "plan.h"
 
-uint8_t *tigris_fast_address(const tigris_session *session, tigris_placed what, const void *record, uint32_t offset)
+uint8_t *tigris_address(const tigris_session *session, uint32_t home, tigris_placed what, const void *record,
+                        uint32_t offset)
 {
-    return session->placement != NULL ? session->placement->locate(session, what, record) : session->fast + offset;
+    if (home == TIGRIS_HOME_FLASH) {
+        return (uint8_t *)(uintptr_t)(session->plan->weights + offset);
+    }
+    if (session->placement != NULL) {
+        return session->placement->locate(session, what, record);
+    }
+    return (home == TIGRIS_HOME_SLOW ? session->slow : session->fast) + offset;
 }
 
-uint8_t *tigris_home_address(const tigris_session *session, const tigris_tensor_record *tensor)
+uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *view, int32_t row, int at_home)
 {
-    if (tensor->home == TIGRIS_HOME_FLASH) {
-        return (uint8_t *)(uintptr_t)(session->plan->weights + tensor->home_offset);
+    const tigris_view_record *record = view->record;
+    const tigris_tensor_record *tensor = view->tensor;
+    uint8_t *base;
+    if (at_home || !tigris_is_window(record)) {
+        base = tigris_address(session, tensor->home, TIGRIS_PLACED_HOME, tensor, tensor->home_offset);
+    } else {
+        base = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, record->offset);
+        row -= view->state->held_first;
     }
-    if (tensor->home == TIGRIS_HOME_SLOW && session->placement == NULL) {
-        return session->slow + tensor->home_offset;
-    }
-    return tigris_fast_address(session, TIGRIS_PLACED_HOME, tensor, tensor->home_offset);
-}
-
-uint8_t *tigris_row_address(const tigris_session *session, const tigris_stage_bands *bands, uint32_t index,
-                            int32_t row)
-{
-    const tigris_view_record *view = &bands->views[index];
-    const tigris_tensor_record *tensor = tigris_tensor_of(bands, index);
-    uint8_t *base = tigris_is_window(view) ? tigris_fast_address(session, TIGRIS_PLACED_WINDOW, view, view->offset)
-                                           : tigris_home_address(session, tensor);
-    return base + (uint32_t)(row - bands->states[index].held_first) * tigris_row_step(tensor);
+    return base + (uint32_t)row * tigris_row_step(tensor);
 }
 
 void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access)
@@ -46,51 +46,45 @@ void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, 
     *peak = end > *peak ? end : *peak;
 }
 
-/* Input `index`; or output `index` when `outputs` is 1. NULL when out of range. */
-static const tigris_io_record *find_io(const tigris_session *session, uint32_t index, int outputs)
-{
-    const tigris_header_record *header = session->plan->header;
-    if (index >= (outputs ? header->output_count : header->input_count)) {
-        return NULL;
-    }
-    return &session->plan->io[outputs ? index + header->input_count : index];
-}
+/* Bytes [data, data + bytes). */
+typedef struct extent {
+    uint8_t *data;
+    uint32_t bytes;
+} extent;
 
-static uint8_t *io_address(const tigris_session *session, uint32_t index, int outputs)
+/* Input `index`; or output `index` when `outputs` is 1. Nothing when out of range. */
+static extent find_io(const tigris_session *session, uint32_t index, int outputs)
 {
-    const tigris_io_record *io = find_io(session, index, outputs);
-    if (io == NULL) {
-        return NULL;
+    const tigris_plan *plan = session->plan;
+    const tigris_header_record *header = plan->header;
+    const uint32_t first = outputs ? header->input_count : 0U;
+    const uint32_t count = outputs ? header->output_count : header->input_count;
+    extent found = {NULL, 0U};
+    if (index < count) {
+        const tigris_io_record *io = &plan->io[first + index];
+        const tigris_tensor_record *tensor = &plan->tensors[io->tensor];
+        found.bytes = tigris_tensor_bytes(tensor);
+        found.data = tigris_address(session, tensor->home, TIGRIS_PLACED_IO, io, tensor->home_offset);
     }
-    const tigris_tensor_record *tensor = &session->plan->tensors[io->tensor];
-    if (session->placement != NULL && tensor->home != TIGRIS_HOME_FLASH) {
-        return session->placement->locate(session, TIGRIS_PLACED_IO, io);
-    }
-    return tigris_home_address(session, tensor);
-}
-
-static uint32_t io_bytes(const tigris_session *session, uint32_t index, int outputs)
-{
-    const tigris_io_record *io = find_io(session, index, outputs);
-    return io == NULL ? 0U : tigris_tensor_bytes(&session->plan->tensors[io->tensor]);
+    return found;
 }
 
 void *tigris_input(const tigris_session *session, uint32_t index)
 {
-    return io_address(session, index, 0);
+    return find_io(session, index, 0).data;
 }
 
 uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index)
 {
-    return io_bytes(session, index, 0);
+    return find_io(session, index, 0).bytes;
 }
 
 const void *tigris_output(const tigris_session *session, uint32_t index)
 {
-    return io_address(session, index, 1);
+    return find_io(session, index, 1).data;
 }
 
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
 {
-    return io_bytes(session, index, 1);
+    return find_io(session, index, 1).bytes;
 }

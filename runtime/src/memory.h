@@ -6,15 +6,13 @@
 #include "placement.h"
 #include "tigris_kernel.h"
 
-/* Where a whole tensor lies. Constants must not be written through the result. */
-uint8_t *tigris_home_address(const tigris_session *session, const tigris_tensor_record *tensor);
+/* Where something lies that the plan puts at `offset` of the region `home`. Constants must not be written through the
+ * result. */
+uint8_t *tigris_address(const tigris_session *session, uint32_t home, tigris_placed what, const void *record,
+                        uint32_t offset);
 
-/* Where row `row` of view `index` lies now: in its window or at its home. */
-uint8_t *tigris_row_address(const tigris_session *session, const tigris_stage_bands *bands, uint32_t index,
-                            int32_t row);
-
-/* Where something lies that the plan puts at `offset` of the fast arena. */
-uint8_t *tigris_fast_address(const tigris_session *session, tigris_placed what, const void *record, uint32_t offset);
+/* Where row `row` of a view lies now: in its window, if it has one and `at_home` is 0, or at its tensor's home. */
+uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *view, int32_t row, int at_home);
 
 /* Notes that `bytes` bytes at `data` are read or written: raises the peak of the arena they lie in, and
  * adds them to the traffic of the slow one. */
@@ -25,7 +23,6 @@ void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, 
 const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op);
 
 /* Runs the kernels' own checks for a stage. `weights` is its block, NULL when not yet decompressed. */
-tigris_status tigris_check_params(const tigris_stage_bands *bands, const tigris_backend *backend,
-                                  const uint8_t *weights);
+tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *weights);
 
 #endif

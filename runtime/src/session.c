@@ -1,9 +1,9 @@
-/* tigris_session_bind: the checks that need arenas and kernels. */
+/* tigris_session_bind: arenas, and the checks that need kernels. */
 #include <string.h>
 
+#include "executor.h"
 #include "memory.h"
 #include "plan.h"
-#include "proof.h"
 
 const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)
 {
@@ -18,59 +18,43 @@ const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, con
     return NULL;
 }
 
-static tigris_status check_op(const tigris_stage_bands *bands, const tigris_op_record *op,
-                              const tigris_backend *backend, const uint8_t *weights)
+static tigris_status check_op(const tigris_stage_run *run, const tigris_op_record *op, const uint8_t *weights)
 {
-    const tigris_kernel_entry *entry = tigris_find_kernel(backend, op);
+    const tigris_kernel_entry *entry = tigris_find_kernel(run->session->backend, op);
     if (entry == NULL) {
         return TIGRIS_ERR_UNKNOWN_OP;
     }
     if (entry->params_bytes != op->params_bytes) {
         return TIGRIS_ERR_PARAMS;
     }
-    tigris_check_call call = {0};
+    tigris_check_call call;
+    tigris_view view;
     call.op = op;
-    call.params = bands->plan->params + op->params;
-    call.operands = &bands->plan->operands[op->first_operand];
+    call.params = run->plan->params + op->params;
+    call.operands = &run->plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        call.inputs[i] = tigris_tensor_of(bands, call.operands[i].view);
-        if (tigris_is_folded(call.inputs[i]) != (op->kind == TIGRIS_OP_KIND_MEAN_OF_SUMS)) {
+        tigris_view_at(run, call.operands[i].view, &view);
+        call.inputs[i] = view.tensor;
+        if (tigris_is_folded(view.tensor) != (op->kind == TIGRIS_OP_KIND_MEAN_OF_SUMS)) {
             return TIGRIS_ERR_OP;
         }
     }
-    call.output = tigris_tensor_of(bands, op->output_view);
+    tigris_view_at(run, op->output_view, &view);
+    call.output = view.tensor;
     /* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
-    if (tigris_is_folded(call.output) != (op->kind == TIGRIS_OP_KIND_SUM_MAP)) {
+    if (tigris_is_folded(view.tensor) != (op->kind == TIGRIS_OP_KIND_SUM_MAP)) {
         return TIGRIS_ERR_OP;
     }
     call.weights = weights;
-    call.weights_bytes = bands->stage->block_raw_bytes;
+    call.weights_bytes = run->stage->block_raw_bytes;
     return entry->check(&call);
 }
 
-tigris_status tigris_check_params(const tigris_stage_bands *bands, const tigris_backend *backend,
-                                  const uint8_t *weights)
+tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *weights)
 {
     tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < bands->stage->op_count; i++) {
-        status = check_op(bands, &bands->ops[i], backend, weights);
-    }
-    return status;
-}
-
-static tigris_status check_stages(const tigris_session *session)
-{
-    const tigris_plan *plan = session->plan;
-    tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < plan->header->stage_count; i++) {
-        const tigris_stage_record *stage = &plan->stages[i];
-        const int readable = stage->weight_mode != TIGRIS_WEIGHT_MODE_LZ4;
-        tigris_stage_bands bands;
-        tigris_stage_begin(&bands, plan, stage, (tigris_view_state *)(void *)session->fast);
-        status = tigris_check_params(&bands, session->backend, readable ? plan->weights + stage->block : NULL);
-        if (status == TIGRIS_OK) {
-            status = tigris_prove_stage(&bands);
-        }
+    for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->op_count; i++) {
+        status = check_op(run, &run->plan->ops[run->stage->first_op + i], weights);
     }
     return status;
 }
@@ -127,7 +111,7 @@ static tigris_status bind_and_prove(tigris_session *session, const tigris_placem
     if (status == TIGRIS_OK && session->placement != NULL) {
         status = session->placement->bind(session);
     }
-    return status == TIGRIS_OK ? check_stages(session) : status;
+    return status == TIGRIS_OK ? tigris_walk(session, 1) : status;
 }
 
 tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
