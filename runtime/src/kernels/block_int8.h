@@ -27,20 +27,6 @@ static inline uint32_t tigris_product(int8_t a, int8_t b)
     return (uint32_t)product;
 }
 
-/* GCC would gather the loads of several taps and add products among themselves before they go to the sums: faster
- * only with registers to spare, else the sums are spilled. On small machines both are kept in the order of the
- * source; vectorising compilers get their way. */
-#if defined(__GNUC__) && (defined(__riscv) || defined(__arm__) || defined(__XTENSA__))
-#if !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc")
-#endif
-#define TIGRIS_INLINE static inline __attribute__((always_inline))
-#define TIGRIS_STEP() __asm__ volatile("" : : : "memory")
-#else
-#define TIGRIS_INLINE static inline
-#define TIGRIS_STEP() (void)0
-#endif
-
 #if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
 #include "block_int8_dsp.h"
 #else

@@ -6,26 +6,11 @@
 #ifndef TIGRIS_BLOCK_INT8_DSP_H
 #define TIGRIS_BLOCK_INT8_DSP_H
 
-#include <arm_acle.h>
-
-/* Four taps as two pairs. */
-typedef struct tigris_taps_4 {
-    int16x2_t even; /* bytes 0 and 2 of a word: the first two taps of a packed tile */
-    int16x2_t odd;  /* bytes 1 and 3: the last two */
-} tigris_taps_4;
-
-/* Compilers do not merge the rotation into the instruction by themselves. */
-TIGRIS_INLINE tigris_taps_4 tigris_widen_word(int8x4_t word)
-{
-    tigris_taps_4 taps;
-    taps.even = __sxtb16(word);
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(taps.odd) : "r"(word));
-    return taps;
-}
+#include "arm_dsp.h"
 
 TIGRIS_INLINE tigris_taps_4 tigris_widen(const int8_t *from)
 {
-    int8x4_t word;
+    uint32_t word;
     memcpy(&word, from, sizeof word); /* any address: a load word may be unaligned */
     return tigris_widen_word(word);
 }
@@ -87,17 +72,14 @@ TIGRIS_INLINE void tigris_end(const uint32_t sum[2], uint32_t *a, uint32_t *b)
 
 TIGRIS_INLINE uint32_t tigris_add_4(uint32_t sum, tigris_taps_4 a, tigris_taps_4 b)
 {
-    return (uint32_t)__smlad(a.odd, b.odd, __smlad(a.even, b.even, (int32_t)sum));
+    return tigris_add_both(a.odd, b.odd, tigris_add_both(a.even, b.even, sum));
 }
 
-/* Loads that move their address on: instructions that compilers do not find. */
+/* The first pixel's taps; on to the second's. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
 {
     tigris_taps_4 taps;
-    __asm__ volatile("ldrd %0, %1, [%2], %3"
-                     : "=&r"(taps.even), "=&r"(taps.odd), "+r"(*from)
-                     : "i"(2 * TIGRIS_PATCH_TAPS)
-                     : "memory");
+    TIGRIS_LOAD_TAPS(taps, *from, 2 * TIGRIS_PATCH_TAPS);
     return taps;
 }
 
@@ -105,32 +87,29 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
 TIGRIS_INLINE tigris_taps_4 tigris_load_second(const uint32_t **from)
 {
     tigris_taps_4 taps;
-    __asm__ volatile("ldrd %0, %1, [%2], %3"
-                     : "=&r"(taps.even), "=&r"(taps.odd), "+r"(*from)
-                     : "i"(8 - 2 * TIGRIS_PATCH_TAPS)
-                     : "memory");
+    TIGRIS_LOAD_TAPS(taps, *from, 8 - 2 * TIGRIS_PATCH_TAPS);
     return taps;
 }
 
 TIGRIS_INLINE tigris_taps_4 tigris_load_taps(const uint32_t **from)
 {
     tigris_taps_4 taps;
-    __asm__ volatile("ldrd %0, %1, [%2], #8" : "=&r"(taps.even), "=&r"(taps.odd), "+r"(*from) : : "memory");
+    TIGRIS_LOAD_TAPS(taps, *from, 8);
     return taps;
 }
 
 TIGRIS_INLINE tigris_taps_4 tigris_load_weights(const int8_t **w)
 {
-    int8x4_t word;
-    __asm__ volatile("ldr %0, [%1], #4" : "=r"(word), "+r"(*w) : : "memory");
+    uint32_t word;
+    TIGRIS_LOAD_WORD(word, *w, 4);
     return tigris_widen_word(word);
 }
 
 /* The same for the second of two channels of a block: on to their next tile. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_second_weights(const int8_t **w)
 {
-    int8x4_t word;
-    __asm__ volatile("ldr %0, [%1], #12" : "=r"(word), "+r"(*w) : : "memory");
+    uint32_t word;
+    TIGRIS_LOAD_WORD(word, *w, 12);
     return tigris_widen_word(word);
 }
 

@@ -172,6 +172,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
 {
     const tigris_conv_int8_params *params = c->params;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t usual_above = tigris_usual_above(stage);
     const int32_t *multipliers = tigris_int32_data(c->call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(c->call, params->shift) + channel;
     int8_t *first = work->output + channel;
@@ -182,13 +183,13 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
         uint32_t a;
         uint32_t b;
         tigris_end(sums, &a, &b);
-        if (tigris_scales_right(shift)) {
+        if (tigris_scales_usually(multiplier, shift, usual_above)) {
             const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            b = (uint32_t)tigris_scale_by(b, scale, stage);
-            a = (uint32_t)tigris_scale_by(a, scale, stage);
+            b = (uint32_t)tigris_scale_usually(b, scale, stage);
+            a = (uint32_t)tigris_scale_usually(a, scale, stage);
         } else {
-            b = (uint32_t)tigris_scale_generally((int32_t)b, multiplier, shift, stage.zero_point, stage.low, stage.high);
-            a = (uint32_t)tigris_scale_generally((int32_t)a, multiplier, shift, stage.zero_point, stage.low, stage.high);
+            b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
+            a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
         }
         *second++ = (int8_t)b;
         *first++ = (int8_t)a;

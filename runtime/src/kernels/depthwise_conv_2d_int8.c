@@ -116,6 +116,7 @@ TIGRIS_INLINE void add_inside(const depthwise_pixel *pixel, const int8_t *input,
 static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pixel *pixel, int32_t end, int8_t *output)
 {
     const tigris_output_stage stage = d->output;
+    const int32_t usual_above = tigris_usual_above(stage);
     const int8_t *input = pixel->input, *weights = d->weights, *shift = d->shift;
     const int32_t *bias = d->bias, *multiplier = d->multiplier;
     const int inside = all_inside(pixel->outer) && all_inside(pixel->inner);
@@ -129,7 +130,7 @@ static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pix
         }
         weights += taps * BLOCK;
         for (int32_t k = 0; k < BLOCK; k++) {
-            *output++ = tigris_scale_to_int8(sum[k], *multiplier++, *shift++, stage);
+            *output++ = (int8_t)tigris_scale_sum(sum[k], *multiplier++, *shift++, usual_above, stage);
         }
         input += BLOCK;
         bias += BLOCK;
@@ -151,7 +152,8 @@ static int8_t pixel_channel(const depthwise *d, const depthwise_pixel *pixel, in
         }
         row += pixel->outer->step;
     }
-    return tigris_scale_to_int8(sum, d->multiplier[channel], d->shift[channel], d->output);
+    return (int8_t)tigris_scale_sum(sum, d->multiplier[channel], d->shift[channel], tigris_usual_above(d->output),
+                                    d->output);
 }
 
 /* Channels [first, end) of all output rows; when first is 0, whole blocks together. */
@@ -271,7 +273,7 @@ static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *a
 /* Whether lines can compute a channel. */
 static int walks(const depthwise *d, int32_t channel)
 {
-    return tigris_walk_scales(d->multiplier[channel], d->shift[channel], d->output);
+    return tigris_scales_usually(d->multiplier[channel], d->shift[channel], tigris_usual_above(d->output));
 }
 
 /* The channels that lines can compute. Returns 0 when they can compute none. */

@@ -30,13 +30,6 @@ typedef struct tigris_walk {
 #include "depthwise_int8_dsp.h"
 #else
 
-static inline int tigris_walk_scales(int32_t multiplier, int32_t shift, tigris_output_stage output)
-{
-    (void)multiplier;
-    (void)output;
-    return tigris_scales_right(shift);
-}
-
 /* The column at r0, r1, r2, which move to the next. */
 #define TIGRIS_WALK_COLUMN()                                                                                           \
     const int32_t v0 = *r0, v1 = *r1, v2 = *r2;                                                                        \

@@ -52,11 +52,12 @@ static void add_outputs(const layer *l, const part *p, const tigris_vector *vect
 static void finish(const layer *l, const uint32_t *sum, int32_t first, int32_t end, int8_t *output)
 {
     const tigris_output_stage stage = l->output;
+    const int32_t usual_above = tigris_usual_above(stage);
     const int32_t step = (int32_t)l->params->requantise_step;
     const int32_t *multiplier = l->multiplier + first * step;
     const int8_t *shift = l->shift + first * step;
     for (int8_t *const stop = output + end, *to = output + first; to != stop; to++) {
-        *to = tigris_scale_to_int8(*sum++, *multiplier, *shift, stage);
+        *to = (int8_t)tigris_scale_sum(*sum++, *multiplier, *shift, usual_above, stage);
         multiplier += step;
         shift += step;
     }

@@ -3,6 +3,7 @@
 #ifndef TIGRIS_SCALE_INT8_H
 #define TIGRIS_SCALE_INT8_H
 
+#include "inlining.h"
 #include "requantise.h"
 
 /* tigris_to_int8 for any shift. Not inline: few channels need it, and by value, so that callers keep theirs in
@@ -65,21 +66,72 @@ static inline int32_t tigris_scale_by(uint32_t sum, tigris_scale scale, tigris_o
     return tigris_scale_end(((high + (high >> 31)) >> scale.right) + scale.offset, output);
 }
 
-/* tigris_scale_by for a scale used once. */
-static inline int32_t tigris_scale_right(uint32_t sum, int32_t multiplier, int32_t shift, tigris_output_stage output)
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+
+/* Right shifts are usual, with a multiplier above this one: all there are in practice, for an output of any int8. */
+static inline int32_t tigris_usual_above(tigris_output_stage output)
 {
-    return tigris_scale_by(sum, tigris_scale_of(multiplier, shift, output), output);
+    return output.low == INT8_MIN && output.high == INT8_MAX ? (1 << 30) - 1 : INT32_MAX;
 }
 
-/* The exact result of tigris_to_int8. */
-static inline int8_t tigris_scale_to_int8(uint32_t sum, int32_t multiplier, int32_t shift,
-                                          tigris_output_stage output)
+/* Whether tigris_scale_usually applies, given tigris_usual_above. */
+static inline int tigris_scales_usually(int32_t multiplier, int32_t shift, int32_t usual_above)
 {
-    const int32_t value =
-        tigris_scales_right(shift)
-            ? tigris_scale_right(sum, multiplier, shift, output)
-            : tigris_scale_generally((int32_t)sum, multiplier, shift, output.zero_point, output.low, output.high);
-    return (int8_t)value;
+    return TIGRIS_LIKELY(tigris_scales_right(shift) && multiplier > usual_above);
+}
+
+/* tigris_scale_by for these. That a product x = 0 of a negative sum counts as negative changes nothing: t = -1 gives 0
+ * as well. */
+static inline int32_t tigris_scale_usually(uint32_t sum, tigris_scale scale, tigris_output_stage output)
+{
+    (void)output;
+    return tigris_scale_to_int8(sum, scale.doubled, scale.right, scale.offset);
+}
+
+/* tigris_to_int8 where it is not usual. */
+static inline int32_t tigris_scale_otherwise(uint32_t sum, int32_t multiplier, int32_t shift,
+                                             tigris_output_stage output)
+{
+    return tigris_scales_right(shift) ? tigris_scale_by(sum, tigris_scale_of(multiplier, shift, output), output)
+                                      : tigris_scale_generally((int32_t)sum, multiplier, shift, output.zero_point,
+                                                               output.low, output.high);
+}
+
+#else
+
+static inline int32_t tigris_usual_above(tigris_output_stage output)
+{
+    (void)output;
+    return 0;
+}
+
+static inline int tigris_scales_usually(int32_t multiplier, int32_t shift, int32_t usual_above)
+{
+    (void)multiplier;
+    (void)usual_above;
+    return TIGRIS_LIKELY(tigris_scales_right(shift));
+}
+
+static inline int32_t tigris_scale_usually(uint32_t sum, tigris_scale scale, tigris_output_stage output)
+{
+    return tigris_scale_by(sum, scale, output);
+}
+
+static inline int32_t tigris_scale_otherwise(uint32_t sum, int32_t multiplier, int32_t shift,
+                                             tigris_output_stage output)
+{
+    return tigris_scale_generally((int32_t)sum, multiplier, shift, output.zero_point, output.low, output.high);
+}
+
+#endif
+
+/* The exact result of tigris_to_int8, in the low byte. */
+static inline int32_t tigris_scale_sum(uint32_t sum, int32_t multiplier, int32_t shift, int32_t usual_above,
+                                       tigris_output_stage output)
+{
+    return tigris_scales_usually(multiplier, shift, usual_above)
+               ? tigris_scale_usually(sum, tigris_scale_of(multiplier, shift, output), output)
+               : tigris_scale_otherwise(sum, multiplier, shift, output);
 }
 
 #endif
