@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime"
 INCLUDE = RUNTIME / "include"
+DSP_IN_C = f"-include{Path(__file__).with_name('dsp_in_c.h')}"
 C99 = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 
 COMPILERS = {
@@ -103,16 +104,30 @@ def _compiler(flags: tuple[str, ...]) -> list[str]:
 
 
 @functools.cache
-def _core_objects(flags: tuple[str, ...]) -> list[str]:
-    """The runtime's core compiled with these flags, once for all programs that link it."""
+def _objects(flags: tuple[str, ...], sources: tuple[Path, ...]) -> dict[str, Path]:
+    """The sources compiled with these flags, once for all programs that link them, by name."""
     folder = Path(tempfile.mkdtemp(prefix="tigris-core-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    _compile([*_compiler(flags), "-c", *map(str, core_sources())], folder)
-    return [str(path) for path in sorted(folder.glob("*.o"))]
+    _compile([*_compiler(flags), "-c", *map(str, sources)], folder)
+    return {path.stem: path for path in folder.glob("*.o")}
 
 
-def compile_program(output: Path, sources: list[Path], *flags: str) -> Path:
-    """Links `sources` with the runtime's core into `output`; the compiler's words on failure."""
-    core = _core_objects(tuple(flag for flag in flags if not flag.startswith("-I")))
-    _compile([*_compiler(flags), *map(str, sources), *core, "-lm", "-o", str(output)])
+@functools.cache
+def _dsp_sources() -> tuple[Path, ...]:
+    """Those with DSP instructions."""
+    command = [*_compiler((DSP_IN_C,)), "-MM", *map(str, core_sources())]
+    rules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ").splitlines()
+    return tuple(Path(rule.split()[1]) for rule in rules if any(word.endswith("/arm_dsp.h") for word in rule.split()))
+
+
+def compile_program(output: Path, sources: list[Path], *flags: str, dsp: bool = False) -> Path:
+    """Links `sources` with the runtime's core into `output`; the compiler's words on failure.
+
+    dsp: its kernels are those of Arm's DSP instructions, with C in their place.
+    """
+    core_flags = tuple(flag for flag in flags if not flag.startswith("-I"))
+    core = _objects(core_flags, tuple(core_sources()))
+    if dsp:
+        core = core | _objects((*core_flags, DSP_IN_C), _dsp_sources())
+    _compile([*_compiler(flags), *map(str, (*sources, *core.values())), "-lm", "-o", str(output)])
     return output

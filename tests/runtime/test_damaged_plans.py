@@ -46,6 +46,7 @@ class Outcome(NamedTuple):
     ran: bool
     ran_small: bool
     differs: bool
+    outputs: int
 
 
 def outcomes(program: Path, plans: list[bytes]) -> list[Outcome]:
@@ -56,7 +57,10 @@ def outcomes(program: Path, plans: list[bytes]) -> list[Outcome]:
     report = result.stderr.decode(errors="replace")[-3000:]
     assert result.returncode == 0, f"plan {len(lines)} of {len(plans)} crashed the runtime:\n{report}"
     assert len(lines) == len(plans)
-    return [Outcome(int(status), *(flag == "1" for flag in flags)) for status, *flags in map(str.split, lines)]
+    return [
+        Outcome(int(status), *(flag == "1" for flag in flags), int(outputs))
+        for status, *flags, outputs in map(str.split, lines)
+    ]
 
 
 def sections(plan: bytes) -> list[tuple[type[Record], int, int]]:

@@ -1,6 +1,5 @@
-/* Runs plans from standard input, each behind its length (uint32, little-endian), and prints for each its status,
- * whether it ran, whether it ran in smaller arenas too, and whether that gave other outputs. A crash ends the output at
- * the plan that caused it. */
+/* Runs plans from standard input, each behind its length (uint32, little-endian), and prints what run_plan.h says of
+ * each. A crash ends the output at the plan that caused it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +14,8 @@ int main(void)
             return 2;
         }
         const run_plan_outcome outcome = run_plan(data, bytes);
-        printf("%d %d %d %d\n", (int)outcome.status, outcome.ran, outcome.ran_small, outcome.differs);
+        printf("%d %d %d %d %u\n", (int)outcome.status, outcome.ran, outcome.ran_small, outcome.differs,
+               (unsigned)outcome.outputs);
         fflush(stdout);
         free(data);
     }

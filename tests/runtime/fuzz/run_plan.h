@@ -16,6 +16,7 @@ typedef struct run_plan_outcome {
     int ran;              /* it came to a run as planned */
     int ran_small;        /* and to one in smaller arenas, of sizes that depend on the bytes */
     int differs;          /* both ended, with other outputs; a damaged plan may put two things in one place */
+    uint32_t outputs;     /* a checksum of those of the last run as planned, whole or not */
 } run_plan_outcome;
 
 run_plan_outcome run_plan(const uint8_t *data, size_t bytes);
