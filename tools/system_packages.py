@@ -93,6 +93,7 @@ _ARM64 = (
 _CHECKS = (
     Need("clang", _program("clang"), ("clang",)),
     Need("clang-tidy", _program("clang-tidy"), ("clang-tidy",)),
+    Need("cppcheck", _program("cppcheck"), ("cppcheck",)),
     Need("g++", _program("g++"), ("g++",)),
     Need("valgrind", _program("valgrind"), ("valgrind",)),
 )

@@ -44,7 +44,7 @@ static int8_t average(const pool *p, int32_t sum, int32_t taps)
     if (count == 0) {
         return (int8_t)tigris_clamp(params->output_zero_point, p->output.low, p->output.high);
     }
-    if (params->rescale == 0U) {
+    if (p->multiplier == NULL) {
         return (int8_t)tigris_clamp(rounded_quotient(sum, count), p->output.low, p->output.high);
     }
     return tigris_to_int8(sum - count * params->input_zero_point, p->multiplier[count - 1], p->shift[count - 1],

@@ -267,10 +267,9 @@ static void run(const tigris_kernel_call *call)
 {
     const int32_t channels = (int32_t)call->output->tensor->channels;
     conv c;
-    conv_place place;
+    conv_place place = {.row = -call->inputs[0].pad_top};
     conv_work work;
     unpack(&c, call);
-    place.row = -call->inputs[0].pad_top;
     begin_row(&c, &place);
     work.output = tigris_int8_output(call);
     for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width; left > 0; left -= 2) {

@@ -9,6 +9,11 @@
 
 #include <stdint.h>
 
+#include "tigris_format.h"
+
+/* Right shifts round down: C99 leaves it to the compiler, and all there are do so. */
+TIGRIS_STATIC_ASSERT(-3 >> 1 == -2, right_shifts_are_arithmetic);
+
 /* round(a * b / 2^31), halves towards +infinity, saturated (INT32_MIN * INT32_MIN is the only case). */
 static inline int32_t tigris_high_multiply(int32_t a, int32_t b)
 {
