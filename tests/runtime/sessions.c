@@ -1,9 +1,10 @@
-/* What an application may do with sessions: sessions PLAN PLAN.
+/* What an application may do with sessions: sessions PLAN PLAN [PERCENT].
  *
  * Runs both plans alone, again, one inside the other's yield hook, cancelled at every operator, and profiled by
- * a counter of its own; memory is of exactly the sizes asked for, between guard zones. Prints the
- * outputs of both (hexadecimal, one line each) and, for each operator of the first, how often it was called and the
- * counter's sum. Ends with 1 and a sentence on stderr when something is not as it should be.
+ * a counter of its own; memory is of exactly the sizes asked for, between guard zones. With PERCENT that is so much of
+ * the planned fast memory, and plenty of slow memory. Prints the outputs of both (hexadecimal, one line each) and, for
+ * each operator of the first, how often it was called and the counter's sum. Ends with 1 and a sentence on stderr when
+ * something is not as it should be.
  *
  * The arenas are not initialised: a checker of memory sees whether a result depends on what was there. */
 #include <stdint.h>
@@ -133,15 +134,28 @@ static void run(model *m, const char *when)
     check_outputs(m, when);
 }
 
-static void start(model *m, const char *path)
+static tigris_status bind(model *m, uint32_t percent)
+{
+    const uint32_t fast_bytes = m->plan.header->fast_bytes;
+    const uint32_t slow_bytes = m->plan.header->slow_bytes;
+    if (percent == 0U) {
+        m->fast = reserve(fast_bytes);
+        m->slow = reserve(slow_bytes);
+        return tigris_session_init(&m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes,
+                                   NULL);
+    }
+    m->fast = reserve(fast_bytes * percent / 100U);
+    m->slow = reserve(slow_bytes + 2U * fast_bytes);
+    return tigris_session_init_dynamic(&m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes,
+                                       NULL);
+}
+
+static void start(model *m, const char *path, uint32_t percent)
 {
     m->file = read_file(path);
     expect(tigris_plan_open(&m->plan, m->file.data, m->file.bytes), TIGRIS_OK, path);
     expect(tigris_plan_check_crc(&m->plan), TIGRIS_OK, path);
-    m->fast = reserve(m->plan.header->fast_bytes);
-    m->slow = reserve(m->plan.header->slow_bytes);
-    expect(tigris_session_init(&m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes, NULL),
-           TIGRIS_OK, path);
+    expect(bind(m, percent), TIGRIS_OK, path);
     write_inputs(&m->session);
     expect(tigris_run(&m->session), TIGRIS_OK, path);
     m->output_bytes = 0U;
@@ -268,11 +282,12 @@ int main(int count, char **arguments)
 {
     static model first;
     static model second;
-    if (count != 3) {
+    if (count != 3 && count != 4) {
         fail("two plans are needed");
     }
-    start(&first, arguments[1]);
-    start(&second, arguments[2]);
+    const uint32_t percent = count == 4 ? (uint32_t)strtoul(arguments[3], NULL, 10) : 0U;
+    start(&first, arguments[1], percent);
+    start(&second, arguments[2], percent);
     const uint32_t yields = interleave(&first, &second, 3U);
     (void)interleave(&second, &first, 2U);
     const uint32_t step = yields / 8U + 1U;

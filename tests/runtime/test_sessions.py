@@ -12,6 +12,8 @@ import pytest
 from tests.runtime.build import C99, INCLUDE, compiler, objects, program
 from tigris_pio import Session, compile_model
 
+#: Arguments of the program: arenas as planned, and three quarters of the fast memory, where everything is placed anew.
+ARENAS = pytest.mark.parametrize("arenas", [(), (75,)], ids=["planned", "small"])
 SOURCE = Path(__file__).parent / "sessions.c"
 #: Of the plans: what the strictest of the machines, x86-64, wants.
 ALIGNMENT = 32
@@ -73,17 +75,19 @@ def expected(plans: list[Path]) -> Answer:
     return Answer(tuple(outputs), profiles[0])
 
 
-def test_sessions(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
+@ARENAS
+def test_sessions(arenas: tuple[int, ...], plans: list[Path], expected: Answer, tmp_path: Path) -> None:
     """Interleaved, run again, cancelled at several operators, profiled: the counter's steps count the calls."""
     assert len(expected.profile) > 8 and max(expected.profile)[0] > 4, "the first plan has bands"
-    assert answer(build("gcc", tmp_path), *plans) == expected
+    assert answer(build("gcc", tmp_path), *plans, *arenas) == expected
 
 
-def test_valgrind_finds_nothing(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
+@ARENAS
+def test_valgrind_finds_nothing(arenas: tuple[int, ...], plans: list[Path], expected: Answer, tmp_path: Path) -> None:
     """No byte outside what was allocated is touched, and no result depends on one that was never written."""
     valgrind = program("valgrind", "valgrind")
     checks = ("-q", "--error-exitcode=9", "--leak-check=full", "--exit-on-first-error=yes")
-    assert answer(valgrind, *checks, build("gcc", tmp_path), *plans) == expected
+    assert answer(valgrind, *checks, build("gcc", tmp_path), *plans, *arenas) == expected
 
 
 def test_64_bit_arm_gives_the_same_bytes(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
