@@ -9,6 +9,7 @@ import pytest
 
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.errors import BudgetError
 
 INT8 = ("ad", "kws", "micro_speech", "person_detect", "resnet", "sww", "vww")
 FLOAT = ("ad", "kws", "resnet", "vww")
@@ -46,6 +47,21 @@ def test_every_recorded_output_comes_out_byte_for_byte(models_dir, name, fast, s
                 compared += 1
         check_usage(compiled, session)
     assert compared >= 32
+
+
+@pytest.mark.parametrize("name", INT8)
+def test_the_smallest_arena_changes_no_byte(models_dir, name):
+    """Every map in as few bytes as the planner knows, outputs growing over inputs where that helps."""
+    model = models_dir / f"{name}_int8.onnx"
+    with pytest.raises(BudgetError) as refusal:
+        compile_model(model, fast="64")
+    smallest = str(refusal.value).split("works is ")[1].split(" bytes")[0]
+    with Session(compile_model(model, fast=smallest)) as session:
+        (source,) = session.inputs
+        for data in recorded(models_dir, name):
+            for stored, expected in zip(data["input_q"][:16], data["output_tflm_q"][:16], strict=True):
+                outputs = session.run_raw({source.name: stored.reshape(source.stored_shape)})
+                assert outputs["output"].ravel().tolist() == expected.ravel().tolist()
 
 
 @pytest.mark.parametrize("name", INT8)

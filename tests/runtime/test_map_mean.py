@@ -45,11 +45,13 @@ def outputs(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
     whole = run(start, CompileOptions(), {"x": x})
     map_bytes = start.program.tensors["c" if "c" in start.program.tensors else "cq"].bytes
     windows = map_bytes // 2 + 300  # and run-time state
+    rolled = []
     for budget in (Budget(map_bytes + windows), Budget(windows, 1 << 20)):
         small = run(start, CompileOptions(budget), {"x": x})
         banded = [s for s in small.compiled.plan.stages if s.bands > 1 and s.end_op - s.first_op > 1]
-        assert any(OpKind.SUM_MAP in kinds[s.first_op : s.end_op] for s in banded)
+        rolled.append(any(OpKind.SUM_MAP in kinds[s.first_op : s.end_op] for s in banded))
         np.testing.assert_array_equal(small.raw["y"], whole.raw["y"])
+    assert any(rolled)  # with slow memory; without, the convolution's output may grow over its input instead
     return whole.raw["y"]
 
 

@@ -11,6 +11,7 @@ from tigris_pio.compiler.lifetimes import Lifetime
 from tigris_pio.compiler.memory.allocate import allocate
 from tigris_pio.compiler.memory.request import Placement, Request, round_up
 from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.partition.overlay import joined_homes
 from tigris_pio.compiler.partition.residency import crossing_tensors, home_lifetimes, promote
 from tigris_pio.compiler.partition.segment import Segment
 from tigris_pio.compiler.partition.spatial import Draft, draft_stage, tallest_band
@@ -40,17 +41,20 @@ def home_name(tensor: str) -> str:
     return f"home {tensor}"
 
 
-def lay_out(index: ProgramIndex, segments: Sequence[Segment], home: Home, room: int, alignment: int) -> Layout:
+def lay_out(
+    index: ProgramIndex, segments: Sequence[Segment], home: Home, room: int, alignment: int, overlay: bool
+) -> Layout:
     """Drafts for `segments`, each banded one with the tallest bands that fit `room`, then homes and offsets.
 
     `home` FAST: all that crosses a cut stays in fast memory. SLOW: as much of it as fits does.
+    `overlay`: outputs may grow over inputs.
     """
     homes = dict.fromkeys(crossing_tensors(index, segments), home)
-    drafts = _drafts(index, segments, homes, room, alignment)
+    drafts = _drafts(index, segments, homes, room, alignment, overlay)
     if home is Home.SLOW:
         homes = promote(index, drafts, homes, room - _state_bytes(drafts, alignment), alignment)
-        drafts = _drafts(index, segments, homes, room, alignment)
-    requests = _fast_requests(index, drafts, homes)
+        drafts = _drafts(index, segments, homes, room, alignment, overlay)
+    requests = _fast_requests(index, drafts, homes, alignment)
     slow = allocate(_slow_requests(index, drafts, homes), alignment)
     fast = allocate(requests, alignment)
     return Layout(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, alignment))
@@ -61,7 +65,12 @@ def _state_bytes(drafts: Sequence[Draft], alignment: int) -> int:
 
 
 def _drafts(
-    index: ProgramIndex, segments: Sequence[Segment], homes: Mapping[str, Home], room: int, alignment: int
+    index: ProgramIndex,
+    segments: Sequence[Segment],
+    homes: Mapping[str, Home],
+    room: int,
+    alignment: int,
+    overlay: bool,
 ) -> list[Draft]:
     """Each banded stage gets the tallest bands that the tensors resident beside it leave room for."""
     whole = [draft_stage(index, segment, 1, homes) for segment in segments if not segment.banded]
@@ -69,7 +78,9 @@ def _drafts(
     drafts = iter(whole)
     resident = _resident(index, segments, homes, alignment)
     return [
-        tallest_band(index, segment, homes, room - state - beside, alignment) if segment.banded else next(drafts)
+        tallest_band(index, segment, homes, room - state - beside, alignment, overlay)
+        if segment.banded
+        else next(drafts)
         for segment, beside in zip(segments, resident, strict=True)
     ]
 
@@ -90,12 +101,16 @@ def _resident(
 
 
 def _fast_requests(
-    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home]
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], alignment: int
 ) -> tuple[Request, ...]:
     segments = [draft.segment for draft in drafts]
     windows = [request for draft in drafts for request in draft.requests]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
-    return (*windows, *(Request(home_name(name), index.tensor(name).bytes, life) for name, life in lives.items()))
+    overlays = [overlay for draft in drafts for overlay in draft.overlays]
+    shared = joined_homes(index, overlays, lives, {name: home_name(name) for name in lives}, alignment)
+    together = {name for overlay in overlays for name in (overlay.eaten, overlay.grown)}
+    alone = [Request(home_name(n), index.tensor(n).bytes, life) for n, life in lives.items() if n not in together]
+    return (*windows, *shared, *alone)
 
 
 def _slow_requests(

@@ -14,7 +14,7 @@ from tigris_pio.compiler.layout import Layout, home_name, lay_out
 from tigris_pio.compiler.partition.index import ProgramIndex
 from tigris_pio.compiler.partition.segment import Segment
 from tigris_pio.compiler.partition.spatial import Draft, scratch_name, window_name
-from tigris_pio.compiler.partition.temporal import cut_resident, cut_spilling
+from tigris_pio.compiler.partition.temporal import MAC_COST, cut_resident, cut_spilling, stage_cost
 from tigris_pio.compiler.plan import AllocationReport, Budget, ExecutionPlan, Place, Region, Stage
 from tigris_pio.compiler.weight_blocks import WeightOptions, add_blocks, offsets_of_blocks, split_for_blocks
 from tigris_pio.compiler.weights import block_bytes, compresses
@@ -44,24 +44,46 @@ def find_plan(program: Program, budget: Budget, alignment: int, weights: WeightO
     """The best plan found within `budget`, or None."""
     index = ProgramIndex.of(program)
     layout = find_layout(index, budget, alignment, weights)
-    return None if layout is None else _finish(index, budget, alignment, weights, layout)
+    return None if layout is None else finish(index, budget, alignment, weights, layout)
 
 
 def find_layout(index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions) -> Layout | None:
-    """A layout within `budget`, without slow memory if possible; None when none was found."""
+    """A layout within `budget`, without slow memory if possible; None when none was found.
+
+    Outputs that may grow over inputs allow other cuts, with more or fewer calls: the cheaper layout is returned.
+    """
+    found = _find(index, budget, alignment, weights, Home.FAST, overlay=True)
+    if found is not None and any(draft.bands > 1 for draft in found.drafts):
+        apart = _find(index, budget, alignment, weights, Home.FAST, overlay=False)
+        return found if apart is None else min(apart, found, key=_cost)
+    if found is None and budget.slow:
+        return _find(index, budget, alignment, weights, Home.SLOW, overlay=False)
+    return found
+
+
+def _cost(layout: Layout) -> float:
+    """What the stages of a layout without traffic cost, in the units of `cut_resident`."""
+    return sum(
+        stage_cost(draft.bands, draft.segment.end - draft.segment.first) + MAC_COST * draft.recomputed_macs
+        for draft in layout.drafts
+    )
+
+
+def _find(
+    index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, home: Home, overlay: bool
+) -> Layout | None:
     limit = budget.fast if budget.fast is not None else _ample_fast(index)
-    for home in (Home.FAST, Home.SLOW) if budget.slow else (Home.FAST,):
-        for layout, segments, room in _attempts(index, home, limit, alignment):
-            if layout.fast_bytes > limit or layout.slow.peak > budget.slow:
-                continue
-            if weights.mode is WeightMode.IN_PLACE:
-                return layout
-            if home is Home.FAST:
-                pieces = split_for_blocks(index, segments, limit - layout.state_bytes)
-                finer = _smallest_state(index, pieces, home, room, limit, alignment)
-                if finer.fast_bytes <= limit:
-                    return add_blocks(index, finer, weights, limit, alignment)
-            return add_blocks(index, layout, weights, limit, alignment)
+    for layout, segments, room in _attempts(index, home, limit, alignment, overlay):
+        if layout.fast_bytes > limit or layout.slow.peak > budget.slow:
+            continue
+        if weights.mode is WeightMode.IN_PLACE:
+            return layout
+        if home is Home.FAST:
+            pieces = split_for_blocks(index, segments, limit - layout.state_bytes)
+            finer = _smallest_state(index, pieces, home, room, limit, alignment, overlay)
+            if finer.fast_bytes <= limit:
+                return add_blocks(index, finer, weights, limit, alignment)
+        return add_blocks(index, layout, weights, limit, alignment)
     return None
 
 
@@ -71,7 +93,7 @@ def _ample_fast(index: ProgramIndex) -> int:
 
 
 def _attempts(
-    index: ProgramIndex, home: Home, limit: int, alignment: int
+    index: ProgramIndex, home: Home, limit: int, alignment: int, overlay: bool
 ) -> Iterator[tuple[Layout, list[Segment], int]]:
     """Layouts, each with what was cut and the bytes it was cut for; kept rows before recomputed ones."""
     tried: set[tuple[Segment, ...]] = set()
@@ -79,13 +101,16 @@ def _attempts(
     while rooms:
         room, state = rooms.pop(0), 0
         for recompute in (False, True):
-            segments = (cut_resident if home is Home.FAST else cut_spilling)(index, room, recompute)
+            if home is Home.FAST:
+                segments = cut_resident(index, room, recompute, overlay)
+            else:
+                segments = cut_spilling(index, room, recompute)
             if segments is None:
                 continue
             banded = any(segment.banded for segment in segments)
             if banded or tuple(segments) not in tried:
                 tried.add(tuple(segments))
-                layout = _smallest_state(index, segments, home, room, limit, alignment)
+                layout = _smallest_state(index, segments, home, room, limit, alignment, overlay)
                 state = max(state, layout.state_bytes)
                 yield layout, segments, room
             if not banded:
@@ -97,13 +122,13 @@ def _attempts(
 
 
 def _smallest_state(
-    index: ProgramIndex, segments: list[Segment], home: Home, room: int, limit: int, alignment: int
+    index: ProgramIndex, segments: list[Segment], home: Home, room: int, limit: int, alignment: int, overlay: bool
 ) -> Layout:
     """The layout of `segments`; of shorter ones when it is beyond `limit` and their run-time state is smaller."""
     longer, shorter = _shorter(segments, OPS_PER_STAGE), _shorter(segments, OPS_PER_SMALL_STAGE)
-    layout = lay_out(index, longer, home, room, alignment)
+    layout = lay_out(index, longer, home, room, alignment, overlay)
     if layout.fast_bytes > limit and longer != shorter:
-        layout = lay_out(index, shorter, home, room, alignment)
+        layout = lay_out(index, shorter, home, room, alignment, overlay)
     return layout
 
 
@@ -173,9 +198,10 @@ class _Search:
         return option
 
 
-def _finish(
+def finish(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, layout: Layout
 ) -> ExecutionPlan:
+    """The plan of a layout: offsets from the arena's start instead of the end of the run-time state."""
     blocks = offsets_of_blocks(layout)
     stages = tuple(_stage(index, draft, layout, blocks.get(draft.segment.first), weights) for draft in layout.drafts)
     base = layout.state_bytes
@@ -205,8 +231,9 @@ def _finish(
             layout.fast.strategy, layout.fast_bytes, base + layout.fast.lower_bound, layout.fast.peaks
         ),
         regions=tuple(
-            Region(r.name, base + layout.fast.offsets[r.name], r.bytes, r.life.birth, r.life.death)
-            for r in layout.requests
+            Region(part.name, base + layout.fast.offsets[part.name], part.bytes, part.life.birth, part.life.death)
+            for request in layout.requests
+            for part in request.contents
         ),
         warnings=_warnings(index, weights, layout, stages),
     )
@@ -222,7 +249,8 @@ def _stage(
         else view
         for view in draft.views
     )
-    live = (r for r in layout.requests if r.life.birth < segment.end and r.life.death >= segment.first)
+    parts = (part for request in layout.requests for part in request.contents)
+    live = (part for part in parts if part.life.birth < segment.end and part.life.death >= segment.first)
     return Stage(
         first_op=segment.first,
         end_op=segment.end,
@@ -230,7 +258,7 @@ def _stage(
         band_rows=draft.band_rows,
         strategy=draft.strategy,
         views=views,
-        fast_peak=max((base + layout.fast.offsets[r.name] + r.bytes for r in live), default=base),
+        fast_peak=max((base + layout.fast.offsets[part.name] + part.bytes for part in live), default=base),
         slow_read=draft.slow_read,
         slow_written=draft.slow_written,
         recomputed_macs=draft.recomputed_macs,

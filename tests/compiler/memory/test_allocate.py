@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tigris_pio.compiler.lifetimes import Lifetime
 from tigris_pio.compiler.memory.allocate import allocate
-from tigris_pio.compiler.memory.request import Request, check, lower_bound
+from tigris_pio.compiler.memory.request import Part, Request, check, lower_bound
 from tigris_pio.compiler.memory.strategies import STRATEGIES
 
 
@@ -51,3 +51,40 @@ def test_reordering_by_size_reaches_the_bound_where_the_order_of_births_does_not
 
 def test_empty():
     assert allocate([], 16).peak == 0
+
+
+PARTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 60), st.integers(0, 12), st.integers(0, 9)), min_size=2,
+                 max_size=3)
+
+
+@given(st.lists(PARTS, max_size=8), ROWS, st.sampled_from([1, 4, 16]))
+def test_parts_keep_their_distances_and_clash_with_no_other_request(groups, rows, alignment):
+    requests = requests_from(rows)
+    for g, group in enumerate(groups):
+        parts = tuple(
+            Part(f"g{g}p{p}", units * alignment, size, Lifetime(birth, birth + span))
+            for p, (units, size, birth, span) in enumerate(group)
+        )
+        life = Lifetime(min(p.life.birth for p in parts), max(p.life.death for p in parts))
+        requests.append(Request(f"g{g}", max(p.offset + p.bytes for p in parts), life, parts))
+    for strategy in STRATEGIES.values():
+        offsets = strategy(requests, alignment)
+        placed = [(r.name, offsets[r.name] + p.offset, p) for r in requests for p in r.contents]
+        for i, (owner, start, part) in enumerate(placed):
+            assert start % alignment == 0
+            for other, begin, p in placed[:i]:
+                together = part.life.birth <= p.life.death and p.life.birth <= part.life.death
+                apart = start + part.bytes <= begin or begin + p.bytes <= start
+                assert owner == other or apart or not together or not part.bytes or not p.bytes
+    placement = allocate(requests, alignment)
+    ends = [placement.offsets[p.name] + -(-p.bytes // alignment) * alignment for r in requests for p in r.contents]
+    assert max(ends, default=0) >= lower_bound(requests, alignment)
+
+
+def test_bytes_that_no_part_takes_are_free():
+    """A staircase: what lies beside its first step before and beside its last after fits below its top."""
+    stairs = (Part("low", 0, 10, Lifetime(2, 5)), Part("high", 4, 10, Lifetime(0, 3)))
+    requests = [Request("stairs", 14, Lifetime(0, 5), stairs), *requests_from([(4, 0, 1), (4, 4, 1)])]
+    placement = allocate(requests, 1)
+    assert placement.peak == placement.lower_bound == 14
+    assert placement.offsets["high"] - placement.offsets["low"] == 4

@@ -26,4 +26,5 @@ def allocate(requests: Sequence[Request], alignment: int) -> Placement:
         if peak <= bound:
             break
     assert best is not None
-    return Placement(best.offsets, best.peak, bound, best.strategy, peaks)
+    offsets = {part.name: best.offsets[r.name] + part.offset for r in requests for part in r.contents}
+    return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks)

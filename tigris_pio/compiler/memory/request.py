@@ -4,23 +4,73 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from tigris_pio.compiler.lifetimes import Lifetime
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
-    """`bytes` of arena during `life`, on a multiple of the arena's alignment."""
+class Part:
+    """`bytes` of a request, `offset` from its start, that are taken during `life`."""
 
     name: str
+    offset: int
     bytes: int
     life: Lifetime
 
 
 @dataclasses.dataclass(frozen=True)
+class Request:
+    """`bytes` of arena during `life`, on a multiple of the arena's alignment.
+
+    parts: what the bytes are for, when that is several things that lie at fixed distances from each other. They
+    may overlap each other; bytes that no part takes at some step are free for others then.
+    """
+
+    name: str
+    bytes: int
+    life: Lifetime
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def contents(self) -> tuple[Part, ...]:
+        """The parts; the request itself when it has none."""
+        return self.parts or (Part(self.name, 0, self.bytes, self.life),)
+
+    @cached_property
+    def taken(self) -> tuple[Part, ...]:
+        """What the request keeps others from: rectangles of bytes and steps that do not overlap."""
+        if len(self.contents) == 1:
+            return self.contents
+        starts = sorted({step for part in self.parts for step in (part.life.birth, part.life.death + 1)})
+        rectangles = []
+        for birth, end in itertools.pairwise(starts):
+            live = sorted(
+                (part.offset, part.offset + part.bytes)
+                for part in self.parts
+                if part.bytes and part.life.birth <= birth <= part.life.death
+            )
+            for start, stop in _joined(live):
+                rectangles.append(Part(self.name, start, stop - start, Lifetime(birth, end - 1)))
+        return tuple(rectangles)
+
+
+def _joined(intervals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of sorted intervals [start, stop)."""
+    joined: list[tuple[int, int]] = []
+    for start, stop in intervals:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+@dataclasses.dataclass(frozen=True)
 class Placement:
-    """Offsets by request name, the highest byte used and which strategy found it."""
+    """Offsets by the name of a request or a part of one, the highest byte used and which strategy found it."""
 
     offsets: Mapping[str, int]
     peak: int
@@ -37,10 +87,10 @@ def round_up(value: int, alignment: int) -> int:
 def lower_bound(requests: Sequence[Request], alignment: int) -> int:
     """Most aligned bytes live at one step: no placement has a lower peak."""
     events: dict[int, int] = {}
-    for request in requests:
-        size = round_up(request.bytes, alignment)
-        events[request.life.birth] = events.get(request.life.birth, 0) + size
-        events[request.life.death + 1] = events.get(request.life.death + 1, 0) - size
+    for part in (part for request in requests for part in request.taken):
+        size = round_up(part.bytes, alignment)
+        events[part.life.birth] = events.get(part.life.birth, 0) + size
+        events[part.life.death + 1] = events.get(part.life.death + 1, 0) - size
     live = peak = 0
     for step in sorted(events):
         live += events[step]
@@ -51,22 +101,24 @@ def lower_bound(requests: Sequence[Request], alignment: int) -> int:
 def check(requests: Sequence[Request], offsets: Mapping[str, int], alignment: int) -> None:
     """Raises AssertionError when two requests that live together overlap, or one is misaligned.
 
-    A sweep over births and deaths that keeps the live requests sorted by offset, so only
-    neighbours need comparing.
+    A sweep over births and deaths that keeps what is live sorted by offset, so only neighbours need comparing.
     """
-    by_name = {request.name: request for request in requests}
-    events = [(r.life.birth, 1, r.name) for r in requests] + [(r.life.death + 1, 0, r.name) for r in requests]
+    events = []
+    for request in requests:
+        for part in request.taken:
+            start = offsets[request.name] + part.offset
+            item = (start, start + part.bytes, request.name)
+            events += [(part.life.birth, 1, item), (part.life.death + 1, 0, item)]
     live: list[tuple[int, int, str]] = []
-    for _, born, name in sorted(events):
-        request = by_name[name]
-        if request.bytes == 0:
+    for _, born, item in sorted(events):
+        start, end, name = item
+        if start == end:
             continue
-        item = (offsets[name], offsets[name] + request.bytes, name)
         place = bisect.bisect_left(live, item)
         if not born:
             del live[place]
             continue
-        assert item[0] >= 0 and item[0] % alignment == 0, f"{name} at {item[0]} is misaligned"
-        assert place == 0 or live[place - 1][1] <= item[0], f"{name} overlaps {live[place - 1][2]}"
-        assert place == len(live) or item[1] <= live[place][0], f"{name} overlaps {live[place][2]}"
+        assert start >= 0 and start % alignment == 0, f"{name} at {start} is misaligned"
+        assert place == 0 or live[place - 1][1] <= start, f"{name} overlaps {live[place - 1][2]}"
+        assert place == len(live) or end <= live[place][0], f"{name} overlaps {live[place][2]}"
         live.insert(place, item)

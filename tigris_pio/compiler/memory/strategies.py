@@ -2,7 +2,7 @@
 
 Each takes requests in the order they are to be placed and returns an offset for each. All share
 one step: list the gaps left by the already placed requests that live at the same time, then
-choose a gap.
+choose a gap. A gap is a range of starts: all places, first and last included, where the request could begin.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from tigris_pio.compiler.lifetimes import Lifetime
 from tigris_pio.compiler.memory.request import Request, round_up
 
-#: Chooses among gaps [start, end) for `size` bytes; None when none is large enough.
-Choose = Callable[[Sequence[tuple[int, int]], int], "tuple[int, int] | None"]
+#: Chooses among gaps; None when there are none.
+Choose = Callable[[Sequence[tuple[int, int]]], "tuple[int, int] | None"]
 Strategy = Callable[[Sequence[Request], int], Mapping[str, int]]
 
 
-def _first(gaps: Sequence[tuple[int, int]], size: int) -> tuple[int, int] | None:
-    return next((gap for gap in gaps if gap[1] - gap[0] >= size), None)
+def _first(gaps: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    return gaps[0] if gaps else None
 
 
-def _best(gaps: Sequence[tuple[int, int]], size: int) -> tuple[int, int] | None:
-    fitting = [gap for gap in gaps if gap[1] - gap[0] >= size]
-    return min(fitting, key=lambda gap: (gap[1] - gap[0], gap[0]), default=None)
+def _best(gaps: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    return min(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]), default=None)
 
 
 class _Placed:
@@ -37,17 +37,17 @@ class _Placed:
     #: Lives longer than this are kept in one list instead of under each of their steps.
     LONG = 64
 
-    def add(self, request: Request, start: int, end: int) -> None:
+    def add(self, life: Lifetime, start: int, end: int) -> None:
         self._count += 1
-        if request.life.death - request.life.birth > self.LONG:
-            self._long.append((start, end, request.life.birth, request.life.death))
+        if life.death - life.birth > self.LONG:
+            self._long.append((start, end, life.birth, life.death))
             return
-        for step in range(request.life.birth, request.life.death + 1):
+        for step in range(life.birth, life.death + 1):
             self._by_step[step].append((start, end, self._count))
 
-    def overlapping(self, request: Request) -> list[tuple[int, int]]:
-        """Intervals taken by requests that live at some step of `request`, sorted."""
-        birth, death = request.life.birth, request.life.death
+    def overlapping(self, life: Lifetime) -> set[tuple[int, int]]:
+        """Intervals taken at some step of `life`."""
+        birth, death = life.birth, life.death
         taken = {(start, end) for start, end, born, died in self._long if born <= death and died >= birth}
         steps = range(birth, death + 1)
         if len(steps) > len(self._by_step):
@@ -56,35 +56,42 @@ class _Placed:
             steps_with = [step for step in steps if step in self._by_step]
         for step in steps_with:
             taken.update((start, end) for start, end, _ in self._by_step[step])
-        return sorted(taken)
+        return taken
 
 
-def _gaps(taken: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
-    """The free intervals below the highest taken byte, and that byte."""
-    gaps, top = [], 0
-    for start, end in taken:
-        if start > top:
-            gaps.append((top, start))
-        top = max(top, end)
-    return gaps, top
+def _gaps(placed: _Placed, request: Request, alignment: int) -> tuple[list[tuple[int, int]], int]:
+    """Where `request` can start below the highest byte taken, and the first start above that."""
+    ruled_out = [
+        (start - part.offset - round_up(part.bytes, alignment), end - part.offset)  # neither end included
+        for part in request.taken
+        for start, end in placed.overlapping(part.life)
+    ]
+    gaps, free = [], 0
+    for before, after in sorted(ruled_out):
+        if before >= free:
+            gaps.append((free, before))
+        free = max(free, after)
+    return gaps, free
 
 
 def _place(requests: Sequence[Request], alignment: int, choose: Choose, low_boundary: bool) -> Mapping[str, int]:
     placed, offsets, arena = _Placed(), {}, 0
     for request in requests:
         size = round_up(request.bytes, alignment)
-        gaps, top = _gaps(placed.overlapping(request))
-        gap = choose(gaps, size)
+        gaps, top = _gaps(placed, request, alignment)
+        gap = choose(gaps)
         if gap is None:
             start = choose_top(top, arena, size) if low_boundary else top
-        elif low_boundary and gap[0] == 0 and gap[1] - size <= arena // 2:
-            start = gap[1] - size  # to the right: leaves the low boundary free in one piece
+        elif low_boundary and gap[0] == 0 and gap[1] <= arena // 2:
+            start = gap[1]  # to the right: leaves the low boundary free in one piece
         else:
             start = gap[0]
         offsets[request.name] = start
         arena = max(arena, start + size)
-        if size:
-            placed.add(request, start, start + size)
+        for part in request.taken:
+            if part.bytes:
+                first = start + part.offset
+                placed.add(part.life, first, first + round_up(part.bytes, alignment))
     return offsets
 
 
@@ -120,7 +127,10 @@ def by_size(requests: Sequence[Request]) -> list[Request]:
 
 def by_area(requests: Sequence[Request]) -> list[Request]:
     """Largest product of bytes and steps first."""
-    return sorted(requests, key=lambda r: (-r.bytes * (r.life.death - r.life.birth + 1), r.life.birth, r.name))
+    def area(request: Request) -> int:
+        return sum(part.bytes * (part.life.death - part.life.birth + 1) for part in request.taken)
+
+    return sorted(requests, key=lambda r: (-area(r), r.life.birth, r.name))
 
 
 def _ordered(strategy: Strategy, order: Callable[[Sequence[Request]], list[Request]]) -> Strategy:

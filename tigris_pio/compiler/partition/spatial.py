@@ -12,6 +12,7 @@ from tigris_pio.compiler.lifetimes import Lifetime
 from tigris_pio.compiler.memory.request import Request, lower_bound
 from tigris_pio.compiler.partition.geometry import BandRows, input_end, input_first, stage_rows
 from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.partition.overlay import Overlay, find_overlays
 from tigris_pio.compiler.partition.pace import Pace
 from tigris_pio.compiler.partition.schedule import stage_schedule, tallest_height
 from tigris_pio.compiler.partition.segment import Segment
@@ -21,7 +22,10 @@ from tigris_pio.format.enums import Home, Strategy
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
-    """A stage without offsets: its views, and the windows and scratch it asks the arena for."""
+    """A stage without offsets: its views, and the windows and scratch it asks the arena for.
+
+    overlays: outputs that grow over inputs.
+    """
 
     segment: Segment
     bands: int
@@ -32,6 +36,12 @@ class Draft:
     slow_read: int
     slow_written: int
     recomputed_macs: int
+    overlays: tuple[Overlay, ...] = ()
+
+    def need(self, index: ProgramIndex, alignment: int) -> int:
+        """Least bytes of the windows and scratch, less what the overlays save; may be negative."""
+        saved = sum(overlay.saving(index, alignment) for overlay in self.overlays)
+        return lower_bound(self.requests, alignment) - saved
 
 
 def window_name(segment: Segment, tensor: str) -> str:
@@ -47,7 +57,7 @@ def scratch_name(step: int) -> str:
 def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
     """The stage that runs `segment` in bands of `band_rows` rows; one that is not banded ignores `band_rows`.
 
-    `homes`: where each tensor that outlives a stage lives.
+    `homes`: where each tensor that outlives a stage lives. The draft has every overlay that saves memory.
     """
     first, end = segment.first, segment.end
     seen = tuple(homes.get(name) for name in (*index.inputs(first, end), *index.outputs(first, end)))
@@ -79,7 +89,18 @@ def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping
         read,
         written,
         sum(_recomputed(op.macs, rows[op.output], index.tensor(op.output)) for op in ops),
+        _overlays(index, segment, rows, homes) if schedule.bands > 1 else (),
     )
+
+
+def _overlays(
+    index: ProgramIndex, segment: Segment, rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+) -> tuple[Overlay, ...]:
+    inputs, outputs = (
+        [name for name in names if homes.get(name) is Home.FAST]
+        for names in (index.inputs(segment.first, segment.end), index.outputs(segment.first, segment.end))
+    )
+    return find_overlays(index, segment, rows, inputs, outputs)
 
 
 def _input_view(
@@ -172,22 +193,29 @@ def _recomputed(macs: int, rows: BandRows, tensor: ProgramTensor) -> int:
     return int(macs * max(0, rows.made_rows - tensor.height) // max(1, tensor.height))
 
 
-def tallest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int) -> Draft:
+def tallest_band(
+    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int, overlay: bool
+) -> Draft:
     """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
 
-    Binary search: a taller band needs no fewer rows of any tensor.
+    `overlay`: outputs may grow over inputs, and do where not even one-row bands fit otherwise. Binary search: a taller
+    band needs no fewer rows of any tensor.
     """
     best = draft_stage(index, segment, 1, homes)
     if not segment.banded:
         return best
-    low, high = 1, tallest_height(index, segment)
+    overlaid = overlay and bool(best.overlays) and lower_bound(best.requests, alignment) > room
+
+    def draft(band_rows: int) -> Draft:
+        found = draft_stage(index, segment, band_rows, homes)
+        return found if overlaid else dataclasses.replace(found, overlays=())
+
+    low, high, best = 1, tallest_height(index, segment), draft(1)
     while low < high:
         middle = (low + high + 1) // 2
-        candidate = draft_stage(index, segment, middle, homes)
-        if lower_bound(candidate.requests, alignment) <= room:
+        candidate = draft(middle)
+        if candidate.need(index, alignment) <= room:
             low, best = middle, candidate
         else:
             high = middle - 1
     return best
-
-

@@ -16,6 +16,8 @@ from tigris_pio.compiler.partition.index import ProgramIndex
 from tigris_pio.compiler.partition.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.partition.rolling_sweep import rolling_fits
 from tigris_pio.compiler.partition.segment import Segment
+from tigris_pio.compiler.partition.spatial import draft_stage
+from tigris_pio.format.enums import Home
 
 #: Longest segments tried in bands, and whole, in operators: most, least, and the sum over all cuts above which
 #: large programs get shorter ones, so that the search stays linear in the number of operators.
@@ -24,6 +26,9 @@ BANDED_REACH, WHOLE_REACH = (200, 20, 100_000), (256, 32, 150_000)
 #: Costs in units of one byte moved to or from slow memory: starting a stage, calling a kernel
 #: once more, a multiply-accumulate done again, and a byte a kernel reads in slow memory itself.
 STAGE_COST, CALL_COST, MAC_COST, DIRECT_COST = 64.0, 2.0, 0.5, 8.0
+
+#: Programs of more operators are cut without counting on outputs that grow over inputs.
+OVERLAY_REACH = 3000
 
 #: A step after all others.
 _NEVER = 1 << 60
@@ -40,13 +45,16 @@ class _Paths:
     def start(cuts: int) -> _Paths:
         return _Paths([0.0] + [math.inf] * (cuts - 1), [None] * cuts)
 
+    def improve(self, first: int, end: int, cost: float) -> bool:
+        """Whether a segment of that cost would be taken."""
+        return self.cost[first] + cost < self.cost[end]
+
     def offer(
         self, first: int, end: int, cost: float, banded: bool = False, keep: bool = False, direct: bool = False
     ) -> None:
         """A segment, taken if the way to `end` through it is the cheapest so far."""
-        total = self.cost[first] + cost
-        if total < self.cost[end]:
-            self.cost[end] = total
+        if self.improve(first, end, cost):
+            self.cost[end] = self.cost[first] + cost
             self.last[end] = Segment(first, end, banded, keep, direct)
 
     def segments(self) -> list[Segment] | None:
@@ -68,25 +76,28 @@ def _reach(index: ProgramIndex, limits: tuple[int, int, int] = BANDED_REACH) -> 
     return min(most, max(least, work // max(1, len(index.ops))))
 
 
-def _calls(bands: int, ops: int) -> float:
+def stage_cost(bands: int, ops: int) -> float:
+    """What a stage costs beside its traffic and the work it repeats."""
     return STAGE_COST + CALL_COST * bands * ops
 
 
-def cut_resident(index: ProgramIndex, room: int, recompute: bool) -> list[Segment] | None:
+def cut_resident(index: ProgramIndex, room: int, recompute: bool, overlay: bool) -> list[Segment] | None:
     """Segments such that everything that crosses a cut fits in fast memory with every segment's
-    windows; None when there are none. `recompute`: also try bands that make halo rows again."""
+    windows; None when there are none. `recompute`: also try bands that make halo rows again. `overlay`: also count on
+    outputs that grow over inputs."""
     steps, reach = len(index.ops), _reach(index)
     next_hot = _next_hot(index, room)
+    overlay = overlay and steps <= OVERLAY_REACH
     paths = _Paths.start(steps + 1)
     for cut in range(steps + 1):
         if recompute and index.crossing[cut] <= room and next_hot[max(0, cut - reach)] < cut:
-            _offer_recomputing(index, paths, cut, room, next_hot)
+            _offer_recomputing(index, paths, cut, room, next_hot, overlay)
         if cut == steps or math.isinf(paths.cost[cut]):
             continue
         if next_hot[cut] > cut:
             paths.offer(cut, cut + 1, CALL_COST)
         if next_hot[cut] < cut + reach:
-            _offer_rolling(index, paths, cut, room, next_hot)
+            _offer_rolling(index, paths, cut, room, next_hot, overlay)
     segments = paths.segments()
     return None if segments is None else join_whole(segments)
 
@@ -100,18 +111,39 @@ def _next_hot(index: ProgramIndex, room: int) -> list[int]:
     return following
 
 
-def _offer_rolling(index: ProgramIndex, paths: _Paths, first: int, room: int, next_hot: list[int]) -> None:
+def _offer_rolling(
+    index: ProgramIndex, paths: _Paths, first: int, room: int, next_hot: list[int], overlay: bool
+) -> None:
     """Rolling segments from `first` that hold at least one hot step."""
     free = room - int(index.crossing[first])
     for fit in rolling_fits(index, first, True, free, _reach(index)):
-        if fit.new_output_bytes + fit.window_bytes <= free and next_hot[first] < fit.end:
-            paths.offer(first, fit.end, _calls(fit.bands, fit.end - first), banded=True, keep=True)
+        if next_hot[first] >= fit.end:
+            continue
+        cost, lacking = stage_cost(fit.bands, fit.end - first), fit.new_output_bytes + fit.window_bytes - free
+        segment = Segment(first, fit.end, True, True)
+        if paths.improve(first, fit.end, cost) and (lacking <= 0 or (overlay and _saves(index, segment, lacking))):
+            paths.offer(first, fit.end, cost, banded=True, keep=True)
 
 
-def _offer_recomputing(index: ProgramIndex, paths: _Paths, end: int, room: int, next_hot: list[int]) -> None:
+def _saves(index: ProgramIndex, segment: Segment, lacking: int) -> bool:
+    """Whether a segment in one-row bands gains so many bytes by outputs that grow over inputs."""
+    inputs, outputs = index.inputs(segment.first, segment.end), index.outputs(segment.first, segment.end)
+    eaten = [name for name in inputs if name in index.lives and not index.outlives(name, segment.end)]
+    if lacking > min(sum(index.tensor(name).bytes for name in names) for names in (eaten, outputs)):
+        return False
+    homes = {name: Home.FAST for name in (*inputs, *outputs) if name in index.lives}
+    overlays = draft_stage(index, segment, 1, homes).overlays
+    return sum(overlay.saving(index, 1) for overlay in overlays) >= lacking
+
+
+def _offer_recomputing(
+    index: ProgramIndex, paths: _Paths, end: int, room: int, next_hot: list[int], overlay: bool
+) -> None:
     for fit, cost in _recomputing(index, paths, end, True, room - int(index.crossing[end])):
         need = int(index.crossing[fit.first]) + fit.new_output_bytes + fit.window_bytes
-        if need <= room and next_hot[fit.first] < end:
+        if next_hot[fit.first] >= end or not paths.improve(fit.first, end, cost):
+            continue
+        if need <= room or (overlay and _saves(index, Segment(fit.first, end, True), need - room)):
             paths.offer(fit.first, end, cost, banded=True)
 
 
@@ -125,7 +157,7 @@ def _recomputing(
     reach = _reach(index)
     cheapest_start = min(paths.cost[max(0, end - reach) : end], default=0.0)
     for fit in recomputing_fits(index, end, resident, room, reach):
-        cost = _calls(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
+        cost = stage_cost(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
         if cheapest_start + cost >= paths.cost[end]:
             return
         yield fit, cost
@@ -159,10 +191,10 @@ def cut_spilling(index: ProgramIndex, room: int, recompute: bool) -> list[Segmen
         direct = sum(index.tensor(o.tensor).bytes for o in op.operands) + index.tensor(op.output).bytes
         paths.offer(cut, cut + 1, STAGE_COST + DIRECT_COST * direct, direct=True)
         for end, traffic in _whole_fits(index, cut, room):
-            paths.offer(cut, end, _calls(1, end - cut) + traffic)
+            paths.offer(cut, end, stage_cost(1, end - cut) + traffic)
         for fit in rolling_fits(index, cut, False, room, _reach(index)):
             if fit.window_bytes <= room:
-                cost = _calls(fit.bands, fit.end - cut) + fit.traffic
+                cost = stage_cost(fit.bands, fit.end - cut) + fit.traffic
                 paths.offer(cut, fit.end, cost, banded=True, keep=True)
     segments = paths.segments()
     assert segments is not None
