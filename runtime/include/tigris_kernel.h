@@ -28,8 +28,8 @@ typedef void (*tigris_kernel)(const tigris_kernel_call *call);
 typedef struct tigris_check_call {
     const tigris_op_record *op;
     const void *params;
-    const tigris_tensor_record *inputs[TIGRIS_MAX_OPERANDS];
-    const tigris_operand_record *operands; /* op->operand_count of them */
+    const tigris_tensor_record *inputs[TIGRIS_MAX_OPERANDS + 1U]; /* op->operand_count of them, then the output */
+    const tigris_operand_record *operands;                        /* op->operand_count of them */
     const tigris_tensor_record *output;
     const uint8_t *weights; /* NULL when the block is compressed */
     uint32_t weights_bytes; /* of the block once decompressed */

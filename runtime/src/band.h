@@ -31,29 +31,15 @@ typedef struct tigris_view {
     tigris_view_state *state;
 } tigris_view;
 
-/* Input rows [first, end) of the tensor, and the rows asked for outside it. */
-typedef struct tigris_input_rows {
-    int32_t first;
-    int32_t end;
-    int32_t pad_top;
-    int32_t pad_bottom;
-} tigris_input_rows;
-
 /* View `index` of the stage. */
 void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view);
-
-/* Starts a stage: direct inputs are held whole, everything else holds nothing. Refuses a view that two operators write,
- * and rows that are to be stored or paced of a view that none writes. */
-tigris_status tigris_stage_begin(const tigris_stage_run *run);
-
-/* Starts band `index`: fills in every view's needed rows, from the outputs back to the inputs. */
-void tigris_band_begin(const tigris_stage_run *run, uint32_t index);
 
 /* Rows that a paced view of `height` rows has after `bands` bands. */
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height);
 
-/* Rows that output rows [first, end), not empty, read of an input of `height` rows. */
-tigris_input_rows tigris_operand_rows(const tigris_operand_record *operand, int32_t height, int32_t first,
-                                      int32_t end);
+/* Rows that output rows [first, end), not empty, read of an input of `height` rows: sets first, rows and padding of
+ * `input`. */
+void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, int32_t first, int32_t end,
+                         tigris_band *input);
 
 #endif

@@ -10,6 +10,101 @@
 #include "memory.h"
 #include "plan.h"
 
+/* Starts a stage: direct inputs are held whole, everything else holds nothing. Refuses a view that two operators write,
+ * and rows that are to be stored or paced of a view that none writes. */
+static tigris_status begin_stage(const tigris_stage_run *run)
+{
+    const tigris_stage_record *stage = run->stage;
+    tigris_view_state *states = (tigris_view_state *)(void *)run->session->fast;
+    memset(states, 0, stage->view_count * sizeof *states);
+    /* Until the first band, need_end is 1 where an operator writes. */
+    for (uint32_t i = 0; i < stage->op_count; i++) {
+        tigris_view_state *output = &states[run->plan->ops[stage->first_op + i].output_view];
+        if (output->need_end != 0) {
+            return TIGRIS_ERR_OP;
+        }
+        output->need_end = 1;
+    }
+    for (uint32_t i = 0; i < stage->view_count; i++) {
+        tigris_view view;
+        tigris_view_at(run, i, &view);
+        if (view.state->need_end != 0) {
+            continue;
+        }
+        if ((view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U || view.record->pace_numerator != 0U) {
+            return TIGRIS_ERR_VIEW;
+        }
+        if (!tigris_is_window(view.record)) {
+            view.state->held_end = (int32_t)view.tensor->height;
+        }
+    }
+    return TIGRIS_OK;
+}
+
+/* The rows a view must deliver in this band whoever reads it. */
+static void set_own_need(const tigris_view *view, uint32_t band)
+{
+    const int32_t height = (int32_t)view->tensor->height;
+    view->state->need_first = height;
+    view->state->need_end = 0;
+    if (view->record->pace_numerator != 0U) {
+        view->state->need_first = tigris_paced_rows(view->record, band, height);
+        view->state->need_end = tigris_paced_rows(view->record, band + 1U, height);
+    }
+}
+
+/* First row of an output that this band computes. */
+static int32_t produce_from(const tigris_view *view)
+{
+    const tigris_view_state *state = view->state;
+    if (!tigris_is_window(view->record)) {
+        return state->held_end;
+    }
+    if ((view->record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && state->held_end > state->need_first) {
+        return state->held_end;
+    }
+    return state->need_first;
+}
+
+static void need_operands(const tigris_stage_run *run, const tigris_op_record *op)
+{
+    tigris_view output;
+    tigris_view_at(run, op->output_view, &output);
+    const int32_t first = produce_from(&output);
+    if (first >= (int32_t)output.tensor->height) {
+        return;
+    }
+    /* An output that makes no row in this band still holds on to what it will read in a later one. */
+    const int makes_rows = output.state->need_end > first;
+    const int32_t end = makes_rows ? output.state->need_end : first + 1;
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
+    tigris_band *rows = run->session->bands;
+    for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
+        tigris_view input;
+        tigris_view_at(run, operand->view, &input);
+        tigris_operand_rows(operand, (int32_t)input.tensor->height, first, end, rows);
+        if (rows->first < input.state->need_first) {
+            input.state->need_first = rows->first;
+        }
+        if (makes_rows && rows->first + rows->rows > input.state->need_end) {
+            input.state->need_end = rows->first + rows->rows;
+        }
+    }
+}
+
+/* Starts band `index`: fills in every view's needed rows, from the outputs back to the inputs. */
+static void begin_band(const tigris_stage_run *run, uint32_t index)
+{
+    for (uint32_t i = 0; i < run->stage->view_count; i++) {
+        tigris_view view;
+        tigris_view_at(run, i, &view);
+        set_own_need(&view, index);
+    }
+    for (uint32_t i = run->stage->op_count; i-- > 0U;) {
+        need_operands(run, &run->plan->ops[run->stage->first_op + i]);
+    }
+}
+
 /* Copies rows [first, end) of every image between a view's window and its tensor's home. */
 static void copy_rows(tigris_session *session, const tigris_view *view, int32_t first, int32_t end,
                       tigris_access access)
@@ -27,23 +122,19 @@ static void copy_rows(tigris_session *session, const tigris_view *view, int32_t 
     }
 }
 
-/* Rows [first, end) of a view, without padding, for an operator that reads or writes them: they must be held. */
+/* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
 static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
-                               int32_t first, int32_t end, tigris_band *band)
+                               tigris_band *band)
 {
     const tigris_tensor_record *tensor = view->tensor;
     const tigris_view_state *state = view->state;
-    int32_t valid = first;
-    if (first == end) {
+    int32_t valid = band->first;
+    if (band->rows == 0) {
         valid = state->held_first; /* of no rows any address will do */
-    } else if (first < state->held_first || end > state->held_end) {
+    } else if (valid < state->held_first || valid + band->rows > state->held_end) {
         return TIGRIS_ERR_BANDS;
     }
     band->tensor = tensor;
-    band->first = first;
-    band->rows = end - first;
-    band->pad_top = 0;
-    band->pad_bottom = 0;
     if (tigris_takes_batch_whole(op, tensor)) {
         if (band->rows != (int32_t)tensor->height) {
             return TIGRIS_ERR_BANDS;
@@ -70,11 +161,8 @@ static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_o
         }
         state->held_end = state->need_end;
     }
-    const tigris_input_rows rows = tigris_operand_rows(operand, (int32_t)view.tensor->height, first, end);
-    const tigris_status status = fill_band(run, op, &view, rows.first, rows.end, band);
-    band->pad_top = rows.pad_top;
-    band->pad_bottom = rows.pad_bottom;
-    return status;
+    tigris_operand_rows(operand, (int32_t)view.tensor->height, first, end, band);
+    return fill_band(run, op, &view, band);
 }
 
 /* Counts an image of a band and goes on to the next. */
@@ -157,7 +245,8 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
         }
     }
     output.state->held_end = end;
-    const tigris_status status = fill_band(run, op, &output, first, end, band);
+    *band = (tigris_band){NULL, NULL, first, end - first, 0, 0};
+    const tigris_status status = fill_band(run, op, &output, band);
     if (status != TIGRIS_OK || run->proving) {
         return status;
     }
@@ -186,18 +275,16 @@ static tigris_status begin_window(const tigris_stage_run *run, uint32_t index)
         }
         kept = state->held_end > state->need_first ? state->held_end - state->need_first : 0;
     }
-    state->held_first = state->need_first;
-    state->held_end = state->need_first + kept;
-    if (state->need_end > state->held_first &&
-        (uint32_t)(state->need_end - state->held_first) > view.record->capacity_rows) {
-        return TIGRIS_ERR_BANDS;
-    }
     if (!run->proving && kept > 0 && from > 0) {
         uint8_t *window = tigris_row_address(run->session, &view, state->held_first, 0);
-        memmove(window, window + (uint32_t)from * tigris_row_step(view.tensor),
+        memmove(window, tigris_row_address(run->session, &view, state->need_first, 0),
                 tigris_rows_bytes(view.tensor, (uint32_t)kept));
     }
-    return TIGRIS_OK;
+    state->held_first = state->need_first;
+    state->held_end = state->need_first + kept;
+    const int fits = state->need_end <= state->held_first ||
+                     (uint32_t)(state->need_end - state->held_first) <= view.record->capacity_rows;
+    return fits ? TIGRIS_OK : TIGRIS_ERR_BANDS;
 }
 
 /* Makes a stage's weight block readable, and has the kernels check what they could not before. */
@@ -228,7 +315,7 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
 static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
 {
     const tigris_stage_record *stage = run->stage;
-    tigris_band_begin(run, band);
+    begin_band(run, band);
     tigris_status status = TIGRIS_OK;
     for (uint32_t i = 0; status == TIGRIS_OK && i < stage->view_count; i++) {
         status = begin_window(run, i);
@@ -250,7 +337,7 @@ static int is_complete(const tigris_stage_run *run, uint32_t index)
 
 static tigris_status run_stage(const tigris_stage_run *run)
 {
-    tigris_status status = tigris_stage_begin(run);
+    tigris_status status = begin_stage(run);
     if (status == TIGRIS_OK) {
         enter(run, run->stage->first_op);
         status = prepare_weights(run);

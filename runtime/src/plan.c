@@ -22,15 +22,16 @@ uint32_t tigris_dtype_bytes(uint32_t dtype)
     return dtype < 8U ? UINT32_C(0x14842110) >> (dtype * 4U) & 15U : 0U;
 }
 
-uint32_t tigris_multiply(uint32_t a, uint32_t b)
+uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
 {
-    const uint64_t product = (uint64_t)a * b;
-    return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
+    const uint32_t row_elements = tigris_multiply(tensor->width, tensor->channels);
+    const uint32_t row = tigris_multiply(row_elements, tigris_dtype_bytes(tensor->dtype));
+    return tigris_multiply(row, tigris_is_folded(tensor) && rows > 1U ? 1U : rows);
 }
 
 uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
 {
-    return tigris_multiply(tigris_multiply(tensor->width, tensor->channels), tigris_dtype_bytes(tensor->dtype));
+    return tigris_rows_bytes(tensor, 1U);
 }
 
 uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor)
@@ -41,21 +42,9 @@ uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor)
     return tigris_is_folded(tensor) && all_rows - 1U < UINT32_MAX - 1U ? row : all_rows;
 }
 
-uint32_t tigris_row_step(const tigris_tensor_record *tensor)
-{
-    return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
-}
-
-uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
-{
-    return tigris_multiply(tigris_row_bytes(tensor), tigris_is_folded(tensor) && rows > 1U ? 1U : rows);
-}
-
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)
 {
-    uint32_t magic;
-    memcpy(&magic, header->magic, sizeof magic);
-    if (magic != MAGIC) {
+    if (*(const uint32_t *)(const void *)header->magic != MAGIC) {
         return TIGRIS_ERR_NOT_A_PLAN;
     }
     if (header->version != TIGRIS_FORMAT_VERSION || header->header_bytes != sizeof *header) {

@@ -11,7 +11,11 @@
 uint32_t tigris_dtype_bytes(uint32_t dtype);
 
 /* a * b; UINT32_MAX when that does not fit 32 bits. */
-uint32_t tigris_multiply(uint32_t a, uint32_t b);
+static inline uint32_t tigris_multiply(uint32_t a, uint32_t b)
+{
+    const uint64_t product = (uint64_t)a * b;
+    return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
+}
 
 /* Elements and bytes of one row of one image. Only for tensors that passed tigris_plan_open. */
 static inline uint32_t tigris_row_elements(const tigris_tensor_record *tensor)
@@ -27,7 +31,10 @@ static inline int tigris_is_folded(const tigris_tensor_record *tensor)
 }
 
 /* Bytes from one row of an image to the next. */
-uint32_t tigris_row_step(const tigris_tensor_record *tensor);
+static inline uint32_t tigris_row_step(const tigris_tensor_record *tensor)
+{
+    return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
+}
 
 /* Bytes that `rows` rows of one image take; UINT32_MAX when that does not fit 32 bits. */
 uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows);
@@ -35,6 +42,12 @@ uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows);
 static inline const tigris_tensor_record *tigris_view_tensor(const tigris_plan *plan, const tigris_view_record *view)
 {
     return &plan->tensors[view->tensor];
+}
+
+/* The tensor lives in an arena, so its home can be written. */
+static inline int tigris_is_writable(const tigris_tensor_record *tensor)
+{
+    return (uint32_t)tensor->home - TIGRIS_HOME_FAST <= TIGRIS_HOME_SLOW - TIGRIS_HOME_FAST;
 }
 
 static inline int tigris_is_window(const tigris_view_record *view)

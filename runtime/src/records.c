@@ -54,9 +54,8 @@ static int is_storable(const tigris_tensor_record *tensor)
                                    tensor->height <= INT32_MAX && tensor->home != TIGRIS_HOME_FLASH);
 }
 
-static tigris_status check_tensor(const tigris_plan *plan, const tigris_tensor_record *tensor)
+static tigris_status check_tensor(const tigris_header_record *header, const tigris_tensor_record *tensor)
 {
-    const tigris_header_record *header = plan->header;
     const uint32_t bytes = tigris_tensor_bytes(tensor);
     if (tensor->name >= header->strings_bytes) {
         return TIGRIS_ERR_STRING;
@@ -68,36 +67,35 @@ static tigris_status check_tensor(const tigris_plan *plan, const tigris_tensor_r
     return TIGRIS_OK;
 }
 
-/* `rank` entries and only zeros behind them: the shape of `bytes` bytes of this type. */
-static int is_shape(const uint32_t *shape, uint32_t rank, uint32_t dtype, uint32_t bytes)
+/* The bytes of a shape with one more dimension; 0, which no shape has, when it is unused and not 0. */
+static uint32_t extend(uint32_t bytes, uint32_t dimension, int used)
 {
-    uint32_t product = tigris_dtype_bytes(dtype);
-    for (uint32_t i = 0; i < TIGRIS_MAX_RANK; i++) {
-        if (i < rank) {
-            product = tigris_multiply(product, shape[i]);
-        } else if (shape[i] != 0U) {
-            return 0;
-        }
-    }
-    return product == bytes;
+    return used ? tigris_multiply(bytes, dimension) : dimension == 0U ? bytes : 0U;
 }
 
-static int is_permutation(const uint8_t *permutation, uint32_t rank)
+/* Both shapes have the tensor's bytes, and the permutation is one of the stored shape's axes. */
+static int is_arranged(const tigris_io_record *io, const tigris_tensor_record *tensor)
 {
+    const uint32_t bytes = tigris_tensor_bytes(tensor);
+    uint32_t shape = tigris_dtype_bytes(tensor->dtype);
+    uint32_t stored = shape;
     uint32_t seen = 0U;
     for (uint32_t i = 0; i < TIGRIS_MAX_RANK; i++) {
-        if (permutation[i] > (i < rank ? TIGRIS_MAX_RANK : 0U)) {
+        const uint32_t axis = io->permutation[i];
+        const int used = i < io->stored_rank;
+        if (axis > (used ? TIGRIS_MAX_RANK : 0U)) {
             return 0;
         }
-        seen |= i < rank ? 1U << permutation[i] : 0U;
+        seen |= used ? 1U << axis : 0U;
+        shape = extend(shape, io->shape[i], i < io->rank);
+        stored = extend(stored, io->stored_shape[i], used);
     }
-    return seen == (1U << rank) - 1U;
+    return shape == bytes && stored == bytes && seen == (1U << io->stored_rank) - 1U;
 }
 
-static tigris_status check_io(const tigris_plan *plan, uint32_t index)
+static tigris_status check_io(const tigris_plan *plan, const tigris_io_record *io, int is_input)
 {
     const tigris_header_record *header = plan->header;
-    const tigris_io_record *io = &plan->io[index];
     if (io->name >= header->strings_bytes) {
         return TIGRIS_ERR_STRING;
     }
@@ -107,14 +105,9 @@ static tigris_status check_io(const tigris_plan *plan, uint32_t index)
         return TIGRIS_ERR_IO;
     }
     const tigris_tensor_record *tensor = &plan->tensors[io->tensor];
-    const uint32_t bytes = tigris_tensor_bytes(tensor);
-    if (!is_shape(io->shape, io->rank, tensor->dtype, bytes) ||
-        !is_shape(io->stored_shape, io->stored_rank, tensor->dtype, bytes) ||
-        !is_permutation(io->permutation, io->stored_rank)) {
-        return TIGRIS_ERR_IO;
-    }
     /* An input is written by the caller, so it must lie in an arena; an output may also be a constant. */
-    if (tensor->home == TIGRIS_HOME_NONE || (tensor->home == TIGRIS_HOME_FLASH && index < header->input_count)) {
+    if (tensor->home == TIGRIS_HOME_NONE || (tensor->home == TIGRIS_HOME_FLASH && is_input) ||
+        !is_arranged(io, tensor)) {
         return TIGRIS_ERR_IO;
     }
     return TIGRIS_OK;
@@ -136,89 +129,27 @@ static int is_block(const tigris_header_record *header, const tigris_stage_recor
            placed_in_fast(header, stage->block_fast_offset, stage->block_raw_bytes);
 }
 
-static tigris_status check_window(const tigris_header_record *header, const tigris_view_record *view,
-                                  const tigris_tensor_record *tensor)
+static int is_window(const tigris_header_record *header, const tigris_view_record *view,
+                     const tigris_tensor_record *tensor)
 {
     /* Images of a batch lie a whole image apart, so their rows cannot move in a shorter window. */
     const int whole = view->capacity_rows == tensor->height && (view->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U;
-    if (tensor->batch != 1U && !whole) {
-        return TIGRIS_ERR_VIEW;
+    if (view->capacity_rows == 0U || (tensor->batch != 1U && !whole)) {
+        return 0;
+    }
+    if (((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && tensor->home == TIGRIS_HOME_NONE) ||
+        ((view->flags & TIGRIS_VIEW_FLAG_STORE) != 0U && !tigris_is_writable(tensor))) {
+        return 0;
     }
     const uint32_t image_bytes = tigris_rows_bytes(tensor, view->capacity_rows);
-    if (view->capacity_rows == 0U ||
-        !placed_in_fast(header, view->offset, tigris_multiply(image_bytes, tensor->batch))) {
-        return TIGRIS_ERR_VIEW;
-    }
-    if ((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && tensor->home == TIGRIS_HOME_NONE) {
-        return TIGRIS_ERR_VIEW;
-    }
-    const int writable = tensor->home == TIGRIS_HOME_FAST || tensor->home == TIGRIS_HOME_SLOW;
-    if ((view->flags & TIGRIS_VIEW_FLAG_STORE) != 0U && !writable) {
-        return TIGRIS_ERR_VIEW;
-    }
-    return TIGRIS_OK;
+    return placed_in_fast(header, view->offset, tigris_multiply(image_bytes, tensor->batch));
 }
 
-static tigris_status check_view(const tigris_plan *plan, const tigris_view_record *view)
+/* A view without a window: the tensor itself. */
+static int is_direct(const tigris_view_record *view, const tigris_tensor_record *tensor)
 {
-    if (view->tensor >= plan->header->tensor_count || (view->flags & ~(uint32_t)TIGRIS_VIEW_FLAGS) != 0U) {
-        return TIGRIS_ERR_VIEW;
-    }
-    const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
-    if (tigris_is_window(view)) {
-        return check_window(plan->header, view, tensor);
-    }
-    if (view->flags != 0U || view->offset != 0U || view->capacity_rows != tensor->height ||
-        tensor->home == TIGRIS_HOME_NONE || (view->pace_numerator != 0U && tensor->home == TIGRIS_HOME_FLASH)) {
-        return TIGRIS_ERR_VIEW;
-    }
-    return TIGRIS_OK;
-}
-
-static tigris_status check_operand(const tigris_plan *plan, const tigris_stage_record *stage,
-                                   const tigris_op_record *op, const tigris_operand_record *operand)
-{
-    if (operand->view >= stage->view_count || operand->view == op->output_view || operand->denominator == 0U ||
-        operand->reserved != 0U) {
-        return TIGRIS_ERR_OPERAND;
-    }
-    const tigris_view_record *views = &plan->views[stage->first_view];
-    const tigris_tensor_record *output = tigris_view_tensor(plan, &views[op->output_view]);
-    const tigris_tensor_record *input = tigris_view_tensor(plan, &views[operand->view]);
-    if (tigris_multiply(output->height - 1U, operand->numerator) > LARGEST_ROW_TERM || operand->first < -LARGEST_ROW_TERM || operand->last > LARGEST_ROW_TERM ||
-        operand->first > operand->last) {
-        return TIGRIS_ERR_OPERAND;
-    }
-    if (op->images > 1U && input->batch != op->images && input->batch != 1U) {
-        return TIGRIS_ERR_OPERAND;
-    }
-    return TIGRIS_OK;
-}
-
-static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op)
-{
-    const tigris_header_record *header = plan->header;
-    if (op->name >= header->strings_bytes) {
-        return TIGRIS_ERR_STRING;
-    }
-    if (op->flags != 0U || op->operand_count == 0U || op->operand_count > TIGRIS_MAX_OPERANDS ||
-        op->output_view >= stage->view_count || op->images == 0U || op->params % sizeof(uint32_t) != 0U ||
-        !tigris_fits(op->params, op->params_bytes, header->params_bytes)) {
-        return TIGRIS_ERR_OP;
-    }
-    if (op->scratch_bytes != 0U && !placed_in_fast(header, op->scratch, op->scratch_bytes)) {
-        return TIGRIS_ERR_OP;
-    }
-    const tigris_view_record *view = &plan->views[stage->first_view + op->output_view];
-    const tigris_tensor_record *output = tigris_view_tensor(plan, view);
-    if ((op->images != 1U && op->images != output->batch) || (view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U) {
-        return TIGRIS_ERR_OP;
-    }
-    /* Written in place, so it must lie in an arena. */
-    if (!tigris_is_window(view) && output->home == TIGRIS_HOME_FLASH) {
-        return TIGRIS_ERR_OP;
-    }
-    return TIGRIS_OK;
+    return view->flags == 0U && view->offset == 0U && view->capacity_rows == tensor->height &&
+           tensor->home != TIGRIS_HOME_NONE && (view->pace_numerator == 0U || tensor->home != TIGRIS_HOME_FLASH);
 }
 
 static int is_pace(const tigris_view_record *view, uint32_t band_count)
@@ -231,78 +162,113 @@ static int is_pace(const tigris_view_record *view, uint32_t band_count)
            view->pace_offset <= LARGEST_PACE_TERM;
 }
 
-/* Some rows of a paced view come with the last band. */
-static int needs_last_band(const tigris_plan *plan, const tigris_view_record *view, uint32_t band_count)
-{
-    const int32_t height = (int32_t)tigris_view_tensor(plan, view)->height;
-    return view->pace_numerator != 0U && tigris_paced_rows(view, band_count - 1U, height) < height;
-}
-
+/* The stage's views. Some rows of a paced one come with the last band. */
 static tigris_status check_views(const tigris_plan *plan, const tigris_stage_record *stage)
 {
+    const tigris_view_record *view = &plan->views[stage->first_view];
     int last_band_useful = stage->band_count == 1U;
-    for (uint32_t i = 0; i < stage->view_count; i++) {
-        const tigris_view_record *view = &plan->views[stage->first_view + i];
-        if (!is_pace(view, stage->band_count)) {
+    for (uint32_t i = 0; i < stage->view_count; i++, view++) {
+        if (view->tensor >= plan->header->tensor_count || (view->flags & ~(uint32_t)TIGRIS_VIEW_FLAGS) != 0U ||
+            !is_pace(view, stage->band_count)) {
             return TIGRIS_ERR_VIEW;
         }
-        const tigris_status status = check_view(plan, view);
-        if (status != TIGRIS_OK) {
-            return status;
+        const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
+        if (!(tigris_is_window(view) ? is_window(plan->header, view, tensor) : is_direct(view, tensor))) {
+            return TIGRIS_ERR_VIEW;
         }
-        last_band_useful = last_band_useful || needs_last_band(plan, view, stage->band_count);
+        const int32_t height = (int32_t)tensor->height;
+        if (view->pace_numerator != 0U && tigris_paced_rows(view, stage->band_count - 1U, height) < height) {
+            last_band_useful = 1;
+        }
     }
     return last_band_useful ? TIGRIS_OK : TIGRIS_ERR_STAGE;
 }
 
+static int is_operand(const tigris_operand_record *operand, const tigris_op_record *op,
+                      const tigris_tensor_record *input, const tigris_tensor_record *output)
+{
+    return operand->denominator != 0U && operand->reserved == 0U &&
+           tigris_multiply(output->height - 1U, operand->numerator) <= LARGEST_ROW_TERM &&
+           operand->first >= -LARGEST_ROW_TERM && operand->last <= LARGEST_ROW_TERM &&
+           operand->first <= operand->last &&
+           (op->images == 1U || input->batch == op->images || input->batch == 1U);
+}
+
+static int is_op(const tigris_header_record *header, const tigris_op_record *op, const tigris_view_record *view,
+                 const tigris_tensor_record *output)
+{
+    return op->flags == 0U && op->operand_count - 1U < TIGRIS_MAX_OPERANDS &&
+           (op->images == 1U || op->images == output->batch) &&
+           op->params % sizeof(uint32_t) == 0U && tigris_fits(op->params, op->params_bytes, header->params_bytes) &&
+           (op->scratch_bytes == 0U || placed_in_fast(header, op->scratch, op->scratch_bytes)) &&
+           (view->flags & TIGRIS_VIEW_FLAG_LOAD) == 0U &&
+           /* Written in place, it must lie in an arena. */
+           (tigris_is_window(view) || output->home != TIGRIS_HOME_FLASH);
+}
+
+static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op)
+{
+    const tigris_view_record *views = &plan->views[stage->first_view];
+    if (op->name >= plan->header->strings_bytes) {
+        return TIGRIS_ERR_STRING;
+    }
+    if (op->output_view >= stage->view_count) {
+        return TIGRIS_ERR_OP;
+    }
+    const tigris_tensor_record *output = tigris_view_tensor(plan, &views[op->output_view]);
+    if (!is_op(plan->header, op, &views[op->output_view], output)) {
+        return TIGRIS_ERR_OP;
+    }
+    const tigris_operand_record *operand = &plan->operands[op->first_operand];
+    for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
+        if (operand->view >= stage->view_count || operand->view == op->output_view ||
+            !is_operand(operand, op, tigris_view_tensor(plan, &views[operand->view]), output)) {
+            return TIGRIS_ERR_OPERAND;
+        }
+    }
+    return TIGRIS_OK;
+}
+
+/* The stage's operators; operands follow one another from `next_operand` on. */
 static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_record *stage, uint32_t *next_operand)
 {
-    for (uint32_t i = 0; i < stage->op_count; i++) {
-        const tigris_op_record *op = &plan->ops[stage->first_op + i];
-        tigris_status status = check_op(plan, stage, op);
-        if (status != TIGRIS_OK) {
-            return status;
-        }
-        if (op->first_operand != *next_operand ||
-            op->operand_count > plan->header->operand_count - *next_operand) {
+    const tigris_op_record *op = &plan->ops[stage->first_op];
+    for (uint32_t i = 0; i < stage->op_count; i++, op++) {
+        if (op->first_operand != *next_operand || op->operand_count > plan->header->operand_count - *next_operand) {
             return TIGRIS_ERR_OP;
         }
-        for (uint32_t j = 0; j < op->operand_count; j++) {
-            status = check_operand(plan, stage, op, &plan->operands[op->first_operand + j]);
-            if (status != TIGRIS_OK) {
-                return status;
-            }
+        const tigris_status status = check_op(plan, stage, op);
+        if (status != TIGRIS_OK) {
+            return status;
         }
         *next_operand += op->operand_count;
     }
     return TIGRIS_OK;
 }
 
-static tigris_status check_stage(const tigris_plan *plan, const tigris_stage_record *stage)
+static int is_stage(const tigris_header_record *header, const tigris_stage_record *stage)
 {
-    const tigris_header_record *header = plan->header;
-    if (stage->op_count == 0U || stage->view_count > header->state_bytes / TIGRIS_VIEW_STATE_BYTES ||
-        stage->band_count == 0U || stage->band_count > MOST_BANDS || stage->strategy > TIGRIS_STRATEGY_ROLLING ||
-        stage->weight_mode > TIGRIS_WEIGHT_MODE_LZ4 || stage->reserved != 0U || !is_block(header, stage)) {
-        return TIGRIS_ERR_STAGE;
-    }
-    return check_views(plan, stage);
+    return stage->op_count != 0U && stage->view_count <= header->state_bytes / TIGRIS_VIEW_STATE_BYTES &&
+           stage->band_count != 0U && stage->band_count <= MOST_BANDS &&
+           stage->strategy <= TIGRIS_STRATEGY_ROLLING && stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 &&
+           stage->reserved == 0U && is_block(header, stage);
 }
 
 /* Stages follow one another without gaps, and use up all operators, views and operands. */
 static tigris_status check_stages(const tigris_plan *plan)
 {
     const tigris_header_record *header = plan->header;
+    const tigris_stage_record *stage = plan->stages;
     uint32_t next_op = 0U;
     uint32_t next_view = 0U;
     uint32_t next_operand = 0U;
-    for (uint32_t i = 0; i < header->stage_count; i++) {
-        const tigris_stage_record *stage = &plan->stages[i];
+    for (uint32_t i = 0; i < header->stage_count; i++, stage++) {
         if (stage->first_op != next_op || stage->op_count > header->op_count - next_op ||
-            stage->first_view != next_view || stage->view_count > header->view_count - next_view) {
+            stage->first_view != next_view || stage->view_count > header->view_count - next_view ||
+            !is_stage(header, stage)) {
             return TIGRIS_ERR_STAGE;
         }
-        tigris_status status = check_stage(plan, stage);
+        tigris_status status = check_views(plan, stage);
         if (status == TIGRIS_OK) {
             status = check_ops(plan, stage, &next_operand);
         }
@@ -320,17 +286,13 @@ static tigris_status check_stages(const tigris_plan *plan)
 tigris_status tigris_check_records(const tigris_plan *plan)
 {
     const tigris_header_record *header = plan->header;
-    for (uint32_t i = 0; i < header->tensor_count; i++) {
-        const tigris_status status = check_tensor(plan, &plan->tensors[i]);
-        if (status != TIGRIS_OK) {
-            return status;
-        }
+    const uint32_t io_count = (uint32_t)header->input_count + header->output_count;
+    tigris_status status = TIGRIS_OK;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < header->tensor_count; i++) {
+        status = check_tensor(header, &plan->tensors[i]);
     }
-    for (uint32_t i = 0; i < (uint32_t)header->input_count + header->output_count; i++) {
-        const tigris_status status = check_io(plan, i);
-        if (status != TIGRIS_OK) {
-            return status;
-        }
+    for (uint32_t i = 0; status == TIGRIS_OK && i < io_count; i++) {
+        status = check_io(plan, &plan->io[i], i < header->input_count);
     }
-    return check_stages(plan);
+    return status == TIGRIS_OK ? check_stages(plan) : status;
 }

@@ -5,6 +5,10 @@
 #include "memory.h"
 #include "plan.h"
 
+/* The operators that know of folded tensors. */
+#define TAKES_FOLDED TIGRIS_OP_KIND_MEAN_OF_SUMS
+#define MAKES_FOLDED TIGRIS_OP_KIND_SUM_MAP
+
 const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)
 {
     for (; backend != NULL; backend = backend->fallback) {
@@ -32,19 +36,16 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
     call.op = op;
     call.params = run->plan->params + op->params;
     call.operands = &run->plan->operands[op->first_operand];
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        tigris_view_at(run, call.operands[i].view, &view);
-        call.inputs[i] = view.tensor;
-        if (tigris_is_folded(view.tensor) != (op->kind == TIGRIS_OP_KIND_MEAN_OF_SUMS)) {
+    for (uint32_t i = 0; i <= op->operand_count; i++) {
+        const int is_input = i < op->operand_count;
+        tigris_view_at(run, is_input ? call.operands[i].view : op->output_view, &view);
+        call.inputs[i] = view.tensor; /* the output follows the last input */
+        /* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
+        if (tigris_is_folded(view.tensor) != (op->kind == (is_input ? TAKES_FOLDED : MAKES_FOLDED))) {
             return TIGRIS_ERR_OP;
         }
     }
-    tigris_view_at(run, op->output_view, &view);
     call.output = view.tensor;
-    /* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
-    if (tigris_is_folded(view.tensor) != (op->kind == TIGRIS_OP_KIND_SUM_MAP)) {
-        return TIGRIS_ERR_OP;
-    }
     call.weights = weights;
     call.weights_bytes = run->stage->block_raw_bytes;
     return entry->check(&call);

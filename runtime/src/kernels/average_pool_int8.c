@@ -81,15 +81,14 @@ static void run(const tigris_kernel_call *call)
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_pool_int8_params *params = call->params;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
+    const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
     return tigris_check_result(
-        tigris_check_pool(call, TIGRIS_DTYPE_INT8, rows, columns) && params->rescale <= 1U &&
+        tigris_check_pool(call, TIGRIS_DTYPE_INT8, taps) && params->rescale <= 1U &&
         params->include_pad <= 1U && tigris_check_int8(params->input_zero_point) &&
         tigris_check_int8(params->output_zero_point) &&
         tigris_check_range(params->activation_min, params->activation_max) &&
         (params->rescale == 0U ||
-         tigris_check_requantise(call, params->multiplier, params->shift, rows.kernel * columns.kernel)));
+         tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }
 
 const tigris_kernel_entry tigris_average_pool_int8 = {TIGRIS_OP_KIND_AVERAGE_POOL, TIGRIS_DTYPE_INT8,

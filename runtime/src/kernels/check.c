@@ -1,5 +1,10 @@
 #include "check.h"
 
+#include "../band.h"
+
+/* Rows and columns between the first and the last position that a window reads. */
+#define LARGEST_REACH (INT32_MAX / 2)
+
 int tigris_check_types(const tigris_check_call *call, uint32_t inputs, uint32_t input_dtype, uint32_t output_dtype)
 {
     if (call->op->operand_count != inputs || call->output->dtype != output_dtype) {
@@ -18,17 +23,13 @@ int tigris_check_per_image(const tigris_check_call *call)
     return call->op->images == call->output->batch;
 }
 
-static int32_t floor_row(int32_t row, uint16_t denominator)
-{
-    return row >= 0 ? row / denominator : -((-row + denominator - 1) / denominator);
-}
-
 int tigris_check_all_rows(const tigris_check_call *call, uint32_t index)
 {
     const tigris_operand_record *operand = &call->operands[index];
-    return (operand->numerator == 0U || call->output->height == 1U) &&
-           floor_row(operand->first, operand->denominator) <= 0 &&
-           floor_row(operand->last, operand->denominator) >= (int32_t)call->inputs[index]->height - 1;
+    const int32_t height = (int32_t)call->inputs[index]->height;
+    tigris_band rows;
+    tigris_operand_rows(operand, height, 0, 1, &rows);
+    return (operand->numerator == 0U || call->output->height == 1U) && rows.rows == height;
 }
 
 int tigris_check_same_rows(const tigris_check_call *call, uint32_t index)
@@ -56,41 +57,56 @@ int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t 
     const tigris_tensor_record *input = call->inputs[0];
     const tigris_tensor_record *output = call->output;
     const uint32_t output_row = tigris_row_elements(output);
-    if (rows == 0U || in == 0U || out == 0U || output_row % out != 0U ||
-        (uint64_t)rows * in != tigris_call_elements(call, input) ||
-        (uint64_t)rows * out != tigris_call_elements(call, output)) {
+    /* No tensor is empty, so none of the three is 0 from here on. */
+    if (tigris_multiply(rows, in) != tigris_call_elements(call, input) ||
+        tigris_multiply(rows, out) != tigris_call_elements(call, output) || output_row % out != 0U) {
         return 0;
     }
-    if (tigris_check_all_rows(call, 0U)) {
-        return 1;
-    }
-    const uint64_t input_row = (uint64_t)(output_row / out) * in;
-    return input_row == tigris_row_elements(input) && tigris_check_same_rows(call, 0U);
+    return tigris_check_all_rows(call, 0U) ||
+           (tigris_multiply(output_row / out, in) == tigris_row_elements(input) && tigris_check_same_rows(call, 0U));
 }
 
-static int is_window_axis(tigris_window_axis axis, uint32_t output_extent)
-{
-    if (axis.kernel == 0U || axis.stride == 0U || axis.dilation == 0U) {
-        return 0;
-    }
-    const uint64_t reach =
-        (uint64_t)(axis.kernel - 1U) * axis.dilation + (uint64_t)(output_extent - 1U) * axis.stride;
-    return reach <= INT32_MAX / 2;
-}
+/* What the parameters of every sliding kernel begin with: along rows, along columns. */
+typedef struct window_params {
+    uint16_t kernel[2];
+    uint16_t stride[2];
+    uint16_t dilation[2];
+} window_params;
 
-int tigris_check_window(const tigris_check_call *call, tigris_window_axis rows, tigris_window_axis columns)
+#define BEGINS_WITH_WINDOW(record)                                                                                     \
+    TIGRIS_STATIC_ASSERT(offsetof(record, kernel_height) == offsetof(window_params, kernel) &&                         \
+                             offsetof(record, stride_height) == offsetof(window_params, stride) &&                     \
+                             offsetof(record, dilation_height) == offsetof(window_params, dilation) &&                 \
+                             offsetof(record, dilation_width) == sizeof(window_params) - sizeof(uint16_t),             \
+                         record##_window)
+BEGINS_WITH_WINDOW(tigris_conv_int8_params);
+BEGINS_WITH_WINDOW(tigris_conv_float_params);
+BEGINS_WITH_WINDOW(tigris_pool_int8_params);
+BEGINS_WITH_WINDOW(tigris_pool_float_params);
+
+int tigris_check_window(const tigris_check_call *call)
 {
+    const window_params *window = call->params;
     const tigris_operand_record *operand = &call->operands[0];
-    const tigris_tensor_record *output = call->output;
-    return is_window_axis(rows, output->height) && is_window_axis(columns, output->width) &&
-           operand->denominator == 1U && (operand->numerator == rows.stride || output->height == 1U) &&
-           operand->last - operand->first == (int32_t)((rows.kernel - 1U) * rows.dilation);
+    const uint32_t extent[2] = {call->output->height, call->output->width};
+    for (uint32_t i = 0; i < 2U; i++) {
+        if (window->kernel[i] == 0U || window->stride[i] == 0U || window->dilation[i] == 0U) {
+            return 0;
+        }
+        const uint32_t span = (window->kernel[i] - 1U) * window->dilation[i];
+        if (span > LARGEST_REACH || tigris_multiply(extent[i] - 1U, window->stride[i]) > LARGEST_REACH - span) {
+            return 0;
+        }
+    }
+    return operand->denominator == 1U && (operand->numerator == window->stride[0] || extent[0] == 1U) &&
+           operand->last - operand->first == (window->kernel[0] - 1) * window->dilation[0];
 }
 
-int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint64_t count, uint32_t element_bytes)
+int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint32_t count, uint32_t element_bytes)
 {
-    const uint64_t room = offset <= call->weights_bytes ? call->weights_bytes - offset : 0U;
-    return offset % TIGRIS_SECTION_ALIGNMENT == 0U && count <= INT32_MAX && count * element_bytes <= room;
+    const uint32_t bytes = tigris_multiply(count, element_bytes);
+    return offset % TIGRIS_SECTION_ALIGNMENT == 0U && bytes <= INT32_MAX &&
+           tigris_fits(offset, bytes, call->weights_bytes);
 }
 
 int tigris_check_multiplier(int32_t multiplier, int32_t shift)

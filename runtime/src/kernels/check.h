@@ -24,18 +24,13 @@ int tigris_check_all_rows(const tigris_check_call *call, uint32_t index);
  * rows; each output row reads its own vectors' input row, or all of the input. */
 int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t in, uint32_t out);
 
-/* A sliding kernel along rows or columns. */
-typedef struct tigris_window_axis {
-    uint32_t kernel;
-    uint32_t stride;
-    uint32_t dilation;
-} tigris_window_axis;
+/* Of an operator whose parameters begin like tigris_conv_int8_params: kernel, strides and dilations are at least 1, the
+ * row map of input 0 is theirs, and no position overflows. */
+int tigris_check_window(const tigris_check_call *call);
 
-/* All sizes are at least 1, the row map of input 0 is that of `rows`, and no position overflows. */
-int tigris_check_window(const tigris_check_call *call, tigris_window_axis rows, tigris_window_axis columns);
-
-/* `count` elements of `element_bytes` at `offset` lie inside the weight block, on a 16-byte boundary. */
-int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint64_t count, uint32_t element_bytes);
+/* `count` elements of `element_bytes` at `offset` lie inside the weight block, on a 16-byte boundary, and are less than
+ * 2 GB. UINT32_MAX, which tigris_multiply gives for too many, is never right. */
+int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint32_t count, uint32_t element_bytes);
 
 /* `count` Q0.31 multipliers and shifts: inside the block, not negative, and within -31 … 31. */
 int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count);

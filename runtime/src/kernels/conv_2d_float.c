@@ -142,13 +142,11 @@ static tigris_status check(const tigris_check_call *call)
     }
     const uint32_t inputs = call->inputs[0]->channels;
     const uint32_t outputs = call->output->channels;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
-    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width * (inputs / params->groups);
+    const uint32_t window = (uint32_t)params->kernel_height * params->kernel_width;
+    const uint32_t weights = tigris_multiply(tigris_multiply(window, inputs / params->groups), outputs);
     return tigris_check_result(tigris_check_per_image(call) && inputs % params->groups == 0U &&
-                               outputs % params->groups == 0U && tigris_check_window(call, rows, columns) &&
-                               taps <= INT32_MAX &&
-                               tigris_check_data(call, params->weights, taps * outputs, sizeof(float)) &&
+                               outputs % params->groups == 0U && tigris_check_window(call) &&
+                               tigris_check_data(call, params->weights, weights, sizeof(float)) &&
                                tigris_check_data(call, params->bias, outputs, sizeof(float)));
 }
 

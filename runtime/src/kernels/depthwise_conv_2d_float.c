@@ -85,13 +85,11 @@ static tigris_status check(const tigris_check_call *call)
         return TIGRIS_ERR_PARAMS;
     }
     const uint32_t outputs = call->output->channels;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
-    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width;
+    const uint32_t window = (uint32_t)params->kernel_height * params->kernel_width;
     return tigris_check_result(tigris_check_per_image(call) && params->groups == 1U &&
                                outputs % call->inputs[0]->channels == 0U &&
-                               tigris_check_window(call, rows, columns) &&
-                               tigris_check_data(call, params->weights, taps * outputs, sizeof(float)) &&
+                               tigris_check_window(call) &&
+                               tigris_check_data(call, params->weights, tigris_multiply(window, outputs), sizeof(float)) &&
                                tigris_check_data(call, params->bias, outputs, sizeof(float)));
 }
 

@@ -50,7 +50,7 @@ static void run(const tigris_kernel_call *call)
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_fully_connected_float_params *params = call->params;
-    const uint64_t weights = (uint64_t)params->in_features * params->out_features;
+    const uint32_t weights = tigris_multiply(params->in_features, params->out_features);
     return tigris_check_result(
         tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
         tigris_check_vectors(call, params->rows, params->in_features, params->out_features) &&

@@ -114,7 +114,7 @@ static void run(const tigris_kernel_call *call)
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
-    const uint64_t weights = (uint64_t)params->in_features * params->out_features;
+    const uint32_t weights = tigris_multiply(params->in_features, params->out_features);
     const uint32_t scales = params->requantise_step == 0U ? 1U : params->out_features;
     return tigris_check_result(
         tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) &&

@@ -43,9 +43,8 @@ static void run(const tigris_kernel_call *call)
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_pool_int8_params *params = call->params;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
-    return tigris_check_result(tigris_check_pool(call, TIGRIS_DTYPE_INT8, rows, columns) && params->rescale == 0U &&
+    const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
+    return tigris_check_result(tigris_check_pool(call, TIGRIS_DTYPE_INT8, taps) && params->rescale == 0U &&
                                tigris_check_range(params->activation_min, params->activation_max));
 }
 

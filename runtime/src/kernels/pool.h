@@ -31,13 +31,12 @@ static inline int32_t tigris_pool_taps(const tigris_pool_pixel *pixel)
 /* Taps a window may have, so that int8 sums of them fit 32 bits. */
 #define TIGRIS_LARGEST_POOL (UINT32_C(1) << 22)
 
-/* Conditions of every pooling kernel but its own parameters. */
-static inline int tigris_check_pool(const tigris_check_call *call, uint32_t dtype, tigris_window_axis rows,
-                                    tigris_window_axis columns)
+/* Conditions of every pooling kernel but its own parameters; `taps` of a window. */
+static inline int tigris_check_pool(const tigris_check_call *call, uint32_t dtype, uint32_t taps)
 {
     return tigris_check_types(call, 1U, dtype, dtype) && tigris_check_per_image(call) &&
-           call->inputs[0]->channels == call->output->channels && tigris_check_window(call, rows, columns) &&
-           rows.kernel * columns.kernel <= TIGRIS_LARGEST_POOL;
+           call->inputs[0]->channels == call->output->channels && tigris_check_window(call) &&
+           taps <= TIGRIS_LARGEST_POOL;
 }
 
 #endif

@@ -32,9 +32,8 @@ static inline void tigris_pool_float_run(const tigris_kernel_call *call, tigris_
 static inline tigris_status tigris_pool_float_check(const tigris_check_call *call)
 {
     const tigris_pool_float_params *params = call->params;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
-    return tigris_check_result(tigris_check_pool(call, TIGRIS_DTYPE_FLOAT32, rows, columns) &&
+    const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
+    return tigris_check_result(tigris_check_pool(call, TIGRIS_DTYPE_FLOAT32, taps) &&
                                params->include_pad <= 1U);
 }
 

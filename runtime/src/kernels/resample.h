@@ -25,7 +25,7 @@ static inline int tigris_check_resample_axis(const tigris_check_call *call, uint
 {
     return taps >= 1U && taps <= TIGRIS_MOST_RESAMPLE_TAPS &&
            tigris_check_data(call, start, extent, sizeof(int32_t)) &&
-           tigris_check_data(call, weight, (uint64_t)extent * taps, weight_bytes);
+           tigris_check_data(call, weight, tigris_multiply(extent, taps), weight_bytes);
 }
 
 static inline tigris_status tigris_check_resample(const tigris_check_call *call, uint32_t weight_bytes)

@@ -71,9 +71,9 @@ static inline int tigris_check_transpose_channels(const tigris_check_call *call,
 {
     const uint32_t inputs = call->inputs[0]->channels;
     const uint32_t outputs = call->output->channels;
-    return groups != 0U && inputs % groups == 0U && outputs % groups == 0U && kernel_size <= INT32_MAX &&
-           (uint64_t)kernel_size * (inputs / groups) <= INT32_MAX &&
-           tigris_check_data(call, weights, (uint64_t)kernel_size * (inputs / groups) * outputs, element_bytes);
+    return groups != 0U && inputs % groups == 0U && outputs % groups == 0U &&
+           tigris_check_data(call, weights, tigris_multiply(tigris_multiply(kernel_size, inputs / groups), outputs),
+                             element_bytes);
 }
 
 #endif
