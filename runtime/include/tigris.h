@@ -191,9 +191,16 @@ TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, con
 /* The portable kernels, all of them. Firmware that links only what a model needs passes a table of
  * its own of entries from tigris_kernels.h to tigris_session_init instead. */
 extern const struct tigris_backend tigris_portable_backend;
+
+/* What NULL stands for as a backend. The build plugins define it for a project that chose a kernel library. */
+#ifndef TIGRIS_DEFAULT_BACKEND
+#define TIGRIS_DEFAULT_BACKEND tigris_portable_backend
+#endif
+extern const struct tigris_backend TIGRIS_DEFAULT_BACKEND;
+
 extern const struct tigris_placement tigris_dynamic_placement;
 
-/* The same, with the portable kernels when `backend` is NULL, in arenas as large as the plan wants. Inline, so that
+/* The same, with TIGRIS_DEFAULT_BACKEND when `backend` is NULL, in arenas as large as the plan wants. Inline, so that
  * a caller who names its own backend does not link every portable kernel. */
 TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session *session, const tigris_plan *plan,
                                                                   void *fast, size_t fast_bytes, void *slow,
@@ -201,7 +208,7 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session
                                                                   const struct tigris_backend *backend)
 {
     return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != NULL ? backend : &tigris_portable_backend, NULL);
+                               backend != NULL ? backend : &TIGRIS_DEFAULT_BACKEND, NULL);
 }
 
 /* The same, in arenas of any sizes. Where one is smaller than planned, tensors are placed as they come and moved
@@ -214,7 +221,7 @@ tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, vo
                             void *slow, size_t slow_bytes, const struct tigris_backend *backend)
 {
     return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != NULL ? backend : &tigris_portable_backend, &tigris_dynamic_placement);
+                               backend != NULL ? backend : &TIGRIS_DEFAULT_BACKEND, &tigris_dynamic_placement);
 }
 
 /* Where to write input `index`, and its bytes; NULL and 0 when out of range. Inputs must be written

@@ -129,7 +129,11 @@ typedef enum tigris_op_kind {
     /* sums over the rows and columns of each channel, row by row into a folded tensor */
     TIGRIS_OP_KIND_SUM_MAP = 39,
     /* the mean of each channel from the last row of SUM_MAP's result */
-    TIGRIS_OP_KIND_MEAN_OF_SUMS = 40
+    TIGRIS_OP_KIND_MEAN_OF_SUMS = 40,
+    /* CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded */
+    TIGRIS_OP_KIND_PLAIN_CONV_2D = 41,
+    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D = 42,
+    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43
 } tigris_op_kind;
 
 /* Functions of OpKind.UNARY (float32). */
@@ -485,7 +489,9 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_operand_record) == 16U, tigris_operand_record
  * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D (out channel c reads in channel
  * c / (out_channels / in_channels)), packed as SPEC.md section 6 says. The bias already holds
  * -input_zero_point * sum of the channel's weights, so a padded tap counts as the value
- * input_zero_point. */
+ * input_zero_point. For PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D the weights are not packed, the
+ * bias is the model's own, products are weight * (input - input_zero_point), padded taps count as
+ * nothing, and shifts are int32. */
 typedef struct tigris_conv_int8_params {
     /* rows of the kernel */
     uint16_t kernel_height;
@@ -552,7 +558,7 @@ typedef struct tigris_conv_float_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_float_params) == 32U, tigris_conv_float_params_size);
 
 /* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); zero point folded into the
- * bias. */
+ * bias. For PLAIN_FULLY_CONNECTED the weights are not packed and shifts are int32. */
 typedef struct tigris_fully_connected_int8_params {
     /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
     uint32_t rows;

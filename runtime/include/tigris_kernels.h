@@ -63,6 +63,9 @@ extern const tigris_kernel_entry tigris_sum_map_int8;
 extern const tigris_kernel_entry tigris_sum_map_float;
 extern const tigris_kernel_entry tigris_mean_of_sums_int8;
 extern const tigris_kernel_entry tigris_mean_of_sums_float;
+extern const tigris_kernel_entry tigris_plain_conv_2d_int8;
+extern const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8;
+extern const tigris_kernel_entry tigris_plain_fully_connected_int8;
 
 #ifdef __cplusplus
 }

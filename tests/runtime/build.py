@@ -123,9 +123,10 @@ def _dsp_sources() -> tuple[Path, ...]:
 def compile_program(output: Path, sources: list[Path], *flags: str, dsp: bool = False) -> Path:
     """Links `sources` with the runtime's core into `output`; the compiler's words on failure.
 
+    Flags for headers and definitions are for `sources` alone: programs share a core compiled with the same others.
     dsp: its kernels are those of Arm's DSP instructions, with C in their place.
     """
-    core_flags = tuple(flag for flag in flags if not flag.startswith("-I"))
+    core_flags = tuple(flag for flag in flags if not flag.startswith(("-I", "-isystem", "-D")))
     core = _objects(core_flags, tuple(core_sources()))
     if dsp:
         core = core | _objects((*core_flags, DSP_IN_C), _dsp_sources())

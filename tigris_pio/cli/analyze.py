@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tigris_pio.cli import console, tables
-from tigris_pio.cli.options import JSON, MODEL, budget_options, compile_options
+from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options
 from tigris_pio.compiler.pipeline import analyze as analyze_model
 from tigris_pio.files import write_atomically
 from tigris_pio.report.html import render_html
@@ -17,6 +17,7 @@ from tigris_pio.report.html import render_html
 @click.command(short_help="Show how a model would run in the memory given.")
 @MODEL
 @budget_options(memory_required=False)
+@backend_options
 @JSON
 @click.option("--report", "report_path", type=click.Path(), metavar="FILE.html", help="Also write a page with figures.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show what each of the thirteen passes did.")
@@ -25,6 +26,8 @@ def analyze(
     memory: str | None,
     flash: str | None,
     dims: tuple[str, ...],
+    backend: str,
+    chip: str,
     as_json: bool,
     report_path: str | None,
     verbose: bool,
@@ -38,7 +41,7 @@ def analyze(
 
     Exit status 1, and the smallest memory that works, when the model does not fit.
     """
-    options = compile_options(memory, flash, dims)
+    options = compile_options(memory, flash, dims, backend=backend, chip=chip)
     with console.progress(as_json) as progress:
         result = analyze_model(model, options, progress)
     if report_path is not None:

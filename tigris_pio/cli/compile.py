@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tigris_pio.cli import console, tables
-from tigris_pio.cli.options import JSON, MODEL, budget_options, compile_options, storage_options
+from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options, storage_options
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
@@ -17,6 +17,7 @@ from tigris_pio.files import write_if_changed
 @MODEL
 @budget_options(memory_required=True)
 @storage_options
+@backend_options
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.tgrs", help="The plan to write.")
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
 @click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's.")
@@ -31,6 +32,8 @@ def compile_command(
     compress: str,
     copy_weights: bool,
     align: str,
+    backend: str,
+    chip: str,
     output: str,
     header: str | None,
     name: str | None,
@@ -46,7 +49,7 @@ def compile_command(
 
     Nothing is written when the model does not fit or has an operator that is not supported.
     """
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name)
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip)
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
     if header is not None:

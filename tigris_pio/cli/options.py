@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE, find_backend
 from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import UsageError
@@ -69,6 +70,24 @@ def storage_options(command: F) -> F:
     )(command)
 
 
+def backend_options(command: F) -> F:
+    """--backend and --chip."""
+    command = click.option(
+        "--chip",
+        default="",
+        metavar="NAME",
+        help="The board's chip or core, such as esp32s3 or cortex-m4, by which a backend's scratch is sized. "
+        "Default: enough for any.",
+    )(command)
+    return click.option(
+        "--backend",
+        default="auto",
+        show_default=True,
+        metavar="|".join((*PORTABLE, *BACKENDS)),
+        help="Whose kernels run int8 convolutions and fully connected layers on the board; auto is portable.",
+    )(command)
+
+
 def compile_options(
     memory: str | None,
     flash: str | None,
@@ -78,13 +97,16 @@ def compile_options(
     copy_weights: bool = False,
     align: str = str(DEFAULT_ALIGNMENT),
     name: str | None = None,
+    backend: str = "auto",
+    chip: str = "",
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, "-m")
     if fast == 0:
         raise UsageError("-m: the fast memory is 0; give at least a few kilobytes, like 64K")
     budget = Budget(fast, slow, None if flash is None else parse_size(flash, "-f"))
-    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name)
+    find_backend(backend)
+    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name, backend, chip)
     options.weights()
     return options
 

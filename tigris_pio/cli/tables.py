@@ -44,6 +44,13 @@ def print_report(document: dict[str, Any]) -> None:
                           f"{format_size(document['traffic']['slow_written'])} written, "
                           f"{compute['recomputed_macs']:,} MACs computed again"),
     ]  # fmt: skip
+    backend = document["backend"]
+    if backend["name"] != "portable":
+        rows.append((
+            "kernels", f"{backend['ops']} operators by {backend['name']}, which takes "
+                       f"{format_size(memory['backend_scratch'])} more of fast memory as scratch; portable: "
+                       + (", ".join(op["op"] for op in backend["portable"]) or "none")
+        ))  # fmt: skip
     out.print(facts(rows))
     out.print(_stages(document["stages"]))
 

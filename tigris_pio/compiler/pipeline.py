@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tigris_pio.compiler.backends import find_backend
+from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.ir.program import Program
@@ -53,6 +55,8 @@ class CompileOptions:
     alignment: int = DEFAULT_ALIGNMENT
     dims: Mapping[str, int] = dataclasses.field(default_factory=dict)
     name: str | None = None
+    backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
+    chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
 
     def weights(self) -> WeightOptions:
         """How weights are stored and read."""
@@ -106,18 +110,29 @@ def _lowered(result: NormaliseResult, options: CompileOptions) -> Program:
     return dataclasses.replace(program, name=options.name) if options.name else program
 
 
+def _find_plan(program: Program, options: CompileOptions) -> ExecutionPlan | None:
+    """The best plan within the budget, a backend's scratch included."""
+
+    def find(program: Program, budget: Budget) -> ExecutionPlan | None:
+        return find_plan(program, budget, options.alignment, options.weights())
+
+    backend = find_backend(options.backend)
+    if backend is None:
+        return find(program, options.budget)
+    return plan_within(find, program, options.budget, backend, options.chip)
+
+
 def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
     """The plan of the first schedule that fits; the refusal is that of the schedule with the lowest peak."""
-    wanted = (options.budget, options.alignment, options.weights())
-    plan = find_plan(start.program, *wanted)
+    plan = _find_plan(start.program, options)
     if plan is not None:
         return plan
     for again in other_schedules(start.graph, start.normalised, "the partition does not fit"):
-        plan = find_plan(_lowered(again, options), *wanted)
+        plan = _find_plan(_lowered(again, options), options)
         if plan is not None:
             note = f"operators run in the order {again.parameters.schedule}: the one of the lowest peak does not fit"
             return dataclasses.replace(plan, warnings=(*plan.warnings, note))
-    return plan_program(start.program, *wanted)
+    return plan_program(start.program, options.budget, options.alignment, options.weights())
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from tigris_pio.compiler.backends.backend import BackendUse
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.partition.pace import Pace
 from tigris_pio.format.enums import Home, Strategy, WeightMode
@@ -98,3 +99,4 @@ class ExecutionPlan:
     allocation: AllocationReport
     regions: tuple[Region, ...]
     warnings: tuple[str, ...] = ()
+    backend: BackendUse | None = None  #: None: the portable kernels run everything

@@ -15,6 +15,7 @@ Report = dict[str, Any]
 def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: str | None = None) -> Report:
     """The report of `plan`; `refusal` says why the plan does not meet `budget`, the one asked for."""
     program = plan.program
+    scratch = 0 if plan.backend is None else plan.backend.scratch_bytes
     int8 = any(op.dtype is DType.INT8 for op in program.ops)
     io_fast = sum(
         program.tensors[io.tensor].bytes
@@ -35,7 +36,8 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             "state": plan.state_bytes,
             "io_in_fast": io_fast,
             "fast_reserved": plan.fast_reserved,
-            "total_ram": plan.fast_bytes + plan.slow_bytes,
+            "backend_scratch": scratch,
+            "total_ram": plan.fast_bytes + scratch + plan.slow_bytes,
         },
         "traffic": {
             "slow_read": sum(stage.slow_read for stage in plan.stages),
@@ -48,6 +50,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         "flash": {"plan": plan_bytes, "weights": block_bytes(program.ops)},
         "stages": [_stage(plan, stage) for stage in plan.stages],
         "allocation": {"strategy": plan.allocation.strategy, "peaks": dict(plan.allocation.peaks)},
+        "backend": _backend(plan),
         "inputs": [_io(plan, io) for io in program.inputs],
         "outputs": [_io(plan, io) for io in program.outputs],
         "warnings": [*program.warnings, *plan.warnings],
@@ -55,6 +58,19 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     if refusal is not None:
         document["reason"] = refusal
     return document
+
+
+def _backend(plan: ExecutionPlan) -> dict[str, Any]:
+    """Whose kernels run the operators; `portable`: those that a library leaves to the portable ones, and why."""
+    use = plan.backend
+    if use is None:
+        return {"name": "portable", "ops": len(plan.program.ops), "portable": []}
+    return {
+        "name": use.backend.name,
+        "chip": use.chip,
+        "ops": len(plan.program.ops) - len(use.portable),
+        "portable": [{"op": name, "reason": reason} for name, reason in use.portable.items()],
+    }
 
 
 def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:

@@ -102,6 +102,9 @@ class OpKind(enum.IntEnum):
     CAST = 38  #: between element types
     SUM_MAP = 39  #: sums over the rows and columns of each channel, row by row into a folded tensor
     MEAN_OF_SUMS = 40  #: the mean of each channel from the last row of SUM_MAP's result
+    PLAIN_CONV_2D = 41  #: CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded
+    PLAIN_DEPTHWISE_CONV_2D = 42
+    PLAIN_FULLY_CONNECTED = 43
 
 
 class UnaryFunction(enum.IntEnum):

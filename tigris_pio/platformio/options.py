@@ -14,13 +14,14 @@ from pathlib import Path
 
 PREFIX = "custom_tigris_"
 NAMES = (
-    *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "backend", "python", "auto_install"),
+    *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "backend", "backend_path", "python"),
+    "auto_install",
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
-# Those whose kernels this version of the runtime has; `auto` takes the best of them.
-AVAILABLE_BACKENDS = ("auto", "portable")
+# Those that name no library. `auto` is portable: no library is known to be faster on every chip.
+PORTABLE_BACKENDS = ("auto", "portable")
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 LABEL_LENGTH = 16
 # A model's name has 48 bytes in the plan, the last one zero.
@@ -48,7 +49,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Settings:
-    """`mem` and `flash` as written, for the compiler; `flash_bytes` None: no limit was set."""
+    """`mem` and `flash` as written, for the compiler; `flash_bytes` None: no limit was set. `chip` is the board's."""
 
     models: tuple[Model, ...]
     mem: str
@@ -61,6 +62,8 @@ class Settings:
     auto_install: bool = False
     dims: tuple[str, ...] = ()
     match: str = "interface"
+    backend_path: Path | None = None
+    chip: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -85,11 +88,12 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         flash_bytes=parse_size("flash", flash) if flash else None,
         xip=_boolean("xip", own.get("xip") or "no"),
         compress=_choice("compress", own.get("compress") or "none", COMPRESSIONS),
-        backend=_backend(own.get("backend") or "auto"),
+        backend=_choice("backend", own.get("backend") or "auto", BACKENDS),
         python=own.get("python") or None,
         auto_install=_boolean("auto_install", own.get("auto_install") or "no"),
         dims=_dims(own.get("dims", "")),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
+        backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
     )
 
 
@@ -192,11 +196,15 @@ def _choice(name: str, text: str, choices: tuple[str, ...]) -> str:
     return text.lower()
 
 
-def _backend(text: str) -> str:
-    backend = _choice("backend", text, BACKENDS)
-    if backend not in AVAILABLE_BACKENDS:
-        raise OptionError("backend", text, f"this version has no such kernels; use {' or '.join(AVAILABLE_BACKENDS)}")
-    return backend
+def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:
+    if not text:
+        return None
+    if backend in PORTABLE_BACKENDS:
+        raise OptionError("backend_path", text, "is for a kernel library; set custom_tigris_backend to its name, too")
+    path = _resolve(text, project_dir)
+    if not path.is_dir():
+        raise OptionError("backend_path", text, f"{path} is no folder; give a checkout of the library")
+    return path
 
 
 def _in_partitions(models: tuple[Model, ...], text: str) -> tuple[Model, ...]:

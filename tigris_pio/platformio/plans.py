@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .compiler import Compiler, run
-from .options import Model, Settings
+from .options import PORTABLE_BACKENDS, Model, Settings
 
 PLAN, HEADER, REPORT = "plan.tgrs", "model.h", "report.json"
 KEPT_ENTRIES = 64
@@ -47,6 +47,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments.append("--xip")
     if settings.compress != "none":
         arguments += ["--compress", settings.compress]
+    if settings.backend not in PORTABLE_BACKENDS:
+        arguments += ["--backend", settings.backend, "--chip", settings.chip]
     return arguments
 
 

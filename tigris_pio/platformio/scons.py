@@ -10,12 +10,12 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from . import backend, frameworks, install, layout, options, partitions, plans, upload
 from . import compiler as compilers
-from . import frameworks, install, layout, options, partitions, plans, upload
 
 STATE = "TIGRIS_STATE"
 ERRORS = (
@@ -72,7 +72,8 @@ def _fail(env: Any, error: Exception) -> None:
 
 def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     project = Path(env.subst("$PROJECT_DIR"))
-    settings = options.parse(dict(env.GetProjectOptions()), project)
+    settings = replace(options.parse(dict(env.GetProjectOptions()), project), chip=backend.chip(env))
+    backend.add(env, settings)
     placed_in = _partitions(env, settings)
     output = Path(env.subst("$BUILD_DIR")) / "tigris"
     compiler = _compiler(env, settings, Path(hook_path))

@@ -50,6 +50,9 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_sum_map_float,
     &tigris_mean_of_sums_int8,
     &tigris_mean_of_sums_float,
+    &tigris_plain_conv_2d_int8,
+    &tigris_plain_depthwise_conv_2d_int8,
+    &tigris_plain_fully_connected_int8,
 };
 
 const tigris_backend tigris_portable_backend = {"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};

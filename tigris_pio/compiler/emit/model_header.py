@@ -10,7 +10,9 @@ import re
 import struct
 import zlib
 
+from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramTensor
+from tigris_pio.compiler.memory.request import round_up
 from tigris_pio.compiler.plan import ExecutionPlan
 from tigris_pio.format.enums import DType
 from tigris_pio.format.records import Header, IoRecord, TensorRecord
@@ -25,7 +27,18 @@ def kernel_symbols(plan: ExecutionPlan) -> list[str]:
     """Addresses of the kernels the model needs (tigris_kernels.h), each once: the entries of a backend's table."""
     used = dict.fromkeys((op.kind, op.dtype) for op in plan.program.ops)
     suffix = {DType.INT8: "int8", DType.FLOAT32: "float"}
-    return [f"&tigris_{kind.name.lower()}_{suffix[dtype]}" for kind, dtype in used]
+    return [
+        "&" + plan.backend.backend.kernel_symbol(kind)
+        if plan.backend is not None and kind in PLAIN_KINDS.values()
+        else f"&tigris_{kind.name.lower()}_{suffix[dtype]}"
+        for kind, dtype in used
+    ]
+
+
+def fast_bytes(plan: ExecutionPlan) -> int:
+    """What firmware gives as fast memory: the plan's, and a backend's scratch above it."""
+    own = round_up(plan.fast_bytes, plan.alignment)
+    return own if plan.backend is None else own + plan.backend.scratch_bytes
 
 
 def interface_crc32(data: bytes) -> int:
@@ -53,7 +66,7 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     program, header = plan.program, Header.unpack(data)
     prefix = f"TIGRIS_MODEL_{c_identifier(program.name)}"
     constants: list[tuple[str, str]] = [
-        ("FAST_BYTES", f"{header.fast_bytes}u"),
+        ("FAST_BYTES", f"{fast_bytes(plan)}u"),
         ("SLOW_BYTES", f"{header.slow_bytes}u"),
         ("INTERFACE_CRC32", f"0x{interface_crc32(data):08x}u"),
         ("ALIGNMENT", f"{header.alignment}u"),

@@ -143,6 +143,9 @@ PARAMS: dict[tuple[OpKind, DType], type[Record]] = {
     (OpKind.SUM_MAP, DType.FLOAT32): SumMapParams,
     (OpKind.MEAN_OF_SUMS, DType.INT8): MeanOfSumsInt8Params,
     (OpKind.MEAN_OF_SUMS, DType.FLOAT32): MeanOfSumsFloatParams,
+    (OpKind.PLAIN_CONV_2D, DType.INT8): ConvInt8Params,
+    (OpKind.PLAIN_DEPTHWISE_CONV_2D, DType.INT8): ConvInt8Params,
+    (OpKind.PLAIN_FULLY_CONNECTED, DType.INT8): FullyConnectedInt8Params,
 }
 
 

@@ -9,7 +9,10 @@ from tigris_pio.format.record import Record, f32, i32, i32_array, u32, u32_array
 
 @dataclasses.dataclass(frozen=True)
 class FullyConnectedInt8Params(Record):
-    """out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); zero point folded into the bias."""
+    """out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); zero point folded into the bias.
+
+    For PLAIN_FULLY_CONNECTED the weights are not packed and shifts are int32.
+    """
 
     C_NAME = "tigris_fully_connected_int8_params"
 

@@ -1,0 +1,211 @@
+/* Kernels of CMSIS-NN (github.com/ARM-software/CMSIS-NN, 7.0 and later) for plain operators.
+ *
+ * CMSIS-NN gives TensorFlow Lite's bytes unless it is built with CMSIS_NN_USE_SINGLE_ROUNDING, which it then must not
+ * be. */
+#include "plain_ops.h"
+
+#if defined(TIGRIS_CMSIS_NN)
+
+#include "arm_nnfunctions.h"
+#include "arm_nnsupportfunctions.h"
+
+#if defined(CMSIS_NN_USE_SINGLE_ROUNDING)
+#error "CMSIS-NN is built with CMSIS_NN_USE_SINGLE_ROUNDING: outputs would not be the host's; turn it off"
+#endif
+
+/* A convolution in CMSIS-NN's words. */
+typedef struct cmsis_nn_conv {
+    cmsis_nn_dims input;
+    cmsis_nn_dims filter;
+    cmsis_nn_dims bias;
+    cmsis_nn_dims output;
+    cmsis_nn_tile stride;
+    cmsis_nn_tile padding;
+    cmsis_nn_tile dilation;
+    cmsis_nn_activation activation;
+} cmsis_nn_conv;
+
+static cmsis_nn_conv words_of(const tigris_plain_conv *conv)
+{
+    const tigris_conv_int8_params *params = conv->params;
+    const int32_t inputs = (int32_t)conv->input->channels;
+    const int32_t outputs = (int32_t)conv->output->channels;
+    const int32_t depth = conv->depthwise ? outputs : inputs / (params->groups != 0U ? params->groups : 1);
+    const cmsis_nn_conv words = {
+        {1, conv->input_rows, (int32_t)conv->input->width, inputs},
+        {conv->depthwise ? 1 : outputs, params->kernel_height, params->kernel_width, depth},
+        {1, 1, 1, outputs},
+        {1, conv->output_rows, (int32_t)conv->output->width, outputs},
+        {params->stride_width, params->stride_height},
+        {params->pad_left, conv->pad_top},
+        {params->dilation_width, params->dilation_height},
+        {params->activation_min, params->activation_max}};
+    return words;
+}
+
+static cmsis_nn_conv_params conv_params_of(const tigris_conv_int8_params *params, const cmsis_nn_conv *words)
+{
+    const cmsis_nn_conv_params result = {-params->input_zero_point, params->output_zero_point, words->stride,
+                                         words->padding, words->dilation, words->activation};
+    return result;
+}
+
+static cmsis_nn_dw_conv_params depthwise_params_of(const tigris_conv_int8_params *params, const cmsis_nn_conv *words)
+{
+    const int32_t inputs = words->input.c > 0 ? words->input.c : 1;
+    const cmsis_nn_dw_conv_params result = {-params->input_zero_point, params->output_zero_point,
+                                            words->output.c / inputs, words->stride, words->padding, words->dilation,
+                                            words->activation};
+    return result;
+}
+
+/* CMSIS-NN's own answer for bands of `rows` rows of input. */
+static int32_t bytes_of_band(tigris_plain_conv conv, int32_t rows)
+{
+    conv.input_rows = rows;
+    const cmsis_nn_conv words = words_of(&conv);
+    if (conv.depthwise) {
+        const cmsis_nn_dw_conv_params params = depthwise_params_of(conv.params, &words);
+        return arm_depthwise_conv_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
+    }
+    const cmsis_nn_conv_params params = conv_params_of(conv.params, &words);
+    return arm_convolve_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
+}
+
+/* Bands of one row may take another kernel than taller ones. */
+static int32_t conv_bytes(const tigris_plain_conv *conv)
+{
+    const int32_t one = bytes_of_band(*conv, 1);
+    const int32_t all = bytes_of_band(*conv, conv->input_rows);
+    return one > all ? one : all;
+}
+
+static cmsis_nn_dims weights_of(const tigris_fully_connected_int8_params *params)
+{
+    const cmsis_nn_dims filter = {(int32_t)params->in_features, 1, 1, (int32_t)params->out_features};
+    return filter;
+}
+
+static int32_t fully_connected_bytes(const tigris_fully_connected_int8_params *params)
+{
+    const cmsis_nn_dims filter = weights_of(params);
+    return arm_fully_connected_s8_get_buffer_size(&filter);
+}
+
+static uint32_t prepare(const tigris_plan *plan)
+{
+    static const tigris_plain_scratch bytes_of = {conv_bytes, fully_connected_bytes};
+    return tigris_largest_plain_scratch(plan, &bytes_of);
+}
+
+/* CMSIS-NN only reads what it is given as int32_t *. */
+static int32_t *unchanged(const int32_t *values)
+{
+    return (int32_t *)(uintptr_t)values;
+}
+
+static void run_conv(const tigris_kernel_call *call, int32_t depthwise)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_plain_conv conv = tigris_plain_conv_of(call, depthwise);
+    const cmsis_nn_conv words = words_of(&conv);
+    const cmsis_nn_context context = {call->backend_scratch, conv_bytes(&conv)};
+    const cmsis_nn_per_channel_quant_params scales = {unchanged(tigris_int32_data(call, params->multiplier)),
+                                                      unchanged(tigris_int32_data(call, params->shift))};
+    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data;
+    const int8_t *weights = tigris_int8_data(call, params->weights);
+    const int32_t *bias = tigris_int32_data(call, params->bias);
+    /* Both fail only for arguments that check_conv and check_depthwise do not let through. */
+    if (depthwise) {
+        const cmsis_nn_dw_conv_params own = depthwise_params_of(params, &words);
+        (void)arm_depthwise_conv_wrapper_s8(&context, &own, &scales, &words.input, input, &words.filter, weights,
+                                            &words.bias, bias, &words.output, tigris_int8_output(call));
+    } else {
+        const cmsis_nn_conv_params own = conv_params_of(params, &words);
+        (void)arm_convolve_wrapper_s8(&context, &own, &scales, &words.input, input, &words.filter, weights,
+                                      &words.bias, bias, &words.output, tigris_int8_output(call));
+    }
+}
+
+/* A band that lies wholly in the padding has no rows that CMSIS-NN could be given. */
+static void run_conv_2d(const tigris_kernel_call *call)
+{
+    if (call->inputs[0].rows == 0) {
+        tigris_plain_conv_2d_int8.run(call);
+    } else {
+        run_conv(call, 0);
+    }
+}
+
+static void run_depthwise(const tigris_kernel_call *call)
+{
+    if (call->inputs[0].rows == 0) {
+        tigris_plain_depthwise_conv_2d_int8.run(call);
+    } else {
+        run_conv(call, 1);
+    }
+}
+
+static void run_fully_connected(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_layer_vectors vectors = tigris_layer_vectors_of(call, params->in_features, params->out_features);
+    const int8_t *weights = tigris_int8_data(call, params->weights);
+    const int32_t *bias = tigris_int32_data(call, params->bias);
+    const cmsis_nn_fc_params own = {0, 0, params->output_zero_point, {params->activation_min, params->activation_max}};
+    const cmsis_nn_quant_params scales = {unchanged(tigris_int32_data(call, params->multiplier)),
+                                          unchanged(tigris_int32_data(call, params->shift)),
+                                          (int32_t)params->requantise_step};
+    const int32_t in = (int32_t)params->in_features;
+    const int32_t out = (int32_t)params->out_features;
+    const cmsis_nn_dims input = {(int32_t)vectors.count, 1, 1, in};
+    const cmsis_nn_dims filter = weights_of(params);
+    const cmsis_nn_dims biases = {1, 1, 1, out};
+    const cmsis_nn_dims output = {(int32_t)vectors.count, 1, 1, out};
+    const cmsis_nn_context context = {call->backend_scratch, fully_connected_bytes(params)};
+    if (context.size > 0) { /* processors with MVE want each output's sum of weights and its bias there */
+        (void)arm_vector_sum_s8(context.buf, in, out, weights, 0, 0, bias);
+    }
+    (void)arm_fully_connected_wrapper_s8(&context, &own, &scales, &input, vectors.input, &filter, weights, &biases, bias,
+                                         &output, tigris_int8_output(call));
+}
+
+static tigris_status check_conv(const tigris_check_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_status status = tigris_check_plain_conv(call);
+    return status != TIGRIS_OK || (params->groups == 1U && tigris_is_small_conv(call)) ? status : TIGRIS_ERR_PARAMS;
+}
+
+static tigris_status check_depthwise(const tigris_check_call *call)
+{
+    const tigris_status status = tigris_check_plain_depthwise_conv(call);
+    return status != TIGRIS_OK || tigris_is_small_conv(call) ? status : TIGRIS_ERR_PARAMS;
+}
+
+static tigris_status check_fully_connected(const tigris_check_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_status status = tigris_check_plain_fully_connected(call);
+    const int small = params->in_features <= INT16_MAX && params->out_features <= INT16_MAX;
+    return status != TIGRIS_OK || small ? status : TIGRIS_ERR_PARAMS;
+}
+
+const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8 = {TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8,
+                                                          sizeof(tigris_conv_int8_params), run_conv_2d, check_conv};
+const tigris_kernel_entry tigris_cmsis_nn_depthwise_conv_2d_int8 = {
+    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, sizeof(tigris_conv_int8_params), run_depthwise,
+    check_depthwise};
+const tigris_kernel_entry tigris_cmsis_nn_fully_connected_int8 = {
+    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, sizeof(tigris_fully_connected_int8_params),
+    run_fully_connected, check_fully_connected};
+
+static const tigris_kernel_entry *const kernels[] = {
+    &tigris_cmsis_nn_conv_2d_int8,
+    &tigris_cmsis_nn_depthwise_conv_2d_int8,
+    &tigris_cmsis_nn_fully_connected_int8,
+};
+const tigris_backend tigris_cmsis_nn_backend = {"cmsis-nn", kernels, sizeof kernels / sizeof kernels[0], prepare,
+                                                &tigris_portable_backend};
+
+#endif

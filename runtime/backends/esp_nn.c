@@ -1,0 +1,247 @@
+/* Kernels of ESP-NN (github.com/espressif/esp-nn, 1.1 and later; component espressif/esp-nn) for plain operators.
+ *
+ * ESP-NN gives TensorFlow Lite's bytes unless it is built with CONFIG_NN_SKIP_NUDGE, which it then must not be. Its
+ * scratch buffers are globals of the library: two sessions may interleave between kernels, but not run in two tasks at
+ * the same time. */
+#include "plain_ops.h"
+
+#if defined(TIGRIS_ESP_NN)
+
+#include <stdbool.h>
+
+#include "esp_nn_defs.h"
+
+#include "esp_nn.h"
+
+#if defined(SKIP_NUDGE) || defined(CONFIG_NN_SKIP_NUDGE)
+#error "ESP-NN is configured to round differently (CONFIG_NN_SKIP_NUDGE): outputs would not be the host's; turn it off"
+#endif
+
+/* A convolution in ESP-NN's words. */
+typedef struct esp_nn_conv {
+    data_dims_t input;
+    data_dims_t filter;
+    data_dims_t output;
+    data_2d_t stride;
+    data_2d_t padding;
+    data_2d_t dilation;
+    act_params_t activation;
+} esp_nn_conv;
+
+static esp_nn_conv words_of(const tigris_plain_conv *conv)
+{
+    const tigris_conv_int8_params *params = conv->params;
+    const int32_t inputs = (int32_t)conv->input->channels;
+    const int32_t depth = conv->depthwise ? inputs : inputs / (params->groups != 0U ? params->groups : 1);
+    const esp_nn_conv words = {{(int32_t)conv->input->width, conv->input_rows, inputs, 1},
+                               {params->kernel_width, params->kernel_height, depth, 0},
+                               {(int32_t)conv->output->width, conv->output_rows, (int32_t)conv->output->channels, 1},
+                               {params->stride_width, params->stride_height},
+                               {params->pad_left, conv->pad_top},
+                               {params->dilation_width, params->dilation_height},
+                               {params->activation_min, params->activation_max}};
+    return words;
+}
+
+static conv_params_t conv_params_of(const tigris_conv_int8_params *params, const esp_nn_conv *words)
+{
+    const conv_params_t result = {-params->input_zero_point, params->output_zero_point, words->stride, words->padding,
+                                  words->dilation, words->activation};
+    return result;
+}
+
+static dw_conv_params_t depthwise_params_of(const tigris_conv_int8_params *params, const esp_nn_conv *words)
+{
+    const int32_t inputs = words->input.channels > 0 ? words->input.channels : 1;
+    const dw_conv_params_t result = {-params->input_zero_point, params->output_zero_point,
+                                     words->output.channels / inputs, words->stride, words->padding, words->dilation,
+                                     words->activation};
+    return result;
+}
+
+/* ESP-NN's own answer for bands with that much padding above. */
+static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
+{
+    conv.pad_top = pad_top;
+    const esp_nn_conv words = words_of(&conv);
+    if (conv.depthwise) {
+        const dw_conv_params_t params = depthwise_params_of(conv.params, &words);
+        return esp_nn_get_depthwise_conv_scratch_size(&words.input, &words.filter, &words.output, &params);
+    }
+    const conv_params_t params = conv_params_of(conv.params, &words);
+    return esp_nn_get_conv_scratch_size(&words.input, &words.filter, &words.output, &params);
+}
+
+/* Bands without padding above may take another kernel than those with. */
+static int32_t scratch_bytes(const tigris_plain_conv *conv)
+{
+    const int32_t without = bytes_of_band(*conv, 0);
+    const int32_t with = bytes_of_band(*conv, conv->pad_top);
+    return without > with ? without : with;
+}
+
+static uint32_t prepare(const tigris_plan *plan)
+{
+    static const tigris_plain_scratch bytes_of = {scratch_bytes, NULL};
+    return tigris_largest_plain_scratch(plan, &bytes_of);
+}
+
+/* The multipliers and shifts; ESP-NN only reads them. */
+static quant_data_t quantisation(const tigris_kernel_call *call, const tigris_conv_int8_params *params)
+{
+    const quant_data_t result = {(int32_t *)(uintptr_t)tigris_int32_data(call, params->shift),
+                                 (int32_t *)(uintptr_t)tigris_int32_data(call, params->multiplier)};
+    return result;
+}
+
+static void run_conv(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_plain_conv conv = tigris_plain_conv_of(call, 0);
+    const esp_nn_conv words = words_of(&conv);
+    const conv_params_t own = conv_params_of(params, &words);
+    const quant_data_t scales = quantisation(call, params);
+    esp_nn_set_conv_scratch_buf(call->backend_scratch);
+    esp_nn_conv_s8(&words.input, (const int8_t *)(const void *)call->inputs[0].data, &words.filter,
+                   tigris_int8_data(call, params->weights), tigris_int32_data(call, params->bias), &words.output,
+                   tigris_int8_output(call), &own, &scales);
+}
+
+static void run_depthwise(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_plain_conv conv = tigris_plain_conv_of(call, 1);
+    const esp_nn_conv words = words_of(&conv);
+    const dw_conv_params_t own = depthwise_params_of(params, &words);
+    const quant_data_t scales = quantisation(call, params);
+    esp_nn_set_depthwise_conv_scratch_buf(call->backend_scratch);
+    esp_nn_depthwise_conv_s8(&words.input, (const int8_t *)(const void *)call->inputs[0].data, &words.filter,
+                             tigris_int8_data(call, params->weights), tigris_int32_data(call, params->bias),
+                             &words.output, tigris_int8_output(call), &own, &scales);
+}
+
+/* Runs output rows [first, end) of a call with `kernel`. */
+static void run_rows(const tigris_kernel_call *call, int32_t first, int32_t end, tigris_kernel kernel)
+{
+    const int32_t stride = ((const tigris_conv_int8_params *)call->params)->stride_height;
+    const int32_t skipped = first * stride - call->inputs[0].pad_top; /* virtual rows above, padding not counted */
+    tigris_kernel_call part = *call;
+    tigris_band input = call->inputs[0];
+    tigris_band output = *call->output;
+    input.pad_top = skipped < 0 ? -skipped : 0;
+    if (skipped > 0) {
+        input.first += skipped;
+        input.rows -= skipped;
+        input.data += (uint32_t)skipped * tigris_row_bytes(input.tensor);
+    }
+    output.first += first;
+    output.rows = end - first;
+    output.data += (uint32_t)first * tigris_row_bytes(output.tensor);
+    part.inputs = &input;
+    part.output = &output;
+    kernel(&part);
+}
+
+/* ESP-NN is told the rows of padding above and, where there are some or columns of it on the left, takes as many below.
+ * Rows that read more below than that are left to the portable kernel: at most kernel / stride rows of a tensor. */
+static void run_bands(const tigris_kernel_call *call, tigris_kernel kernel, tigris_kernel portable)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    int32_t end = call->output->rows;
+    if (in->pad_bottom > in->pad_top && (in->pad_top != 0 || params->pad_left != 0)) {
+        const int32_t reach = in->pad_top + in->rows + in->pad_top - params->kernel_height;
+        end = reach < 0 ? 0 : reach / params->stride_height + 1;
+    }
+    if (in->rows == 0) {
+        end = 0;
+    }
+    if (end > call->output->rows) {
+        end = call->output->rows;
+    }
+    if (end > 0) {
+        run_rows(call, 0, end, kernel);
+    }
+    if (end < call->output->rows) {
+        run_rows(call, end, call->output->rows, portable);
+    }
+}
+
+static void run_conv_bands(const tigris_kernel_call *call)
+{
+    run_bands(call, run_conv, tigris_plain_conv_2d_int8.run);
+}
+
+static void run_depthwise_bands(const tigris_kernel_call *call)
+{
+    run_bands(call, run_depthwise, tigris_plain_depthwise_conv_2d_int8.run);
+}
+
+static void run_fully_connected(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_layer_vectors vectors = tigris_layer_vectors_of(call, params->in_features, params->out_features);
+    const int8_t *weights = tigris_int8_data(call, params->weights);
+    const int32_t *bias = tigris_int32_data(call, params->bias);
+    const int32_t *multiplier = tigris_int32_data(call, params->multiplier);
+    const int32_t *shift = tigris_int32_data(call, params->shift);
+    const uint16_t in = (uint16_t)params->in_features;
+    const uint16_t out = (uint16_t)params->out_features;
+    const int8_t *input = vectors.input;
+    int8_t *output = tigris_int8_output(call);
+    for (uint32_t i = 0; i < vectors.count; i++, input += in, output += out) {
+        if (params->requantise_step != 0U) {
+            esp_nn_fully_connected_per_ch_s8(input, 0, in, weights, 0, bias, output, out, params->output_zero_point,
+                                             shift, multiplier, params->activation_min, params->activation_max);
+        } else {
+            esp_nn_fully_connected_s8(input, 0, in, weights, 0, bias, output, out, params->output_zero_point, *shift,
+                                      *multiplier, params->activation_min, params->activation_max);
+        }
+    }
+}
+
+/* ESP-NN ignores dilation. */
+static int is_supported(const tigris_check_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    return params->dilation_height == 1U && params->dilation_width == 1U && tigris_is_small_conv(call);
+}
+
+static tigris_status check_conv(const tigris_check_call *call)
+{
+    const tigris_status status = tigris_check_plain_conv(call);
+    return status != TIGRIS_OK || is_supported(call) ? status : TIGRIS_ERR_PARAMS;
+}
+
+static tigris_status check_depthwise(const tigris_check_call *call)
+{
+    const tigris_status status = tigris_check_plain_depthwise_conv(call);
+    return status != TIGRIS_OK || is_supported(call) ? status : TIGRIS_ERR_PARAMS;
+}
+
+static tigris_status check_fully_connected(const tigris_check_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_status status = tigris_check_plain_fully_connected(call);
+    const int small = params->in_features <= INT16_MAX && params->out_features <= INT16_MAX;
+    return status != TIGRIS_OK || small ? status : TIGRIS_ERR_PARAMS;
+}
+
+const tigris_kernel_entry tigris_esp_nn_conv_2d_int8 = {TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8,
+                                                        sizeof(tigris_conv_int8_params), run_conv_bands, check_conv};
+const tigris_kernel_entry tigris_esp_nn_depthwise_conv_2d_int8 = {
+    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, sizeof(tigris_conv_int8_params), run_depthwise_bands,
+    check_depthwise};
+const tigris_kernel_entry tigris_esp_nn_fully_connected_int8 = {
+    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, sizeof(tigris_fully_connected_int8_params),
+    run_fully_connected, check_fully_connected};
+
+static const tigris_kernel_entry *const kernels[] = {
+    &tigris_esp_nn_conv_2d_int8,
+    &tigris_esp_nn_depthwise_conv_2d_int8,
+    &tigris_esp_nn_fully_connected_int8,
+};
+const tigris_backend tigris_esp_nn_backend = {"esp-nn", kernels, sizeof kernels / sizeof kernels[0], prepare,
+                                              &tigris_portable_backend};
+
+#endif

@@ -1,0 +1,26 @@
+/* The vectors of a band that a fully connected layer multiplies. */
+#ifndef TIGRIS_LAYER_VECTORS_H
+#define TIGRIS_LAYER_VECTORS_H
+
+#include "access.h"
+
+typedef struct tigris_layer_vectors {
+    const int8_t *input; /* the first vector that the output band needs */
+    uint32_t count;
+} tigris_layer_vectors;
+
+/* `in` and `out`: elements of one vector of input and output. The input band holds the output rows' vectors or all. */
+static inline tigris_layer_vectors tigris_layer_vectors_of(const tigris_kernel_call *call, uint32_t in, uint32_t out)
+{
+    const tigris_band *input = &call->inputs[0];
+    const tigris_band *output = call->output;
+    const uint32_t row_vectors = tigris_row_elements(output->tensor) / out;
+    const uint32_t first = (uint32_t)output->first * row_vectors;
+    tigris_layer_vectors vectors;
+    vectors.input = (const int8_t *)(const void *)input->data;
+    vectors.input += first * in - (uint32_t)input->first * tigris_row_elements(input->tensor);
+    vectors.count = (uint32_t)output->rows * row_vectors;
+    return vectors;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* The checks of plain operators. */
+#include "check.h"
+#include "plain_int8.h"
+
+/* `count` Q0.31 multipliers and int32 shifts: inside the block, and within the ranges of requantise.h. */
+static int is_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
+{
+    if (!tigris_check_data(call, multiplier, count, sizeof(int32_t)) ||
+        !tigris_check_data(call, shift, count, sizeof(int32_t))) {
+        return 0;
+    }
+    if (call->weights == NULL) {
+        return 1;
+    }
+    const int32_t *multipliers = (const int32_t *)(const void *)(call->weights + multiplier);
+    const int32_t *shifts = (const int32_t *)(const void *)(call->weights + shift);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!tigris_check_multiplier(multipliers[i], shifts[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_int8_call(const tigris_check_call *call, int32_t zero_point, int32_t low, int32_t high)
+{
+    return tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) && tigris_check_int8(zero_point) &&
+           tigris_check_range(low, high);
+}
+
+/* `taps`: weights of one output channel. */
+static int is_conv(const tigris_check_call *call, uint64_t taps)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const uint32_t outputs = call->output->channels;
+    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
+    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
+    return tigris_check_per_image(call) && tigris_check_window(call, rows, columns) &&
+           tigris_check_int8(params->input_zero_point) && taps <= UINT32_MAX &&
+           tigris_check_data(call, params->weights, taps * outputs, 1U) &&
+           tigris_check_data(call, params->bias, outputs, sizeof(int32_t)) &&
+           is_requantise(call, params->multiplier, params->shift, outputs);
+}
+
+tigris_status tigris_check_plain_conv(const tigris_check_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    if (!is_int8_call(call, params->output_zero_point, params->activation_min, params->activation_max) ||
+        params->groups == 0U) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    const uint32_t inputs = call->inputs[0]->channels;
+    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width * (inputs / params->groups);
+    return tigris_check_result(inputs % params->groups == 0U && call->output->channels % params->groups == 0U &&
+                               is_conv(call, taps));
+}
+
+tigris_status tigris_check_plain_depthwise_conv(const tigris_check_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    if (!is_int8_call(call, params->output_zero_point, params->activation_min, params->activation_max)) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    return tigris_check_result(params->groups == 1U && call->output->channels % call->inputs[0]->channels == 0U &&
+                               is_conv(call, (uint64_t)params->kernel_height * params->kernel_width));
+}
+
+tigris_status tigris_check_plain_fully_connected(const tigris_check_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const uint64_t weights = (uint64_t)params->in_features * params->out_features;
+    const uint32_t scales = params->requantise_step == 0U ? 1U : params->out_features;
+    return tigris_check_result(
+        is_int8_call(call, params->output_zero_point, params->activation_min, params->activation_max) &&
+        tigris_check_vectors(call, params->rows, params->in_features, params->out_features) &&
+        params->requantise_step <= 1U && tigris_check_data(call, params->weights, weights, 1U) &&
+        tigris_check_data(call, params->bias, params->out_features, sizeof(int32_t)) &&
+        is_requantise(call, params->multiplier, params->shift, scales));
+}

@@ -1,0 +1,70 @@
+"""Gives operators to a library: makes them plain."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.backends.backend import Backend
+from tigris_pio.compiler.backends.shape import PLAIN_KINDS, is_candidate, shape_of
+from tigris_pio.compiler.ir.program import Program, ProgramOp
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.format.params import ConvInt8Params
+
+
+@dataclasses.dataclass(frozen=True)
+class Assignment:
+    """Gives the operators of a program to `backend` on `chip`, but for those whose scratch over whole tensors is
+    beyond `most_scratch` bytes; None: no limit."""
+
+    backend: Backend
+    chip: str
+    most_scratch: int | None = None
+
+    def apply(self, program: Program) -> Program:
+        """`program` with every operator that the library runs in plain form."""
+        return dataclasses.replace(program, ops=tuple(self._assigned(program, op) for op in program.ops))
+
+    def portable(self, program: Program) -> dict[str, str]:
+        """Why each operator of an assigned program that the library does not run keeps a portable kernel."""
+        plain = PLAIN_KINDS.values()
+        return {op.name: self._why_portable(program, op) for op in program.ops if op.kind not in plain}
+
+    def _refusal(self, program: Program, op: ProgramOp) -> str | None:
+        shape = shape_of(program, op)
+        reason = self.backend.refuses(shape)
+        scratch = 0 if reason else self.backend.scratch(shape, self.chip)
+        if reason is None and self.most_scratch is not None and scratch > self.most_scratch:
+            return f"its scratch of up to {scratch} bytes does not fit beside the activations"
+        return reason
+
+    def _assigned(self, program: Program, op: ProgramOp) -> ProgramOp:
+        if not is_candidate(op) or self._refusal(program, op) is not None:
+            return op
+        bias = _unfolded_bias(op)
+        if bias is None:
+            return op
+        blobs = {**op.blobs, "bias": bias, "shift": op.blobs["shift"].astype(np.int32)}
+        return dataclasses.replace(op, kind=PLAIN_KINDS[op.kind], blobs=blobs)
+
+    def _why_portable(self, program: Program, op: ProgramOp) -> str:
+        if not is_candidate(op):
+            return f"{self.backend.name} is not asked for {op.kind.name} in {op.dtype.name.lower()}"
+        return self._refusal(program, op) or "its bias without the input's zero point does not fit 32 bits"
+
+
+def _unfolded_bias(op: ProgramOp) -> np.ndarray | None:
+    """The model's own bias: what was folded into it is taken out again. Fully connected layers need no such thing,
+    for they have no padding. None when it does not fit int32."""
+    bias = op.blobs["bias"]
+    if not isinstance(op.params, ConvInt8Params):
+        return bias
+    weights = op.blobs["weights"].astype(np.int64)
+    channels = weights.shape[-1] if op.kind.name.startswith("DEPTHWISE") else weights.shape[0]
+    by_channel = weights.reshape(-1, channels).T if op.kind.name.startswith("DEPTHWISE") else weights
+    sums = by_channel.reshape(channels, -1).sum(axis=1)
+    own = bias.astype(np.int64) + op.params.input_zero_point * sums
+    own = np.where(op.blobs["multiplier"] == 0, 0, own)  # such a channel's sum does not matter
+    fits = own.min() >= numerics.INT32_MIN and own.max() <= numerics.INT32_MAX
+    return own.astype(np.int32) if fits else None

@@ -1,0 +1,79 @@
+"""ESP-NN (github.com/espressif/esp-nn): kernels for Espressif's chips, in assembly for the ESP32-S3 and -P4."""
+
+from __future__ import annotations
+
+from tigris_pio.compiler.backends.shape import PlainShape
+from tigris_pio.compiler.memory.request import round_up
+
+
+def refuses(shape: PlainShape) -> str | None:
+    """ESP-NN 1.2's kernels ignore dilation, and keep sizes in 16 bits."""
+    if shape.dilation != (1, 1):
+        return f"esp-nn has no kernel for dilations {list(shape.dilation)}"
+    if not shape.is_small():
+        return "esp-nn keeps sizes in 16 bits"
+    return None
+
+
+def scratch_bytes(shape: PlainShape, chip: str) -> int:
+    """At least what esp_nn_get_conv_scratch_size and its like answer (esp_nn_conv_esp32s3.c and its like, 1.2.3).
+
+    Only the kernels of the ESP32-S3 and -P4 take scratch.
+    """
+    if shape.dense or (chip and chip not in ("esp32s3", "esp32p4")):
+        return 0
+    s3 = _depthwise_s3(shape) if shape.depthwise else _conv_s3(shape)
+    p4 = 0 if shape.depthwise else _conv_p4(shape)
+    return {"esp32s3": s3, "esp32p4": p4}.get(chip, max(s3, p4))
+
+
+def _padded(shape: PlainShape, channels: int, more: tuple[int, int] = (0, 0)) -> int:
+    """The input with padding on all sides, and with what the kernel may read beyond it."""
+    rows = max(shape.rows + 2 * shape.pad[0], shape.output_rows * shape.stride[0] + shape.kernel[0] - 1)
+    columns = max(shape.width + 2 * shape.pad[1], shape.output_width * shape.stride[1] + shape.kernel[1] - 1)
+    return (rows + more[0]) * (columns + more[1]) * channels
+
+
+def _conv_s3(shape: PlainShape) -> int:
+    (height, width), outputs = shape.kernel, shape.outputs
+    if shape.kernel == (1, 1) and shape.stride == (1, 1) and shape.pad == (0, 0):
+        channels = round_up(shape.inputs, 8)
+        copied = shape.rows * shape.width * channels if shape.inputs % 8 else 0
+        return copied + channels * outputs + 2 * 8 * channels + 64
+    row, window = width * shape.inputs, width * height * shape.inputs
+    if row < 16 <= window:
+        return outputs * 4 + 16 + outputs * round_up(window, 16) + 16 + round_up(window, 16) + 64
+    filters = height * width * round_up(shape.inputs, 16) * outputs + round_up(row, 16) * height * outputs
+    return 2 * _padded(shape, shape.inputs) + filters + 64 + outputs * 4
+
+
+def _depthwise_s3(shape: PlainShape) -> int:
+    """The largest of the library's cases for the channels: aligned copies of the weights, the input and the output."""
+    channels = round_up(shape.inputs, 16)
+    taps = shape.kernel[0] * shape.kernel[1]
+    multiplier = shape.outputs // shape.inputs
+    weights = taps * channels * multiplier
+    output = shape.output_rows * shape.output_width * channels
+    if multiplier == 1 and shape.inputs % 16 == 0 and shape.kernel == (3, 3):
+        return weights + min(_padded(shape, channels), max(40 * 1024, _strip(shape, channels))) + 32
+    if multiplier == 1 and shape.inputs % 8 == 0 and shape.kernel != (3, 3):
+        copied = 2 * (weights + shape.rows * shape.width * channels)
+        strip = 2 * weights + 2 * shape.width * shape.kernel[0] * channels
+        return min(copied, max(48 * 1024, strip)) + 32
+    if multiplier == 1 and shape.inputs > 3:
+        return 2 * weights + 2 * _padded(shape, channels, (2, 2)) + output + 12 * channels + 128
+    if multiplier % 4 == 0:
+        return 2 * (weights + shape.rows * shape.width * channels) + 32
+    return 32
+
+
+def _strip(shape: PlainShape, channels: int) -> int:
+    return (shape.width + 2 * max(shape.pad[1], shape.stride[1] + shape.kernel[1])) * shape.kernel[0] * channels
+
+
+def _conv_p4(shape: PlainShape) -> int:
+    (height, width), outputs = shape.kernel, shape.outputs
+    channels = max(round_up(shape.inputs, 16), round_up(-(-16 // width), 16))
+    filters = height * width * channels * outputs + 4 * outputs
+    copied = _padded(shape, channels, (2 * height, 0))
+    return filters + copied + 2 * 8 * round_up(shape.inputs, 8) + 64

@@ -1,0 +1,83 @@
+"""Kernel libraries: compiled with the firmware, and made the default of tigris_session_init. Runs inside SCons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .options import OptionError, Settings
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where a checkout has what is compiled. `sources`: SCons filters; `chips`: more of them, by the chip's name."""
+
+    define: str
+    symbol: str
+    repository: str
+    header: str
+    sources: tuple[str, ...]
+    includes: tuple[str, ...]
+    chips: dict[str, tuple[str, ...]]
+    defines: tuple[str, ...] = ()
+
+
+LIBRARIES = {
+    "esp-nn": Library(
+        "TIGRIS_ESP_NN",
+        "tigris_esp_nn_backend",
+        "github.com/espressif/esp-nn",
+        "include/esp_nn.h",
+        ("+<src/**/*_ansi.c>", "+<src/**/*_opt.c>"),
+        ("include", "src/common"),
+        {name: (f"+<src/**/*_{name}.c>", f"+<src/**/*_{name}.S>") for name in ("esp32s3", "esp32p4")},
+        ("CONFIG_NN_OPTIMIZED",),
+    ),
+    "cmsis-nn": Library(
+        "TIGRIS_CMSIS_NN",
+        "tigris_cmsis_nn_backend",
+        "github.com/ARM-software/CMSIS-NN",
+        "Include/arm_nnfunctions.h",
+        (
+            *("+<Source/ConvolutionFunctions/*_s8*.c>", "+<Source/FullyConnectedFunctions/*_s8*.c>"),
+            *("+<Source/NNSupportFunctions/*_s8*.c>", "+<Source/NNSupportFunctions/arm_q7*.c>"),
+            *("-<Source/NNSupportFunctions/*lstm*>", "+<Source/TransposeFunctions/*_s8.c>"),
+        ),
+        ("Include",),
+        {},
+    ),
+}
+
+
+def add(env: Any, settings: Settings) -> None:
+    """Has the library of the option `backend` compiled, if it names one."""
+    library = LIBRARIES.get(settings.backend)
+    if library is None:
+        return
+    env.Append(CPPDEFINES=[library.define, ("TIGRIS_DEFAULT_BACKEND", library.symbol), *library.defines])
+    if settings.backend_path is None:
+        if "espidf" not in (env.get("PIOFRAMEWORK") or []):
+            raise OptionError(
+                "backend",
+                settings.backend,
+                f"needs the library's sources; clone {library.repository} and set custom_tigris_backend_path to it",
+            )
+        return  # a component of ESP-IDF brings the library; see docs/backends.md
+    folder = settings.backend_path
+    if not (folder / library.header).is_file():
+        raise OptionError(
+            "backend_path",
+            str(folder),
+            f"has no {library.header}; give the folder of a checkout of {library.repository}",
+        )
+    filters = (*library.sources, *library.chips.get(chip(env), ()))
+    env.Append(CPPPATH=[str(folder / include) for include in library.includes])
+    env.BuildSources(str(Path("$BUILD_DIR", "tigris_backend")), str(folder), ["-<*>", *filters])
+
+
+def chip(env: Any) -> str:
+    """The name by which the compiler sizes scratch: the core where the board names one, else the chip."""
+    board = env.BoardConfig()
+    core = str(board.get("build.cpu", ""))
+    return core if core.startswith("cortex-") else str(board.get("build.mcu", ""))
