@@ -9,5 +9,6 @@ if(NOT TARGET tigris_generated)
 endif()
 
 include("${TIGRIS_COMPONENT_DIR}/cmake/find_compiler.cmake")
+include("${TIGRIS_COMPONENT_DIR}/cmake/esp_nn.cmake")
 include("${TIGRIS_COMPONENT_DIR}/cmake/flash.cmake")
 include("${TIGRIS_COMPONENT_DIR}/cmake/add_model.cmake")

@@ -2,7 +2,7 @@
 #
 #     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
 #                      [COMPRESS none|lz4] [DIMS length=512 ...] [PARTITION model] [OFFSET 0x20000]
-#                      [MATCH interface|exact])
+#                      [MATCH interface|exact] [BACKEND auto|portable|esp-nn])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
 # laid out when the project's CMakeLists.txt has been read to its end, with all models known.
@@ -14,7 +14,7 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH" "DIMS")
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;BACKEND" "DIMS")
     __tigris_check_arguments()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
@@ -44,6 +44,12 @@ function(tigris_add_model)
         message(FATAL_ERROR "tigris_add_model: MATCH = ${arg_MATCH}: must be interface or exact")
     endif()
     __tigris_compile_options(options)
+    if(arg_BACKEND STREQUAL "esp-nn")
+        tigris_use_esp_nn()
+        list(APPEND options --backend esp-nn --chip "${chip}")
+    elseif(arg_BACKEND AND NOT arg_BACKEND MATCHES "^(auto|portable)$")
+        message(FATAL_ERROR "tigris_add_model: BACKEND = ${arg_BACKEND}: must be auto, portable or esp-nn")
+    endif()
     set_property(GLOBAL APPEND PROPERTY TIGRIS_MODEL_NAMES "${arg_NAME}")
     set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_FILE "${model}")
     set_property(GLOBAL PROPERTY TIGRIS_${arg_NAME}_OPTIONS "${options}")
@@ -59,7 +65,7 @@ macro(__tigris_check_arguments)
     endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
-            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS PARTITION OFFSET MATCH")
+            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS PARTITION OFFSET MATCH BACKEND")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")

@@ -7,6 +7,10 @@
 
 #if defined(TIGRIS_ESP_NN)
 
+#if defined(ESP_PLATFORM)
+#include "sdkconfig.h" /* says which of ESP-NN's kernels there are */
+#endif
+
 #include <stdbool.h>
 
 #include "esp_nn_defs.h"

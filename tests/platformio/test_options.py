@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tigris_pio.platformio import options, plans
@@ -74,6 +76,8 @@ def test_other_options_are_not_looked_at(folder):
         ({"xip": "maybe"}, "custom_tigris_xip = maybe: is neither yes nor no"),
         ({"compress": "zip"}, "custom_tigris_compress = zip: must be one of none, lz4"),
         ({"partition": "far too long a name"}, "custom_tigris_partition = far too long a name: .* 1 to 16 letters"),
+        ({"backend": "esp-nn", "backend_path": "no"}, r"custom_tigris_backend_path = no: .*/no is no folder; give a"),
+        ({"backend_path": "."}, r"custom_tigris_backend_path = \.: is for a kernel library; set custom_tigris_backend"),
         ({"backend": "gpu"}, "custom_tigris_backend = gpu: must be one of auto, portable, esp-nn, cmsis-nn"),
     ],
 )
@@ -82,10 +86,14 @@ def test_refusals_name_option_value_and_remedy(folder, values, message):
         parse(folder, **values)
 
 
-def test_a_backend_without_kernels_is_refused(folder):
-    for name in set(options.BACKENDS) - set(options.AVAILABLE_BACKENDS):
-        with pytest.raises(OptionError, match=f"custom_tigris_backend = {name}: this version has no such kernels"):
-            parse(folder, backend=name)
+def test_a_kernel_library_reaches_the_compiler_with_the_chip(folder):
+    settings = replace(parse(folder, backend="ESP-NN", backend_path="."), chip="esp32s3")
+    assert settings.backend_path == folder
+    arguments = plans.compile_arguments(settings.models[0], settings)
+    assert arguments[-4:] == ["--backend", "esp-nn", "--chip", "esp32s3"]
+    for name in options.PORTABLE_BACKENDS:
+        settings = parse(folder, backend=name)
+        assert "--backend" not in plans.compile_arguments(settings.models[0], settings)
 
 
 def test_free_dimensions_reach_the_compiler(folder):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from tests.runtime.kernel_harness import Operator
+from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format import params as p
@@ -209,6 +212,15 @@ def _cast(source: DType, target: DType) -> Operator:
     return _simple(OpKind.CAST, FLOAT32, p.CastParams(source, target), inputs=inputs, output_dtype=target)
 
 
+def _plain() -> list[Operator]:
+    """The operators that kernel libraries may run."""
+    packed = (_conv(OpKind.CONV_2D, INT8), _conv(OpKind.DEPTHWISE_CONV_2D, INT8), _fully_connected(INT8))
+    shifts = {"shift": SCALED["shift"].astype(np.int32)}
+    return [
+        dataclasses.replace(op, kind=PLAIN_KINDS[op.kind], blobs={**op.blobs, **shifts}) for op in packed
+    ]
+
+
 def operators() -> list[Operator]:
     """Every kernel at least once."""
     result: list[Operator] = []
@@ -229,5 +241,6 @@ def operators() -> list[Operator]:
         _simple(OpKind.QUANTIZE, INT8, quantize, inputs=(_data(FLOAT32),)),
         _simple(OpKind.DEQUANTIZE, INT8, quantize, output_dtype=FLOAT32),
         *_float_functions(),
+        *_plain(),
     ]
     return result

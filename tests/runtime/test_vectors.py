@@ -36,11 +36,10 @@ def fully_connected_forms(rows: int, inputs: int) -> list[tuple[tuple[int, int, 
     ]
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 11), st.integers(0, 3), st.booleans(), seeds)
-def test_fully_connected_int8_is_exact(
+def fully_connected_case(
     rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int
-) -> None:
+) -> tuple[Operator, np.ndarray]:
+    """An int8 operator and its expected output, [rows][outputs]."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
     shape, row_map = fully_connected_forms(rows, inputs)[form]
@@ -69,6 +68,15 @@ def test_fully_connected_int8_is_exact(
     blobs = {"weights": weights, "bias": folded, "multiplier": multiplier, "shift": shift}
     out_shape = fully_connected_forms(rows, outputs)[form][0]
     op = Operator(OpKind.FULLY_CONNECTED, DType.INT8, params, (x,), (row_map,), out_shape, DType.INT8, blobs)
+    return op, expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 11), st.integers(0, 3), st.booleans(), seeds)
+def test_fully_connected_int8_is_exact(
+    rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int
+) -> None:
+    op, expected = fully_connected_case(rows, inputs, outputs, form, per_channel, seed)
     np.testing.assert_array_equal(run_all_ways(op).reshape(rows, outputs), expected)
 
 

@@ -42,4 +42,5 @@ def sources(backend: str, real: bool) -> Sources:
     for entry in library.sources:  # SCons filters, each applied to what those before it left
         matched = set(folder.glob(entry[2:-1]))
         found = found | matched if entry.startswith("+") else found - matched
-    return Sources((*adapters, *sorted(found)), (*flags, *(f"-isystem{folder / include}" for include in library.includes)))
+    includes = tuple(f"-isystem{folder / include}" for include in library.includes)
+    return Sources((*adapters, *sorted(found)), (*flags, *includes))
