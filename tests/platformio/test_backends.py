@@ -1,0 +1,110 @@
+"""A kernel library chosen in platformio.ini runs the model on the board, with the host's outputs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.runtime.backends.libraries import STAND_IN, checkout
+from tigris_pio import compile_model
+from tigris_pio.host import Session
+
+from .project import ROOT
+
+MODEL = ROOT / "examples" / "digits" / "model" / "digits.onnx"
+MAIN = """
+#include <stdio.h>
+#include <string.h>
+#include <board.h>
+#include <tigris_models.h>
+static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
+static tigris_plan plan;
+static tigris_session session;
+int main(void)
+{
+    tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
+    if (status == TIGRIS_OK)
+        status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
+    if (status == TIGRIS_OK) {
+        int8_t *input = tigris_input(&session, 0);
+        for (uint32_t i = 0; i < tigris_input_bytes(&session, 0); i++)
+            input[i] = (int8_t)(i * 37u % 251u - 125u);
+        status = tigris_run(&session);
+    }
+    printf("%s:", tigris_status_text(status));
+    for (uint32_t i = 0; status == TIGRIS_OK && i < tigris_output_bytes(&session, 0); i++)
+        printf(" %d", ((const int8_t *)tigris_output(&session, 0))[i]);
+    printf(".\\n");
+    for (;;)
+        board_wait_uart();
+}
+"""
+INI = """lib_deps = tigris-pio=symlink://{root}
+custom_tigris_models = {model}
+custom_tigris_mem = 64K
+build_flags = -DNDEBUG
+[env:emu_rv32]
+board = emu_rv32
+custom_tigris_backend = esp-nn
+custom_tigris_backend_path = esp-nn
+[env:emu_cortex_m4]
+board = emu_cortex_m4
+custom_tigris_backend = cmsis-nn
+custom_tigris_backend_path = cmsis-nn
+"""
+LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m4": "cmsis-nn"}
+
+
+def put_library(name: str, folder: Path) -> None:
+    """The real library where there is one; else the stand-in, in folders like the library's."""
+    real = checkout(name)
+    if real is not None:
+        os.symlink(real, folder / name)
+        return
+    headers, sources = {
+        "esp-nn": ("include", {"esp_nn.c": "src/stand_in_ansi.c"}),
+        "cmsis-nn": ("Include", {"cmsis_nn.c": "Source/ConvolutionFunctions/stand_in_s8.c"}),
+    }[name]
+    shutil.copytree(STAND_IN, folder / name / headers, ignore=shutil.ignore_patterns("*.c"))
+    for source, target in sources.items():
+        (folder / name / target).parent.mkdir(parents=True)
+        shutil.copy(STAND_IN / source, folder / name / target)
+
+
+@pytest.fixture(scope="module")
+def project(shared_project):
+    project = shared_project({"src/main.c": MAIN}, INI.format(root=ROOT, model=MODEL))
+    for name in LIBRARIES.values():
+        put_library(name, project.folder)
+    return project
+
+
+@pytest.mark.parametrize("board", LIBRARIES)
+def test_the_library_runs_on_the_board_with_the_host_s_outputs(board: str, project) -> None:
+    text = project.run("-e", board, "-t", "upload", "-v")
+    assert "tigris_backend" in text
+    with Session(compile_model(MODEL, fast="64K")) as session:
+        (source,) = session.inputs
+        x = (np.arange(np.prod(source.stored_shape)) * 37 % 251 - 125).astype(np.int8)
+        (expected,) = session.run_raw({source.name: x.reshape(source.stored_shape)}).values()
+    answer = project.serial(board, b".\r\n").decode()
+    assert f"ok: {' '.join(str(value) for value in expected.ravel())}." in re.sub(r"\s+", " ", answer)
+    symbol = {"esp-nn": "esp_nn_conv_s8", "cmsis-nn": "arm_convolve_wrapper_s8"}[LIBRARIES[board]]
+    assert symbol.encode() in (project.build(board) / "firmware.elf").read_bytes()
+
+
+def test_a_library_without_sources_is_asked_for(project) -> None:
+    ini = (project.folder / "platformio.ini").read_text()
+    try:
+        (project.folder / "platformio.ini").write_text(ini.replace("custom_tigris_backend_path = esp-nn\n", ""))
+        text = project.refused("-e", "emu_rv32")
+        assert "custom_tigris_backend = esp-nn: needs the library's sources; clone github.com/espressif/esp-nn" in text
+        (project.folder / "platformio.ini").write_text(ini.replace("_path = esp-nn", "_path = src"))
+        assert "src: has no include/esp_nn.h; give the folder of a checkout of" in project.refused("-e", "emu_rv32")
+    finally:
+        (project.folder / "platformio.ini").write_text(ini)
