@@ -80,14 +80,14 @@ def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT
     return result.stdout
 
 
-def build(machine: Machine, folder: Path, optimise: str = "-O2") -> Path:
-    """The harness with the whole runtime as an ELF file in `folder`."""
+def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
+    """The harness with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
     script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name[-2:]}.ld"
     target = folder / f"{machine.name}.elf"
     run_tool([
         f"{machine.toolchain}-gcc", *machine.flags, optimise, "-std=gnu99", *SECTIONS, "-nostartfiles",
         f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "bench.c"), str(FIRMWARE / machine.support),
-        *map(str, runtime_sources()), f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-lm",
+        *map(str, runtime_sources()), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-lm",
         "-o", str(target),
     ])  # fmt: skip
     return target

@@ -1,0 +1,107 @@
+"""Kernel libraries against the portable kernels: python -m bench.libraries cmsis-nn FOLDER [--machine cortex-m4]
+
+Instructions an inference of the int8 networks of the models folder, each plan made for the library whose checkout
+FOLDER is, and for the portable kernels. Every output is compared with the recorded one. Exit status 1 if one differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from bench.emulator import MACHINES, RUNTIME, BenchError, build, measure, samples
+from bench.instructions import Row, models_folder, print_table
+from tigris_pio import compile_model
+from tigris_pio.platformio.backend import LIBRARIES
+
+CHIPS = {"rv32imc": "esp32c3"}
+COLUMNS = [("network", "name", ""), ("portable", "portable", ",d"), ("library", "library", ",d"),
+           ("ratio", "ratio", ".2f"), ("operators", "ops", "d"), ("scratch", "scratch", ",d"),
+           ("right", "right", "")]  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """A library with its adapter: what is compiled, and how."""
+
+    files: tuple[Path, ...]
+    flags: tuple[str, ...]
+
+
+def library_sources(backend: str, folder: Path) -> Sources:
+    """The adapter and the sources that the hook compiles from a checkout in `folder`."""
+    library = LIBRARIES[backend]
+    if not (folder / library.header).is_file():
+        raise BenchError(f"{folder} has no {library.header}; give a checkout of {library.repository}")
+    found: set[Path] = set()
+    for entry in library.sources:  # SCons filters, each applied to what those before it left
+        matched = set(folder.glob(entry[2:-1]))
+        found = found | matched if entry.startswith("+") else found - matched
+    includes = tuple(f"-isystem{folder / include}" for include in library.includes)
+    return Sources((*adapters(), *sorted(found)), (*definitions(backend), *includes))
+
+
+def adapters() -> tuple[Path, ...]:
+    """The runtime's part."""
+    return tuple(sorted((RUNTIME / "backends").glob("*.c")))
+
+
+def definitions(backend: str) -> tuple[str, ...]:
+    """What makes a library the default."""
+    library = LIBRARIES[backend]
+    defines = (library.define, f"TIGRIS_DEFAULT_BACKEND={library.symbol}", *library.defines)
+    return tuple(f"-D{define}" for define in defines)
+
+
+def bench(machine_name: str, backend: str, source: Sources, folder: Path) -> list[Row]:
+    """A row for each network."""
+    machine = MACHINES[machine_name]
+    (folder / "portable").mkdir()
+    extra = (*source.flags, *map(str, source.files))
+    programs = (build(machine, folder / "portable"), build(machine, folder, extra=extra))
+    chip = CHIPS.get(machine_name, machine_name)
+    rows = []
+    for path in sorted(models_folder().glob("*_int8.onnx")):
+        name = path.name.removesuffix("_int8.onnx")
+        data = np.load(models_folder() / f"{name}_vectors.npz")
+        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+        plans = (compile_model(path, fast="256K"), compile_model(path, fast="256K", backend=backend, chip=chip))
+        portable, own = (
+            measure(machine, program, plan.data, content, folder)
+            for program, plan in zip(programs, plans, strict=True)
+        )
+        rows.append({
+            "name": name, "portable": portable.run, "library": own.run, "ratio": own.run / portable.run,
+            "ops": plans[1].report["backend"]["ops"], "scratch": plans[1].report["memory"]["backend_scratch"],
+            "right": portable.right and own.right,
+        })  # fmt: skip
+    return rows
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", choices=LIBRARIES)
+    parser.add_argument("folder", type=Path, help="a checkout of it")
+    parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, rv32imc for esp-nn")
+    options = parser.parse_args()
+    machine = options.machine or {"cmsis-nn": "cortex-m4", "esp-nn": "rv32imc"}[options.library]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            rows = bench(machine, options.library, library_sources(options.library, options.folder), Path(folder))
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print_table(f"{options.library} on {machine}, instructions an inference, -O2, 256K", rows, COLUMNS)
+    return 0 if all(row["right"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
