@@ -1,7 +1,7 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
 # make test    set everything up and run the tests
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
-# make fuzz    feed the runtime damaged plans, and compare random graphs with onnxruntime, SECONDS=60 each
+# make fuzz    feed the runtime damaged plans and hostile bytes, and compare random graphs with onnxruntime; SECONDS=60
 # make clean   remove what the others made, but for installed system packages
 
 PYTHON ?= python3

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fuzzes the runtime with damaged plans: run.sh SECONDS [CORPUS], then for half of that with the kernels for Arm's DSP
-# instructions, C in their place. Needs clang and the project's Python.
+# instructions, C in their place; for a tenth each, the decompressor alone and the board's side of the serial line.
+# Needs clang and the project's Python.
 # Findings are left in .tigris/fuzz/crashes; the exit status is libFuzzer's. To keep what a long run found:
 # python -m tests.runtime.fuzz.keep .tigris/fuzz/fuzz_plan .tigris/fuzz/corpus .tigris/fuzz/crashes
 set -eu
@@ -17,25 +18,31 @@ mkdir -p "$corpus" "$work/crashes"
 (cd "$root" && "$python" -m tests.runtime.fuzz.seeds "$corpus")
 # Relative, so that none has a space.
 cd "$root"
-sources=$(find runtime/src -name '*.c' ! -name 'serve*')
+fuzz=tests/runtime/fuzz
 
-# build PROGRAM FLAG...
+# build PROGRAM FLAG_OR_SOURCE...
 build() {
     program=$1
     shift
-    # shellcheck disable=SC2086
-    clang -std=c99 -g -O1 -fsanitize=fuzzer,address,undefined,float-cast-overflow -fno-sanitize-recover=all "$@" \
-        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200112L -I"$root/runtime/include" -I"$root/runtime/src" \
-        "$here/fuzz_plan.c" "$here/run_plan.c" $sources -lm -o "$work/$program"
+    clang -std=c99 -g -O1 -fsanitize=fuzzer,address,undefined,float-cast-overflow -fno-sanitize-recover=all \
+        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200112L -Iruntime/include -Iruntime/src "$@" -lm -o "$work/$program"
 }
 
-# fuzz PROGRAM SECONDS
+# fuzz PROGRAM SECONDS MOST_BYTES CORPUS
 fuzz() {
-    "$work/$1" -max_total_time="$2" -max_len=16384 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="$work/crashes/" "$corpus"
+    mkdir -p "$4"
+    "$work/$1" -max_total_time="$2" -max_len="$3" -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$work/crashes/" "$4"
 }
 
-build fuzz_plan
-build fuzz_plan_dsp -include tests/runtime/dsp_in_c.h
-fuzz fuzz_plan "$seconds"
-fuzz fuzz_plan_dsp $((seconds / 2))
+plan_sources="$fuzz/fuzz_plan.c $fuzz/run_plan.c $(find runtime/src -name '*.c' ! -name 'serve*')"
+# shellcheck disable=SC2086
+build fuzz_plan $plan_sources
+# shellcheck disable=SC2086
+build fuzz_plan_dsp -include tests/runtime/dsp_in_c.h $plan_sources
+build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c
+build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c runtime/src/serve.c runtime/src/serve_frame.c runtime/src/crc32.c
+fuzz fuzz_plan "$seconds" 16384 "$corpus"
+fuzz fuzz_plan_dsp $((seconds / 2 + 1)) 16384 "$corpus"
+fuzz fuzz_lz4 $((seconds / 10 + 1)) 600 "$work/lz4"
+fuzz fuzz_serve $((seconds / 10 + 1)) 3000 "$work/serve"
