@@ -28,16 +28,14 @@ static int is_int8_call(const tigris_check_call *call, int32_t zero_point, int32
            tigris_check_range(low, high);
 }
 
-/* `taps`: weights of one output channel. */
-static int is_conv(const tigris_check_call *call, uint64_t taps)
+/* `depth`: input channels that one output channel reads. */
+static int is_conv(const tigris_check_call *call, uint32_t depth)
 {
     const tigris_conv_int8_params *params = call->params;
     const uint32_t outputs = call->output->channels;
-    const tigris_window_axis rows = {params->kernel_height, params->stride_height, params->dilation_height};
-    const tigris_window_axis columns = {params->kernel_width, params->stride_width, params->dilation_width};
-    return tigris_check_per_image(call) && tigris_check_window(call, rows, columns) &&
-           tigris_check_int8(params->input_zero_point) && taps <= UINT32_MAX &&
-           tigris_check_data(call, params->weights, taps * outputs, 1U) &&
+    const uint32_t taps = tigris_multiply((uint32_t)params->kernel_height * params->kernel_width, depth);
+    return tigris_check_per_image(call) && tigris_check_window(call) && tigris_check_int8(params->input_zero_point) &&
+           tigris_check_data(call, params->weights, tigris_multiply(taps, outputs), 1U) &&
            tigris_check_data(call, params->bias, outputs, sizeof(int32_t)) &&
            is_requantise(call, params->multiplier, params->shift, outputs);
 }
@@ -50,9 +48,8 @@ tigris_status tigris_check_plain_conv(const tigris_check_call *call)
         return TIGRIS_ERR_PARAMS;
     }
     const uint32_t inputs = call->inputs[0]->channels;
-    const uint64_t taps = (uint64_t)params->kernel_height * params->kernel_width * (inputs / params->groups);
     return tigris_check_result(inputs % params->groups == 0U && call->output->channels % params->groups == 0U &&
-                               is_conv(call, taps));
+                               is_conv(call, inputs / params->groups));
 }
 
 tigris_status tigris_check_plain_depthwise_conv(const tigris_check_call *call)
@@ -62,13 +59,13 @@ tigris_status tigris_check_plain_depthwise_conv(const tigris_check_call *call)
         return TIGRIS_ERR_PARAMS;
     }
     return tigris_check_result(params->groups == 1U && call->output->channels % call->inputs[0]->channels == 0U &&
-                               is_conv(call, (uint64_t)params->kernel_height * params->kernel_width));
+                               is_conv(call, 1U));
 }
 
 tigris_status tigris_check_plain_fully_connected(const tigris_check_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
-    const uint64_t weights = (uint64_t)params->in_features * params->out_features;
+    const uint32_t weights = tigris_multiply(params->in_features, params->out_features);
     const uint32_t scales = params->requantise_step == 0U ? 1U : params->out_features;
     return tigris_check_result(
         is_int8_call(call, params->output_zero_point, params->activation_min, params->activation_max) &&
