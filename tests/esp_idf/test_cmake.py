@@ -171,6 +171,14 @@ def test_several_models_and_partitions(project):
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K SIZE 4)", ["unknown argument SIZE", "known are NAME"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM)", ["MEM lacks its value"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K MATCH any)", ["MATCH = any: must be interface or exact"]),
+        (
+            "tigris_add_model(MODEL models/digits.onnx MEM 64K BACKEND gpu)",
+            ["BACKEND = gpu: must be auto, portable or esp-nn"],
+        ),
+        (
+            "tigris_add_model(MODEL models/digits.onnx MEM 64K BACKEND esp-nn)",
+            ["BACKEND = esp-nn: the component is not part of the project", "idf.py add-dependency espressif/esp-nn"],
+        ),
         ("tigris_add_model(NAME a-b MODEL models/digits.onnx MEM 64K)", ["NAME = a-b", "letters, digits"]),
         (f"{ONE}\n{ONE}", ["NAME = digits", "names must differ"]),
     ],

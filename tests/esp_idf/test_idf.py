@@ -147,6 +147,24 @@ def test_the_registered_image_is_found_without_help(linux, models_dir):
         assert f"status {ABSENT}:" in printed
 
 
+def test_esp_nn_runs_the_model_as_a_component(tmp_path, models_dir):
+    """The kernels of a checkout of ESP-NN, with the host's outputs."""
+    if "TIGRIS_ESP_NN" not in os.environ:
+        pytest.skip("TIGRIS_ESP_NN is not set: this test builds with a checkout of ESP-NN that it names")
+    project = kws_project(tmp_path, models_dir, "linux")
+    (project.folder / "components").mkdir()
+    shutil.copytree(os.environ["TIGRIS_ESP_NN"], project.folder / "components" / "esp-nn")
+    project.edit("main/CMakeLists.txt", "SRCS main.c", "SRCS main.c REQUIRES tigris-pio esp-nn")
+    project.edit("main/CMakeLists.txt", "MEM 64K", "MEM 64K BACKEND esp-nn")
+    project.configure()
+    project.build()
+    recorded = np.load(models_dir / "kws_real.npz")
+    for sample, reference in zip(recorded["input_q"][:2], recorded["output_tflm_q"][:2], strict=True):
+        assert output_bytes(run(project, sample.tobytes(), flash(project))) == reference.tobytes()
+    program = project.build_folder / "tigris_on_linux.elf"
+    assert b"esp_nn_depthwise_conv_s8" in program.read_bytes()
+
+
 def changed_byte(at: int) -> Callable[[bytes], bytes]:
     return lambda model: model[:at] + bytes([model[at] ^ 0xFF]) + model[at + 1 :]
 
