@@ -27,6 +27,19 @@ static inline uint32_t tigris_product(int8_t a, int8_t b)
     return (uint32_t)product;
 }
 
+/* Sums begin with the bias. Small C libraries copy byte by byte, so small machines do without. */
+TIGRIS_INLINE void tigris_begin_sums(uint32_t *sums, const int32_t *bias, int32_t count)
+{
+#if defined(TIGRIS_IN_ORDER)
+    for (const int32_t *const end = bias + count; bias != end;) {
+        *sums++ = (uint32_t)*bias++;
+        TIGRIS_STEP(); /* else GCC calls memcpy */
+    }
+#else
+    memcpy(sums, bias, (size_t)count * sizeof *sums);
+#endif
+}
+
 #if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
 #include "block_int8_dsp.h"
 #else

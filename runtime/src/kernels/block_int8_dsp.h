@@ -1,8 +1,9 @@
 /* The machine-dependent part of block_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
  *
- * A patch holds taps widened to 16 bits, all of the first pixel, then all of the second. SXTB16 widens bytes 0 and 2 of a word of weights, and after a rotation 1 and
- * 3: two neighbouring taps each, as tiles hold their taps in the order 0 2 1 3. SMLAD adds two products. Two
- * pixels by two channels at a time: 2 loads of words, 2 of pairs of words, 4 SXTB16 and 8 SMLAD for 16 products. */
+ * A patch holds taps widened to 16 bits, all of the first pixel, then all of the second. SXTB16 widens bytes 0 and 2 of
+ * a word of weights, and after a rotation 1 and 3: two neighbouring taps each, as tiles hold their taps in the order
+ * 0 2 1 3. SMLAD adds two products. Two pixels by two channels at a time: 2 loads of words, 2 of pairs of words,
+ * 4 SXTB16 and 8 SMLAD for 16 products. */
 #ifndef TIGRIS_BLOCK_INT8_DSP_H
 #define TIGRIS_BLOCK_INT8_DSP_H
 
@@ -213,19 +214,21 @@ static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_
     tigris_vector_block(vector, v, tiled, sum + TIGRIS_CHANNEL_BLOCK);
 }
 
-/* The same for two channels of which tiles lie one after the other, at w and v. */
-static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
-                                     uint32_t *sum_w, uint32_t *sum_v)
+/* The same for two channels, at x and y, whose tiles lie `step` apart. */
+static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
+                                     int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
 {
     const uint32_t *from = vector->taps;
-    uint32_t s0 = *sum_w, s1 = *sum_v;
+    uint32_t s0 = *sum_x, s1 = *sum_y;
     for (const uint32_t *const end = from + tiled / 2; from != end;) {
         const tigris_taps_4 a = tigris_load_taps(&from);
-        s0 = tigris_add_4(s0, a, tigris_load_weights(&w));
-        s1 = tigris_add_4(s1, a, tigris_load_weights(&v));
+        s0 = tigris_add_4(s0, a, tigris_widen(x));
+        s1 = tigris_add_4(s1, a, tigris_widen(y));
+        x += step;
+        y += step;
     }
-    *sum_w = s0;
-    *sum_v = s1;
+    *sum_x = s0;
+    *sum_y = s1;
 }
 
 #endif

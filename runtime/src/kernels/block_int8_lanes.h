@@ -163,89 +163,96 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
     return sum + tigris_product(vector->taps[tap], *w);
 }
 
-/* Tap `tap`, column `k` of a tile, of a block's four channels. */
+/* Tap `tap`, column `k` of a tile, of the eight channels of two blocks, at w and v. */
 #define TIGRIS_ADD_COLUMN(tap, k)                                                                                      \
-    do {                                                                                                               \
-        const int8_t value = a[tap];                                                                                   \
-        s0 += tigris_product(value, w[k]);                                                                             \
-        s1 += tigris_product(value, w[(k) + 4]);                                                                       \
-        s2 += tigris_product(value, w[(k) + 8]);                                                                       \
-        s3 += tigris_product(value, w[(k) + 12]);                                                                      \
-        TIGRIS_STEP();                                                                                                 \
-    } while (0)
+    const int8_t value = a[tap];                                                                                       \
+    s0 += tigris_product(value, w[k]);                                                                                 \
+    s1 += tigris_product(value, w[(k) + 4]);                                                                           \
+    s2 += tigris_product(value, w[(k) + 8]);                                                                           \
+    s3 += tigris_product(value, w[(k) + 12]);                                                                          \
+    s4 += tigris_product(value, v[k]);                                                                                 \
+    s5 += tigris_product(value, v[(k) + 4]);                                                                           \
+    s6 += tigris_product(value, v[(k) + 8]);                                                                           \
+    s7 += tigris_product(value, v[(k) + 12]);                                                                          \
+    TIGRIS_STEP()
 
-/* Adds the whole tiles of a block of four channels. */
-static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled,
-                                       uint32_t sum[TIGRIS_CHANNEL_BLOCK])
-{
-    const int8_t *a = vector->taps;
-    uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
-    for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        TIGRIS_ADD_COLUMN(0, 0);
-        TIGRIS_ADD_COLUMN(1, 2);
-        TIGRIS_ADD_COLUMN(2, 1);
-        TIGRIS_ADD_COLUMN(3, 3);
-        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
-    }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
-}
-
-/* The same for the eight channels of two blocks, at w and v. */
-#define TIGRIS_ADD_COLUMNS(tap, k)                                                                                     \
-    do {                                                                                                               \
-        const int8_t value = a[tap];                                                                                   \
-        s0 += tigris_product(value, w[k]);                                                                             \
-        s1 += tigris_product(value, w[(k) + 4]);                                                                       \
-        s2 += tigris_product(value, w[(k) + 8]);                                                                       \
-        s3 += tigris_product(value, w[(k) + 12]);                                                                      \
-        s4 += tigris_product(value, v[k]);                                                                             \
-        s5 += tigris_product(value, v[(k) + 4]);                                                                       \
-        s6 += tigris_product(value, v[(k) + 8]);                                                                       \
-        s7 += tigris_product(value, v[(k) + 12]);                                                                      \
-        TIGRIS_STEP();                                                                                                 \
-    } while (0)
-
-/* The same for two blocks, at w and v. */
+/* Adds the whole tiles of two blocks of four channels, at w and v. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
                                         uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
     const int8_t *a = vector->taps;
     uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7];
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        TIGRIS_ADD_COLUMNS(0, 0);
-        TIGRIS_ADD_COLUMNS(1, 2);
-        TIGRIS_ADD_COLUMNS(2, 1);
-        TIGRIS_ADD_COLUMNS(3, 3);
+        { TIGRIS_ADD_COLUMN(0, 0); }
+        { TIGRIS_ADD_COLUMN(1, 2); }
+        { TIGRIS_ADD_COLUMN(2, 1); }
+        { TIGRIS_ADD_COLUMN(3, 3); }
         w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
         v += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
     }
     sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
 }
 
-#define TIGRIS_ADD_TAP(tap, k)                                                                                         \
-    do {                                                                                                               \
-        const int8_t value = a[tap];                                                                                   \
-        s0 += tigris_product(value, w[k]);                                                                             \
-        s1 += tigris_product(value, v[k]);                                                                             \
-        TIGRIS_STEP();                                                                                                 \
-    } while (0)
+/* Column `k` of a tile of two channels, at x and y. */
+#define TIGRIS_ADD_PAIR(value, k)                                                                                      \
+    p0 += tigris_product(value, x[k]);                                                                                 \
+    p1 += tigris_product(value, y[k]);                                                                                 \
+    TIGRIS_STEP()
 
-/* The same for two channels whose tiles lie one after the other, at w and v. */
-static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
-                                     uint32_t *sum_w, uint32_t *sum_v)
+/* The same for two channels, at x and y, whose tiles lie `step` apart. */
+static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
+                                     int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
 {
     const int8_t *a = vector->taps;
-    uint32_t s0 = *sum_w, s1 = *sum_v;
+    uint32_t p0 = *sum_x, p1 = *sum_y;
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        TIGRIS_ADD_TAP(0, 0);
-        TIGRIS_ADD_TAP(1, 2);
-        TIGRIS_ADD_TAP(2, 1);
-        TIGRIS_ADD_TAP(3, 3);
-        w += TIGRIS_TILE_TAPS;
-        v += TIGRIS_TILE_TAPS;
+        TIGRIS_ADD_PAIR(a[0], 0);
+        TIGRIS_ADD_PAIR(a[1], 2);
+        TIGRIS_ADD_PAIR(a[2], 1);
+        TIGRIS_ADD_PAIR(a[3], 3);
+        x += step;
+        y += step;
     }
-    *sum_w = s0;
-    *sum_v = s1;
+    *sum_x = p0;
+    *sum_y = p1;
 }
+
+#if !defined(__OPTIMIZE_SIZE__)
+#define TIGRIS_VECTOR_TEN
+
+/* The whole tiles of the last ten channels, of `length` taps: two blocks from w on and two channels. */
+static inline void tigris_vector_ten(const tigris_vector *vector, const int8_t *w, int32_t length, int32_t tiled,
+                                     uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK + 2])
+{
+    const int8_t *a = vector->taps, *v = w + length * TIGRIS_CHANNEL_BLOCK, *x = v + length * TIGRIS_CHANNEL_BLOCK;
+    const int8_t *y = x + length;
+    uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7];
+    uint32_t p0 = sum[8], p1 = sum[9];
+    for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
+        {
+            TIGRIS_ADD_COLUMN(0, 0);
+            TIGRIS_ADD_PAIR(value, 0);
+        }
+        {
+            TIGRIS_ADD_COLUMN(1, 2);
+            TIGRIS_ADD_PAIR(value, 2);
+        }
+        {
+            TIGRIS_ADD_COLUMN(2, 1);
+            TIGRIS_ADD_PAIR(value, 1);
+        }
+        {
+            TIGRIS_ADD_COLUMN(3, 3);
+            TIGRIS_ADD_PAIR(value, 3);
+        }
+        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+        v += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+        x += TIGRIS_TILE_TAPS;
+        y += TIGRIS_TILE_TAPS;
+    }
+    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
+    sum[8] = p0, sum[9] = p1;
+}
+#endif
 
 #endif

@@ -11,6 +11,7 @@
 #include "window.h"
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
+#define BATCH 16 /* channels whose sums are kept before they become outputs, a multiple of BLOCK */
 
 typedef struct depthwise {
     const tigris_conv_int8_params *params;
@@ -82,6 +83,25 @@ static int all_inside(const pixel_axis *axis)
     return axis->inside.end - axis->inside.first == axis->taps;
 }
 
+/* Adds `runs` runs of `count` taps, `step` and `run_step` apart in the input, to the sums of blocks of channels up to
+ * `end`, at least one. */
+static TIGRIS_NOINLINE void add_runs(const int8_t *input, int32_t step, int32_t run_step, const int8_t *weights,
+                                     int32_t count, int32_t runs, uint32_t *sum, const uint32_t *end)
+{
+    do {
+        uint32_t block[BLOCK] = {sum[0], sum[1], sum[2], sum[3]};
+        const int8_t *from = input;
+        for (int32_t left = runs; left > 0; left--) {
+            tigris_add_run(from, step, weights, count, block);
+            from += run_step;
+            weights += count * BLOCK;
+        }
+        sum[0] = block[0], sum[1] = block[1], sum[2] = block[2], sum[3] = block[3];
+        input += BLOCK;
+        sum += BLOCK;
+    } while (sum != end);
+}
+
 /* Adds all taps of four channels whose inputs start at `input`, padding among them. */
 static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, const int8_t *input,
                                        const int8_t *weights, uint32_t sum[BLOCK])
@@ -93,52 +113,38 @@ static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel
         for (int32_t tap = 0, end; tap < taps; tap = end) {
             const int padded = tap < inside.first || tap >= inside.end;
             end = tap < inside.first ? inside.first : padded ? taps : inside.end;
-            tigris_add_run(padded ? d->padding : input + tap * step, padded ? 0 : step, weights, end - tap, sum);
+            add_runs(padded ? d->padding : input + tap * step, padded ? 0 : step, 0, weights, end - tap, 1, sum,
+                     sum + BLOCK);
             weights += (end - tap) * BLOCK;
         }
         input += pixel->outer->step;
     }
 }
 
-/* The same when all are inside. */
-TIGRIS_INLINE void add_inside(const depthwise_pixel *pixel, const int8_t *input, const int8_t *weights,
-                              uint32_t sum[BLOCK])
-{
-    const int32_t taps = pixel->inner->taps, step = pixel->inner->step;
-    for (int32_t i = pixel->outer->taps; i > 0; i--) {
-        tigris_add_run(input, step, weights, taps, sum);
-        input += pixel->outer->step;
-        weights += taps * BLOCK;
-    }
-}
-
 /* The whole blocks of one pixel from channel 0 up to `end`. */
 static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pixel *pixel, int32_t end, int8_t *output)
 {
-    const tigris_output_stage stage = d->output;
-    const int32_t usual_above = tigris_usual_above(stage);
-    const int8_t *input = pixel->input, *weights = d->weights, *shift = d->shift;
-    const int32_t *bias = d->bias, *multiplier = d->multiplier;
-    const int inside = all_inside(pixel->outer) && all_inside(pixel->inner);
     const int32_t taps = pixel->outer->taps * pixel->inner->taps;
-    for (; end > 0; end -= BLOCK) {
-        uint32_t sum[BLOCK] = {(uint32_t)bias[0], (uint32_t)bias[1], (uint32_t)bias[2], (uint32_t)bias[3]};
-        if (inside) {
-            add_inside(pixel, input, weights, sum);
+    uint32_t sums[BATCH];
+    for (int32_t channel = 0, count; channel < end; channel += count) {
+        count = end - channel < BATCH ? end - channel : BATCH;
+        tigris_begin_sums(sums, d->bias + channel, count);
+        const int8_t *input = pixel->input + channel, *weights = d->weights + channel * taps;
+        if (all_inside(pixel->outer) && all_inside(pixel->inner)) {
+            add_runs(input, pixel->inner->step, pixel->outer->step, weights, pixel->inner->taps, pixel->outer->taps,
+                     sums, sums + count);
         } else {
-            add_padded(d, pixel, input, weights, sum);
+            for (int32_t i = 0; i < count; i += BLOCK) {
+                add_padded(d, pixel, input + i, weights + i * taps, sums + i);
+            }
         }
-        weights += taps * BLOCK;
-        for (int32_t k = 0; k < BLOCK; k++) {
-            *output++ = (int8_t)tigris_scale_sum(sum[k], *multiplier++, *shift++, usual_above, stage);
-        }
-        input += BLOCK;
-        bias += BLOCK;
+        tigris_scale_channels(sums, count, d->multiplier + channel, d->shift + channel, 1, &d->output,
+                              output + channel);
     }
 }
 
 /* One channel of one pixel. */
-static int8_t pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int32_t channel)
+static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, int8_t *output)
 {
     const int32_t apart = block_lanes(d, channel);
     const int8_t *weights = channel_weights(d, channel);
@@ -152,8 +158,7 @@ static int8_t pixel_channel(const depthwise *d, const depthwise_pixel *pixel, in
         }
         row += pixel->outer->step;
     }
-    return (int8_t)tigris_scale_sum(sum, d->multiplier[channel], d->shift[channel], tigris_usual_above(d->output),
-                                    d->output);
+    tigris_scale_channels(&sum, 1, d->multiplier + channel, d->shift + channel, 1, &d->output, output + channel);
 }
 
 /* Channels [first, end) of all output rows; when first is 0, whole blocks together. */
@@ -180,7 +185,7 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
             pixel.input = d->input + row * row_bytes + column * d->input_channels;
             pixel_blocks(d, &pixel, blocks_end, output);
             for (int32_t channel = first > blocks_end ? first : blocks_end; channel < end; channel++) {
-                output[channel] = pixel_channel(d, &pixel, channel);
+                pixel_channel(d, &pixel, channel, output);
             }
             output += d->output_channels;
         }
@@ -207,6 +212,7 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_wa
     w->left = along->first < 0;
     w->columns = total - w->left < along->extent ? total - w->left : along->extent;
     w->right = total - w->left - w->columns;
+    w->stride = along->stride;
     w->step = along->step;
     w->output_step = along->output_step;
     w->line_step = across->stride * across->step;
@@ -215,73 +221,37 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_wa
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* Brings a lane inside, or takes it out: its products with the padding are then part of the bias. */
-static TIGRIS_NOINLINE void place_lane(tigris_walk *w, int32_t lane, int32_t from_middle, const int8_t *weights,
-                                       int32_t apart, int32_t padding)
-{
-    const int16_t w0 = weights[0], w1 = weights[apart], w2 = weights[2 * apart];
-    const int inside = w->lane[lane] == 0;
-    int16_t *to = w->weights[lane];
-    to[0] = inside ? w0 : 0;
-    to[1] = to[2] = inside ? w1 : 0;
-    to[3] = inside ? w2 : 0;
-    padding = inside ? padding : -padding;
-    w->lane[lane] = inside ? from_middle : 0;
-    w->padded[0] += w0 * padding;
-    w->padded[1] += w1 * padding;
-    w->padded[2] += w2 * padding;
-    w->bias -= (uint32_t)((w0 + w1 + w2) * padding);
-}
-
-/* All lines of a channel; neighbours with all lanes inside go together. */
+/* All lines of a channel; neighbours with all lanes inside go together. Only the first line can lack the lane before,
+ * only the last the one after. */
 static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *along, const walk_axis *across,
                          tigris_walk *w, int8_t *output)
 {
-    const int32_t lanes = block_lanes(d, channel), padding = d->padding[0];
-    const int32_t apart = along->weight_step * lanes, lane_step = across->weight_step * lanes;
-    const int8_t *weights = channel_weights(d, channel);
-    memset(w->padded, 0, sizeof w->padded);
-    memset(w->lane, 0, sizeof w->lane);
-    place_lane(w, 0, 0, weights + lane_step, apart, padding);
-    place_lane(w, 1, -across->step, weights, apart, padding);
-    place_lane(w, 2, across->step, weights + 2 * lane_step, apart, padding);
+    const int32_t lanes = block_lanes(d, channel), step = across->step, last = across->outputs - 1;
+    const int whole = across->first + last * across->stride + 2 < across->extent;
+    const int8_t *input = d->input + (across->first + 1) * step + channel;
+    w->taps[1] = channel_weights(d, channel);
+    w->taps[0] = w->taps[1] + across->weight_step * lanes;
+    w->taps[2] = w->taps[0] + across->weight_step * lanes;
+    w->apart = along->weight_step * lanes;
     w->bias = (uint32_t)d->bias[channel];
     w->scale = tigris_scale_of(d->multiplier[channel], d->shift[channel], d->output);
-    for (int32_t line = 0, count; line < across->outputs; line += count) {
-        const int32_t middle = across->first + line * across->stride + 1;
-        const int before = middle > 0, after = middle + 1 < across->extent;
-        if (before != (w->lane[1] != 0)) {
-            place_lane(w, 1, -across->step, weights, apart, padding);
-        }
-        if (after != (w->lane[2] != 0)) {
-            place_lane(w, 2, across->step, weights + 2 * lane_step, apart, padding);
-        }
-        count = 1;
-        while (before && line + count < across->outputs && middle + count * across->stride + 1 < across->extent) {
-            count++;
-        }
-        const int8_t *input = d->input + middle * across->step + channel;
-        int8_t *to = output + line * across->output_step + channel;
-        if (along->stride == 1) {
-            tigris_walk_stride_1(w, input, to, count);
-        } else {
-            tigris_walk_stride_2(w, input, to, count);
-        }
+    w->lane[1] = across->first < 0 ? 0 : -step;
+    output += channel;
+    for (int32_t line = 0, count; line <= last; line += count) {
+        count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
+        w->lane[2] = line + count <= last || whole ? step : 0;
+        tigris_walk_lines(w, input, output, count);
+        w->lane[1] = -step;
+        input += count * w->line_step;
+        output += count * w->output_line_step;
     }
 }
 
-/* Whether lines can compute a channel. */
-static int walks(const depthwise *d, int32_t channel)
-{
-    return tigris_scales_usually(d->multiplier[channel], d->shift[channel], tigris_usual_above(d->output));
-}
-
-/* The channels that lines can compute. Returns 0 when they can compute none. */
-static TIGRIS_NOINLINE int walk_channels(const depthwise *d, const tigris_band *in, const tigris_band *out,
-                                         int8_t *output)
+/* The channels of 3x3 kernels. Returns 0 when lines cannot compute them. */
+static int walk_channels(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
-    const int32_t width = (int32_t)out->tensor->width;
+    const int32_t width = (int32_t)out->tensor->width, usual_above = tigris_usual_above(d->output);
     const walk_axis rows = {-in->pad_top, params->stride_height, in->rows, d->input_width * d->input_channels,
                             out->rows, width * d->output_channels, 3};
     const walk_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
@@ -294,9 +264,13 @@ static TIGRIS_NOINLINE int walk_channels(const depthwise *d, const tigris_band *
         return 0;
     }
     w.output = d->output;
+    w.padding = d->padding[0];
+    w.lane[0] = 0;
     for (int32_t channel = 0; channel < d->output_channels; channel++) {
-        if (walks(d, channel)) {
+        if (tigris_scales_usually(d->multiplier[channel], d->shift[channel], usual_above)) {
             walk_channel(d, channel, along, across, &w, output);
+        } else {
+            pixel_rows(d, in, out, channel, channel + 1, output);
         }
     }
     return 1;
@@ -310,12 +284,6 @@ static void run(const tigris_kernel_call *call)
     unpack(&d, call);
     if (!walk_channels(&d, in, out, output)) {
         pixel_rows(&d, in, out, 0, d.output_channels, output);
-        return;
-    }
-    for (int32_t channel = 0; channel < d.output_channels; channel++) {
-        if (!walks(&d, channel)) {
-            pixel_rows(&d, in, out, channel, channel + 1, output);
-        }
     }
 }
 

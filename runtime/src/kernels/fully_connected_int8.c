@@ -16,71 +16,78 @@ typedef struct layer {
     const int32_t *multiplier;
     const int8_t *shift;
     tigris_output_stage output;
+    int32_t blocked; /* outputs in whole blocks */
 } layer;
 
-/* A part of the vector and of each output's weights. */
+/* A part of the vector, and of each output's weights. */
 typedef struct part {
     int32_t at;
     int32_t taps;
+    int32_t tiled; /* taps in whole tiles */
+    tigris_vector vector;
 } part;
 
-/* Adds the products of `p` to the sums of `count` outputs from `first` on, 8, 4, 2 or 1. */
-static void add_outputs(const layer *l, const part *p, const tigris_vector *vector, int32_t first, int32_t count,
-                        uint32_t *sum)
+/* Adds the whole tiles of up to `left` outputs from `first` on to their sums. Returns how many outputs it took. */
+static int32_t add_tiles(const layer *l, const part *p, int32_t first, int32_t left, uint32_t *sum)
 {
     const int32_t length = (int32_t)l->params->in_features;
-    const int32_t tiled = p->taps & ~(TIGRIS_TILE_TAPS - 1);
-    const int32_t block = count < BLOCK ? 1 : BLOCK;
-    const int8_t *w = l->weights + (first * length + p->at * block);
-    if (count == 2 * BLOCK) {
-        tigris_vector_blocks(vector, w, w + length * BLOCK, tiled, sum);
-    } else if (count == BLOCK) {
-        tigris_vector_block(vector, w, tiled, sum);
-    } else {
-        uint32_t unused = 0;
-        tigris_vector_two(vector, w, count == 2 ? w + length : w, tiled, sum, count == 2 ? sum + 1 : &unused);
+    const int32_t lane = first % BLOCK;
+    const int8_t *w = l->weights + ((first - lane) * length + p->at * BLOCK + lane * TIGRIS_TILE_TAPS);
+#if defined(TIGRIS_VECTOR_TEN)
+    if (left == 2 * BLOCK + 2) { /* ten classes are common */
+        tigris_vector_ten(&p->vector, w, length, p->tiled, sum);
+        return left;
     }
-    for (int32_t k = 0; k < count && tiled < p->taps; k++) {
-        const int32_t in_block = k % block;
-        for (int32_t tap = tiled; tap < p->taps; tap++) {
-            sum[k] = tigris_add_tap(vector, tap, w + ((k - in_block) * length + tap * block + in_block), sum[k]);
-        }
+#endif
+    if (left >= 2 * BLOCK) {
+        tigris_vector_blocks(&p->vector, w, w + length * BLOCK, p->tiled, sum);
+        return 2 * BLOCK;
     }
+    if (first < l->blocked) {
+        tigris_vector_two(&p->vector, w, w + TIGRIS_TILE_TAPS, BLOCK * TIGRIS_TILE_TAPS, p->tiled, sum, sum + 1);
+        return 2;
+    }
+    uint32_t unused = 0;
+    w = l->weights + (first * length + p->at);
+    tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, TIGRIS_TILE_TAPS, p->tiled, sum,
+                      left == 1 ? &unused : sum + 1);
+    return left == 1 ? 1 : 2;
 }
 
-/* The sums of outputs [first, end) become outputs. */
-static void finish(const layer *l, const uint32_t *sum, int32_t first, int32_t end, int8_t *output)
+/* Adds the taps behind the whole tiles of one output. */
+static void add_rest(const layer *l, const part *p, int32_t output, uint32_t *sum)
 {
-    const tigris_output_stage stage = l->output;
-    const int32_t usual_above = tigris_usual_above(stage);
-    const int32_t step = (int32_t)l->params->requantise_step;
-    const int32_t *multiplier = l->multiplier + first * step;
-    const int8_t *shift = l->shift + first * step;
-    for (int8_t *const stop = output + end, *to = output + first; to != stop; to++) {
-        *to = (int8_t)tigris_scale_sum(*sum++, *multiplier, *shift, usual_above, stage);
-        multiplier += step;
-        shift += step;
+    const int32_t length = (int32_t)l->params->in_features;
+    const int32_t block = output < l->blocked ? BLOCK : 1, lane = output % block;
+    const int8_t *w = l->weights + ((output - lane) * length + (p->at + p->tiled) * block + lane);
+    for (int32_t tap = p->tiled; tap < p->taps; tap++) {
+        *sum = tigris_add_tap(&p->vector, tap, w, *sum);
+        w += block;
     }
 }
 
 /* Outputs [first, end), at most BATCH, from one vector. */
 static void run_batch(const layer *l, const int8_t *input, int32_t first, int32_t end, int8_t *output)
 {
-    const int32_t length = (int32_t)l->params->in_features;
+    const tigris_fully_connected_int8_params *params = l->params;
+    const int32_t length = (int32_t)params->in_features, step = (int32_t)params->requantise_step;
+    const int32_t count = end - first;
     uint32_t sums[BATCH];
-    tigris_vector vector;
     part p;
-    memcpy(sums, l->bias + first, (size_t)(end - first) * sizeof *sums);
+    tigris_begin_sums(sums, l->bias + first, count);
     for (p.at = 0; p.at < length; p.at += p.taps) {
         p.taps = length - p.at < TIGRIS_VECTOR_TAPS ? length - p.at : TIGRIS_VECTOR_TAPS;
-        tigris_fill_vector(&vector, input + p.at, p.taps);
-        for (int32_t i = first, count; i < end; i += count) {
-            const int32_t left = end - i;
-            count = left >= 2 * BLOCK ? 2 * BLOCK : left >= BLOCK ? BLOCK : left >= 2 ? 2 : 1;
-            add_outputs(l, &p, &vector, i, count, sums + (i - first));
+        p.tiled = p.taps & ~(TIGRIS_TILE_TAPS - 1);
+        tigris_fill_vector(&p.vector, input + p.at, p.taps);
+        for (int32_t i = 0; i < count;) {
+            i += add_tiles(l, &p, first + i, count - i, sums + i);
+        }
+        for (int32_t i = 0; i < count && p.tiled != p.taps; i++) {
+            add_rest(l, &p, first + i, sums + i);
         }
     }
-    finish(l, sums, first, end, output);
+    tigris_scale_channels(sums, count, l->multiplier + first * step, l->shift + first * step, step, &l->output,
+                          output + first);
 }
 
 static void run(const tigris_kernel_call *call)
@@ -97,6 +104,7 @@ static void run(const tigris_kernel_call *call)
     l.output = (tigris_output_stage){params->output_zero_point, params->activation_min, params->activation_max};
     const uint32_t row_vectors = tigris_row_elements(out->tensor) / params->out_features;
     const int32_t outputs = (int32_t)params->out_features;
+    l.blocked = outputs & ~(BLOCK - 1);
     const uint32_t first = (uint32_t)out->first * row_vectors;
     const uint32_t count = (uint32_t)out->rows * row_vectors;
     const int8_t *input = (const int8_t *)(const void *)in->data;

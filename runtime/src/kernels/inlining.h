@@ -19,11 +19,15 @@
 #if !defined(__clang__)
 #pragma GCC optimize("no-tree-reassoc")
 #endif
+#define TIGRIS_IN_ORDER
 #define TIGRIS_INLINE static inline __attribute__((always_inline))
 #define TIGRIS_STEP() __asm__ volatile("" : : : "memory")
+/* Each of the three in a register of its own, not computed from an earlier value. */
+#define TIGRIS_KEEP(a, b, c) __asm__("" : "+r"(a), "+r"(b), "+r"(c))
 #else
 #define TIGRIS_INLINE static inline
 #define TIGRIS_STEP() (void)0
+#define TIGRIS_KEEP(a, b, c) (void)0
 #endif
 
 #endif

@@ -6,3 +6,22 @@ int32_t tigris_scale_generally(int32_t sum, int32_t multiplier, int32_t shift, i
     const tigris_output_stage output = {zero_point, low, high};
     return tigris_to_int8(sum, multiplier, shift, &output);
 }
+
+void tigris_scale_channels(const uint32_t *sums, int32_t count, const int32_t *multiplier, const int8_t *shift,
+                           int32_t step, const tigris_output_stage *output, int8_t *to)
+{
+    const tigris_output_stage stage = *output;
+    const int32_t usual_above = tigris_usual_above(stage);
+    const int8_t *const end = to + count;
+    do {
+        uint32_t value = *sums++;
+        if (tigris_scales_usually(*multiplier, *shift, usual_above)) {
+            value = (uint32_t)tigris_scale_usually(value, tigris_scale_of(*multiplier, *shift, stage), stage);
+        } else {
+            value = (uint32_t)tigris_scale_otherwise(value, *multiplier, *shift, stage);
+        }
+        *to++ = (int8_t)value;
+        multiplier += step;
+        shift += step;
+    } while (to != end);
+}

@@ -125,13 +125,9 @@ static inline int32_t tigris_scale_otherwise(uint32_t sum, int32_t multiplier, i
 
 #endif
 
-/* The exact result of tigris_to_int8, in the low byte. */
-static inline int32_t tigris_scale_sum(uint32_t sum, int32_t multiplier, int32_t shift, int32_t usual_above,
-                                       tigris_output_stage output)
-{
-    return tigris_scales_usually(multiplier, shift, usual_above)
-               ? tigris_scale_usually(sum, tigris_scale_of(multiplier, shift, output), output)
-               : tigris_scale_otherwise(sum, multiplier, shift, output);
-}
+/* Sums of `count` channels, at least one, become outputs. Multipliers and shifts are `step` apart: 1, or 0 when one
+ * scale serves all. */
+void tigris_scale_channels(const uint32_t *sums, int32_t count, const int32_t *multiplier, const int8_t *shift,
+                           int32_t step, const tigris_output_stage *output, int8_t *to);
 
 #endif
