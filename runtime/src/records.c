@@ -10,8 +10,8 @@
 #define LARGEST_ROW_TERM (INT32_MAX / 4)
 /* The same for paces: bounds band_count * numerator and offset. */
 #define LARGEST_PACE_TERM (INT32_MAX / 2)
-/* The proof walks every band, so a hostile plan must not ask for billions. */
-#define MOST_BANDS (UINT32_C(1) << 20)
+/* The proof walks the views of every band, so a hostile plan must not ask for billions, all its stages together. */
+#define MOST_STEPS (UINT32_C(1) << 24)
 
 static int placed_in_fast(const tigris_header_record *header, uint32_t offset, uint32_t bytes)
 {
@@ -249,9 +249,8 @@ static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_recor
 static int is_stage(const tigris_header_record *header, const tigris_stage_record *stage)
 {
     return stage->op_count != 0U && stage->view_count <= header->state_bytes / TIGRIS_VIEW_STATE_BYTES &&
-           stage->band_count != 0U && stage->band_count <= MOST_BANDS &&
-           stage->strategy <= TIGRIS_STRATEGY_ROLLING && stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 &&
-           stage->reserved == 0U && is_block(header, stage);
+           stage->band_count != 0U && stage->strategy <= TIGRIS_STRATEGY_ROLLING &&
+           stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 && stage->reserved == 0U && is_block(header, stage);
 }
 
 /* Stages follow one another without gaps, and use up all operators, views and operands. */
@@ -262,12 +261,15 @@ static tigris_status check_stages(const tigris_plan *plan)
     uint32_t next_op = 0U;
     uint32_t next_view = 0U;
     uint32_t next_operand = 0U;
+    uint32_t steps_left = MOST_STEPS;
     for (uint32_t i = 0; i < header->stage_count; i++, stage++) {
+        const uint32_t steps = tigris_multiply(stage->band_count, stage->view_count);
         if (stage->first_op != next_op || stage->op_count > header->op_count - next_op ||
             stage->first_view != next_view || stage->view_count > header->view_count - next_view ||
-            !is_stage(header, stage)) {
+            steps > steps_left || !is_stage(header, stage)) {
             return TIGRIS_ERR_STAGE;
         }
+        steps_left -= steps;
         tigris_status status = check_views(plan, stage);
         if (status == TIGRIS_OK) {
             status = check_ops(plan, stage, &next_operand);

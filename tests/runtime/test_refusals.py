@@ -183,6 +183,19 @@ def test_record_damage(plan: bytes, record: type[Record], index: int, fields: di
     assert bind_status(changed(plan, record, index, **fields)) == status
 
 
+@pytest.mark.parametrize(("steps", "status"), [(1 << 24, 0), ((1 << 24) + 5, -24)])
+def test_views_of_all_bands_are_limited(plan: bytes, steps: int, status: int) -> None:
+    """The rows of a plan with five views come late, after as many bands that make none."""
+    header = Header.unpack(plan)
+    stage = StageRecord.unpack(plan, header.stages)
+    bands = steps // header.view_count
+    for index in range(header.view_count):
+        view = ViewRecord.unpack(plan, header.views + index * ViewRecord.size())
+        late = (bands - stage.band_count) * view.pace_numerator
+        plan = changed(plan, ViewRecord, index, pace_offset=view.pace_offset - late)
+    assert bind_status(changed(plan, StageRecord, 0, band_count=bands)) == status
+
+
 def test_constants_cannot_be_written(plan: bytes) -> None:
     """The output's home moved to flash: a store there is refused, and so is a direct output."""
     moved = changed(plan, TensorRecord, 4, home=Home.FLASH, home_offset=0, height=1)
