@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 import onnx
 
-from bench.emulator import MACHINES, ROOT, BenchError, Machine, build, measure, run_tool, samples
+from bench.emulator import MACHINES, ROOT, BenchError, Machine, build, measure, samples
 from bench.layers import LAYERS, build_layer
+from bench.text import core_text, link_model, small_objects, text_bytes
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError
@@ -85,10 +86,12 @@ def layers(machine: Machine, program: Path, folder: Path) -> Iterator[Row]:
         yield {"name": layer.name, **row, "per_mac": only["instructions"] / only["macs"]}
 
 
-def text_bytes(machine: Machine, program: Path) -> int:
-    """Code and constants of the program: runtime, every kernel and the harness."""
-    output = run_tool([f"{machine.toolchain}-size", str(program)])
-    return int(output.splitlines()[1].split()[0])
+def small_text(machine: Machine, folder: Path) -> dict[str, int]:
+    """Bytes of code and constants at -Os: loader, executor and memory; all of keyword spotting's program."""
+    objects = small_objects(machine, folder)
+    compiled = compile_model(models_folder() / "kws_int8.onnx", fast="64K", name="model")
+    program = link_model(machine, objects, compiled, folder)
+    return {"core": core_text(machine, objects), "kws": text_bytes(machine, program)}
 
 
 def print_table(title: str, rows: list[Row], columns: list[tuple[str, str, str]]) -> None:
@@ -120,9 +123,12 @@ def bench(machine: Machine, names: list[str], budgets: list[str], with_ops: bool
     print_table(f"{machine.name}, -O2, {text:,} bytes of text with every kernel", found, NETWORK_COLUMNS)
     for row in found if with_ops else []:
         print_table(f"{row['name']} at {row['budget']}", row["ops"], OP_COLUMNS)
+    small = small_text(machine, folder)
+    print(f"\n{machine.name}, -Os, bytes of text: {small['core']:,} for loader, executor and memory; "
+          f"{small['kws']:,} for all of keyword spotting's program, C library included")
     single = list(layers(machine, program, folder))
     print_table(f"{machine.name}, single layers", single, LAYER_COLUMNS)
-    return {"machine": machine.name, "text": text, "networks": found, "layers": single}
+    return {"machine": machine.name, "text": text, "small_text": small, "networks": found, "layers": single}
 
 
 def main() -> int:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.emulator import MACHINES, SECTIONS
+from bench.text import core_text, link_model, text_bytes
 from tests.runtime.build import (
     COMPILERS,
     INCLUDE,
@@ -23,10 +25,6 @@ from tests.runtime.build import (
     program,
 )
 from tigris_pio import compile_model
-from tigris_pio.compiler.emit.model_header import render_model_header
-
-SECTIONS = ("-ffunction-sections", "-fdata-sections")
-CORE = ("plan", "records", "session", "band", "memory", "executor", "lz4")
 
 
 @pytest.mark.parametrize("machine", COMPILERS)
@@ -83,30 +81,8 @@ def small_objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return compile_all("rv32imc", folder, "-Os", *SECTIONS, "-fcallgraph-info=su,da")
 
 
-def text_bytes(path: Path) -> int:
-    """Code and constants of an object or program."""
-    output = subprocess.run(["riscv64-unknown-elf-size", str(path)], capture_output=True, text=True, check=True).stdout
-    return int(output.splitlines()[1].split()[0])
-
-
-def test_loader_executor_and_memory_are_small(small_objects: list[Path], tmp_path: Path) -> None:
-    """Linked whole, without kernels and C library: the linker makes calls of half the size, as in any firmware."""
-    core = [path for path in small_objects if path.stem in CORE]
-    assert len(core) == len(CORE)
-    names = subprocess.run(
-        ["riscv64-unknown-elf-nm", "--defined-only", "-g", *core], capture_output=True, text=True, check=True
-    ).stdout
-    functions = re.findall(r" T (\w+)$", names, re.MULTILINE)
-    kept = [f"-Wl,-u,{name}" for name in functions]
-    program = tmp_path / "core.elf"
-    command = [*compiler("rv32imc"), "-nostdlib", "-nostartfiles", *map(str, core), *kept, "-Wl,-e,tigris_run"]
-    command += ["-Wl,--gc-sections,--unresolved-symbols=ignore-all", "-o", str(program)]
-    subprocess.run(command, check=True)
-    linked = subprocess.run(
-        ["riscv64-unknown-elf-nm", str(program)], capture_output=True, text=True, check=True
-    ).stdout
-    assert set(functions) <= set(re.findall(r" T (\w+)$", linked, re.MULTILINE))
-    assert text_bytes(program) <= 6144
+def test_loader_executor_and_memory_are_small(small_objects: list[Path]) -> None:
+    assert core_text(MACHINES["rv32imc"], small_objects) <= 6 * 1024
 
 
 def test_no_writable_data(small_objects: list[Path]) -> None:
@@ -155,38 +131,11 @@ def test_a_kernel_links_alone(small_objects: list[Path], tmp_path: Path) -> None
     assert not re.search(r"__(add|sub|mul|div)[sd]f3|expf", symbols), "no floating-point code for an int8 model"
 
 
-MODEL = r"""
-#include "tigris_kernels.h"
-#include "model.h"
-static const tigris_kernel_entry *const kernels[] = {TIGRIS_MODEL_KWS_KERNELS};
-static const tigris_backend backend = {"kws", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_KWS_FAST_BYTES];
-extern const uint8_t plan_start[], plan_end[];
-int main(void)
-{
-    tigris_plan plan;
-    tigris_session session;
-    if (tigris_plan_open(&plan, plan_start, (size_t)(plan_end - plan_start)) != TIGRIS_OK)
-        return 1;
-    if (tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, &backend) != TIGRIS_OK)
-        return 2;
-    return (int)tigris_run(&session);
-}
-"""
-
-
 def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: Path, tmp_path: Path) -> None:
-    """Keyword spotting with the table of its generated header: all code, C library included, in 20 KB."""
-    compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", name="kws")
-    (tmp_path / "model.h").write_text(render_model_header(compiled.plan, compiled.data))
-    source, program = tmp_path / "model.c", tmp_path / "model.elf"
-    source.write_text(MODEL)
-    command = [*compiler("rv32imc"), "-Os", *SECTIONS, f"-I{INCLUDE}", f"-I{tmp_path}", str(source)]
-    plan = "--defsym=plan_start=0x80000000,--defsym=plan_end=0x80010000"
-    command += [*map(str, small_objects), f"-Wl,--gc-sections,{plan}", "-o", str(program)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert text_bytes(program) < 20 * 1024
+    """Keyword spotting with the table of its generated header: all code, C library included, in 16 KB."""
+    compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", name="model")
+    program = link_model(MACHINES["rv32imc"], small_objects, compiled, tmp_path)
+    assert text_bytes(MACHINES["rv32imc"], program) <= 16 * 1024
     symbols = subprocess.run(
         ["riscv64-unknown-elf-nm", str(program)], capture_output=True, text=True, check=True
     ).stdout

@@ -1,0 +1,23 @@
+/* The smallest program with a model in it: what a network takes of flash, without its plan. model.h is generated. */
+#include "model.h"
+
+#include "tigris_kernels.h"
+
+static const tigris_kernel_entry *const kernels[] = {TIGRIS_MODEL_MODEL_KERNELS};
+static const tigris_backend backend = {"model", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};
+static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_MODEL_FAST_BYTES];
+extern const uint8_t plan_start[];
+extern const uint8_t plan_end[];
+
+int main(void)
+{
+    tigris_plan plan;
+    tigris_session session;
+    if (tigris_plan_open(&plan, plan_start, (size_t)(plan_end - plan_start)) != TIGRIS_OK) {
+        return 1;
+    }
+    if (tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, &backend) != TIGRIS_OK) {
+        return 2;
+    }
+    return (int)tigris_run(&session);
+}
