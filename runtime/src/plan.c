@@ -99,7 +99,7 @@ static tigris_status find_sections(tigris_plan *plan, const tigris_header_record
             return TIGRIS_ERR_SECTION;
         }
         const uint8_t *address = plan->base + offset;
-        memcpy((uint8_t *)plan + FIRST_POINTER + i * sizeof address, &address, sizeof address);
+        memcpy((uint8_t *)plan + FIRST_POINTER + i * sizeof address, (const void *)&address, sizeof address);
     }
     /* With the last byte zero, every offset inside the section is a terminated string. */
     if (header->strings_bytes != 0U && plan->strings[header->strings_bytes - 1U] != '\0') {

@@ -238,7 +238,7 @@ static void status_text(tigris_serve *server, const tigris_serve_status *select)
 /* Time in the hook, which sends and lets other tasks run, is not the network's. */
 static void stop_clock(tigris_serve *server)
 {
-    server->elapsed += (uint32_t)(count_now(server) - server->resumed);
+    server->elapsed += count_now(server) - server->resumed;
 }
 
 static int yield_hook(void *context)
@@ -249,7 +249,7 @@ static int yield_hook(void *context)
 
     stop_clock(server);
     server->yields++;
-    if ((uint32_t)(count_now(server) - server->told_busy) >= server->board->busy_counts) {
+    if (count_now(server) - server->told_busy >= server->board->busy_counts) {
         tell_busy(server);
     }
     while (tigris_serve_receive(server, &header)) {

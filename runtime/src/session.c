@@ -128,7 +128,7 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
     session->backend = backend;
     session->fast = fast;
     session->slow = slow;
-    session->fast_bytes = limit_to_32_bits(fast_bytes);
+    session->fast_bytes = fast != NULL ? limit_to_32_bits(fast_bytes) : 0U;
     session->slow_bytes = slow != NULL ? limit_to_32_bits(slow_bytes) : 0U;
     const tigris_status status = bind_and_prove(session, placement);
     if (status != TIGRIS_OK) {
