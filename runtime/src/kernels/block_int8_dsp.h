@@ -144,11 +144,11 @@ TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int3
     for (int32_t left = taps - tiled; left > 0; left--) {
         const int32_t a = from[0];
         const int32_t b = from[TIGRIS_PATCH_TAPS];
-        for (int32_t k = 0; k < TIGRIS_CHANNEL_BLOCK; k++) {
-            const int32_t weight = *w++;
-            sum[2 * k] += (uint32_t)(a * weight);
-            sum[2 * k + 1] += (uint32_t)(b * weight);
-        }
+        sum[0] += (uint32_t)(a * w[0]), sum[1] += (uint32_t)(b * w[0]);
+        sum[2] += (uint32_t)(a * w[1]), sum[3] += (uint32_t)(b * w[1]);
+        sum[4] += (uint32_t)(a * w[2]), sum[5] += (uint32_t)(b * w[2]);
+        sum[6] += (uint32_t)(a * w[3]), sum[7] += (uint32_t)(b * w[3]);
+        w += TIGRIS_CHANNEL_BLOCK;
         from++;
     }
 }
