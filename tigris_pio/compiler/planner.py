@@ -53,9 +53,9 @@ def find_layout(index: ProgramIndex, budget: Budget, alignment: int, weights: We
     Outputs that may grow over inputs allow other cuts, with more or fewer calls: the cheaper layout is returned.
     """
     found = _find(index, budget, alignment, weights, Home.FAST, overlay=True)
-    if found is not None and any(draft.bands > 1 for draft in found.drafts):
+    if found is None or any(draft.bands > 1 for draft in found.drafts):
         apart = _find(index, budget, alignment, weights, Home.FAST, overlay=False)
-        return found if apart is None else min(apart, found, key=_cost)
+        found = min((layout for layout in (apart, found) if layout is not None), key=_cost, default=None)
     if found is None and budget.slow:
         return _find(index, budget, alignment, weights, Home.SLOW, overlay=False)
     return found

@@ -87,10 +87,11 @@ def round_up(value: int, alignment: int) -> int:
 def lower_bound(requests: Sequence[Request], alignment: int) -> int:
     """Most aligned bytes live at one step: no placement has a lower peak."""
     events: dict[int, int] = {}
-    for part in (part for request in requests for part in request.taken):
-        size = round_up(part.bytes, alignment)
-        events[part.life.birth] = events.get(part.life.birth, 0) + size
-        events[part.life.death + 1] = events.get(part.life.death + 1, 0) - size
+    for request in requests:
+        for part in request.taken if request.parts else (request,):
+            size, birth, end = round_up(part.bytes, alignment), part.life.birth, part.life.death + 1
+            events[birth] = events.get(birth, 0) + size
+            events[end] = events.get(end, 0) - size
     live = peak = 0
     for step in sorted(events):
         live += events[step]

@@ -40,8 +40,8 @@ class Draft:
 
     def need(self, index: ProgramIndex, alignment: int) -> int:
         """Least bytes of the windows and scratch, less what the overlays save; may be negative."""
-        saved = sum(overlay.saving(index, alignment) for overlay in self.overlays)
-        return lower_bound(self.requests, alignment) - saved
+        least = lower_bound(self.requests, alignment)
+        return least - sum(overlay.saving(index, alignment) for overlay in self.overlays) if self.overlays else least
 
 
 def window_name(segment: Segment, tensor: str) -> str:
@@ -96,10 +96,10 @@ def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping
 def _overlays(
     index: ProgramIndex, segment: Segment, rows: Mapping[str, BandRows], homes: Mapping[str, Home]
 ) -> tuple[Overlay, ...]:
-    inputs, outputs = (
-        [name for name in names if homes.get(name) is Home.FAST]
-        for names in (index.inputs(segment.first, segment.end), index.outputs(segment.first, segment.end))
-    )
+    outputs = [name for name in index.outputs(segment.first, segment.end) if homes[name] is Home.FAST]
+    if not outputs:
+        return ()
+    inputs = [name for name in index.inputs(segment.first, segment.end) if homes.get(name) is Home.FAST]
     return find_overlays(index, segment, rows, inputs, outputs)
 
 
@@ -198,17 +198,26 @@ def tallest_band(
 ) -> Draft:
     """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
 
-    `overlay`: outputs may grow over inputs, and do where not even one-row bands fit otherwise. Binary search: a taller
-    band needs no fewer rows of any tensor.
+    `overlay`: outputs may grow over inputs, and do where that allows taller bands.
     """
-    best = draft_stage(index, segment, 1, homes)
     if not segment.banded:
-        return best
-    overlaid = overlay and bool(best.overlays) and lower_bound(best.requests, alignment) > room
+        return draft_stage(index, segment, 1, homes)
+    apart = _tallest(index, segment, homes, room, alignment, overlaid=False)
+    if not overlay or apart.bands == 1 or not draft_stage(index, segment, 1, homes).overlays:
+        return apart
+    shared = _tallest(index, segment, homes, room, alignment, overlaid=True)
+    fits = apart.need(index, alignment) <= room
+    return apart if fits and apart.bands <= shared.bands else shared
+
+
+def _tallest(
+    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int, overlaid: bool
+) -> Draft:
+    """By bisection: a taller band needs no fewer rows of any tensor."""
 
     def draft(band_rows: int) -> Draft:
         found = draft_stage(index, segment, band_rows, homes)
-        return found if overlaid else dataclasses.replace(found, overlays=())
+        return found if overlaid or not found.overlays else dataclasses.replace(found, overlays=())
 
     low, high, best = 1, tallest_height(index, segment), draft(1)
     while low < high:
