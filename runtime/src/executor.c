@@ -1,4 +1,5 @@
-/* The one loop. Stages, their bands, and in each band every operator once: to prove a plan, without data, and to run it.
+/* The one loop. Stages, their bands, and in each band every operator once: to prove a plan, without data, and to run
+ * it. What was proved is what happens.
  *
  * Nothing here knows whether a stage is normal, tiled, a chain or rolling: that is all in the views. Nor does it know
  * where anything lies: addresses come from memory.c and hold until the next `enter`. */

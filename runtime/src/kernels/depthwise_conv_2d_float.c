@@ -86,10 +86,10 @@ static tigris_status check(const tigris_check_call *call)
     }
     const uint32_t outputs = call->output->channels;
     const uint32_t window = (uint32_t)params->kernel_height * params->kernel_width;
+    const uint32_t weights = tigris_multiply(window, outputs);
     return tigris_check_result(tigris_check_per_image(call) && params->groups == 1U &&
-                               outputs % call->inputs[0]->channels == 0U &&
-                               tigris_check_window(call) &&
-                               tigris_check_data(call, params->weights, tigris_multiply(window, outputs), sizeof(float)) &&
+                               outputs % call->inputs[0]->channels == 0U && tigris_check_window(call) &&
+                               tigris_check_data(call, params->weights, weights, sizeof(float)) &&
                                tigris_check_data(call, params->bias, outputs, sizeof(float)));
 }
 
