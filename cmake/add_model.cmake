@@ -30,6 +30,11 @@ function(tigris_add_model)
         message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: two models have this name; names must differ")
     endif()
     if(NOT names)
+        # The kernels of these models, and no others, are what tigris_session_init takes.
+        get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
+        target_compile_definitions(${runtime} PUBLIC
+            TIGRIS_MODELS_BACKEND TIGRIS_DEFAULT_BACKEND=tigris_models_backend)
+        target_link_libraries(${runtime} PRIVATE tigris_generated)
         cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL __tigris_lay_out)
     endif()
     if(NOT arg_PARTITION)

@@ -1,7 +1,7 @@
 # tigris_use_esp_nn()
 #
-# Compiles the runtime with the adapter of ESP-NN and makes it what tigris_session_init takes by default. The library is
-# the component espressif/esp-nn, which the project must have.
+# Compiles the runtime with the adapter of ESP-NN. The library is the component espressif/esp-nn, which the project must
+# have.
 function(tigris_use_esp_nn)
     get_property(done GLOBAL PROPERTY TIGRIS_USES_ESP_NN)
     if(done)
@@ -18,7 +18,7 @@ function(tigris_use_esp_nn)
             "add it:  idf.py add-dependency espressif/esp-nn")
     endif()
     get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
-    target_compile_definitions(${runtime} PUBLIC TIGRIS_ESP_NN TIGRIS_DEFAULT_BACKEND=tigris_esp_nn_backend)
+    target_compile_definitions(${runtime} PRIVATE TIGRIS_ESP_NN)
     target_link_libraries(${runtime} PRIVATE ${library})
     set_property(GLOBAL PROPERTY TIGRIS_USES_ESP_NN TRUE)
 endfunction()

@@ -92,7 +92,7 @@ static int32_t fully_connected_bytes(const tigris_fully_connected_int8_params *p
     return arm_fully_connected_s8_get_buffer_size(&filter);
 }
 
-static uint32_t prepare(const tigris_plan *plan)
+uint32_t tigris_cmsis_nn_prepare(const tigris_plan *plan)
 {
     static const tigris_plain_scratch bytes_of = {conv_bytes, fully_connected_bytes};
     return tigris_largest_plain_scratch(plan, &bytes_of);
@@ -205,7 +205,7 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_cmsis_nn_depthwise_conv_2d_int8,
     &tigris_cmsis_nn_fully_connected_int8,
 };
-const tigris_backend tigris_cmsis_nn_backend = {"cmsis-nn", kernels, sizeof kernels / sizeof kernels[0], prepare,
-                                                &tigris_portable_backend};
+const tigris_backend tigris_cmsis_nn_backend = {"cmsis-nn", kernels, sizeof kernels / sizeof kernels[0],
+                                                tigris_cmsis_nn_prepare, &tigris_portable_backend};
 
 #endif

@@ -84,7 +84,7 @@ static int32_t scratch_bytes(const tigris_plain_conv *conv)
     return without > with ? without : with;
 }
 
-static uint32_t prepare(const tigris_plan *plan)
+uint32_t tigris_esp_nn_prepare(const tigris_plan *plan)
 {
     static const tigris_plain_scratch bytes_of = {scratch_bytes, NULL};
     return tigris_largest_plain_scratch(plan, &bytes_of);
@@ -245,7 +245,7 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_esp_nn_depthwise_conv_2d_int8,
     &tigris_esp_nn_fully_connected_int8,
 };
-const tigris_backend tigris_esp_nn_backend = {"esp-nn", kernels, sizeof kernels / sizeof kernels[0], prepare,
-                                              &tigris_portable_backend};
+const tigris_backend tigris_esp_nn_backend = {"esp-nn", kernels, sizeof kernels / sizeof kernels[0],
+                                              tigris_esp_nn_prepare, &tigris_portable_backend};
 
 #endif

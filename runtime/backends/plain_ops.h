@@ -7,7 +7,7 @@
 #include "../src/kernels/access.h"
 #include "../src/kernels/plain_int8.h"
 #include "../src/kernels/layer_vectors.h"
-#include "tigris_kernels.h"
+#include "tigris_backends.h"
 
 /* One plain convolution. Rows: of the band at hand; for a plan's operator the most that any of its bands has. */
 typedef struct tigris_plain_conv {

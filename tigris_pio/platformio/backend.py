@@ -1,4 +1,4 @@
-"""Kernel libraries: compiled with the firmware, and made the default of tigris_session_init. Runs inside SCons."""
+"""Which kernels the firmware gets: those its models need, some of them a library's. Runs inside SCons."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ LIBRARIES = {
 
 
 def add(env: Any, settings: Settings) -> None:
-    """Has the library of the option `backend` compiled, if it names one."""
+    """Makes the models' kernels what tigris_session_init takes; compiles the library that the option `backend` names."""
+    env.Append(CPPDEFINES=["TIGRIS_MODELS_BACKEND", ("TIGRIS_DEFAULT_BACKEND", "tigris_models_backend")])
     library = LIBRARIES.get(settings.backend)
     if library is None:
         return
-    env.Append(CPPDEFINES=[library.define, ("TIGRIS_DEFAULT_BACKEND", library.symbol), *library.defines])
+    env.Append(CPPDEFINES=[library.define, *library.defines])
     if settings.backend_path is None:
         if "espidf" not in (env.get("PIOFRAMEWORK") or []):
             raise OptionError(

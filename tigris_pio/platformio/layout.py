@@ -86,6 +86,9 @@ def models_header(partitions: Mapping[str, Sequence[Placed]], exact: Collection[
     for label, placed in partitions.items():
         for item in placed:
             lines += ["", *_model_lines(item, label, item.name in exact)]
+    lists = [f"TIGRIS_MODEL_{c_constant(item.name)}_KERNELS" for placed in partitions.values() for item in placed]
+    lines += ["", "/* The kernels of all models: what tigris_models_backend links. */"]
+    lines.append("#define TIGRIS_MODELS_KERNELS " + ", ".join(lists))
     return "\n".join([*lines, "", "#endif", ""])
 
 
