@@ -122,7 +122,10 @@ def test_plans_have_pages_of_their_own_where_there_is_room(project):
 def test_flash_targets_before_esp_idf_6_1(project):
     project.configure()
     image = project.build_folder / "tigris" / "model.bin"
-    assert calls(project) == [
+    define, link, *flash = calls(project)
+    assert define == "define runtime PUBLIC TIGRIS_MODELS_BACKEND TIGRIS_DEFAULT_BACKEND=tigris_models_backend"
+    assert link == "link runtime PRIVATE tigris_generated"
+    assert flash == [
         "esptool_py_flash_target model-flash esptool_py.FLASH_ARGS esptool_py.FLASH_SUB_ARGS ALWAYS_PLAINTEXT",
         f"esptool_py_flash_to_partition model-flash model {image}",
         f"esptool_py_flash_to_partition flash model {image}",
