@@ -51,7 +51,7 @@ LIBRARIES = {
 
 
 def add(env: Any, settings: Settings) -> None:
-    """Makes the models' kernels what tigris_session_init takes; compiles the library that the option `backend` names."""
+    """Makes the models' kernels what tigris_session_init takes, and compiles the library of the option `backend`."""
     env.Append(CPPDEFINES=["TIGRIS_MODELS_BACKEND", ("TIGRIS_DEFAULT_BACKEND", "tigris_models_backend")])
     library = LIBRARIES.get(settings.backend)
     if library is None:
