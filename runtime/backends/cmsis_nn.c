@@ -166,8 +166,8 @@ static void run_fully_connected(const tigris_kernel_call *call)
     if (context.size > 0) { /* processors with MVE want each output's sum of weights and its bias there */
         (void)arm_vector_sum_s8(context.buf, in, out, weights, 0, 0, bias);
     }
-    (void)arm_fully_connected_wrapper_s8(&context, &own, &scales, &input, vectors.input, &filter, weights, &biases, bias,
-                                         &output, tigris_int8_output(call));
+    (void)arm_fully_connected_wrapper_s8(&context, &own, &scales, &input, vectors.input, &filter, weights, &biases,
+                                         bias, &output, tigris_int8_output(call));
 }
 
 static tigris_status check_conv(const tigris_check_call *call)

@@ -48,8 +48,8 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
 
 /* Only the pages that the plan touches are taken from the window for mapped data; ESP-IDF rounds to its MMU's pages. The
  * mapping is held for ever: models are read in place. Mapped flash cannot be read while flash is written or erased;
- * ESP-IDF suspends the other core for that time. A second mapping of the same pages takes no more of the window: ESP-IDF hands out
- * those that are mapped already. */
+ * ESP-IDF suspends the other core for that time. A second mapping of the same pages takes no more of the window:
+ * ESP-IDF hands out those that are mapped already. */
 tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
 {
     const esp_partition_t *partition = find_partition(label);

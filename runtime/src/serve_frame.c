@@ -38,7 +38,8 @@ static int accept(tigris_serve *server, tigris_serve_header *header)
     uint32_t expected;
     const uint32_t body = server->frame_bytes - TIGRIS_SERVE_CHECKSUM_BYTES;
 
-    if (server->damaged || server->block_left != 0U || server->frame_bytes < HEADER_BYTES + TIGRIS_SERVE_CHECKSUM_BYTES) {
+    if (server->damaged || server->block_left != 0U ||
+        server->frame_bytes < HEADER_BYTES + TIGRIS_SERVE_CHECKSUM_BYTES) {
         return 0;
     }
     memcpy(&expected, server->frame + body, sizeof expected);

@@ -167,8 +167,8 @@ static TIGRIS_NOINLINE void add_rest(const conv *c, const conv_part *part, const
 }
 
 /* The sums of channels from `channel` on become outputs. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work *work, int32_t channel, const uint32_t *sums,
-                                   const uint32_t *end)
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work *work, int32_t channel,
+                                                  const uint32_t *sums, const uint32_t *end)
 {
     const tigris_conv_int8_params *params = c->params;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};

@@ -40,8 +40,8 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = &call->inputs[0];
     const tigris_band *out = call->output;
     const int32_t channels = (int32_t)out->tensor->channels;
-    const conv c = {params, in, tigris_float_data(call, params->weights), (int32_t)(in->tensor->channels / params->groups),
-                    channels / (int32_t)params->groups};
+    const conv c = {params, in, tigris_float_data(call, params->weights),
+                    (int32_t)(in->tensor->channels / params->groups), channels / (int32_t)params->groups};
     const float *bias = tigris_float_data(call, params->bias);
     const tigris_transpose_axis rows = {params->kernel_height, params->stride_height, params->dilation_height,
                                         in->first, in->first + in->rows};

@@ -42,8 +42,8 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = &call->inputs[0];
     const tigris_band *out = call->output;
     const int32_t channels = (int32_t)out->tensor->channels;
-    const conv c = {params, in, tigris_int8_data(call, params->weights), (int32_t)(in->tensor->channels / params->groups),
-                    channels / (int32_t)params->groups};
+    const conv c = {params, in, tigris_int8_data(call, params->weights),
+                    (int32_t)(in->tensor->channels / params->groups), channels / (int32_t)params->groups};
     const int32_t *bias = tigris_int32_data(call, params->bias);
     const int32_t *multiplier = tigris_int32_data(call, params->multiplier);
     const int8_t *shift = tigris_int8_data(call, params->shift);
