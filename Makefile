@@ -1,11 +1,12 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
-# make test    set everything up and run the tests
+# make test    set everything up and run the tests, in PROCESSES=2 processes
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans and hostile bytes, and compare random graphs with onnxruntime; SECONDS=60
 # make clean   remove what the others made, but for installed system packages
 
 PYTHON ?= python3
 SECONDS ?= 60
+PROCESSES ?= 2
 
 VENV_PYTHON := .venv/bin/python
 # A core folder of our own: complete without PlatformIO's registry, and apart from the user's.
@@ -27,7 +28,8 @@ demo:
 
 test:
 	@$(PYTHON) tools/prepare.py test
-	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest \
+	    -n $(PROCESSES) --dist loadgroup $(PYTEST_ARGS)
 
 bench:
 	@$(PYTHON) tools/prepare.py test

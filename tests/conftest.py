@@ -15,6 +15,16 @@ settings.load_profile("repeatable")
 
 _DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "models"
 
+#: Folders and files whose tests share something: PlatformIO's core folder, or a runtime compiled under sanitisers.
+TOGETHER = {"platformio": "platformio", "hil": "platformio", "test_readme.py": "platformio", "runtime": "runtime"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For several processes (pytest -n 2 --dist loadgroup): those tests stay in one of them, as do any file's."""
+    for item in items:
+        first = item.path.relative_to(Path(__file__).parent).parts[0]
+        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(first, str(item.path))))
+
 
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
