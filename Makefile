@@ -2,6 +2,7 @@
 # make test    set everything up and run the tests, in PROCESSES=2 processes
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans and hostile bytes, and compare random graphs with onnxruntime; SECONDS=60
+# make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make clean   remove what the others made, but for installed system packages
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ BOARD := emu_rv32
 STATE := $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo test bench fuzz clean
+.PHONY: demo test bench fuzz mutants clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -40,6 +41,10 @@ fuzz:
 	@$(PYTHON) tools/prepare.py fuzz
 	@PYTHON="$(CURDIR)/$(VENV_PYTHON)" tests/runtime/fuzz/run.sh $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.run $(SECONDS)
+
+mutants:
+	@$(PYTHON) tools/prepare.py test
+	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m tests.mutants --processes $(PROCESSES) $(AREAS)
 
 clean:
 	rm -rf .venv .tigris build dist *.egg-info $(EXAMPLE)/.pio

@@ -1,0 +1,158 @@
+"""Runs the mutants; prints, by area, how many the tests killed. Exit status 1 if one survives or cannot be judged."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.mutants.mutant import ROOT, Mutant, areas, mutants
+
+KILLED, SURVIVED, STALE = "killed", "survived", "no verdict"
+SYNTAX = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-fsyntax-only",
+          "-Iruntime/include", "-Iruntime/src", "-Iruntime/backends")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant."""
+
+    area: str
+    mutant: Mutant
+    outcome: str  #: KILLED, SURVIVED or STALE
+    by: str  #: the first test that failed, or why there is no verdict
+    seconds: float
+
+
+def copy_project(folder: Path) -> Path:
+    """A copy of every file that git knows, as it is in the work tree, and of the built host library."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
+    libraries = [str(path.relative_to(ROOT)) for path in (ROOT / "tigris_pio" / "host").glob("_runtime*.*")]
+    for name in [*(name.decode() for name in names if name), *libraries]:
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+@contextmanager
+def fault(mutant: Mutant, root: Path) -> Iterator[None]:
+    """The mutant in the copy; afterwards the copy is as before, its library included."""
+    libraries = {path: path.read_bytes() for path in (root / "tigris_pio" / "host").glob("_runtime*.*")}
+    text = mutant.apply(root)
+    try:
+        yield
+    finally:
+        (root / mutant.file).write_text(text, "utf-8")
+        for path, content in libraries.items():
+            path.write_bytes(content)  # newer than the source now: not built again
+
+
+def compiles(mutant: Mutant, root: Path) -> str:
+    """Why a compiler alone, or Python's own reading, stops the mutant; empty if neither does."""
+    if mutant.file.endswith(".c"):
+        result = subprocess.run([*SYNTAX, mutant.file], cwd=root, capture_output=True, text=True, check=False)
+        return result.stderr if result.returncode else ""
+    if mutant.file.endswith(".py"):
+        try:
+            compile((root / mutant.file).read_text("utf-8"), mutant.file, "exec")
+        except SyntaxError as error:
+            return str(error)
+    return ""
+
+
+def run_tests(mutant: Mutant, root: Path, seconds: float) -> tuple[int | None, str]:
+    """pytest's exit status over the mutant's tests (None: still running after `seconds`), and the test that failed."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:randomly",
+               *mutant.tests]
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, "no end"
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return process.returncode, failed[0].split(" - ")[0] if failed else output.strip()[-200:]
+
+
+def judge(area: str, mutant: Mutant, root: Path, seconds: float) -> Verdict:
+    """Runs one mutant in the copy at `root`."""
+    begun = time.monotonic()
+
+    def verdict(outcome: str, by: str) -> Verdict:
+        return Verdict(area, mutant, outcome, by, time.monotonic() - begun)
+
+    try:
+        with fault(mutant, root):
+            stopped = compiles(mutant, root)
+            if stopped:
+                return verdict(STALE, f"a compiler stops it: {stopped.strip()[-200:]}")
+            status, text = run_tests(mutant, root, seconds)
+    except ValueError as error:
+        return verdict(STALE, str(error))
+    if status is None or status in (1, 2):
+        return verdict(KILLED, text)
+    return verdict(SURVIVED, "") if status == 0 else verdict(STALE, f"pytest ended with {status}: {text}")
+
+
+def table(verdicts: list[Verdict]) -> str:
+    """By area: how many were killed, of how many with a verdict."""
+    lines = [f"{'area':<24} killed  of", ""]
+    groups = [(area, [v for v in verdicts if v.area == area]) for area in dict.fromkeys(v.area for v in verdicts)]
+    for area, found in [*groups, ("total", verdicts)]:
+        judged = [verdict for verdict in found if verdict.outcome != STALE]
+        killed = sum(verdict.outcome == KILLED for verdict in judged)
+        lines.append(f"{area:<24} {killed:>6}  {len(judged)}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(areas())}; all of them without")
+    parser.add_argument("--only", metavar="TEXT", default="", help="mutants whose name has this text")
+    parser.add_argument("--processes", type=int, default=2, help="copies of the project that run tests at once")
+    parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="for one mutant's tests")
+    given = parser.parse_args()
+    unknown = [area for area in given.areas if area not in areas()]
+    if unknown:
+        parser.error(f"no area is called {unknown[0]}; there are {', '.join(areas())}")
+    chosen = [(area, mutant) for area in given.areas or areas() for mutant in mutants(area)
+              if given.only in mutant.name]
+    verdicts = []
+    with tempfile.TemporaryDirectory(prefix="tigris-mutants-") as folder:
+        copies: queue.Queue[Path] = queue.Queue()
+        for index in range(given.processes):
+            copies.put(copy_project(Path(folder) / str(index)))
+
+        def one(item: tuple[str, Mutant]) -> Verdict:
+            root = copies.get()
+            try:
+                return judge(*item, root, given.timeout)
+            finally:
+                copies.put(root)
+
+        with ThreadPoolExecutor(given.processes) as pool:
+            for verdict in pool.map(one, chosen):
+                verdicts.append(verdict)
+                print(f"{verdict.outcome:<10} {verdict.seconds:6.1f} s  {verdict.area}: {verdict.mutant.name}"
+                      f"  {verdict.by if verdict.outcome != SURVIVED else verdict.mutant.file}", flush=True)
+    print(f"\n{table(verdicts)}")
+    return any(verdict.outcome != KILLED for verdict in verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
