@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import shutil
 import struct
+import subprocess
 
 import pytest
 
@@ -57,6 +59,22 @@ int main(void)
         board_wait_uart();
 }
 """
+# A user's own source, in C and in C++: <memory.h> is the C library's, and no private header of the runtime is found.
+PRIVATE = sorted(
+    spelled
+    for folder in (ROOT / "runtime").iterdir()
+    if folder.is_dir() and folder.name != "include"
+    for path in folder.rglob("*.h")
+    for spelled in (path.name, str(path.relative_to(folder)), str(path.relative_to(ROOT / "runtime")))
+    if spelled != "memory.h"
+)
+OWN = "".join(
+    [
+        "#include <memory.h>\n#include <tigris_serve.h>\nvoid own_copy(void *to, const void *from);\n",
+        "void own_copy(void *to, const void *from) { memcpy(to, from, 4); }\n",
+        *(f'#if __has_include("{name}")\n#error {name} is found\n#endif\n' for name in PRIVATE),
+    ]
+)
 INI = "lib_deps = tigris-pio=symlink://{root}\ncustom_tigris_models = digits.onnx\ncustom_tigris_mem = 64K\n" + "".join(
     f"[env:{name}]\nboard = {name}\n" for name in BOARDS
 )
@@ -74,6 +92,23 @@ def board(request, project):
     """(project, board name), flashed and started."""
     project.run("-e", request.param, "-t", "upload")
     return project, request.param
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(project, language):
+    database = project.folder / "compile_commands.json"
+    if not database.is_file():
+        project.run("-e", "emu_rv32", "-t", "compiledb")
+    entries = json.loads(database.read_text("utf-8"))
+    command = shlex.split(next(entry["command"] for entry in entries if entry["file"].endswith("main.c")))
+    options = [word for word in command[1:] if word.startswith(("-I", "-D", "-m", "--specs"))]
+    assert f"-I{ROOT / 'runtime' / 'include'}" in options
+    (project.folder / "src" / "own.txt").write_text(OWN, "utf-8")
+    compiler = ["riscv64-unknown-elf-gcc", "-x", language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    done = subprocess.run(
+        [*compiler, *options, "src/own.txt"], cwd=project.folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def restart(project, name):
