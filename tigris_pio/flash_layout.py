@@ -25,6 +25,7 @@ from tigris_pio.platformio.partitions import (
     parse_binary,
     parse_csv,
 )
+from tigris_pio.spelling import option
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ def read_table(path: Path) -> tuple[Partition, ...]:
             return parse_binary(data)
         return parse_csv(data.decode("utf-8-sig"), str(path))
     except OSError as error:
-        raise UsageError(f"--table: {path}: {error.strerror}; give the project's partition table") from error
+        raise UsageError(f"{option('table')}: {path}: {error.strerror}; give the project's partition table") from error
     except (PartitionError, UnicodeDecodeError) as error:
-        raise UsageError(f"--table: {path} is no partition table: {error}") from error
+        raise UsageError(f"{option('table')}: {path} is no partition table: {error}") from error
 
 
 def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed, ...]:
@@ -75,7 +76,7 @@ def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed
         raise BudgetError(
             f"partition `{partition.label}` is too small: the plans end at {used} bytes ({sizes}), the partition at "
             f"0x{partition.offset:x} has {partition.size}. Give it {align_up(used, MMU_PAGE) >> 10}K in the "
-            "partition table, or try COMPRESS lz4"
+            f"partition table, or try {option('compress', 'lz4')}"
         )
     return tuple(placed)
 

@@ -23,7 +23,7 @@ def parse_size(value: str | int, option: str = "size") -> int:
     return int(float(match[1]) * unit)
 
 
-def parse_memory(value: str, option: str = "-m") -> tuple[int, int]:
+def parse_memory(value: str, option: str) -> tuple[int, int]:
     """(fast, slow) bytes of `FAST` or `FAST+SLOW`."""
     fast, plus, slow = value.partition("+")
     if plus and not slow.strip():

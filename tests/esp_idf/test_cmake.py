@@ -203,8 +203,8 @@ def test_wrong_arguments_stop_the_configuration(project, call, parts):
 @pytest.mark.parametrize(
     ("call", "parts"),
     [
-        (ONE.replace("64K", "lots"), ["-m: 'lots' is no size"]),
-        (ONE.replace("64K", "1K"), ["smallest"]),
+        (ONE.replace("64K", "lots"), ["MEM: 'lots' is no size"]),
+        (ONE.replace("64K", "1K"), ["smallest", "(MEM "]),
         (ONE.replace("MEM", "PARTITION factory MEM"), ["partition `factory` is for an application"]),
         (ONE.replace("MEM", "PARTITION modell MEM"), ["no partition `modell`, only nvs, factory, model, extra"]),
         (ONE.replace("MEM", "OFFSET 0x100 MEM"), ["OFFSET 0x100 is no multiple", "0x1000"]),

@@ -18,6 +18,7 @@ from tigris_pio.cli.layout import layout
 from tigris_pio.cli.run import run
 from tigris_pio.cli.verify import verify
 from tigris_pio.errors import TigrisError, UsageError
+from tigris_pio.spelling import caller_of_command, spoken_by
 
 
 class _Group(click.Group):
@@ -29,7 +30,8 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tigris")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Compile an ONNX model for a microcontroller, run it here, and check it on the board.
 
     \b
@@ -43,6 +45,7 @@ def cli() -> None:
     Sizes are bytes or numbers with K or M (units of 1024). Exit status: 0 done, 1 the model or plan
     cannot do what was asked, 2 wrong usage.
     """
+    context.with_resource(spoken_by(caller_of_command()))
 
 
 for _command in (analyze, compile_command, inspect, run, verify, hil, layout):

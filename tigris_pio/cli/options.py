@@ -12,6 +12,7 @@ from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import UsageError
 from tigris_pio.sizes import parse_memory, parse_size
+from tigris_pio.spelling import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,10 +102,10 @@ def compile_options(
     chip: str = "",
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
-    fast, slow = (None, 0) if memory is None else parse_memory(memory, "-m")
+    fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
     if fast == 0:
-        raise UsageError("-m: the fast memory is 0; give at least a few kilobytes, like 64K")
-    budget = Budget(fast, slow, None if flash is None else parse_size(flash, "-f"))
+        raise UsageError(f"{option('mem')}: the fast memory is 0; give at least a few kilobytes, like 64K")
+    budget = Budget(fast, slow, None if flash is None else parse_size(flash, option("flash")))
     find_backend(backend)
     options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name, backend, chip)
     options.weights()
@@ -116,6 +117,8 @@ def _dims(texts: tuple[str, ...]) -> dict[str, int]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value.isdigit() or int(value) < 1:
-            raise UsageError(f"--dim: '{text}' is not NAME=VALUE with a positive whole number, like length=512")
+            raise UsageError(
+                f"{option('dims')}: '{text}' is not NAME=VALUE with a positive whole number, like length=512"
+            )
         dims[name] = int(value)
     return dims

@@ -33,6 +33,7 @@ from tigris_pio.errors import BudgetError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.sizes import format_size, parse_size, size_option
+from tigris_pio.spelling import option
 
 #: Serves every architecture the runtime knows but x86-64, which the host library overrides.
 DEFAULT_ALIGNMENT = 16
@@ -61,7 +62,9 @@ class CompileOptions:
     def weights(self) -> WeightOptions:
         """How weights are stored and read."""
         if self.compress not in COMPRESSIONS:
-            raise UsageError(f"--compress: '{self.compress}' is unknown; use one of {', '.join(COMPRESSIONS)}")
+            raise UsageError(
+                f"{option('compress')}: '{self.compress}' is unknown; use one of {', '.join(COMPRESSIONS)}"
+            )
         mode = COMPRESSIONS[self.compress]
         if mode is WeightMode.IN_PLACE and self.copy_weights:
             mode = WeightMode.COPY
@@ -145,8 +148,8 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
     if flash is not None and len(data) > flash:
         raise BudgetError(
             f"the plan of {start.program.name} is {len(data)} bytes ({format_size(len(data))}), the flash budget is "
-            f"{flash} ({format_size(flash)}); the smallest that works is -f {size_option(len(data))}"
-            + ("" if options.compress == "lz4" else ", or try --compress lz4")
+            f"{flash} ({format_size(flash)}); the smallest that works is {option('flash', size_option(len(data)))}"
+            + ("" if options.compress == "lz4" else f", or try {option('compress', 'lz4')}")
         )
     return Compiled(data, build_report(plan, len(data), options.budget), plan, start.statistics)
 

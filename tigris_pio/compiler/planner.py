@@ -21,6 +21,7 @@ from tigris_pio.compiler.weights import block_bytes, compresses
 from tigris_pio.errors import BudgetError
 from tigris_pio.format.enums import Home, WeightMode
 from tigris_pio.sizes import format_size, parse_size, size_option
+from tigris_pio.spelling import memory, option
 
 #: Shares of the budget that successive attempts aim for.
 AIMS = (1.0, 0.98, 0.95, 0.92, 0.88, 0.83, 0.77, 0.7, 0.6, 0.5)
@@ -150,16 +151,23 @@ def _refusal(index: ProgramIndex, budget: Budget, alignment: int, weights: Weigh
     given = format_size(budget.fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
     search = _Search(index, alignment, weights)
     alone = search.smallest_fast(slow=0)
-    text = f"{index.program.name} does not fit {given} memory; the smallest fast memory that works is {alone} bytes"
-    text += f" (-m {search.fast_option(alone, 0)})"
+    text = f"{index.program.name} does not fit {given} memory"
+    # Nobody means a budget of less than a kilobyte: the unit was forgotten.
+    forgotten = budget.fast < 1 << 10 and alone <= budget.fast << 10
+    if forgotten:
+        text += f" ({budget.fast} is bytes: did you mean {memory(f'{budget.fast}K')}?)"
+    text += f"; the smallest fast memory that works is {alone} bytes"
+    text += f" ({memory(search.fast_option(alone, 0))})"
+    if forgotten:
+        return text
     with_slow = search.layout(budget.fast, AMPLE_SLOW)
     if with_slow is not None:
-        return f"{text}, or add slow memory: -m {size_option(budget.fast)}+{size_option(with_slow.slow.peak)}"
+        return f"{text}, or add slow memory: {memory(size_option(budget.fast), size_option(with_slow.slow.peak))}"
     least = search.smallest_fast(AMPLE_SLOW)
     found = search.layout(least, AMPLE_SLOW)
     if least < alone and found is not None:
         fast = search.fast_option(least, AMPLE_SLOW)
-        text += f", with slow memory {least} bytes (-m {fast}+{size_option(found.slow.peak)})"
+        text += f", with slow memory {least} bytes ({memory(fast, size_option(found.slow.peak))})"
     return text
 
 
@@ -270,15 +278,30 @@ def _stage(
 def _warnings(
     index: ProgramIndex, weights: WeightOptions, layout: Layout, stages: tuple[Stage, ...]
 ) -> tuple[str, ...]:
-    notes = []
+    apart: dict[str, list[tuple[str, int]]] = {}
+    slow: dict[str, list[str]] = {}
     for stage in stages:
-        first = index.ops[stage.first_op].name
-        size = block_bytes(index.ops[stage.first_op : stage.end_op])
+        ops = index.ops[stage.first_op : stage.end_op]
+        size = block_bytes(ops)
         if stage.weight_mode is not weights.mode and size:
-            packs = weights.mode is not WeightMode.LZ4 or compresses(index.ops[stage.first_op : stage.end_op])
+            packs = weights.mode is not WeightMode.LZ4 or compresses(ops)
             why = "do not fit fast memory" if packs else "do not get smaller"
-            notes.append(f"stage at {first}: {format_size(size)} of weights {why}; read in place")
-        slow = [v.tensor for v in stage.views if not v.window and layout.homes.get(v.tensor) is Home.SLOW]
-        if slow:
-            notes.append(f"stage at {first} works in slow memory on {', '.join(slow)}; a larger fast budget avoids it")
+            apart.setdefault(why, []).append((ops[0].name, size))
+        names = [v.tensor for v in stage.views if not v.window and layout.homes.get(v.tensor) is Home.SLOW]
+        if names:
+            slow[ops[0].name] = names
+    notes = [
+        f"{_stages([name for name, _ in found])}: {format_size(sum(size for _, size in found))} of weights {why}; "
+        "read in place"
+        for why, found in apart.items()
+    ]
+    if slow:
+        tensors = list(dict.fromkeys(name for names in slow.values() for name in names))
+        what = ", ".join(tensors) if len(tensors) <= 3 else f"{len(tensors)} tensors"
+        notes.append(f"{_stages(list(slow))}: work in slow memory, on {what}; a larger {option('mem')} avoids it")
     return tuple(notes)
+
+
+def _stages(names: list[str]) -> str:
+    """Stages, by their first operators, in few words however many they are."""
+    return f"stage at {names[0]}" if len(names) == 1 else f"{len(names)} stages, the first at {names[0]}"

@@ -127,7 +127,7 @@ def run(compiler: Compiler, arguments: Sequence[str], folder: Path) -> dict[str,
     `-m` looks for modules in the current folder first: `folder` must hold none. Paths in `arguments` are absolute.
     """
     command = [*compiler.command, "compile", *arguments, "--json"]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TIGRIS_CALLER": "platformio"}
     if compiler.pythonpath:
         environment["PYTHONPATH"] = compiler.pythonpath
     try:

@@ -90,7 +90,7 @@ def test_a_whole_height_operator_that_fits_no_other_way_works_in_slow_memory():
     b = Builder()
     t = b.whole(b.input(64, 32), 1, 16)
     plan = simulate(b.program(t), 256, 1 << 16)
-    assert any("works in slow memory" in warning for warning in plan.warnings)
+    assert any("work in slow memory" in warning for warning in plan.warnings)
 
 
 def test_skip_connections_are_kept_until_both_branches_read_them():

@@ -9,6 +9,7 @@ from tigris_pio.compiler.backends import cmsis_nn, esp_nn
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import OpKind
+from tigris_pio.spelling import option
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,5 +58,5 @@ def find_backend(name: str) -> Backend | None:
     if name in PORTABLE:
         return None
     if name not in BACKENDS:
-        raise UsageError(f"--backend: '{name}' is unknown; use one of {', '.join((*PORTABLE, *BACKENDS))}")
+        raise UsageError(f"{option('backend')}: '{name}' is unknown; use one of {', '.join((*PORTABLE, *BACKENDS))}")
     return BACKENDS[name]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import onnx
 
+from tigris_pio import spelling
 from tigris_pio.errors import ModelError, UsageError
 
 
@@ -52,7 +53,7 @@ def bind_dimensions(inputs: list[onnx.ValueInfoProto], dims: Mapping[str, int], 
         if given is None:
             raise ModelError(
                 f"{label}: input {dim.input} has a free dimension {dim.names[0]} (axis {dim.axis}); "
-                f"give its size with --dim {dim.names[0]}=VALUE"
+                f"give its size with {spelling.dims({dim.names[0]: 'VALUE'})}"
             )
         if dim.symbol:
             symbols.setdefault(dim.symbol, given)
@@ -88,6 +89,7 @@ def _check_names(dims: Mapping[str, int], free: list[_Free], label: str) -> None
     for name, value in dims.items():
         if name not in known:
             names = ", ".join(dim.names[0] for dim in free) or "none"
-            raise UsageError(f"--dim {name}={value}: {label} has no free dimension of that name; it has: {names}")
+            given = spelling.dims({name: value})
+            raise UsageError(f"{given}: {label} has no free dimension of that name; it has: {names}")
         if value < 1:
-            raise UsageError(f"--dim {name}={value}: a dimension must be at least 1")
+            raise UsageError(f"{spelling.dims({name: value})}: a dimension must be at least 1")

@@ -1,0 +1,103 @@
+"""How each caller writes the compiler's options: one table, so that a message names what its reader can change.
+
+The same compiler is asked by the command line, by a build with platformio.ini, by tigris_add_model in CMake and from
+Python. Messages that recommend an option write it by these functions, never as text of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+
+#: Environment variable by which a build says who calls.
+CALLER_VARIABLE = "TIGRIS_CALLER"
+
+
+class Caller(Enum):
+    """Whose words messages use; the value is that of TIGRIS_CALLER."""
+
+    COMMAND = "command"
+    PLATFORMIO = "platformio"
+    CMAKE = "cmake"
+    PYTHON = "python"
+
+
+_CALLERS = (Caller.COMMAND, Caller.PLATFORMIO, Caller.CMAKE, Caller.PYTHON)
+
+#: Every option that a refusal or a warning may name, in the order of _CALLERS.
+OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
+    "mem": ("-m", "custom_tigris_mem", "MEM", "fast"),
+    "flash": ("-f", "custom_tigris_flash", "FLASH", "flash"),
+    "dims": ("--dim", "custom_tigris_dims", "DIMS", "dims"),
+    "xip": ("--xip", "custom_tigris_xip", "XIP", "xip"),
+    "compress": ("--compress", "custom_tigris_compress", "COMPRESS", "compress"),
+    # A build with platformio.ini has no such option, nor has CMake one for the alignment: it sets them itself.
+    "copy_weights": ("--copy-weights", "copy_weights", "COPY_WEIGHTS", "copy_weights"),
+    "alignment": ("--align", "alignment", "alignment", "alignment"),
+    "backend": ("--backend", "custom_tigris_backend", "BACKEND", "backend"),
+    "chip": ("--chip", "board_build.mcu", "IDF_TARGET", "chip"),
+    "name": ("--name", "custom_tigris_models", "NAME", "name"),
+    "table": ("--table", "board_build.partitions", "the partition table", "table"),
+}
+
+_caller: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
+
+
+@contextmanager
+def spoken_by(caller: Caller) -> Iterator[None]:
+    """Messages made inside use the words of `caller`."""
+    token = _caller.set(caller)
+    try:
+        yield
+    finally:
+        _caller.reset(token)
+
+
+def caller_of_command() -> Caller:
+    """Who started the command line: a build that says so, or else a person."""
+    try:
+        return Caller(os.environ.get(CALLER_VARIABLE, Caller.COMMAND.value))
+    except ValueError:
+        return Caller.COMMAND
+
+
+def option(name: str, value: str | int | None = None) -> str:
+    """The option, and `value` for it if given: `-f 30K`, `custom_tigris_flash = 30K`, `FLASH 30K`, `flash="30K"`."""
+    caller = _caller.get()
+    word = OPTIONS[name][_CALLERS.index(caller)]
+    if value is None:
+        return word
+    if caller is Caller.PYTHON:
+        return f"{word}={value}" if isinstance(value, int) else f'{word}="{value}"'
+    return f"{word} = {value}" if caller is Caller.PLATFORMIO else f"{word} {value}"
+
+
+def memory(fast: str, slow: str | None = None) -> str:
+    """Memory to grant: `-m 4K+9K`, or `fast="4K", slow="9K"`."""
+    if _caller.get() is Caller.PYTHON:
+        return option("mem", fast) + (f', slow="{slow}"' if slow else "")
+    return option("mem", f"{fast}+{slow}" if slow else fast)
+
+
+def dims(sizes: Mapping[str, int | str]) -> str:
+    """Sizes of free dimensions, all at once: `--dim height=64 --dim width=VALUE`."""
+    pairs = [f"{name}={value}" for name, value in sizes.items()]
+    caller = _caller.get()
+    if caller is Caller.PYTHON:
+        return "dims={" + ", ".join(f'"{name}": {value}' for name, value in sizes.items()) + "}"
+    if caller is Caller.COMMAND:
+        return " ".join(option("dims", pair) for pair in pairs)
+    return option("dims", " ".join(pairs))
+
+
+def switch(name: str, on: bool = True) -> str:
+    """A switch turned on or off: `--xip` and `no --xip`, `custom_tigris_xip = yes`, `xip=True`."""
+    caller = _caller.get()
+    if caller is Caller.PLATFORMIO:
+        return option(name, "yes" if on else "no")
+    if caller is Caller.PYTHON:
+        return f"{option(name)}={on}"
+    return option(name) if on else f"no {option(name)}"
