@@ -30,7 +30,7 @@ demo:
 test:
 	@$(PYTHON) tools/prepare.py test
 	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest \
-	    -n $(PROCESSES) --dist loadgroup $(PYTEST_ARGS)
+	    -n $(PROCESSES) $(PYTEST_ARGS)
 
 bench:
 	@$(PYTHON) tools/prepare.py test

@@ -1,12 +1,16 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests, how processes share them, and a time limit for each."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.harness import timeout
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
 # No deadline: a busy machine is no error.
@@ -15,15 +19,42 @@ settings.load_profile("repeatable")
 
 _DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "models"
 
-#: Folders and files whose tests share something: PlatformIO's core folder, or a runtime compiled under sanitisers.
-TOGETHER = {"platformio": "platformio", "hil": "platformio", "test_readme.py": "platformio", "runtime": "runtime"}
+
+def pytest_configure() -> None:
+    timeout.begin()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
+    """For several processes (pytest -n 2)."""
+    from tests.harness.schedule import FilesTogether
+
+    return FilesTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For several processes (pytest -n 2 --dist loadgroup): those tests stay in one of them, as do any file's."""
-    for item in items:
-        first = item.path.relative_to(Path(__file__).parent).parts[0]
-        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(first, str(item.path))))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from tests.harness.schedule import longest_first
+
+        longest_first(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with timeout.limited(item.nodeid, timeout.seconds_of(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with timeout.limited(item.nodeid, timeout.seconds_of(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    with timeout.limited(item.nodeid, timeout.seconds_of(item)):
+        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -19,10 +19,17 @@ FAKE = Path(__file__).with_name("fake_compiler")
 
 @pytest.fixture(scope="session")
 def core_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A PlatformIO core folder that needs no registry: the one of the set-up scripts, or a fresh one."""
+    """A PlatformIO core folder that needs no registry: the one of the set-up scripts, or a fresh one.
+
+    Each of several processes has its own: PlatformIO keeps its state there.
+    """
     given = os.environ.get("PLATFORMIO_CORE_DIR")
     if given and (Path(given) / "packages" / "tool-scons" / ".piopm").is_file():
-        return Path(given)
+        if "PYTEST_XDIST_WORKER" not in os.environ:
+            return Path(given)
+        own = tmp_path_factory.mktemp("platformio core", numbered=False)
+        shutil.copytree(Path(given) / "packages", own / "packages", symlinks=True)
+        return own
     if importlib.util.find_spec("platformio") is None:
         pytest.fail("PlatformIO is not installed in this Python; use make test, or pip install -e .[test]")
     core = tmp_path_factory.mktemp("platformio core")
