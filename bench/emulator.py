@@ -50,6 +50,7 @@ class Measurement:
     """What the machine printed. Instructions, and bytes."""
 
     open: int
+    check: int
     init: int
     run: int
     right: bool

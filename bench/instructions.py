@@ -56,7 +56,8 @@ def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, 
     macs = sum(op.macs for op in ops)
     return {
         "machine": machine.name, "macs": macs, "instructions": result.run, "per_mac": result.run / max(1, macs),
-        "open": result.open, "init": result.init, "stack_init": result.stack_init, "stack_run": result.stack_run,
+        "open": result.open, "check": result.check, "check_per_byte": result.check / len(compiled.data),
+        "init": result.init, "stack_init": result.stack_init, "stack_run": result.stack_run,
         "fast": result.fast, "slow": result.slow, "right": result.right,
         "ops": [{"name": op.name, "kind": op.kind.name, "macs": op.macs, "instructions": count}
                 for op, count in zip(ops, result.ops, strict=True)],
@@ -107,7 +108,8 @@ def print_table(title: str, rows: list[Row], columns: list[tuple[str, str, str]]
 
 NETWORK_COLUMNS = [
     ("network", "name", ""), ("budget", "budget", ""), ("instructions", "instructions", ",d"),
-    ("per MAC", "per_mac", ".2f"), ("open", "open", ",d"), ("init", "init", ",d"), ("fast", "fast", ",d"),
+    ("per MAC", "per_mac", ".2f"), ("open", "open", ",d"), ("init", "init", ",d"),
+    ("checksum per byte", "check_per_byte", ".2f"), ("fast", "fast", ",d"),
     ("slow", "slow", ",d"), ("stack", "stack_run", "d"), ("right", "right", ""),
 ]  # fmt: skip
 LAYER_COLUMNS = [("layer", "name", ""), ("MACs", "macs", ",d"), ("per MAC", "per_mac", ".2f"), ("right", "right", "")]

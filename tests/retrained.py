@@ -11,12 +11,15 @@ from onnx import numpy_helper
 DIGITS = Path(__file__).parents[1] / "examples" / "digits" / "model" / "digits.onnx"
 
 
-def digits(target: Path, weights: int = 0, input_scale: float = 1.0) -> Path:
-    """Writes the digits network to `target`: some int8 weights raised, the scale of its input multiplied."""
+def digits(target: Path, weights: int = 0, input_scale: float = 1.0, layers: str = "conv_2") -> Path:
+    """Writes the digits network to `target`: int8 weights of layers raised, the scale of its input multiplied.
+
+    `layers`: how the names of those layers begin.
+    """
     model = onnx.load(DIGITS)
     for tensor in model.graph.initializer:
         values = numpy_helper.to_array(tensor)
-        if tensor.name == "conv_2.weight_quantized":
+        if tensor.name.startswith(layers) and tensor.name.endswith(".weight_quantized"):
             values = np.clip(values.astype(np.int32) + weights, -128, 127).astype(np.int8)
         elif tensor.name == "image_scale":
             values = values * np.float32(input_scale)

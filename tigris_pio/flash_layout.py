@@ -32,7 +32,7 @@ from tigris_pio.spelling import option
 class Wanted:
     """A plan for the partition `label`: at `offset` in it, or behind the plan before it.
 
-    `exact`: the firmware opens this very plan only.
+    `exact`: the firmware opens this very plan only. `unchecked`: without comparing its checksum.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Wanted:
     label: str
     offset: int | None
     exact: bool = False
+    unchecked: bool = False
 
 
 def read_table(path: Path) -> tuple[Partition, ...]:
@@ -107,7 +108,8 @@ def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) ->
     for label, items in placed.items():
         write_if_changed(folder / f"{label}.bin", layout.image(items))
     exact = {item.name for item in wanted if item.exact}
-    write_if_changed(folder / "tigris_models.h", layout.models_header(placed, exact).encode())
+    unchecked = {item.name for item in wanted if item.unchecked}
+    write_if_changed(folder / "tigris_models.h", layout.models_header(placed, exact, unchecked).encode())
     return [_summary(item, partition_of(table, label)) for label, items in placed.items() for item in items]
 
 

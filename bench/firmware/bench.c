@@ -1,5 +1,5 @@
-/* Runs one plan and prints, a line each, "name value": instructions to open, to initialise and to run, those of
- * each operator, stack and arenas used, and whether the output is the expected one.
+/* Runs one plan and prints, a line each, "name value": instructions to open, to compare the checksum, to
+ * initialise and to run, those of each operator, stack and arenas used, and whether the output is the expected one.
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
@@ -127,6 +127,12 @@ void bench_main(void)
     print_number("open", bench_instructions() - start);
     if (status != TIGRIS_OK) {
         fail("open", status);
+    }
+    start = bench_instructions();
+    status = tigris_plan_check_crc(&plan);
+    print_number("check", bench_instructions() - start);
+    if (status != TIGRIS_OK) {
+        fail("check", status);
     }
     start = bench_instructions();
     status = tigris_session_init(&session, &plan, fast, sizeof fast, slow, sizeof slow, NULL);

@@ -86,7 +86,8 @@ typedef enum tigris_status {
     TIGRIS_ERR_PLAN_ABSENT = -42,         /* the flash where the plan should be is erased */
     TIGRIS_ERR_OTHER_MODEL = -43,         /* another plan than the one the firmware was built with */
     TIGRIS_ERR_INTERFACE = -44,           /* inputs or outputs are not those the firmware was built for */
-    TIGRIS_ERR_MAPPING = -45              /* flash cannot be read or mapped: the window for mapped data is full */
+    TIGRIS_ERR_MAPPING = -45,             /* flash cannot be read or mapped: the window for mapped data is full */
+    TIGRIS_ERR_DAMAGED = -46              /* damaged, or not written to its end: it is to be uploaded again */
 } tigris_status;
 
 /* One sentence for people; never NULL. */
@@ -111,7 +112,8 @@ typedef struct tigris_plan {
 /* Opens the plan at `data` (16-byte aligned, stays valid while in use) and checks its structure. */
 TIGRIS_MUST_CHECK tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes);
 
-/* Reads the whole plan and compares its CRC-32: worthwhile once after flashing, not at each boot. */
+/* Reads the whole plan and compares its CRC-32: one that is damaged may pass tigris_plan_open and give wrong numbers,
+ * though never wrong accesses. For plans in buffers of your own; tigris_model_open does it by itself. */
 TIGRIS_MUST_CHECK tigris_status tigris_plan_check_crc(const tigris_plan *plan);
 
 struct tigris_backend;

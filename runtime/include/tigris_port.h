@@ -26,13 +26,18 @@ typedef struct tigris_model {
     uint32_t slow_bytes;
     uint32_t interface_crc32; /* of types, shapes, scales and zero points of inputs and outputs */
     uint32_t plan_crc32;      /* 0, or the checksum of the only plan that is opened */
+    uint8_t unchecked;        /* 1: the plan is opened without comparing its checksum */
 } tigris_model;
 
-/* Opens the plan in place, in mapped flash. Beside tigris_plan_open's reasons this fails with
+/* Opens the plan in place, in mapped flash, and compares its checksum unless model->unchecked says not to: it reads the
+ * whole plan once. On failure *plan is zeroed. Beside tigris_plan_open's reasons this fails, the first that holds, with
  *
  *     TIGRIS_ERR_PARTITION            no such partition in the table
- *     TIGRIS_ERR_PARTITION_TOO_SMALL  the plan would end behind it
  *     TIGRIS_ERR_PLAN_ABSENT          nothing was written there
+ *     TIGRIS_ERR_DAMAGED              what was written there is damaged or was not written to its end: upload it again
+ *     TIGRIS_ERR_NOT_A_PLAN           something else was written there
+ *     TIGRIS_ERR_VERSION              a plan for another version of the runtime
+ *     TIGRIS_ERR_PARTITION_TOO_SMALL  the plan would end behind the partition
  *     TIGRIS_ERR_MAPPING              the flash cannot be read or mapped: the window for mapped data is full
  *     TIGRIS_ERR_OTHER_MODEL          a plan of another name; or not the one that plan_crc32 tells
  *     TIGRIS_ERR_INTERFACE            its inputs or outputs are not those that the firmware was built for

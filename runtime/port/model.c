@@ -4,6 +4,8 @@
 #include "../src/crc32.h"
 #include "tigris_port.h"
 
+#define FLASH_SECTOR 4096U
+
 /* Flash reads as 0xFF where nothing was written since it was erased. */
 static int is_erased(const void *data, size_t bytes)
 {
@@ -37,17 +39,37 @@ static uint32_t interface_crc32(const tigris_plan *plan)
     return port.before;
 }
 
-/* What can be told before anything is mapped: `header` is a copy of the plan's first bytes. */
+/* An upload writes a plan's first sector last, so one that was cut short leaves it erased before others that are not. */
+static tigris_status check_absence(const tigris_model *model)
+{
+    uint8_t behind[64];
+    const tigris_status status = tigris_port_read(model->partition, model->offset + FLASH_SECTOR, behind, sizeof behind);
+    return status != TIGRIS_OK || is_erased(behind, sizeof behind) ? TIGRIS_ERR_PLAN_ABSENT : TIGRIS_ERR_DAMAGED;
+}
+
+/* What can be told before anything is mapped: `header` is a copy of the plan's first bytes, of which the checksum leaves
+ * out the first few. */
+static tigris_status check_header(const tigris_model *model, const tigris_header_record *header)
+{
+    const int has_magic = memcmp(header->magic, "TGRS", sizeof header->magic) == 0;
+    const int has_version = header->version == TIGRIS_FORMAT_VERSION;
+    const int has_size = header->header_bytes == sizeof *header;
+    if (is_erased(header, sizeof *header))
+        return check_absence(model);
+    if (!has_magic && !(has_version && has_size))
+        return TIGRIS_ERR_NOT_A_PLAN;
+    if (has_magic && !has_version)
+        return TIGRIS_ERR_VERSION;
+    /* The weights are the last section, and gaps only bring sections to their alignment. */
+    const uint32_t gap = header->total_bytes - header->weights - header->weights_bytes;
+    const int is_whole = has_magic && has_size && header->total_bytes >= sizeof *header &&
+                         gap < TIGRIS_SECTION_ALIGNMENT && (header->flags & ~(uint32_t)TIGRIS_HEADER_FLAG_XIP) == 0U;
+    return is_whole ? TIGRIS_OK : TIGRIS_ERR_DAMAGED;
+}
+
+/* Whether it is the model's plan at all. Only after the checksum, for a name may be damaged, too. */
 static tigris_status check_identity(const tigris_model *model, const tigris_header_record *header)
 {
-    if (is_erased(header, sizeof *header))
-        return TIGRIS_ERR_PLAN_ABSENT;
-    if (memcmp(header->magic, "TGRS", sizeof header->magic) != 0)
-        return TIGRIS_ERR_NOT_A_PLAN;
-    if (header->version != TIGRIS_FORMAT_VERSION)
-        return TIGRIS_ERR_VERSION;
-    if (header->total_bytes < sizeof *header)
-        return TIGRIS_ERR_SECTION;
     if (strncmp(header->name, model->name, sizeof header->name) != 0)
         return TIGRIS_ERR_OTHER_MODEL;
     return model->plan_crc32 == 0U || model->plan_crc32 == header->crc32 ? TIGRIS_OK : TIGRIS_ERR_OTHER_MODEL;
@@ -63,6 +85,22 @@ static tigris_status check_fit(const tigris_model *model, const tigris_plan *pla
     return plan->header->slow_bytes > model->slow_bytes ? TIGRIS_ERR_SLOW_TOO_SMALL : TIGRIS_OK;
 }
 
+/* The mapped plan, whose first bytes `header` is a copy of. */
+static tigris_status open_mapped(const tigris_model *model, const tigris_header_record *header, const uint8_t *data,
+                                 tigris_plan *plan)
+{
+    const uint32_t covered = header->total_bytes - TIGRIS_CRC_COVERS_FROM;
+    if (!model->unchecked && tigris_crc32(data + TIGRIS_CRC_COVERS_FROM, covered) != header->crc32)
+        return TIGRIS_ERR_DAMAGED;
+    tigris_status status = check_identity(model, header);
+    if (status == TIGRIS_OK)
+        status = tigris_plan_open(plan, data, header->total_bytes);
+    /* The checksum does not cover the flags: this one is set, and yet weights are to be copied. */
+    if (status == TIGRIS_ERR_STAGE && header->flags == TIGRIS_HEADER_FLAG_XIP)
+        return TIGRIS_ERR_DAMAGED;
+    return status == TIGRIS_OK ? check_fit(model, plan) : status;
+}
+
 tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
 {
     tigris_header_record header;
@@ -71,10 +109,12 @@ tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
         return TIGRIS_ERR_ARGUMENT;
     tigris_status status = tigris_port_read(model->partition, model->offset, &header, sizeof header);
     if (status == TIGRIS_OK)
-        status = check_identity(model, &header);
+        status = check_header(model, &header);
     if (status == TIGRIS_OK)
         status = tigris_port_map(model->partition, model->offset, header.total_bytes, &data);
     if (status == TIGRIS_OK)
-        status = tigris_plan_open(plan, data, header.total_bytes);
-    return status == TIGRIS_OK ? check_fit(model, plan) : status;
+        status = open_mapped(model, &header, data, plan);
+    if (status != TIGRIS_OK)
+        memset(plan, 0, sizeof *plan);
+    return status;
 }

@@ -46,6 +46,7 @@ static const status_text texts[] = {
     {TIGRIS_ERR_OTHER_MODEL, "the partition holds another plan than the one this firmware was built with"},
     {TIGRIS_ERR_INTERFACE, "the plan's inputs or outputs are not those this firmware was built for"},
     {TIGRIS_ERR_MAPPING, "the flash cannot be mapped: the window for mapped data is full"},
+    {TIGRIS_ERR_DAMAGED, "the plan is damaged, upload it again"},
 };
 
 const char *tigris_status_text(tigris_status status)

@@ -16,6 +16,8 @@ static tigris_model built_with(const char *what)
         model.name = "digit";
     else if (strcmp(what, "less fast memory") == 0)
         model.fast_bytes -= 1U;
+    else if (strcmp(what, "unchecked") == 0)
+        model.unchecked = 1U;
     else if (strcmp(what, "another offset") == 0)
         model.offset = 0x1000U;
     return model;

@@ -104,12 +104,13 @@ def test_a_model_trained_anew_changes_no_header(project):
 
 
 def test_firmware_for_one_training_alone_has_its_checksum(project):
-    project.edit("main/CMakeLists.txt", "MEM 64K", "MEM 64K MATCH exact")
+    project.edit("main/CMakeLists.txt", "MEM 64K", "MEM 64K MATCH exact CHECK no")
     project.configure()
     project.build()
     crc = Header.unpack((project.build_folder / "tigris" / "digits.tgrs").read_bytes()).crc32
     header = (project.build_folder / "tigris" / "tigris_models.h").read_text("utf-8")
     assert f"0x{crc:08x}u, /* this plan only */" in header
+    assert "1, /* the checksum is not compared */" in header
 
 
 def test_plans_have_pages_of_their_own_where_there_is_room(project):
@@ -180,6 +181,7 @@ def test_several_models_and_partitions(project):
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K SIZE 4)", ["unknown argument SIZE", "known are NAME"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM)", ["MEM lacks its value"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K MATCH any)", ["MATCH = any: must be interface or exact"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K CHECK maybe)", ["CHECK = maybe: must be yes or no"]),
         (
             "tigris_add_model(MODEL models/digits.onnx MEM 64K BACKEND gpu)",
             ["BACKEND = gpu: must be auto, portable or esp-nn"],

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests import retrained
 from tigris_pio import compile_model
-from tigris_pio.format.records import Header
+from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "esp_idf"
-OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING = 0, -41, -40, -42, -43, -44, -45
+OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING, DAMAGED = 0, -41, -40, -42, -43, -44, -45, -46
 FAST_TOO_SMALL, NOT_A_PLAN, VERSION, SECTION = -2, -10, -11, -20
+OLD, NEW = 1, 2
 FLAGS = "-std=c99 -D_ISOC11_SOURCE -Wall -Wextra -Wconversion -pedantic -Werror -DESP_PLATFORM -DTIGRIS_TENSOR_ALIGN=4"
 INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
 
@@ -42,14 +45,21 @@ def built(tmp_path_factory):
     objects.mkdir()
     subprocess.run([*common, "-c", *map(str, [*sources, HERE / "stubs" / "chip.c"])], cwd=objects, check=True)
     exact = f"-DEXACT_CRC32={Header.unpack(plan.read_bytes()).crc32}U"
-    for program in ("port_open", "port_run"):
+    for program in ("port_open", "port_run", "port_damage"):
         parts = [str(HERE / f"{program}.c"), *map(str, objects.glob("*.o"))]
         subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / program)], check=True)
     return folder
 
 
 def written(at: int, data: bytes):
-    return lambda plan: plan[:at] + data + plan[at + len(data) :]
+    """The change that writes `data` over a plan; a negative `at` counts from the end."""
+    return lambda plan: plan[: at % len(plan)] + data + plan[at % len(plan) + len(data) :]
+
+
+def sealed(plan: bytes) -> bytes:
+    """With the checksum that the bytes have."""
+    covered = plan[CRC_COVERS_FROM:]
+    return plan[: CRC_COVERS_FROM - 4] + zlib.crc32(covered).to_bytes(4, "little") + covered
 
 
 @pytest.mark.parametrize(
@@ -57,6 +67,7 @@ def written(at: int, data: bytes):
     [
         (bytes, 1 << 20, 1, "the plan", OK),
         (bytes, 1 << 20, 1, "exact", OK),
+        (bytes, 1 << 20, 1, "unchecked", OK),
         (bytes, 1 << 20, 0, "the plan", MAPPING),
         (bytes, 4096, 1, "the plan", TOO_SMALL),
         (bytes, 100, 1, "the plan", TOO_SMALL),
@@ -64,13 +75,20 @@ def written(at: int, data: bytes):
         (bytes, 1 << 20, 1, "another name", OTHER),
         (bytes, 1 << 20, 1, "less fast memory", FAST_TOO_SMALL),
         (lambda plan: b"\xff" * len(plan), 1 << 20, 1, "the plan", ABSENT),
-        (written(0, b"T?"), 1 << 20, 1, "the plan", NOT_A_PLAN),
+        (lambda plan: b"\xff" * len(plan), 4096, 1, "the plan", ABSENT),
+        (written(0, b"\xff" * 4096), 1 << 20, 1, "the plan", DAMAGED),
+        (lambda plan: b"image" * 1000, 1 << 20, 1, "the plan", NOT_A_PLAN),
+        (written(0, b"T?"), 1 << 20, 1, "the plan", DAMAGED),
         (written(4, b"\x63"), 1 << 20, 1, "the plan", VERSION),
-        (written(12, b"\0\0\0\0"), 1 << 20, 1, "the plan", SECTION),
-        (written(12, b"\1\0\x10\0"), 1 << 20, 64, "the plan", TOO_SMALL),
-        # Only firmware that was built for one training alone minds another checksum.
-        (written(16, b"abcd"), 1 << 20, 1, "the plan", OK),
-        (written(16, b"abcd"), 1 << 20, 1, "exact", OTHER),
+        (written(12, b"\0\0\0\0"), 1 << 20, 1, "the plan", DAMAGED),
+        (written(12, b"\1\0\x10\0"), 1 << 20, 64, "the plan", DAMAGED),
+        (written(16, b"abcd"), 1 << 20, 1, "the plan", DAMAGED),
+        (written(1000, b"abcd"), 1 << 20, 1, "the plan", DAMAGED),
+        # Only firmware that was built for one training alone minds another checksum, once the bytes are right.
+        (written(16, b"abcd"), 1 << 20, 1, "exact", DAMAGED),
+        (lambda plan: sealed(written(-1, b"!")(plan)), 1 << 20, 1, "the plan", OK),
+        (lambda plan: sealed(written(-1, b"!")(plan)), 1 << 20, 1, "exact", OTHER),
+        (written(16, b"abcd"), 1 << 20, 1, "unchecked", OK),
     ],
 )
 def test_each_outcome_has_its_status(built, tmp_path, change, size, pages, built_with, status):
@@ -88,6 +106,47 @@ def opened(built, tmp_path, plan, size=1 << 20, pages=1, built_with="the plan"):
     status, elsewhere, mapped = map(int, done.stdout.split())
     assert elsewhere == NO_PARTITION
     return status, mapped if status == OK else None
+
+
+@pytest.fixture(scope="module")
+def damage(built, tmp_path_factory):
+    """Runs port_damage with the plan and, as the old one, one of the same size with other weights."""
+    folder = tmp_path_factory.mktemp("old")
+    old = compile_model(retrained.digits(folder / "digits.onnx", weights=3, layers=""), fast="64K").data
+    (folder / "old.tgrs").write_bytes(old)
+    assert len(old) == (built / "digits.tgrs").stat().st_size
+
+    def run(kind: str) -> list[tuple[int, int, int]]:
+        command = [built / "port_damage", built / "digits.tgrs", folder / "old.tgrs", kind]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+        return [(which, status, like) for which, status, like in rows]
+
+    return run
+
+
+def test_a_flipped_bit_is_damage(damage):
+    """All bits of the header and every 97th behind it. Of another version a plan says so itself, in 16 bits; the flag
+    that its weights are read in place is only a claim where they are."""
+    version, is_xip = range(8 * 4, 8 * 6), 8 * 8
+    outcomes = damage("flips")
+    assert len(outcomes) > 3000
+    for bit, status, like in outcomes:
+        allowed = {(VERSION, 0)} if bit in version else {(DAMAGED, 0)}
+        assert (status, like) in allowed | ({(OK, NEW)} if bit == is_xip else set()), bit
+
+
+def test_a_mixture_of_plans_is_damage(damage):
+    outcomes = Counter((status, like) for _, status, like in damage("mixtures"))
+    assert outcomes == {(OK, OLD): 1, (OK, NEW): 1, (DAMAGED, 0): outcomes.total() - 2}
+    assert outcomes.total() > 10
+
+
+def test_an_upload_cut_short_leaves_one_of_the_plans_or_damage(damage):
+    outcomes = [(status, like) for _, status, like in damage("cuts")]
+    assert outcomes[-1] == (OK, NEW)
+    assert set(outcomes) == {(DAMAGED, 0), (OK, NEW)}
+    assert len(outcomes) > 300
 
 
 def test_firmware_takes_plans_of_its_inputs_and_outputs_only(built, tmp_path):

@@ -122,9 +122,11 @@ def test_a_model_with_other_constants_is_linked(make, fake_compiler, change):
 
 def test_firmware_for_one_training_alone_is_linked_for_each(make):
     plans = [("0123456789abcdef" * 4), ("0123456789abcdeg" * 4)]
-    project = make(*ONE, "custom_tigris_match = exact", **{"models/alpha.onnx": json.dumps({"plan": plans[0]})})
+    options = ("custom_tigris_match = exact", "custom_tigris_check = no")
+    project = make(*ONE, *options, **{"models/alpha.onnx": json.dumps({"plan": plans[0]})})
     project.run()
     assert "0x33323130u, /* this plan only */" in header_of(project)
+    assert "1, /* the checksum is not compared */" in header_of(project)
     (project.folder / "models" / "alpha.onnx").write_text(json.dumps({"plan": plans[1]}), "utf-8")
     assert "Linking" not in project.run()
     (project.folder / "models" / "alpha.onnx").write_text(json.dumps({"plan": plans[1][1:]}), "utf-8")

@@ -46,6 +46,12 @@ def test_the_header_names_partition_offset_and_what_is_accepted():
     ]
 
 
+def test_the_header_says_whose_checksum_is_not_compared():
+    text = layout.models_header({"model": [layout.Placed("a", 0, b"x"), layout.Placed("b", 0x1000, b"y")]}, (), ["b"])
+    switches = [model.split("};")[0].splitlines()[-1] for model in text.split("static const tigris_model ")[1:]]
+    assert switches == ["    0, /* the checksum is compared */", "    1, /* the checksum is not compared */"]
+
+
 def test_the_summary_shows_share_and_memory():
     (line,) = layout.summary([("kws", 0x2000, {"memory": {"fast_peak": 100, "slow_peak": 7}})], PARTITION)
     assert line == "Model: [=====     ]  50.0% (used 8192 bytes from 16384 bytes) kws: fast 100, slow 7 bytes"

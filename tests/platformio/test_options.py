@@ -109,10 +109,13 @@ def test_a_wrong_dimension_is_named(folder, text):
         parse(folder, dims=text)
 
 
-def test_matching_and_installing(folder):
+def test_matching_checking_and_installing(folder):
     assert (parse(folder).match, parse(folder).auto_install) == ("interface", False)
     settings = parse(folder, match="Exact", auto_install="yes")
     assert (settings.match, settings.auto_install) == ("exact", True)
+    assert (parse(folder).check, parse(folder, check="no").check) == (True, False)
+    with pytest.raises(OptionError, match="custom_tigris_check = sometimes: is neither yes nor no"):
+        parse(folder, check="sometimes")
     with pytest.raises(OptionError, match="custom_tigris_match = any: must be one of interface, exact"):
         parse(folder, match="any")
 

@@ -36,10 +36,20 @@ from tigris_pio.sizes import parse_size
     help="The firmware opens this very plan of the model only, not every one that fits it. Repeatable.",
 )
 @click.option(
+    "--unchecked",
+    multiple=True,
+    metavar="NAME",
+    help="The firmware opens this model's plan without comparing its checksum. Repeatable.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the files go."
 )
 def layout(
-    models: tuple[tuple[str, Path, str, str], ...], table: Path, exact: tuple[str, ...], output: Path
+    models: tuple[tuple[str, Path, str, str], ...],
+    table: Path,
+    exact: tuple[str, ...],
+    unchecked: tuple[str, ...],
+    output: Path,
 ) -> None:
     """Write <partition>.bin for each partition and tigris_models.h to FOLDER.
 
@@ -55,10 +65,11 @@ def layout(
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"--model: two models are named {name}; names must differ")
-    for name in exact:
-        if name not in names:
-            raise UsageError(f"--exact: no model is named {name}, only {', '.join(names)}")
-    wanted = [replace(item, exact=item.name in exact) for item in wanted]
+    for option, given in (("--exact", exact), ("--unchecked", unchecked)):
+        for name in given:
+            if name not in names:
+                raise UsageError(f"{option}: no model is named {name}, only {', '.join(names)}")
+    wanted = [replace(item, exact=item.name in exact, unchecked=item.name in unchecked) for item in wanted]
     for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
         click.echo(line)
 

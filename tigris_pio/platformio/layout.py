@@ -71,10 +71,13 @@ def c_constant(name: str) -> str:
     return re.sub(r"\W", "_", name, flags=re.ASCII).upper()
 
 
-def models_header(partitions: Mapping[str, Sequence[Placed]], exact: Collection[str] = ()) -> str:
+def models_header(
+    partitions: Mapping[str, Sequence[Placed]], exact: Collection[str] = (), unchecked: Collection[str] = ()
+) -> str:
     """tigris_models.h: each model's constants, written by the compiler, and one tigris_model. Keys are labels.
 
-    Of the models in `exact` the firmware opens this plan only, of the others every plan that fits it.
+    Of the models in `exact` the firmware opens this plan only, of the others every plan that fits it. Those in
+    `unchecked` it opens without comparing the checksum.
     """
     lines = [
         "/* The models of this firmware, written by the build. Do not edit. */",
@@ -85,14 +88,14 @@ def models_header(partitions: Mapping[str, Sequence[Placed]], exact: Collection[
     ]
     for label, placed in partitions.items():
         for item in placed:
-            lines += ["", *_model_lines(item, label, item.name in exact)]
+            lines += ["", *_model_lines(item, label, item.name in exact, item.name in unchecked)]
     lists = [f"TIGRIS_MODEL_{c_constant(item.name)}_KERNELS" for placed in partitions.values() for item in placed]
     lines += ["", "/* The kernels of all models: what tigris_models_backend links. */"]
     lines.append("#define TIGRIS_MODELS_KERNELS " + ", ".join(lists))
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def _model_lines(item: Placed, label: str, exact: bool) -> list[str]:
+def _model_lines(item: Placed, label: str, exact: bool, unchecked: bool) -> list[str]:
     accepted, crc = "every plan that fits", "0u"
     if exact:
         accepted, crc = "this plan only", f"0x{struct.unpack_from('<I', item.plan, _CRC32)[0]:08x}u"
@@ -108,6 +111,7 @@ def _model_lines(item: Placed, label: str, exact: bool) -> list[str]:
         f"    {constant}_SLOW_BYTES,",
         f"    {constant}_INTERFACE_CRC32,",
         f"    {crc}, /* {accepted} */",
+        f"    {int(unchecked)}, /* the checksum is {'not ' if unchecked else ''}compared */",
         "};",
     ]
 

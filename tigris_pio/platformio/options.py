@@ -14,8 +14,8 @@ from pathlib import Path
 
 PREFIX = "custom_tigris_"
 NAMES = (
-    *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "backend", "backend_path", "python"),
-    "auto_install",
+    *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
+    *("python", "auto_install"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -62,6 +62,7 @@ class Settings:
     auto_install: bool = False
     dims: tuple[str, ...] = ()
     match: str = "interface"
+    check: bool = True
     backend_path: Path | None = None
     chip: str = ""
 
@@ -93,6 +94,7 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         auto_install=_boolean("auto_install", own.get("auto_install") or "no"),
         dims=_dims(own.get("dims", "")),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
+        check=_boolean("check", own.get("check") or "yes"),
         backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
     )
 

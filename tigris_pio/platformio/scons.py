@@ -81,7 +81,7 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     for model in settings.models:
         _plan_node(env, model, settings, compiler, outputs[model.name])
     contents = [_Content(placed_in[label], _of(settings, label, outputs), output) for label in settings.labels]
-    nodes = _layout_node(env, settings.match, contents, output / "tigris_models.h")
+    nodes = _layout_node(env, settings, contents, output / "tigris_models.h")
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
     env.AddPostAction("checkprogsize", env.Action(_summary_action(contents), cmdstr=None))
@@ -182,7 +182,7 @@ def _plan_node(
     env.Depends(node, env.Value(json.dumps(decisive)))
 
 
-def _layout_node(env: Any, match: str, contents: list[_Content], header: Path) -> list[Any]:
+def _layout_node(env: Any, settings: options.Settings, contents: list[_Content], header: Path) -> list[Any]:
     """tigris_models.h, and the images of partitions with several plans; the nodes that firmware waits for."""
     made = [content.image for content in contents if len(content.outputs) > 1]
 
@@ -193,14 +193,15 @@ def _layout_node(env: Any, match: str, contents: list[_Content], header: Path) -
             placed[content.partition.label] = layout.place(read, content.partition)
             if content.image in made:
                 content.image.write_bytes(layout.image(placed[content.partition.label]))
-        exact = [name for content in contents for name in content.outputs] if match == "exact" else []
-        _write_if_changed(header, layout.models_header(placed, exact))
+        names = [name for content in contents for name in content.outputs]
+        exact = names if settings.match == "exact" else []
+        _write_if_changed(header, layout.models_header(placed, exact, [] if settings.check else names))
 
     sources = [
         _file(env, path) for content in contents for out in content.outputs.values() for path in (out.plan, out.header)
     ]
     node = _command(env, [_file(env, path) for path in (header, *made)], sources, build, "Generating $TARGET")
-    env.Depends(node, env.Value(repr(([content.partition for content in contents], match))))
+    env.Depends(node, env.Value(repr(([content.partition for content in contents], settings.match, settings.check))))
     return [node, *(_file(env, content.image) for content in contents)]
 
 

@@ -29,6 +29,11 @@ int chip_start(const char *flash_file, uint32_t partition_bytes)
     return bytes > 0;
 }
 
+uint8_t *chip_flash(void)
+{
+    return flash;
+}
+
 const esp_partition_t *esp_partition_find_first(esp_partition_type_t type, esp_partition_subtype_t subtype,
                                                 const char *label)
 {

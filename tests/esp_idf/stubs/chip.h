@@ -19,4 +19,7 @@ extern struct chip {
 /* Loads flash; 0 when the file cannot be read. */
 int chip_start(const char *flash_file, uint32_t partition_bytes);
 
+/* The flash of the last start. */
+uint8_t *chip_flash(void);
+
 #endif
