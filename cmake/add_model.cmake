@@ -72,6 +72,15 @@ macro(__tigris_check_arguments)
         message(FATAL_ERROR "tigris_add_model needs CMake 3.19 or later, this is ${CMAKE_VERSION}; "
             "ESP-IDF's own: idf_tools.py install cmake")
     endif()
+    string(TOLOWER "${arg_COMPRESS}" compress)
+    if(arg_XIP AND (arg_COPY_WEIGHTS OR compress STREQUAL "lz4"))
+        set(other COPY_WEIGHTS)
+        if(compress STREQUAL "lz4")
+            set(other "COMPRESS ${arg_COMPRESS}")
+        endif()
+        message(FATAL_ERROR "tigris_add_model: XIP with ${other}: the one promises that no weight is copied to RAM, "
+            "the other brings weights there; leave one out")
+    endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
             "FLASH XIP COPY_WEIGHTS COMPRESS DIMS PARTITION OFFSET MATCH CHECK BACKEND")

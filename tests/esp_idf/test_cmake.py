@@ -275,6 +275,14 @@ def test_the_command_on_the_path_is_the_last_resort(project, tmp_path):
     project.build()
 
 
+@pytest.mark.parametrize("other", ["COPY_WEIGHTS", "COMPRESS lz4", "COMPRESS LZ4"])
+def test_xip_and_what_copies_weights_are_refused_together(project, other):
+    project.edit("main/CMakeLists.txt", "MEM 64K", f"MEM 64K XIP {other}")
+    done = project.try_configure()
+    assert done.returncode != 0
+    assert f"tigris_add_model: XIP with {other}: the one promises that no weight is copied" in words(done.stdout)
+
+
 @pytest.mark.parametrize("sign", ["the hook's variable", "the framework's folder"])
 def test_platformio_compiles_and_flashes_itself(project, tmp_path, sign):
     folder = str(tmp_path / "packages" / "framework-espidf@3.50502.0")

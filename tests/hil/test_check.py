@@ -138,7 +138,7 @@ def test_another_compilation_of_the_same_model(
     real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
 ) -> None:
     other = tmp_path / "digits.tgrs"
-    compile_model(DIGITS / "model" / "digits.onnx", fast="16K", compress="lz4").save(other)
+    compile_model(DIGITS / "model" / "digits.onnx", fast="16K", copy_weights=True).save(other)
     with pytest.raises(WrongModelError, match="another compilation of digits"):
         run_check(line([real_board, "--model", other]).url, digits_plan)
 

@@ -90,8 +90,7 @@ def test_float_networks_agree_with_onnxruntime(models_dir, name, fast, slow):
 def test_storage_options_change_no_byte(models_dir, name):
     data = recorded(models_dir, name)[0]
     for fast, slow in (("64K", 0), ("16K", "64K")):
-        packed = {"compress": "lz4"}
-        for options in ({}, {"xip": True}, packed, {"xip": True, **packed}, {"copy_weights": True}):
+        for options in ({}, {"xip": True}, {"compress": "lz4"}, {"copy_weights": True}):
             compiled = compile_model(models_dir / f"{name}_int8.onnx", fast=fast, slow=slow, **options)
             assert compiled.report["memory"]["fast_peak"] <= compiled.report["budget"]["fast"]
             with Session(compiled) as session:
@@ -111,7 +110,7 @@ def test_weights_that_do_not_get_smaller_stay_as_they_are(models_dir):
     plain = compile_model(models_dir / "resnet_int8.onnx", fast="256K")
     packed = compile_model(models_dir / "resnet_int8.onnx", fast="256K", compress="lz4")
     assert len(packed.data) == len(plain.data)
-    assert any("do not get smaller" in warning for warning in packed.report["warnings"])
+    assert any("saves nothing" in warning for warning in packed.report["warnings"])
 
 
 def test_compilation_is_reproducible(models_dir):

@@ -157,8 +157,8 @@ def test_plans_outlive_the_build_folder_and_serve_all_environments(make, fake_co
 
 
 def test_options_reach_the_compiler(make, fake_compiler):
-    make(*ONE, "custom_tigris_flash = 1M", "custom_tigris_xip = yes", "custom_tigris_compress = lz4").run()
-    assert fake_compiler.runs() == ["alpha -m 64K -f 1M xip=True compress=lz4"]
+    make(*ONE, "custom_tigris_flash = 1M", "custom_tigris_compress = lz4").run()
+    assert fake_compiler.runs() == ["alpha -m 64K -f 1M xip=False compress=lz4"]
 
 
 def test_two_models_share_the_partition(make):

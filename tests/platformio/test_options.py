@@ -33,10 +33,11 @@ def test_defaults(folder):
 
 def test_all_options(folder):
     settings = parse(
-        folder, mem="256K + 8M", flash="1.5M", xip="Yes", compress="LZ4", partition="nn", backend="portable"
+        folder, mem="256K + 8M", flash="1.5M", xip="Yes", compress="None", partition="nn", backend="portable"
     )
     assert (settings.mem, settings.flash, settings.flash_bytes) == ("256K+8M", "1.5M", 3 << 19)
-    assert (settings.xip, settings.compress, settings.labels, settings.backend) == (True, "lz4", ("nn",), "portable")
+    assert (settings.xip, settings.compress, settings.labels, settings.backend) == (True, "none", ("nn",), "portable")
+    assert parse(folder, compress="LZ4").compress == "lz4"
 
 
 def test_several_models_with_names(folder):
@@ -74,6 +75,7 @@ def test_other_options_are_not_looked_at(folder):
         ({"mem": "0"}, "custom_tigris_mem = 0: `0` is no size"),
         ({"flash": "big"}, "custom_tigris_flash = big: is no size; give bytes or a number with K or M"),
         ({"xip": "maybe"}, "custom_tigris_xip = maybe: is neither yes nor no"),
+        ({"xip": "yes", "compress": "lz4"}, "custom_tigris_xip = yes: .* custom_tigris_compress = lz4 brings weights"),
         ({"compress": "zip"}, "custom_tigris_compress = zip: must be one of none, lz4"),
         ({"partition": "far too long a name"}, "custom_tigris_partition = far too long a name: .* 1 to 16 letters"),
         ({"backend": "esp-nn", "backend_path": "no"}, r"custom_tigris_backend_path = no: .*/no is no folder; give a"),

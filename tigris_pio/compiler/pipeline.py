@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tigris_pio.compiler.backends import find_backend
+from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.graph import Graph
@@ -33,7 +34,7 @@ from tigris_pio.errors import BudgetError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.sizes import format_size, parse_size, size_option
-from tigris_pio.spelling import option
+from tigris_pio.spelling import option, switch
 
 #: Serves every architecture the runtime knows but x86-64, which the host library overrides.
 DEFAULT_ALIGNMENT = 16
@@ -58,6 +59,15 @@ class CompileOptions:
     name: str | None = None
     backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
     chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chip", find_chip(self.chip))
+        if self.xip and (self.compress == "lz4" or self.copy_weights):
+            other = option("compress", "lz4") if self.compress == "lz4" else switch("copy_weights")
+            raise UsageError(
+                f"{switch('xip')} with {other}: the one promises that no weight is copied to RAM, the other brings "
+                "weights there; leave one out"
+            )
 
     def weights(self) -> WeightOptions:
         """How weights are stored and read."""

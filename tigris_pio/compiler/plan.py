@@ -50,6 +50,7 @@ class Stage:
     recomputed_macs: int
     weight_mode: WeightMode = WeightMode.IN_PLACE
     block_offset: int = 0  #: fast-arena offset of a copied or decompressed weight block
+    compression_saves: float | None = None  #: share of its weights, used or not; None: not asked for, or no weights
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tigris_pio.compiler.partition.spatial import Draft, scratch_name, window_na
 from tigris_pio.compiler.partition.temporal import MAC_COST, cut_resident, cut_spilling, stage_cost
 from tigris_pio.compiler.plan import AllocationReport, Budget, ExecutionPlan, Place, Region, Stage
 from tigris_pio.compiler.weight_blocks import WeightOptions, add_blocks, offsets_of_blocks, split_for_blocks
-from tigris_pio.compiler.weights import block_bytes, compresses
+from tigris_pio.compiler.weights import WORTH_COMPRESSING, block_bytes, compression_saves
 from tigris_pio.errors import BudgetError
 from tigris_pio.format.enums import Home, WeightMode
 from tigris_pio.sizes import format_size, parse_size, size_option
@@ -258,6 +258,7 @@ def _stage(
         for view in draft.views
     )
     parts = (part for request in layout.requests for part in request.contents)
+    packed = weights.mode is WeightMode.LZ4 and block_bytes(index.ops[segment.first : segment.end]) > 0
     live = (part for part in parts if part.life.birth < segment.end and part.life.death >= segment.first)
     return Stage(
         first_op=segment.first,
@@ -272,6 +273,7 @@ def _stage(
         recomputed_macs=draft.recomputed_macs,
         weight_mode=WeightMode.IN_PLACE if block is None else weights.mode,
         block_offset=block or 0,
+        compression_saves=compression_saves(index.ops[segment.first : segment.end]) if packed else None,
     )
 
 
@@ -284,9 +286,7 @@ def _warnings(
         ops = index.ops[stage.first_op : stage.end_op]
         size = block_bytes(ops)
         if stage.weight_mode is not weights.mode and size:
-            packs = weights.mode is not WeightMode.LZ4 or compresses(ops)
-            why = "do not fit fast memory" if packs else "do not get smaller"
-            apart.setdefault(why, []).append((ops[0].name, size))
+            apart.setdefault(_why_in_place(stage), []).append((ops[0].name, size))
         names = [v.tensor for v in stage.views if not v.window and layout.homes.get(v.tensor) is Home.SLOW]
         if names:
             slow[ops[0].name] = names
@@ -295,6 +295,9 @@ def _warnings(
         "read in place"
         for why, found in apart.items()
     ]
+    packable = [stage for stage in stages if stage.compression_saves is not None]
+    if packable and not any(stage.weight_mode is WeightMode.LZ4 for stage in packable):
+        notes.insert(0, f"{option('compress', 'lz4')} saves nothing: no stage's weights are stored compressed")
     if slow:
         tensors = list(dict.fromkeys(name for names in slow.values() for name in names))
         what = ", ".join(tensors) if len(tensors) <= 3 else f"{len(tensors)} tensors"
@@ -305,3 +308,11 @@ def _warnings(
 def _stages(names: list[str]) -> str:
     """Stages, by their first operators, in few words however many they are."""
     return f"stage at {names[0]}" if len(names) == 1 else f"{len(names)} stages, the first at {names[0]}"
+
+
+def _why_in_place(stage: Stage) -> str:
+    saves = stage.compression_saves
+    if saves is None or saves >= WORTH_COMPRESSING:
+        return "do not fit fast memory"
+    share = f"get {100 * saves:.1f} % smaller by lz4" if saves > 0 else "do not get smaller by lz4"
+    return f"{share}, which is less than {100 * WORTH_COMPRESSING:.0f} %"

@@ -86,6 +86,8 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
         "macs": sum(op.macs for op in ops),
         "recomputed_macs": stage.recomputed_macs,
         "weights": stage.weight_mode.name.lower(),
+        "weights_bytes": block_bytes(ops),
+        "compression_saves": stage.compression_saves,
     }
 
 

@@ -16,13 +16,13 @@ from tigris_pio.compiler.memory.allocate import allocate
 from tigris_pio.compiler.memory.request import Request, lower_bound
 from tigris_pio.compiler.partition.index import ProgramIndex
 from tigris_pio.compiler.partition.segment import Segment
-from tigris_pio.compiler.weights import block_bytes, compresses
+from tigris_pio.compiler.weights import WORTH_COMPRESSING, block_bytes, compression_saves
 from tigris_pio.format.enums import WeightMode
 
 
 @dataclasses.dataclass(frozen=True)
 class WeightOptions:
-    """How weights are stored and read. `xip` promises that uncompressed weights are never copied."""
+    """How weights are stored and read. `xip` promises that they are never copied."""
 
     xip: bool = False
     mode: WeightMode = WeightMode.IN_PLACE
@@ -58,12 +58,12 @@ def split_for_blocks(index: ProgramIndex, segments: Sequence[Segment], room: int
 def add_blocks(index: ProgramIndex, layout: Layout, weights: WeightOptions, limit: int, alignment: int) -> Layout:
     """`layout` with the weight blocks of as many stages as fit within `limit` bytes, smallest first.
 
-    A block that compression does not make smaller is better read in place.
+    A block that compression makes hardly smaller is better read in place.
     """
     wanted = []
     for segment in (draft.segment for draft in layout.drafts):
         ops = index.ops[segment.first : segment.end]
-        if block_bytes(ops) and (weights.mode is not WeightMode.LZ4 or compresses(ops)):
+        if block_bytes(ops) and (weights.mode is not WeightMode.LZ4 or compression_saves(ops) >= WORTH_COMPRESSING):
             life = Lifetime(segment.first, segment.end - 1)
             wanted.append(Request(block_name(segment), block_bytes(ops), life))
     wanted.sort(key=lambda request: request.bytes)

@@ -16,6 +16,8 @@ from tigris_pio.compiler.memory.request import round_up
 BLOB_ALIGNMENT = 16
 #: Arrays are written in pieces of about this size.
 PIECE_BYTES = 1 << 22
+#: A block is stored compressed when that saves this share of it: less is not worth the fast memory that it then takes.
+WORTH_COMPRESSING = 0.05
 
 
 def block_layout(ops: Sequence[ProgramOp]) -> Iterator[tuple[int, str, int, np.ndarray]]:
@@ -59,6 +61,7 @@ def compressed_block(ops: Sequence[ProgramOp]) -> bytes:
     return block
 
 
-def compresses(ops: Sequence[ProgramOp]) -> bool:
-    """Whether compression saves flash: a block of trained int8 weights often is as good as random."""
-    return len(compressed_block(ops)) < block_bytes(ops)
+def compression_saves(ops: Sequence[ProgramOp]) -> float:
+    """The share of the block that compression saves; none or less for trained int8 weights as good as random."""
+    raw = block_bytes(ops)
+    return 1.0 - len(compressed_block(ops)) / raw if raw else 0.0

@@ -78,7 +78,10 @@ def add(env: Any, settings: Settings) -> None:
 
 
 def chip(env: Any) -> str:
-    """The name by which the compiler sizes scratch: the core where the board names one, else the chip."""
+    """The name by which the compiler sizes scratch: the core where the board names one, else Espressif's chip.
+
+    Other names mean nothing to a library; without one the compiler takes what is enough for any chip.
+    """
     board = env.BoardConfig()
-    core = str(board.get("build.cpu", ""))
-    return core if core.startswith("cortex-") else str(board.get("build.mcu", ""))
+    core, mcu = str(board.get("build.cpu", "")).lower(), str(board.get("build.mcu", "")).lower()
+    return core if core.startswith("cortex-") else mcu if mcu.startswith("esp") else ""

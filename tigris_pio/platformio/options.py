@@ -82,13 +82,18 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         if name not in NAMES:
             raise OptionError(name, value, _suggestion(name))
     flash = own.get("flash") or None
+    xip = _boolean("xip", own.get("xip") or "no")
+    compress = _choice("compress", own.get("compress") or "none", COMPRESSIONS)
+    if xip and compress == "lz4":
+        raise OptionError("xip", own["xip"], "promises that no weight is copied to RAM, custom_tigris_compress = lz4 "
+                          "brings weights there; leave one out")  # fmt: skip
     return Settings(
         models=_in_partitions(_models(own.get("models", ""), project_dir), own.get("partition") or "model"),
         mem=_memory(own.get("mem", "")),
         flash=flash,
         flash_bytes=parse_size("flash", flash) if flash else None,
-        xip=_boolean("xip", own.get("xip") or "no"),
-        compress=_choice("compress", own.get("compress") or "none", COMPRESSIONS),
+        xip=xip,
+        compress=compress,
         backend=_choice("backend", own.get("backend") or "auto", BACKENDS),
         python=own.get("python") or None,
         auto_install=_boolean("auto_install", own.get("auto_install") or "no"),

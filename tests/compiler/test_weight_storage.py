@@ -1,0 +1,85 @@
+"""How weights are stored: in place, copied, compressed; and what the plan and its report say of it."""
+
+from __future__ import annotations
+
+import lz4.block
+import numpy as np
+import pytest
+
+from tests.compiler.models import make, node
+from tigris_pio import compile_model
+from tigris_pio.cli.options import compile_options
+from tigris_pio.compiler.pipeline import CompileOptions
+from tigris_pio.errors import UsageError
+from tigris_pio.format.reader import read_plan
+from tigris_pio.format.records import Header
+from tigris_pio.spelling import Caller, spoken_by
+
+SIZE = 64
+
+
+def layers(*zeros: float):
+    """Fully connected layers, that share of whose weights is zero and the rest random."""
+    random = np.random.default_rng(1)
+    weights = {}
+    for place, share in enumerate(zeros):
+        flat = random.normal(size=SIZE * SIZE).astype(np.float32)
+        flat[: int(share * flat.size)] = 0
+        weights[f"w{place}"] = flat.reshape(SIZE, SIZE)
+    names = ["x", *(f"h{place}" for place in range(1, len(zeros))), "y"]
+    nodes = [node("Gemm", f"{names[place]} w{place}", names[place + 1], transB=1) for place in range(len(zeros))]
+    return make(nodes, {"x": (1, SIZE)}, ["y"], weights)
+
+
+def flags(compiled) -> int:
+    return Header.unpack(compiled.data).flags
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.2, 1.0])
+def test_a_stage_is_compressed_when_that_saves_a_twentieth(share):
+    model = layers(share)
+    plain, packed = compile_model(model, fast="64K"), compile_model(model, fast="64K", compress="lz4")
+    plan = read_plan(plain.data)
+    (stage,) = plan.stages
+    raw = plain.data[plan.header.weights + stage.block :][: stage.block_raw_bytes]
+    saves = 1 - len(lz4.block.compress(raw, mode="high_compression", compression=12, store_size=False)) / len(raw)
+    (told,) = packed.report["stages"]
+    assert told["compression_saves"] == pytest.approx(saves)
+    assert told["weights"] == ("lz4" if saves >= 0.05 else "in_place")
+    assert (len(packed.data) < len(plain.data)) == (saves >= 0.05)
+    assert plain.report["stages"][0]["compression_saves"] is None
+
+
+def test_the_report_says_which_stages_stay_as_they_are_and_why():
+    compiled = compile_model(layers(0.5, 0.03, 0.0), fast="18K", compress="lz4")
+    assert [stage["weights"] for stage in compiled.report["stages"]] == ["lz4", "in_place", "in_place"]
+    first, second = compiled.report["warnings"]
+    assert "gemm_h2" in first and " % smaller by lz4, which is less than 5 %; read in place" in first
+    assert "gemm_y: " in second and " % smaller by lz4, which is less than 5 %; read in place" in second
+
+
+def test_compression_that_saves_nothing_is_said():
+    warnings = compile_model(layers(0.0), fast="64K", compress="lz4").report["warnings"]
+    assert 'compress="lz4" saves nothing: no stage' in warnings[0]
+    assert not any("saves nothing" in text for text in compile_model(layers(0.5), compress="lz4").report["warnings"])
+    assert compile_model(layers(0.0), fast="64K").report["warnings"] == []
+
+
+@pytest.mark.parametrize(("options", "xip"), [
+    ({}, False), ({"xip": True}, True), ({"compress": "lz4"}, False), ({"copy_weights": True}, False),
+])
+def test_the_plan_promises_xip_when_asked_only(options, xip):
+    assert flags(compile_model(layers(0.0), fast="64K", **options)) == int(xip)
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    ({"compress": "lz4"}, "--xip with --compress lz4: .* leave one out"),
+    ({"copy_weights": True}, "--xip with --copy-weights: .* leave one out"),
+])
+def test_xip_and_what_copies_weights_are_refused_together(options, text):
+    with pytest.raises(UsageError, match=r'xip=True with (compress="lz4"|copy_weights=True): .* leave one out'):
+        compile_model(layers(0.0), xip=True, **options)
+    with pytest.raises(UsageError):
+        CompileOptions(xip=True, **options)
+    with pytest.raises(UsageError, match=text), spoken_by(Caller.COMMAND):
+        compile_options("64K", None, (), xip=True, **options)
