@@ -397,7 +397,7 @@ typedef struct tigris_stage_record {
     uint32_t first_view;
     /* views */
     uint32_t view_count;
-    /* bands, at least 1; times views at most 2^24, of all stages together */
+    /* bands, at least 1; times views and operands at most 2^20, of all stages together */
     uint32_t band_count;
     /* tigris_strategy, informational */
     uint8_t strategy;

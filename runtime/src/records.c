@@ -10,8 +10,9 @@
 #define LARGEST_ROW_TERM (INT32_MAX / 4)
 /* The same for paces: bounds band_count * numerator and offset. */
 #define LARGEST_PACE_TERM (INT32_MAX / 2)
-/* The proof walks the views of every band, so a hostile plan must not ask for billions, all its stages together. */
-#define MOST_STEPS (UINT32_C(1) << 24)
+/* The proof walks the views and operands of every band, and nothing can stop it: a hostile plan must not keep a board
+ * from its watchdog. All stages together; real plans take less than 10,000. */
+#define MOST_STEPS (UINT32_C(1) << 20)
 
 static int placed_in_fast(const tigris_header_record *header, uint32_t offset, uint32_t bytes)
 {
@@ -249,7 +250,7 @@ static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_recor
 static int is_stage(const tigris_header_record *header, const tigris_stage_record *stage)
 {
     return stage->op_count != 0U && stage->view_count <= header->state_bytes / TIGRIS_VIEW_STATE_BYTES &&
-           stage->band_count != 0U && stage->strategy <= TIGRIS_STRATEGY_ROLLING &&
+           stage->band_count - 1U < MOST_STEPS && stage->strategy <= TIGRIS_STRATEGY_ROLLING &&
            stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 && stage->reserved == 0U && is_block(header, stage);
 }
 
@@ -263,13 +264,12 @@ static tigris_status check_stages(const tigris_plan *plan)
     uint32_t next_operand = 0U;
     uint32_t steps_left = MOST_STEPS;
     for (uint32_t i = 0; i < header->stage_count; i++, stage++) {
-        const uint32_t steps = tigris_multiply(stage->band_count, stage->view_count);
+        const uint32_t first_operand = next_operand;
         if (stage->first_op != next_op || stage->op_count > header->op_count - next_op ||
             stage->first_view != next_view || stage->view_count > header->view_count - next_view ||
-            steps > steps_left || !is_stage(header, stage)) {
+            !is_stage(header, stage)) {
             return TIGRIS_ERR_STAGE;
         }
-        steps_left -= steps;
         tigris_status status = check_views(plan, stage);
         if (status == TIGRIS_OK) {
             status = check_ops(plan, stage, &next_operand);
@@ -277,6 +277,12 @@ static tigris_status check_stages(const tigris_plan *plan)
         if (status != TIGRIS_OK) {
             return status;
         }
+        const uint32_t steps =
+            tigris_multiply(stage->band_count, stage->view_count + (next_operand - first_operand));
+        if (steps > steps_left) {
+            return TIGRIS_ERR_STAGE;
+        }
+        steps_left -= steps;
         next_op += stage->op_count;
         next_view += stage->view_count;
     }

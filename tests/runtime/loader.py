@@ -12,6 +12,7 @@ from tigris_pio.host.memory import Arena, aligned_copy
 TIGRIS_ERR_FAST_TOO_SMALL = -2
 TIGRIS_ERR_SLOW_TOO_SMALL = -3
 TIGRIS_ERR_PARAMS = -29
+TIGRIS_ERR_OPERAND = -27
 TIGRIS_ERR_BANDS = -28
 
 

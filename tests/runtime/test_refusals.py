@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.kernel_harness import Operator, Way, plan_for
-from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status, statuses
+from tests.runtime.loader import TIGRIS_ERR_OPERAND, TIGRIS_ERR_PARAMS, bind_status, statuses
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import with_crc
 from tigris_pio.cli.inspect import inspect
@@ -62,6 +62,7 @@ def plan() -> bytes:
 
 
 HUGE = 0xFFFFFFF0
+MOST_STEPS = 1 << 20
 
 HEADER_DAMAGES = [
     ({"magic": b"TGRX"}, -10),
@@ -183,12 +184,12 @@ def test_record_damage(plan: bytes, record: type[Record], index: int, fields: di
     assert bind_status(changed(plan, record, index, **fields)) == status
 
 
-@pytest.mark.parametrize(("steps", "status"), [(1 << 24, 0), ((1 << 24) + 5, -24)])
-def test_views_of_all_bands_are_limited(plan: bytes, steps: int, status: int) -> None:
-    """The rows of a plan with five views come late, after as many bands that make none."""
+@pytest.mark.parametrize(("more", "status"), [(0, 0), (1, -24)])
+def test_steps_of_the_proof_are_limited(plan: bytes, more: int, status: int) -> None:
+    """The rows of a plan come late, after as many bands that make none: views and operands of all bands are counted."""
     header = Header.unpack(plan)
     stage = StageRecord.unpack(plan, header.stages)
-    bands = steps // header.view_count
+    bands = MOST_STEPS // (header.view_count + header.operand_count) + more
     for index in range(header.view_count):
         view = ViewRecord.unpack(plan, header.views + index * ViewRecord.size())
         late = (bands - stage.band_count) * view.pace_numerator
@@ -300,6 +301,23 @@ def test_parameters_that_contradict_the_tensors(kind: OpKind, dtype: DType, fiel
     record = PARAMS[kind, dtype]
     damaged = dataclasses.replace(record.unpack(plan, start), **fields).pack()  # type: ignore[type-var]
     assert bind_status(with_crc(plan[:start] + damaged + plan[start + len(damaged) :])) == TIGRIS_ERR_PARAMS
+
+
+@pytest.mark.parametrize("batches", [(5, 1, 1), (2, 1, 1), (1, 2, 1), (1, 2, 2), (3, 2, 2)], ids=str)
+def test_batches_that_contradict_each_other(batches: tuple[int, int, int]) -> None:
+    """Batch of each input in turn, of the output, and calls of the kernel: none may see rows of several images as rows
+    of one. One image may serve every image of the output; kernels that find elements by steps may leave some unread."""
+    given, made, images = batches
+    for op in operators():
+        for index in range(len(op.inputs)):
+            inputs = [np.repeat(x, given if i == index else 1, axis=0) for i, x in enumerate(op.inputs)]
+            shape = (made, *op.output_shape[1:])
+            changed_op = dataclasses.replace(op, inputs=tuple(inputs), output_shape=shape, images=images)
+            status = bind_status(plan_for(changed_op, Way(shape[1])))
+            serves = given == 1 and images == made
+            unread = made == 1 and op.kind in (OpKind.TRANSPOSE, OpKind.MAT_MUL)
+            allowed = {TIGRIS_ERR_PARAMS, 0} if serves or unread else {TIGRIS_ERR_PARAMS, TIGRIS_ERR_OPERAND}
+            assert status in allowed, (op.kind.name, op.dtype.name, index)
 
 
 @pytest.mark.parametrize("op", [op for op in operators() if op.blobs], ids=lambda op: f"{op.kind.name}-{op.dtype.name}")

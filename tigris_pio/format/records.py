@@ -117,7 +117,7 @@ class StageRecord(Record):
     op_count: int = u32("operators")
     first_view: int = u32("index of its first view")
     view_count: int = u32("views")
-    band_count: int = u32("bands, at least 1; times views at most 2^24, of all stages together")
+    band_count: int = u32("bands, at least 1; times views and operands at most 2^20, of all stages together")
     strategy: int = u8("tigris_strategy, informational")
     weight_mode: int = u8("tigris_weight_mode")
     reserved: int = u16("0")

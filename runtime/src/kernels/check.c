@@ -20,6 +20,11 @@ int tigris_check_types(const tigris_check_call *call, uint32_t inputs, uint32_t 
 
 int tigris_check_per_image(const tigris_check_call *call)
 {
+    for (uint32_t i = 0; i < call->op->operand_count; i++) {
+        if (tigris_takes_batch_whole(call->op, call->inputs[i])) {
+            return 0;
+        }
+    }
     return call->op->images == call->output->batch;
 }
 

@@ -8,7 +8,7 @@
 /* Number and types of inputs, type of the output. */
 int tigris_check_types(const tigris_check_call *call, uint32_t inputs, uint32_t input_dtype, uint32_t output_dtype);
 
-/* The kernel is called once per image of the output. */
+/* The kernel is called once per image of the output, and each call is given one image of every input. */
 int tigris_check_per_image(const tigris_check_call *call);
 
 /* Input `index` has the output's shape and each output row reads the same input row (or all rows). */

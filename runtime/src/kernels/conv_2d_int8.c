@@ -26,9 +26,10 @@ typedef struct conv {
     int8_t padding; /* what padded taps read */
 } conv;
 
-/* Where an output pixel reads: the offset of its first tap in the input, which may lie outside, and the taps inside. */
+/* Where an output pixel reads: the offset of its first tap in the input, modulo 2^32 as the tap may lie outside, and the
+ * taps inside. */
 typedef struct conv_pixel {
-    int32_t first;
+    uint32_t first;
     uint16_t row_first;
     uint16_t row_end;
     uint16_t column_first;
@@ -88,26 +89,27 @@ static TIGRIS_NOINLINE void gather(const conv *c, const conv_work *work, conv_pa
 {
     const conv_pixel *pixels = work->pixels;
     const tigris_conv_int8_params *params = c->params;
-    const int32_t channels = (int32_t)input_of(c)->channels;
-    const int32_t row_step = params->dilation_height * (int32_t)input_of(c)->width * channels;
+    const uint32_t channels = input_of(c)->channels;
+    const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
     const int whole_rows = params->groups == 1 && params->dilation_width == 1 && is_inside(c, &pixels[0]) &&
                            is_inside(c, &pixels[1]);
     const int32_t depth = c->group_inputs;
     const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
     for (int32_t done = 0; done < part->taps;) {
         int32_t column = pixels->column_first;
-        int32_t offset = part->in_row;
-        int32_t count = c->row_taps - offset;
+        uint32_t offset = (uint32_t)part->in_row;
+        int32_t count = c->row_taps - part->in_row;
         if (!whole_rows) {
-            column = offset / depth;
-            offset -= column * depth;
-            count = depth - offset;
-            offset += column * params->dilation_width * channels + work->group * depth;
+            column = part->in_row / depth;
+            const int32_t done_of_pixel = part->in_row - column * depth;
+            count = depth - done_of_pixel;
+            offset = (uint32_t)(column * params->dilation_width) * channels +
+                     (uint32_t)(work->group * depth + done_of_pixel);
         }
         if (count > part->taps - done) {
             count = part->taps - done;
         }
-        offset += part->row * row_step;
+        offset += (uint32_t)part->row * row_step;
         const int step_a = is_valid(&pixels[0], part->row, column);
         const int step_b = is_valid(&pixels[1], part->row, column);
         tigris_fill_patch(patch, done, step_a ? input + (pixels[0].first + offset) : &c->padding, step_a,
@@ -249,9 +251,10 @@ static void begin_row(const conv *c, conv_place *place)
 static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
 {
     const tigris_conv_int8_params *params = c->params;
-    const int32_t width = (int32_t)input_of(c)->width;
-    const tigris_taps columns = tigris_valid_taps(place->column, params->kernel_width, params->dilation_width, width);
-    pixel->first = (place->row * width + place->column) * (int32_t)input_of(c)->channels;
+    const uint32_t width = input_of(c)->width;
+    const tigris_taps columns =
+        tigris_valid_taps(place->column, params->kernel_width, params->dilation_width, (int32_t)width);
+    pixel->first = ((uint32_t)place->row * width + (uint32_t)place->column) * input_of(c)->channels;
     pixel->row_first = place->row_first;
     pixel->row_end = place->row_end;
     pixel->column_first = (uint16_t)columns.first;

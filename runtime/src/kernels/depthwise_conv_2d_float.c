@@ -9,8 +9,8 @@ typedef struct depthwise {
     const float *input;
     const float *weights;
     const float *bias;
-    int32_t input_width;
-    int32_t input_channels;
+    uint32_t input_width;
+    uint32_t input_channels;
     int32_t output_channels;
     int32_t channel_multiplier;
 } depthwise;
@@ -30,10 +30,10 @@ static depthwise unpack(const tigris_kernel_call *call)
     d.input = (const float *)(const void *)call->inputs[0].data;
     d.weights = tigris_float_data(call, params->weights);
     d.bias = tigris_float_data(call, params->bias);
-    d.input_width = (int32_t)call->inputs[0].tensor->width;
-    d.input_channels = (int32_t)call->inputs[0].tensor->channels;
+    d.input_width = call->inputs[0].tensor->width;
+    d.input_channels = call->inputs[0].tensor->channels;
     d.output_channels = (int32_t)call->output->tensor->channels;
-    d.channel_multiplier = d.output_channels / d.input_channels;
+    d.channel_multiplier = d.output_channels / (int32_t)d.input_channels;
     return d;
 }
 
@@ -45,7 +45,8 @@ static float channel_sum(const depthwise *d, const depthwise_pixel *pixel, int32
     float sum = d->bias[channel];
     for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
         const int32_t row = pixel->row + i * params->dilation_height;
-        int32_t at = (row * d->input_width + pixel->column + first * params->dilation_width) * d->input_channels;
+        uint32_t at = ((uint32_t)row * d->input_width + (uint32_t)(pixel->column + first * params->dilation_width)) *
+                      d->input_channels;
         int32_t weight = (i * params->kernel_width + first) * d->output_channels + channel;
         for (int32_t j = first; j < pixel->columns.end; j++) {
             sum += input[at] * d->weights[weight];
@@ -70,7 +71,7 @@ static void run(const tigris_kernel_call *call)
         for (int32_t x = 0; x < width; x++) {
             pixel.column = x * params->stride_width - params->pad_left;
             pixel.columns =
-                tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, d.input_width);
+                tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, (int32_t)d.input_width);
             for (int32_t channel = 0; channel < d.output_channels; channel++) {
                 *output++ = channel_sum(&d, &pixel, channel);
             }

@@ -64,12 +64,12 @@ static const int8_t *channel_weights(const depthwise *d, int32_t channel)
 /* One axis of the kernel at one output pixel. */
 typedef struct pixel_axis {
     int32_t taps;
-    int32_t step;       /* bytes from a tap's input to the next */
+    uint32_t step;      /* bytes from a tap's input to the next */
     tigris_taps inside;
 } pixel_axis;
 
 typedef struct depthwise_pixel {
-    const int8_t *input;             /* of the first tap, channel 0; outside the band when that is padding */
+    uint32_t input;                  /* bytes from the band's start to the first tap, modulo 2^32: it may be padding */
     const pixel_axis *outer, *inner; /* rows and columns, or columns and rows */
 } depthwise_pixel;
 
@@ -85,14 +85,14 @@ static int all_inside(const pixel_axis *axis)
 
 /* Adds `runs` runs of `count` taps, `step` and `run_step` apart in the input, to the sums of blocks of channels up to
  * `end`, at least one. */
-static TIGRIS_NOINLINE void add_runs(const int8_t *input, int32_t step, int32_t run_step, const int8_t *weights,
+static TIGRIS_NOINLINE void add_runs(const int8_t *input, uint32_t step, uint32_t run_step, const int8_t *weights,
                                      int32_t count, int32_t runs, uint32_t *sum, const uint32_t *end)
 {
     do {
         uint32_t block[BLOCK] = {sum[0], sum[1], sum[2], sum[3]};
         const int8_t *from = input;
         for (int32_t left = runs; left > 0; left--) {
-            tigris_add_run(from, step, weights, count, block);
+            tigris_add_run(from, (int32_t)step, weights, count, block);
             from += run_step;
             weights += count * BLOCK;
         }
@@ -102,19 +102,20 @@ static TIGRIS_NOINLINE void add_runs(const int8_t *input, int32_t step, int32_t 
     } while (sum != end);
 }
 
-/* Adds all taps of four channels whose inputs start at `input`, padding among them. */
-static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, const int8_t *input,
+/* Adds all taps of four channels whose inputs start at offset `input`, padding among them. */
+static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, uint32_t input,
                                        const int8_t *weights, uint32_t sum[BLOCK])
 {
-    const int32_t taps = pixel->inner->taps, step = pixel->inner->step;
+    const int32_t taps = pixel->inner->taps;
+    const uint32_t step = pixel->inner->step;
     const tigris_taps none = {taps, taps};
     for (int32_t i = 0; i < pixel->outer->taps; i++) {
         const tigris_taps inside = is_inside(pixel->outer, i) ? pixel->inner->inside : none;
         for (int32_t tap = 0, end; tap < taps; tap = end) {
             const int padded = tap < inside.first || tap >= inside.end;
             end = tap < inside.first ? inside.first : padded ? taps : inside.end;
-            add_runs(padded ? d->padding : input + tap * step, padded ? 0 : step, 0, weights, end - tap, 1, sum,
-                     sum + BLOCK);
+            add_runs(padded ? d->padding : d->input + (input + (uint32_t)tap * step), padded ? 0U : step, 0U, weights,
+                     end - tap, 1, sum, sum + BLOCK);
             weights += (end - tap) * BLOCK;
         }
         input += pixel->outer->step;
@@ -129,13 +130,14 @@ static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pix
     for (int32_t channel = 0, count; channel < end; channel += count) {
         count = end - channel < BATCH ? end - channel : BATCH;
         tigris_begin_sums(sums, d->bias + channel, count);
-        const int8_t *input = pixel->input + channel, *weights = d->weights + channel * taps;
+        const uint32_t input = pixel->input + (uint32_t)channel;
+        const int8_t *weights = d->weights + channel * taps;
         if (all_inside(pixel->outer) && all_inside(pixel->inner)) {
-            add_runs(input, pixel->inner->step, pixel->outer->step, weights, pixel->inner->taps, pixel->outer->taps,
-                     sums, sums + count);
+            add_runs(d->input + input, pixel->inner->step, pixel->outer->step, weights, pixel->inner->taps,
+                     pixel->outer->taps, sums, sums + count);
         } else {
             for (int32_t i = 0; i < count; i += BLOCK) {
-                add_padded(d, pixel, input + i, weights + i * taps, sums + i);
+                add_padded(d, pixel, input + (uint32_t)i, weights + i * taps, sums + i);
             }
         }
         tigris_scale_channels(sums, count, d->multiplier + channel, d->shift + channel, 1, &d->output,
@@ -148,13 +150,15 @@ static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int3
 {
     const int32_t apart = block_lanes(d, channel);
     const int8_t *weights = channel_weights(d, channel);
-    const int8_t *row = pixel->input + channel / d->channel_multiplier;
+    uint32_t row = pixel->input + (uint32_t)(channel / d->channel_multiplier);
     uint32_t sum = (uint32_t)d->bias[channel];
     for (int32_t i = 0; i < pixel->outer->taps; i++) {
+        uint32_t at = row;
         for (int32_t j = 0; j < pixel->inner->taps; j++) {
             const int inside = is_inside(pixel->outer, i) && is_inside(pixel->inner, j);
-            sum += tigris_product(inside ? row[j * pixel->inner->step] : d->padding[0], *weights);
+            sum += tigris_product(inside ? d->input[at] : d->padding[0], *weights);
             weights += apart;
+            at += pixel->inner->step;
         }
         row += pixel->outer->step;
     }
@@ -167,10 +171,11 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
 {
     const tigris_conv_int8_params *params = d->params;
     const int32_t blocks_end = first == 0 && d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
-    const int32_t width = (int32_t)out->tensor->width, row_bytes = d->input_width * d->input_channels;
+    const int32_t width = (int32_t)out->tensor->width;
+    const uint32_t channels = (uint32_t)d->input_channels, row_bytes = (uint32_t)d->input_width * channels;
     pixel_axis rows = {params->kernel_height, params->dilation_height * row_bytes, {0, 0}};
-    pixel_axis columns = {params->kernel_width, params->dilation_width * d->input_channels, {0, 0}};
-    depthwise_pixel pixel = {NULL, &rows, &columns};
+    pixel_axis columns = {params->kernel_width, params->dilation_width * channels, {0, 0}};
+    depthwise_pixel pixel = {0U, &rows, &columns};
     if (columns.taps == 1) { /* one run, not one a row */
         pixel.outer = &columns;
         pixel.inner = &rows;
@@ -182,7 +187,7 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
             const int32_t column = x * params->stride_width - params->pad_left;
             columns.inside =
                 tigris_valid_taps(column, params->kernel_width, params->dilation_width, d->input_width);
-            pixel.input = d->input + row * row_bytes + column * d->input_channels;
+            pixel.input = (uint32_t)row * row_bytes + (uint32_t)column * channels;
             pixel_blocks(d, &pixel, blocks_end, output);
             for (int32_t channel = first > blocks_end ? first : blocks_end; channel < end; channel++) {
                 pixel_channel(d, &pixel, channel, output);
@@ -206,7 +211,7 @@ typedef struct walk_axis {
 } walk_axis;
 
 /* Prepares lines along an axis. Returns 0 when there is more padding than one position on each side. */
-static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_walk *w)
+static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_line_walk *w)
 {
     const int32_t total = (along->outputs - 1) * along->stride + 3;
     w->left = along->first < 0;
@@ -215,7 +220,7 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_wa
     w->stride = along->stride;
     w->step = along->step;
     w->output_step = along->output_step;
-    w->line_step = across->stride * across->step;
+    w->line_step = (int32_t)((uint32_t)across->stride * (uint32_t)across->step); /* of no use where it does not fit */
     w->output_line_step = across->output_step;
     return along->stride <= 2 && along->first >= -1 && w->right <= 1 && w->columns > 0 && across->first >= -1 &&
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
@@ -224,7 +229,7 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_wa
 /* All lines of a channel; neighbours with all lanes inside go together. Only the first line can lack the lane before,
  * only the last the one after. */
 static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *along, const walk_axis *across,
-                         tigris_walk *w, int8_t *output)
+                         tigris_line_walk *w, int8_t *output)
 {
     const int32_t lanes = block_lanes(d, channel), step = across->step, last = across->outputs - 1;
     const int whole = across->first + last * across->stride + 2 < across->extent;
@@ -240,10 +245,8 @@ static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *a
     for (int32_t line = 0, count; line <= last; line += count) {
         count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
         w->lane[2] = line + count <= last || whole ? step : 0;
-        tigris_walk_lines(w, input, output, count);
+        tigris_walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
         w->lane[1] = -step;
-        input += count * w->line_step;
-        output += count * w->output_line_step;
     }
 }
 
@@ -258,7 +261,7 @@ static int walk_channels(const depthwise *d, const tigris_band *in, const tigris
                                width, d->output_channels, 1};
     const walk_axis *along = rows.outputs > columns.outputs ? &rows : &columns;
     const walk_axis *across = along == &rows ? &columns : &rows;
-    tigris_walk w;
+    tigris_line_walk w;
     if (params->kernel_height != 3 || params->kernel_width != 3 || params->dilation_height != 1 ||
         params->dilation_width != 1 || d->channel_multiplier != 1 || !begin_walk(along, across, &w)) {
         return 0;

@@ -10,7 +10,7 @@
 #include "scale_int8.h"
 
 /* What lines of a channel share. Steps are in bytes. */
-typedef struct tigris_walk {
+typedef struct tigris_line_walk {
     const int8_t *taps[3];     /* of the lane in the middle, before, after */
     int32_t apart;             /* from a tap of a lane to its next */
     int32_t lane[3];           /* from the middle lane to this one; 0 for one outside */
@@ -29,7 +29,7 @@ typedef struct tigris_walk {
     int32_t left;              /* 1: the first column is padding */
     int32_t columns;           /* columns inside, at least one */
     int32_t right;             /* 1: the last column is padding */
-} tigris_walk;
+} tigris_line_walk;
 
 #if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
 #include "depthwise_int8_dsp.h"
@@ -49,7 +49,7 @@ typedef struct tigris_walk {
 #define TIGRIS_WALK_PADDED(k) ((uint32_t)((w[k] + w[3 + (k)] + w[6 + (k)]) * walk->padding))
 
 /* The weights of a lane. Those of one outside are 0, and its products with the padding part of the bias. */
-TIGRIS_INLINE void tigris_walk_lane(const tigris_walk *walk, int32_t lane, int outside, int32_t w[3], uint32_t *bias)
+TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, int32_t lane, int outside, int32_t w[3], uint32_t *bias)
 {
     const int8_t *taps = walk->taps[lane];
     w[0] = taps[0], w[1] = taps[walk->apart], w[2] = taps[2 * walk->apart];
@@ -62,7 +62,7 @@ TIGRIS_INLINE void tigris_walk_lane(const tigris_walk *walk, int32_t lane, int o
 /* Lines whose first output begins at `input` in the middle lane. With stride 1 a column ends one output and belongs to
  * the next two. With stride 2 an odd column is the middle of an output, an even one ends an output and begins the
  * next. */
-static void tigris_walk_lines(const tigris_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+static void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
     const int32_t step = walk->step, output_step = walk->output_step;
     const tigris_scale scale = walk->scale;

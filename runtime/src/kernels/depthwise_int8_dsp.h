@@ -6,7 +6,7 @@
 #define TIGRIS_DEPTHWISE_INT8_DSP_H
 
 /* w0 and w1 of a lane. */
-TIGRIS_INLINE tigris_pair tigris_walk_begin(const tigris_walk *walk, int32_t lane)
+TIGRIS_INLINE tigris_pair tigris_walk_begin(const tigris_line_walk *walk, int32_t lane)
 {
     tigris_pair weights;
     memcpy(&weights, walk->weights[lane], sizeof weights);
@@ -14,7 +14,7 @@ TIGRIS_INLINE tigris_pair tigris_walk_begin(const tigris_walk *walk, int32_t lan
 }
 
 /* w1 and w2. */
-TIGRIS_INLINE tigris_pair tigris_walk_end(const tigris_walk *walk, int32_t lane)
+TIGRIS_INLINE tigris_pair tigris_walk_end(const tigris_line_walk *walk, int32_t lane)
 {
     tigris_pair weights;
     memcpy(&weights, walk->weights[lane] + 2, sizeof weights);
@@ -22,13 +22,13 @@ TIGRIS_INLINE tigris_pair tigris_walk_end(const tigris_walk *walk, int32_t lane)
 }
 
 /* What a column of padding adds as column 0 and as column 2. */
-TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_walk *walk, int32_t k)
+TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, int32_t k)
 {
     return (uint32_t)((walk->weights[0][k] + walk->weights[1][k] + walk->weights[2][k]) * walk->padding);
 }
 
 /* `sum` and the column at `from` as column 0 of an output. */
-TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_walk *walk, const int8_t *from, uint32_t sum)
+TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int8_t *from, uint32_t sum)
 {
     for (int32_t i = 0; i < 3; i++) {
         sum = tigris_add_first_first(from[walk->lane[i]], tigris_walk_begin(walk, i), sum);
@@ -37,7 +37,7 @@ TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_walk *walk, const int8_t *
 }
 
 /* Stride 1: a pair of columns ends two outputs and begins two. */
-static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_walk *walk, const int8_t *input, int8_t *output,
+static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                                  int32_t lines)
 {
     const int32_t lane_1 = walk->lane[1], lane_2 = walk->lane[2], step = walk->step, output_step = walk->output_step;
@@ -99,7 +99,7 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_walk *walk, const 
 }
 
 /* Stride 2: an odd column is the middle of an output, an even one ends an output and begins the next. */
-static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_walk *walk, const int8_t *input, int8_t *output,
+static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                                  int32_t lines)
 {
     const int32_t lane_1 = walk->lane[1], lane_2 = walk->lane[2], step = walk->step;
@@ -143,7 +143,7 @@ static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_walk *walk, const 
 }
 
 /* The weights of a lane. Those of one outside are 0, and its products with the padding part of the bias. */
-TIGRIS_INLINE void tigris_walk_lane(tigris_walk *walk, int32_t lane, int outside)
+TIGRIS_INLINE void tigris_walk_lane(tigris_line_walk *walk, int32_t lane, int outside)
 {
     const int8_t *taps = walk->taps[lane];
     int16_t *to = walk->weights[lane];
@@ -155,7 +155,7 @@ TIGRIS_INLINE void tigris_walk_lane(tigris_walk *walk, int32_t lane, int outside
 }
 
 /* Lines whose first output begins at `input` in the middle lane. */
-TIGRIS_INLINE void tigris_walk_lines(tigris_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+TIGRIS_INLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
     const uint32_t bias = walk->bias;
     tigris_walk_lane(walk, 0, 0);

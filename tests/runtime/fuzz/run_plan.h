@@ -9,7 +9,9 @@
 #include "tigris.h"
 
 /* Plans that ask for larger arenas are opened but not run. */
+#ifndef RUN_PLAN_LARGEST_ARENA
 #define RUN_PLAN_LARGEST_ARENA (UINT32_C(1) << 18)
+#endif
 
 typedef struct run_plan_outcome {
     tigris_status status; /* the first that is not TIGRIS_OK, or that of two runs as planned */
