@@ -326,7 +326,7 @@ typedef struct tigris_header_record {
     uint32_t weights_bytes;
     /* multiply-accumulates per inference, low word first */
     uint32_t macs[2];
-    /* SHA-256 of the ONNX file the plan was made from */
+    /* SHA-256 of the model the plan was made from, with its data files */
     uint8_t source_sha256[32];
     /* model name */
     char name[48];

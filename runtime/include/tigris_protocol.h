@@ -165,7 +165,7 @@ typedef struct tigris_serve_info {
     uint16_t input_count;
     /* model outputs */
     uint16_t output_count;
-    /* SHA-256 of the ONNX file the plan was made from */
+    /* SHA-256 of the model the plan was made from, with its data files */
     uint8_t source_sha256[32];
     /* model name */
     char name[48];

@@ -58,7 +58,7 @@ class Header(Record):
     weights: int = u32("section of constants and weight blocks")
     weights_bytes: int = u32("bytes in that section")
     macs: tuple[int, int] = u32_array(2, "multiply-accumulates per inference, low word first")
-    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the ONNX file the plan was made from")
+    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the model the plan was made from, with its data files")
     name: bytes = text(48, "model name")
 
 

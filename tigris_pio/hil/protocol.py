@@ -148,7 +148,7 @@ class Info(Record):
     slow_given: int = u32("slow arena the firmware has for it")
     input_count: int = u16("model inputs")
     output_count: int = u16("model outputs")
-    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the ONNX file the plan was made from")
+    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the model the plan was made from, with its data files")
     name: bytes = text(48, "model name")
 
 

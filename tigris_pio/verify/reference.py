@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tigris_pio.compiler.load.protobuf import read
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.verify.own_inputs import open_session, with_all_outputs
 
@@ -38,7 +39,7 @@ class Reference:
 
 def open_reference(path: Path, dims: Mapping[str, int]) -> Reference:
     """Opens the model at `path` in onnxruntime with all graph optimisations off."""
-    model = onnx.load(str(path))
+    model = read(path).model
     for name, value in dims.items():
         _bind(model, name, value)
     shown = with_all_outputs(model)

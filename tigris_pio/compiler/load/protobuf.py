@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 
+from tigris_pio.compiler.load import external_data
+from tigris_pio.compiler.load.external_data import ExternalDataError
 from tigris_pio.errors import ModelError
 
 _MOST_BYTES = 2**31 - 1
@@ -34,13 +37,14 @@ def read(source: Path | str | onnx.ModelProto) -> Source:
     """Reads a file, or takes a model that is already in memory. Raises ModelError."""
     if isinstance(source, onnx.ModelProto):
         name = source.graph.name or "model"
+        _refuse_external(source, name)
         digest = hashlib.sha256(source.SerializeToString(deterministic=True)).digest() if _fits(source) else b"\0" * 32
         return Source(_checked(source, name), name, name, digest)
     path = Path(source)
     data = _read_bytes(path)
     model = _checked(_parse(data, path), str(path))
-    _load_external(model, path)
-    return Source(model, path.stem, str(path), hashlib.sha256(data).digest())
+    digests = _load_external(model, path)
+    return Source(model, path.stem, str(path), external_data.source_digest(hashlib.sha256(data).digest(), digests))
 
 
 def _fits(model: onnx.ModelProto) -> bool:
@@ -81,15 +85,52 @@ def _checked(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
     return model
 
 
-def _load_external(model: onnx.ModelProto, path: Path) -> None:
-    try:
-        onnx.load_external_data_for_model(model, str(path.parent))
-    except (OSError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+def _load_external(model: onnx.ModelProto, path: Path) -> dict[str, bytes]:
+    """Puts the data files' bytes into the model; the digest of each file by location.
+
+    Not by the package onnx: what it refuses differs from version to version.
+    """
+    waiting: dict[str, list[onnx.TensorProto]] = {}
+    for tensor in _external(model):
+        waiting.setdefault(_entries(tensor).get("location", ""), []).append(tensor)
+    digests: dict[str, bytes] = {}
+    for location, tensors in waiting.items():
+        tensor = tensors[0]
+        try:
+            with external_data.open_file(path.parent, location) as file:
+                digests[location] = external_data.file_digest(file)
+                for tensor in tensors:
+                    tensor.raw_data = external_data.part(file, _entries(tensor))
+                    tensor.ClearField("data_location")
+                    tensor.ClearField("external_data")
+        except ExternalDataError as error:
+            raise ModelError(f"{path}: tensor {tensor.name}: {error}") from None
+        except OSError as error:
+            raise ModelError(f"{path}: external data `{location}` cannot be read ({error.strerror})") from None
+    return digests
+
+
+def _refuse_external(model: onnx.ModelProto, label: str) -> None:
+    for tensor in _external(model):
         raise ModelError(
-            f"{path}: its external data cannot be read ({_first_line(error)}); "
-            "keep the data files beside the model"
-        ) from None
+            f"{label}: the data of initializer {tensor.name} is in a file beside the model, whose folder is not known; "
+            "give the model's path, or load it with its data (onnx.load)"
+        )
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def _external(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """The tensors, wherever they are in the model, whose data are in other files."""
+    waiting: list[Message] = [model]
+    while waiting:
+        message = waiting.pop()
+        if isinstance(message, onnx.TensorProto):
+            if message.data_location == onnx.TensorProto.EXTERNAL:
+                yield message
+            continue
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                waiting += [value] if isinstance(value, Message) else value
+
+
+def _entries(tensor: onnx.TensorProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in tensor.external_data}
