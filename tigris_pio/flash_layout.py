@@ -6,6 +6,7 @@ header. Offsets and sizes are bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,8 @@ def partition_of(table: Sequence[Partition], label: str) -> Partition:
             f"the partition table has no partition `{label}`, only {names}; "
             f"add a line such as `{label}, data, 0x40, , 1M`"
         )
+    if not re.fullmatch(r"[\w.-]+", label, re.ASCII):
+        raise UsageError(f"partition `{label}`: its name becomes a text in C; use letters, digits, dots and dashes")
     if found.is_app:
         raise UsageError(f"partition `{label}` is for an application; a model needs one of type data")
     return found

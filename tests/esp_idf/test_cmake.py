@@ -283,6 +283,14 @@ def test_xip_and_what_copies_weights_are_refused_together(project, other):
     assert f"tigris_add_model: XIP with {other}: the one promises that no weight is copied" in words(done.stdout)
 
 
+@pytest.mark.parametrize("name", ["digits", "DIGITS"])
+def test_two_models_have_two_names_in_c(project, name):
+    project.edit("main/CMakeLists.txt", ONE, f"{ONE}\n{ONE.replace('NAME digits', f'NAME {name}')}")
+    done = project.try_configure()
+    assert done.returncode != 0
+    assert f"NAME = {name}: two models have this name (digits); names must differ, and" in words(done.stdout)
+
+
 @pytest.mark.parametrize("sign", ["the hook's variable", "the framework's folder"])
 def test_platformio_compiles_and_flashes_itself(project, tmp_path, sign):
     folder = str(tmp_path / "packages" / "framework-espidf@3.50502.0")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
 from tigris_pio.cli import console, tables
 from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options
@@ -56,7 +57,7 @@ def analyze(
             tables.print_passes(result.statistics)
         console.print_warnings(result.report["warnings"])
         if report_path is not None:
-            console.out.print(f"report: {report_path}")
+            console.out.print(f"report: {escape(report_path)}")
     if not result.report["fits"]:
         if not as_json:
             console.print_error(result.report["reason"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
 from tigris_pio.cli import console, tables
 from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options, storage_options
@@ -62,4 +63,4 @@ def compile_command(
         tables.print_report(result.report)
     console.print_warnings(result.report["warnings"])
     if not quiet:
-        console.out.print(f"plan: {output}, {len(result.data)} bytes")
+        console.out.print(f"plan: {escape(output)}, {len(result.data)} bytes")

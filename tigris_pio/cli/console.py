@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.markup import escape
+from rich.measure import Measurement
+from rich.segment import Segment
 
 from tigris_pio.compiler.pipeline import Progress
+from tigris_pio.text import json_text, visible
 
 #: Columns of tables in a pipe, where there is no terminal to ask.
 PIPE_WIDTH = 140
 
 
+class _Visible:
+    """What is printed, without what a terminal would obey: names come from files that somebody else made."""
+
+    def __init__(self, content: ConsoleRenderable) -> None:
+        self.content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        for segment in console.render(self.content, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self.content)
+
+
+class _Hook(RenderHook):
+    def process_renderables(self, renderables: Sequence[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Visible(item) for item in renderables]
+
+
 def _console(stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    console.push_render_hook(_Hook())
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     return console
@@ -36,19 +58,18 @@ _STEPS = {
 
 def print_json(document: Any) -> None:
     """One document on stdout, nothing else."""
-    json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(json_text(document) + "\n")
 
 
 def print_error(message: str) -> None:
     """An error for people."""
-    err.print(f"[bold red]error:[/] {escape(message)}")
+    err.print(f"[bold red]error:[/] {escape(visible(message))}")
 
 
 def print_warnings(warnings: list[str]) -> None:
     """Warnings for people."""
     for warning in warnings:
-        err.print(f"[yellow]warning:[/] {escape(warning)}")
+        err.print(f"[yellow]warning:[/] {escape(visible(warning))}")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tigris_pio.cli import console
@@ -152,6 +153,6 @@ def _finish(report: CheckReport, as_json: bool) -> None:
     else:
         print_report(console.out, report)
         colour = "green" if report.equal else "bold red"
-        console.out.print(f"[{colour}]{verdict(report)}[/]")
+        console.out.print(f"[{colour}]{escape(verdict(report))}[/]")
     if not report.equal:
         sys.exit(1)

@@ -15,6 +15,7 @@ from tigris_pio.errors import ModelError
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
+from tigris_pio.text import visible_name
 
 
 @click.command(short_help="Show what a model or a plan holds.")
@@ -70,7 +71,7 @@ def _fact(key: str, value: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ("x" if all(isinstance(item, int) for item in value) else ", ").join(map(str, value))
-    return str(value)
+    return visible_name(str(value))
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 from tigris_pio import flash_layout
 from tigris_pio.errors import UsageError
 from tigris_pio.sizes import parse_size
+from tigris_pio.text import c_identifier
 
 
 @click.command("layout", short_help="Lay plans out in flash partitions.")
@@ -60,11 +62,9 @@ def layout(
     Example:
       tigris layout --model kws kws.tgrs model auto --table partition-table.bin -o build
     """
+    names = [name for name, *_ in models]
+    _check_names(names)
     wanted = [_wanted(*model) for model in models]
-    names = [item.name for item in wanted]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"--model: two models are named {name}; names must differ")
     for option, given in (("--exact", exact), ("--unchecked", unchecked)):
         for name in given:
             if name not in names:
@@ -72,6 +72,18 @@ def layout(
     wanted = [replace(item, exact=item.name in exact, unchecked=item.name in unchecked) for item in wanted]
     for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
         click.echo(line)
+
+
+def _check_names(names: list[str]) -> None:
+    """Names become parts of C names and of file names."""
+    taken: dict[str, str] = {}
+    for name in names:
+        if not re.fullmatch(r"\w+", name, re.ASCII):
+            raise UsageError(f"--model: '{name}' is no C name; use letters, digits and underscores")
+        other = taken.setdefault(c_identifier(name), name)
+        if names.count(name) > 1 or other != name:
+            both = f"named {name}" if other == name else f"named {other} and {name}, which is the same constant in C"
+            raise UsageError(f"--model: two models are {both}; names must differ")
 
 
 def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.Wanted:

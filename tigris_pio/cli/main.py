@@ -19,6 +19,7 @@ from tigris_pio.cli.run import run
 from tigris_pio.cli.verify import verify
 from tigris_pio.errors import TigrisError, UsageError
 from tigris_pio.spelling import caller_of_command, spoken_by
+from tigris_pio.text import visible
 
 
 class _Group(click.Group):
@@ -74,6 +75,6 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _fail(error: TigrisError, status: int, as_json: bool) -> None:
     if as_json:
-        console.print_json({"error": str(error), "kind": type(error).__name__})
+        console.print_json({"error": visible(str(error)), "kind": type(error).__name__})
     console.print_error(str(error))
     sys.exit(status)

@@ -18,6 +18,7 @@ from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.host import Session
 from tigris_pio.sizes import format_size, parse_memory
+from tigris_pio.text import visible_name
 
 
 @click.command(short_help="Run a plan here with the board's C runtime.")
@@ -144,5 +145,6 @@ def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
         flat = y.ravel()
         shape = "x".join(map(str, y.shape))
         values = ", ".join(f"{v:.5g}" for v in flat[:8]) + (", …" if flat.size > 8 else "")
-        table.add_row(escape(name), shape, f"{flat.min():.5g}", f"{flat.max():.5g}", str(int(flat.argmax())), values)
+        numbers = (f"{flat.min():.5g}", f"{flat.max():.5g}", str(int(flat.argmax()))) if flat.size else ("", "", "")
+        table.add_row(escape(visible_name(name)), shape, *numbers, values)
     console.out.print(table)

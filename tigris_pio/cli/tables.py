@@ -11,6 +11,7 @@ from rich.table import Table
 from tigris_pio.cli.console import out
 from tigris_pio.compiler.normalise import PassStatistics
 from tigris_pio.sizes import format_size
+from tigris_pio.text import visible_name
 
 
 def _limit(size: int | None) -> str:
@@ -23,7 +24,7 @@ def facts(rows: Sequence[tuple[str, str]]) -> Table:
     table.add_column(style="bold")
     table.add_column()
     for name, value in rows:
-        table.add_row(name, escape(value))
+        table.add_row(name, escape(visible_name(value)))
     return table
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from tigris_pio.compiler.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.weights import block_bytes
 from tigris_pio.format.enums import DType
+from tigris_pio.text import visible
 
 #: The JSON document of `analyze` and `compile`.
 Report = dict[str, Any]
@@ -53,7 +54,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         "backend": _backend(plan),
         "inputs": [_io(plan, io) for io in program.inputs],
         "outputs": [_io(plan, io) for io in program.outputs],
-        "warnings": [*program.warnings, *plan.warnings],
+        "warnings": [visible(text) for text in (*program.warnings, *plan.warnings)],
     }
     if refusal is not None:
         document["reason"] = refusal

@@ -10,6 +10,7 @@ import jinja2
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan import ExecutionPlan
 from tigris_pio.sizes import format_size
+from tigris_pio.text import visible
 
 #: The memory map's size in SVG units.
 MAP_WIDTH, MAP_HEIGHT = 960.0, 320.0
@@ -20,8 +21,9 @@ HUES = {"home": 210, "window": 35, "scratch": 0, "weights": 130}
 def render_html(result: Compiled) -> str:
     """The page's text."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tigris_pio.report", ""), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=jinja2.PackageLoader("tigris_pio.report", ""), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )  # fmt: skip
     environment.filters["size"] = lambda size: "no limit" if size is None else format_size(size)
     return environment.get_template("page.html.j2").render(
         report=result.report,

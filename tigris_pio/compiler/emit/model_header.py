@@ -6,7 +6,6 @@ Nothing in it tells one training from another: firmware is built again only when
 from __future__ import annotations
 
 import dataclasses
-import re
 import struct
 import zlib
 
@@ -16,11 +15,7 @@ from tigris_pio.compiler.memory.request import round_up
 from tigris_pio.compiler.plan import ExecutionPlan
 from tigris_pio.format.enums import DType
 from tigris_pio.format.records import Header, IoRecord, TensorRecord
-
-
-def c_identifier(name: str) -> str:
-    """`name` as the middle of a C constant: upper case, other characters as underscores."""
-    return re.sub(r"\W", "_", name, flags=re.ASCII).upper()
+from tigris_pio.text import c_comment, c_identifier, c_string
 
 
 def kernel_symbols(plan: ExecutionPlan) -> list[str]:
@@ -80,17 +75,26 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     constants.append(("KERNELS", ", ".join(kernel_symbols(plan))))
     width = max(len(name) for name, _ in constants)
     lines = [f"#define {prefix}_{name:<{width}} {value}" for name, value in constants]
-    guard = f"TIGRIS_MODEL_{c_identifier(program.name)}_H"
+    guard = f"{prefix}{_mark(program.name)}_H"
     return (
-        f"/* Constants of the model '{_comment(program.name)}', written by tigris compile. Do not edit. */\n"
-        f"#ifndef {guard}\n#define {guard}\n\n" + "\n".join(lines) + "\n\n#endif\n"
+        f"/* Constants of the model '{c_comment(program.name)}', written by tigris compile. Do not edit. */\n"
+        f"#ifndef {guard}\n#define {guard}\n\n"
+        f'#ifdef {prefix}_FAST_BYTES\n#error "two models have the constants {prefix}_...: give one another name"\n'
+        "#endif\n\n" + "\n".join(lines) + "\n\n#endif\n"
     )
+
+
+def _mark(name: str) -> str:
+    """Tells apart the include guards of names that give the same constants, such as kws-1, kws_1 and KWS_1: a
+    program that includes both headers is told so, and does not silently get the first one's constants twice."""
+    plain = c_identifier(name).lower() == name
+    return "" if plain else f"_{zlib.crc32(name.encode()):08X}"
 
 
 def _io_constants(prefix: str, io: ProgramIo, tensor: ProgramTensor) -> list[tuple[str, str]]:
     shape = ", ".join(str(extent) for extent in io.stored_shape)
     return [
-        (f"{prefix}_NAME", '"' + io.name.replace("\\", "\\\\").replace('"', '\\"') + '"'),
+        (f"{prefix}_NAME", c_string(io.name)),
         (f"{prefix}_BYTES", f"{tensor.bytes}u"),
         (f"{prefix}_RANK", f"{len(io.stored_shape)}u"),
         (f"{prefix}_SHAPE", f"{{ {shape} }}"),
@@ -98,7 +102,3 @@ def _io_constants(prefix: str, io: ProgramIo, tensor: ProgramTensor) -> list[tup
          else f"{tensor.scale:.9g}.0f"),
         (f"{prefix}_ZERO_POINT", f"({tensor.zero_point})"),
     ]  # fmt: skip
-
-
-def _comment(text: str) -> str:
-    return text.replace("*/", "* /")

@@ -157,12 +157,17 @@ def _padded(values: Sequence[int]) -> tuple[int, ...]:
     return (*values, *([0] * (MAX_RANK - len(values))))
 
 
+def _name(text: str) -> bytes:
+    """The model's name as far as it has room, in whole characters."""
+    return text.replace("\0", "?").encode()[:NAME_BYTES].decode(errors="ignore").encode()
+
+
 def _packed(records: Sequence[Record]) -> bytes:
     return b"".join(record.pack() for record in records)
 
 
 def write_plan(plan: ExecutionPlan, xip: bool) -> bytes:
-    """The `.tgrs` file's bytes. `xip` promises that no weight is copied; it is void for a plan with compressed ones."""
+    """The `.tgrs` file's bytes. `xip` promises that no weight is copied."""
     writer = _Writer(plan)
     writer.collect()
     contents = {
@@ -243,5 +248,5 @@ def _header(
         weights_bytes=sizes["weights"],
         macs=(macs & 0xFFFFFFFF, macs >> 32),
         source_sha256=tuple(program.source_sha256),
-        name=program.name.encode()[:NAME_BYTES],
+        name=_name(program.name),
     )

@@ -11,6 +11,7 @@ from onnx import numpy_helper
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.errors import ModelError
+from tigris_pio.text import visible_name
 
 _OFFICIAL = ("", "ai.onnx")
 #: Lowest and highest value of the types whose elements int32_data holds.
@@ -27,7 +28,7 @@ def read_nodes(graph: onnx.GraphProto, label: str) -> list[Node]:
     taken: set[str] = set()
     nodes = []
     for index, proto in enumerate(graph.node):
-        name = proto.name or f"{proto.op_type}_{index}"
+        name = visible_name(proto.name) or f"{proto.op_type}_{index}"  # only people read nodes' names
         while name in taken:
             name += f"_{index}"
         taken.add(name)

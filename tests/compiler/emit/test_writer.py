@@ -1,0 +1,78 @@
+"""What the writer puts into the header, at the edges of its fields; and the order of packed weights."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import retrained
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.emit.packing import pack_columns, pack_rows
+from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.format.reader import read_plan
+
+#: Bytes of the header's field for the name, of which the last one is zero (SPEC.md).
+FIELD = 48
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Compiled:
+    return compile_model(retrained.DIGITS, fast="64K")
+
+
+@pytest.mark.parametrize("name", [
+    *("n" * length for length in range(FIELD - 3, FIELD + 3)), "x" * 500,
+    *("n" * length + "é名" for length in range(42, 49)), "\U0001f600" * 13, "a\0b",
+])  # fmt: skip
+def test_a_name_of_any_length_is_one_that_the_runtime_takes(compiled, name):
+    program = dataclasses.replace(compiled.plan.program, name=name)
+    data = write_plan(dataclasses.replace(compiled.plan, program=program), xip=False)
+    kept = read_plan(data).header.name.rstrip(b"\0")
+    assert len(kept) < FIELD and name.replace("\0", "?").startswith(kept.decode())
+    assert len(kept) == len(name.encode()) or FIELD - len(kept) <= 4
+    with Session(data) as session:
+        assert session.name == kept.decode()
+
+
+@pytest.mark.parametrize("macs", [0, 1, (1 << 32) - 1, 1 << 32, (5 << 32) + 7, (1 << 60) + 1])
+def test_macs_are_counted_in_64_bits(compiled, macs):
+    first, *others = compiled.plan.program.ops
+    ops = (dataclasses.replace(first, macs=macs), *(dataclasses.replace(op, macs=0) for op in others))
+    plan = dataclasses.replace(compiled.plan, program=dataclasses.replace(compiled.plan.program, ops=ops))
+    low, high = read_plan(write_plan(plan, xip=False)).header.macs
+    assert (high << 32) + low == macs
+
+
+@pytest.mark.parametrize("xip", [False, True])
+def test_only_a_promise_that_was_asked_for_is_given(compiled, xip):
+    assert read_plan(write_plan(compiled.plan, xip)).header.flags == int(xip)
+
+
+def packed_rows(weights: np.ndarray) -> list[int]:
+    """SPEC.md's order, element by element."""
+    channels, taps = weights.shape
+    order = []
+    blocks = [range(at, at + 4) for at in range(0, channels - channels % 4, 4)]
+    for block in [*blocks, *(range(at, at + 1) for at in range(channels - channels % 4, channels))]:
+        for tile in range(0, taps - taps % 4, 4):
+            order += [weights[channel, tile + tap] for channel in block for tap in (0, 2, 1, 3)]
+        order += [weights[channel, tap] for tap in range(taps - taps % 4, taps) for channel in block]
+    return order
+
+
+def packed_columns(weights: np.ndarray) -> list[int]:
+    taps, channels = weights.shape
+    blocks = [range(at, min(at + 4, channels)) for at in range(0, channels, 4)]
+    return [weights[tap, channel] for block in blocks for tap in range(taps) for channel in block]
+
+
+@given(st.integers(1, 14), st.integers(1, 14))
+def test_packed_weights_lie_as_the_kernels_read_them(first, second):
+    weights = np.arange(first * second).reshape(first, second)
+    assert pack_rows(weights).tolist() == packed_rows(weights)
+    assert pack_columns(weights).tolist() == packed_columns(weights)
