@@ -1,7 +1,7 @@
 """Builds the C99 runtime as a shared library inside the package; everything else is in pyproject.toml.
 
 The library has no Python API: `tigris_pio.host.library` loads it with ctypes. So only a C compiler is
-needed, no Python headers.
+needed, no Python headers; without one the package is installed without the library.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ import shlex
 import shutil
 import sys
 import sysconfig
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError, CompileError, LinkError
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+from tigris_pio.installation import REASON_FILE, install_a_compiler  # noqa: E402
+
 HOST_FUNCTIONS = ROOT / "runtime" / "host" / "tigris_host.c"
-INSTALL_A_COMPILER = {
-    "linux": "apt install gcc libc6-dev (Debian, Ubuntu), dnf install gcc (Fedora)",
-    "darwin": "xcode-select --install",
-    "win32": "install the Build Tools for Visual Studio",
-}
+#: Set where an installation without the library is of no use: a build that lacks it then fails.
+REQUIRED = "TIGRIS_REQUIRE_RUNTIME"
 
 
 def runtime_sources() -> list[str]:
@@ -36,29 +40,64 @@ def runtime_headers() -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "runtime").rglob("*.h"))
 
 
-def stop_without_compiler() -> None:
-    """Ends the build with one line when there is no C compiler."""
+def missing_compiler() -> str | None:
+    """Why there is no C compiler, as far as the path tells; setuptools looks for Windows' itself."""
     if sys.platform == "win32":
-        return
+        return None
     command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
-    if shutil.which(command) is None:
-        remedy = INSTALL_A_COMPILER.get(sys.platform, INSTALL_A_COMPILER["linux"])
-        sys.exit(
-            f"error: tigris-pio builds its runtime with a C compiler and found none ({command!r} is not in PATH); "
-            f"install one: {remedy}; or name yours in CC"
-        )
+    return None if shutil.which(command) else f"no C compiler was found ({command!r} is not in PATH)"
 
 
 class BuildRuntime(build_ext):
-    """Builds the shared library; stops early and plainly without a compiler."""
+    """Builds the shared library. Compiling models needs none, so without a working compiler there is none."""
 
     def build_extensions(self) -> None:
-        stop_without_compiler()
-        super().build_extensions()
+        (target,) = [Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions]
+        reason = missing_compiler() or self._build()
+        target.with_name(REASON_FILE).unlink(missing_ok=True)
+        if reason is None:
+            return
+        if os.environ.get(REQUIRED):
+            sys.exit(f"error: the runtime was not built: {reason}; install a compiler: {install_a_compiler()}")
+        print(f"warning: installed without the runtime for this machine: {reason}. Models can be compiled; "
+              "tigris run, verify and hil say what to do", file=sys.stderr)  # fmt: skip
+        target.unlink(missing_ok=True)  # an earlier build's
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.with_name(REASON_FILE).write_text(reason, "utf-8")
+        self.extensions = []
+
+    def _build(self) -> str | None:
+        """Runs the compiler; its first error when it fails."""
+        with tempfile.TemporaryFile() as errors:
+            try:
+                with standard_error_to(errors.fileno()):
+                    super().build_extensions()
+                failure = None
+            except (BaseError, CompileError, LinkError, OSError) as error:
+                failure = str(error)
+            errors.seek(0)
+            said = errors.read().decode("utf-8", "replace")
+        sys.stderr.write(said)
+        lines = [line.strip() for line in said.splitlines() if "error" in line]
+        return None if failure is None else f"the C compiler failed: {lines[0] if lines else failure}"
 
     def get_export_symbols(self, ext: Extension) -> list[str]:
         """The functions export themselves: there is no PyInit function to add."""
         return list(ext.export_symbols)
+
+
+@contextmanager
+def standard_error_to(file: int) -> Iterator[None]:
+    """What processes say meanwhile goes to an open file."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    os.dup2(file, 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 setup(

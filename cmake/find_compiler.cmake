@@ -7,6 +7,11 @@
 #
 # <command>: how to call it, a list to append arguments to. <sources>: the files that decide about a plan.
 function(tigris_find_compiler command_variable sources_variable)
+    # The component brings the compiler's sources with it.
+    set(source "\"${TIGRIS_COMPONENT_DIR}\"")
+    if(NOT EXISTS "${TIGRIS_COMPONENT_DIR}/pyproject.toml")
+        set(source "FOLDER, a checkout of tigris-pio")
+    endif()
     idf_build_get_property(idf_python PYTHON)
     set(named "${TIGRIS_PYTHON}")
     if(NOT named)
@@ -16,7 +21,7 @@ function(tigris_find_compiler command_variable sources_variable)
         __tigris_probe("${named}" folder reason)
         if(NOT folder)
             message(FATAL_ERROR "tigris_add_model: TIGRIS_PYTHON = ${named} ${reason}.\n"
-                "Install the compiler into it:  \"${named}\" -m pip install tigris-pio")
+                "Install the compiler into it:  \"${named}\" -m pip install ${source}")
         endif()
         set(command "${named}" -m tigris_pio)
     else()
@@ -34,7 +39,7 @@ function(tigris_find_compiler command_variable sources_variable)
         if(NOT folder)
             message(FATAL_ERROR "tigris_add_model: the model compiler was not found: ESP-IDF's Python, "
                 "${idf_python}, ${reason}, and no working `tigris` is on the path.\n"
-                "Install it:  \"${idf_python}\" -m pip install tigris-pio\n"
+                "Install it:  \"${idf_python}\" -m pip install ${source}\n"
                 "or name a Python that has it:  idf.py -DTIGRIS_PYTHON=/path/to/python reconfigure")
         endif()
     endif()

@@ -61,5 +61,7 @@ def _digest(root: Path, files: Iterable[Path]) -> str:
 
 
 def _run(command: list[str], folder: Path | None = None) -> None:
-    if subprocess.run(command, cwd=folder, check=False).returncode != 0:
+    # Without the runtime's library, which an installation can do without, there would be nothing to run.
+    environment = {**os.environ, "TIGRIS_REQUIRE_RUNTIME": "1"}
+    if subprocess.run(command, cwd=folder, env=environment, check=False).returncode != 0:
         raise EnvironmentFailure(f"failed: {' '.join(command)}")

@@ -244,7 +244,9 @@ def test_without_a_compiler_one_command_is_shown(project, tmp_path):
     project.environment = {**project.environment, "PATH": "/usr/bin:/bin"}
     done = project.try_configure()
     assert done.returncode != 0
-    assert f'"{bare}" -m pip install tigris-pio' in words(done.stdout)
+    assert f'"{bare}" -m pip install FOLDER, a checkout of tigris-pio' in words(done.stdout)
+    (tmp_path / "tigris-pio" / "pyproject.toml").touch()
+    assert f'"{bare}" -m pip install "{tmp_path / "tigris-pio"}"' in words(project.try_configure().stdout)
     assert "-DTIGRIS_PYTHON=" in words(done.stdout)
 
 

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import os
+import runpy
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import setuptools
+from click.testing import CliRunner
+from setuptools import Distribution
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import PlatformError
 
 from tests.runtime.build import ROOT, core_sources
+from tigris_pio import Session, compile_model, installation
+from tigris_pio.cli.main import cli
+from tigris_pio.errors import ToolError
 from tigris_pio.host import library
+from tigris_pio.installation import REASON_FILE
+
+DIGITS = ROOT / "examples" / "digits" / "model" / "digits.onnx"
 
 
 def run_setup(tmp_path: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -21,15 +37,153 @@ def run_setup(tmp_path: Path, *arguments: str, **environment: str) -> subprocess
     )
 
 
-def test_without_a_compiler_one_line_says_what_to_install(tmp_path: Path) -> None:
+def build(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     where = ("--build-lib", str(tmp_path / "lib"), "--build-temp", str(tmp_path / "temp"))
-    result = run_setup(tmp_path, "build_ext", *where, CC="no-such-compiler -O2")
+    return run_setup(tmp_path, "build_ext", *where, **environment)
+
+
+def reason(tmp_path: Path) -> str:
+    return (tmp_path / "lib" / "tigris_pio" / "host" / REASON_FILE).read_text("utf-8")
+
+
+def test_without_a_compiler_the_library_is_left_out(tmp_path: Path) -> None:
+    stale = tmp_path / "lib" / "tigris_pio" / "host" / f"_runtime{sysconfig.get_config_var('EXT_SUFFIX')}"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    result = build(tmp_path, CC="no-such-compiler -O2", TIGRIS_REQUIRE_RUNTIME="")
+    assert result.returncode == 0, result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.strip()]
+    assert line.startswith("warning: installed without the runtime for this machine: no C compiler was found")
+    assert reason(tmp_path) == "no C compiler was found ('no-such-compiler' is not in PATH)"
+    assert not stale.exists(), "a library of an earlier build is not of these sources"
+
+
+def test_where_the_library_is_required_its_absence_is_an_error(tmp_path: Path) -> None:
+    result = build(tmp_path, CC="no-such-compiler -O2", TIGRIS_REQUIRE_RUNTIME="1")
     assert result.returncode == 1
-    lines = [line for line in result.stderr.splitlines() if line.strip()]
-    assert lines[-1].startswith("error: tigris-pio builds its runtime with a C compiler and found none")
-    assert "'no-such-compiler' is not in PATH" in lines[-1]
-    assert "apt install gcc libc6-dev" in lines[-1]
+    (line,) = [line for line in result.stderr.splitlines() if line.strip()]
+    assert line.startswith("error: the runtime was not built: no C compiler was found ('no-such-compiler' is not in ")
+    assert "apt install gcc libc6-dev" in line
+
+
+def test_a_compiler_that_fails_is_quoted(tmp_path: Path) -> None:
+    broken = tmp_path / "cc"
+    broken.write_text("#!/bin/sh\necho tigris.h:3:10: >&2\necho 'fatal error: stdint.h: nothing' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    result = build(tmp_path, CC=str(broken), TIGRIS_REQUIRE_RUNTIME="")
+    assert result.returncode == 0, result.stderr
+    assert "tigris.h:3:10:\n" in result.stderr, "its own words are shown"
+    assert reason(tmp_path) == "the C compiler failed: fatal error: stdint.h: nothing"
     assert "Traceback" not in result.stderr
+
+
+def test_windows_own_compiler_is_looked_for_by_setuptools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is on PATH there. Its absence is setuptools' error."""
+    taken: dict[str, Any] = {}
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(setuptools, "setup", lambda **arguments: taken.update(arguments))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    runpy.run_path(str(ROOT / "setup.py"))
+
+    def no_compiler(_: object) -> None:
+        raise PlatformError("Microsoft Visual C++ 14.0 or greater is required")
+
+    monkeypatch.setattr(build_ext, "build_extensions", no_compiler)
+    command = taken["cmdclass"]["build_ext"](Distribution({"ext_modules": taken["ext_modules"]}))
+    command.extensions, command.build_lib = taken["ext_modules"], str(tmp_path / "lib")
+    assert "-std=c99" not in taken["ext_modules"][0].extra_compile_args
+    command.build_extensions()
+    assert command.extensions == []
+    assert reason(tmp_path) == "the C compiler failed: Microsoft Visual C++ 14.0 or greater is required"
+
+
+@pytest.mark.parametrize(
+    ("platform", "words"),
+    [("linux", "apt install gcc"), ("darwin", "xcode-select --install"), ("win32", "winget install"), ("aix", "gcc")],
+)
+def test_each_system_has_its_way_to_a_compiler(platform: str, words: str) -> None:
+    assert words in installation.install_a_compiler(platform)
+
+
+#: Puts a library that was built before where a compiler is asked to link one.
+COPYING_COMPILER = """#!/bin/sh
+while [ $# -gt 0 ]; do
+    [ "$1" = -o ] && output=$2
+    shift
+done
+case "$output" in
+*.o) : > "$output" ;;
+*) /bin/cp "{library}" "$output" ;;
+esac
+"""
+
+
+@pytest.fixture(scope="module")
+def bare_installation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A Python into which pip installed a checkout, with a space in its path, on a machine without a C compiler."""
+    folder = tmp_path_factory.mktemp("bare")
+    checkout = folder / "a checkout"
+    ignore = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "build")
+    for name in ("tigris_pio", "runtime"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=ignore)
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    python = folder / "venv" / "bin" / "python"
+    (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    # What the project depends on, and pip, are those of the tests.
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
+    environment = {"PATH": str(python.parent), "HOME": str(folder), "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0",
+                   "PIP_DISABLE_PIP_VERSION_CHECK": "1"}  # fmt: skip
+    done = subprocess.run([str(python), "-m", "pip", "install", "--no-deps", str(checkout)], env=environment,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return python, environment
+
+
+def test_an_installation_without_a_compiler_compiles_models(
+    bare_installation: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    python, environment = bare_installation
+
+    def tigris(*arguments: object, status: int = 0) -> str:
+        command = [str(python.with_name("tigris")), *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stderr
+
+    assert tigris("compile", DIGITS, "-m", "64K", "-q", "-o", "digits.tgrs") == ""
+    assert (tmp_path / "digits.tgrs").read_bytes() == compile_model(DIGITS, fast="64K").data
+    assert "was not checked as a board would" in tigris("inspect", "digits.tgrs")
+    np.save(tmp_path / "x.npy", np.zeros((1, 1, 8, 8), np.float32))
+    run = ("run", "digits.tgrs", "--input", "x.npy")
+    (line,) = tigris(*run, status=1).splitlines()
+    assert "is not in PATH). Install a C compiler: apt install gcc" in line
+
+    # The command in the message brings the library once there is a compiler.
+    compiler = tmp_path / "cc"
+    compiler.write_text(COPYING_COMPILER.format(library=library.library_path()))
+    compiler.chmod(0o755)
+    command = line.partition("then run: ")[2]
+    assert "a checkout" in command
+    again = subprocess.run(command, shell=True, env={**environment, "CC": str(compiler)}, capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert tigris(*run) == ""
+
+
+def test_everything_that_runs_plans_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = tmp_path / "digits.tgrs"
+    compile_model(DIGITS, fast="64K").save(plan)
+    monkeypatch.setattr(library, "_PACKAGE", tmp_path / "tigris_pio" / "host")
+    monkeypatch.setattr(library, "load", library.load.__wrapped__)
+    with pytest.raises(ToolError) as said:
+        Session(plan)
+    assert "\n" not in str(said.value) and "Install a C compiler: " in str(said.value)
+    for line in (f"run {plan} --input x.npy", f"verify {DIGITS} -m 64K", f"hil {plan} --port socket://127.0.0.1:1"):
+        assert str(CliRunner().invoke(cli, line.split()).exception) == str(said.value)
+    for line in (f"analyze {DIGITS} -m 64K", f"inspect {DIGITS}", f"inspect {plan}", "layout --help"):
+        assert CliRunner().invoke(cli, line.split()).exit_code == 0
 
 
 def test_the_source_distribution_holds_the_runtime(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -238,11 +239,11 @@ def test_all_kernels_of_the_format_are_built_in() -> None:
 
 def test_a_missing_library_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(library, "_PACKAGE", tmp_path / "tigris_pio" / "host")
-    with pytest.raises(ToolError, match=r"is not built .* run: pip install --force-reinstall"):
+    with pytest.raises(ToolError, match=r"Install a C compiler: .*; then run: .* -m pip install --force-reinstall"):
         library.library_path()
-    (tmp_path / "setup.py").touch()
+    (tmp_path / "pyproject.toml").touch()
     (tmp_path / "tigris_pio" / "host").mkdir(parents=True)
-    with pytest.raises(ToolError, match=f"run: pip install -e '{tmp_path}'"):
+    with pytest.raises(ToolError, match=f'then run: "{sys.executable}" -m pip install -e "{tmp_path}"'):
         library.library_path()
     monkeypatch.setenv(library.LIBRARY_VARIABLE, str(tmp_path / "none.so"))
     with pytest.raises(ToolError, match=r"TIGRIS_RUNTIME_LIBRARY names .*none\.so, which does not exist"):

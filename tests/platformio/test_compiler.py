@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,7 +71,19 @@ def test_without_any_the_message_has_the_command(bare_python):
     with pytest.raises(CompilerError) as error:
         compiler.find(None, {"PATH": "/nonexistent"}, bare_python)
     assert "the model compiler was not found" in str(error.value)
-    assert f'"{bare_python}" -m pip install tigris-pio' in str(error.value)
+    assert f'"{bare_python}" -m pip install "{ROOT}"    ' in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["library", "my library", "50% $HOME", 'a "b"'])
+def test_the_command_is_one_that_a_shell_takes(tmp_path, name):
+    root = tmp_path / name
+    root.mkdir()
+    assert "pip install FOLDER, a checkout of tigris-pio" in compiler.pip_command("python3", root)
+    (root / "pyproject.toml").touch()
+    words = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {compiler.pip_command(name, root)}"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert words == [name, "-m", "pip", "install", str(root)]
 
 
 def test_a_named_python_that_lacks_it_is_refused(bare_python):

@@ -88,7 +88,8 @@ def ensure_library() -> None:
     if built and max(path.stat().st_mtime for path in built) > newest:
         return
     command = [sys.executable, "-W", "ignore", "setup.py", "-q", "build_ext", "--inplace", "--force"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "TIGRIS_REQUIRE_RUNTIME": "1"}
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"the host library does not build:\n{result.stdout}{result.stderr}")
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.tables import facts
-from tigris_pio.errors import ModelError
+from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
@@ -44,8 +44,13 @@ def inspect(file: str, as_json: bool) -> None:
 
 def _check_with_runtime(data: bytes) -> None:
     """Opens the plan with the C loader, which refuses what a board would refuse, in the same words."""
-    from tigris_pio.host import Session  # noqa: PLC0415  models need no host runtime
+    from tigris_pio.host import Session, library  # noqa: PLC0415  models need no host runtime
 
+    try:
+        library.library_path()
+    except ToolError as error:
+        console.print_warnings([f"the plan was not checked as a board would: {error}"])
+        return
     with Session(data):
         pass
 

@@ -7,6 +7,7 @@ import functools
 import os
 from pathlib import Path
 
+from tigris_pio import installation
 from tigris_pio.errors import ToolError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.records import VERSION
@@ -36,11 +37,20 @@ class HostUsage(ctypes.Structure):
     )
 
 
-def _install_command() -> str:
-    checkout = _PACKAGE.parents[1]
-    if (checkout / "setup.py").is_file():
-        return f"pip install -e '{checkout}'"
-    return "pip install --force-reinstall --no-cache-dir tigris-pio"
+def _reinstall() -> str:
+    return installation.reinstall_command(_PACKAGE.parent)
+
+
+def _missing() -> ToolError:
+    """Why there is no library, how to get a compiler, and the command that then brings it, in one line."""
+    try:
+        reason = (_PACKAGE / installation.REASON_FILE).read_text("utf-8").strip()
+    except OSError:
+        reason = f"there is no _runtime file in {_PACKAGE}"
+    return ToolError(
+        f"running a plan here needs the runtime for this machine, which was not built when tigris-pio was installed: "
+        f"{reason}. Install a C compiler: {installation.install_a_compiler()}; then run: {_reinstall()}"
+    )
 
 
 def library_path() -> Path:
@@ -53,10 +63,7 @@ def library_path() -> Path:
         return path
     built = sorted(path for path in _PACKAGE.glob("_runtime*") if path.suffix in _SUFFIXES)
     if not built:
-        raise ToolError(
-            f"the runtime's library is not built (no _runtime file in {_PACKAGE}); "
-            f"with a C compiler installed, run: {_install_command()}"
-        )
+        raise _missing()
     return max(built, key=lambda path: path.stat().st_mtime)
 
 
@@ -90,10 +97,10 @@ def load() -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
         version = library.tigris_host_version
     except (OSError, AttributeError) as error:
-        raise ToolError(f"{path} is no usable runtime library ({error}); run: {_install_command()}") from error
+        raise ToolError(f"{path} is no usable runtime library ({error}); run: {_reinstall()}") from error
     version.restype = ctypes.c_uint32
     if version() != (HOST_VERSION << 16 | VERSION):
-        raise ToolError(f"{path} was built from other sources than this package; run: {_install_command()}")
+        raise ToolError(f"{path} was built from other sources than this package; run: {_reinstall()}")
     _declare(library)
     return library
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROBE_SECONDS = 60.0
+#: The checkout or library that the hook lies in.
+ROOT = Path(__file__).resolve().parents[2]
 
 # Prints where the package lies, what it lacks, and a digest of everything that decides about a plan.
 _PROBE = """
@@ -86,9 +88,26 @@ def find(
 
 def _install_hint(python: str) -> str:
     return (
-        f'Install it with: "{python}" -m pip install tigris-pio    '
+        f"Install it with: {pip_command(python)}    "
         "or name a Python that has it by custom_tigris_python or TIGRIS_PYTHON, or set custom_tigris_auto_install = yes"
     )
+
+
+def pip_command(python: str, root: Path = ROOT) -> str:
+    """Installs the compiler that belongs to this hook: it lies in the same folder."""
+    source = str(root) if is_source(root) else "FOLDER, a checkout of tigris-pio"
+    return f"{quoted(python)} -m pip install {quoted(source) if is_source(root) else source}"
+
+
+def is_source(root: Path) -> bool:
+    """Whether pip can install the compiler from this folder."""
+    return (root / "pyproject.toml").is_file()
+
+
+def quoted(text: str) -> str:
+    """A word of a command line, as a shell and Windows' prompt take it."""
+    special = "" if os.name == "nt" else '$`"\\!'
+    return f'"{text}"' if not any(sign in text for sign in special) else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _probe(python: str) -> tuple[Compiler | None, str]:

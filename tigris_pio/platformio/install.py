@@ -14,6 +14,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from .compiler import is_source, pip_command
+
 MARKER = "complete.json"
 
 
@@ -38,17 +40,13 @@ def provide(core_dir: Path, root: Path, python: str) -> str:
 
 
 def source_of(root: Path) -> str:
-    """What pip installs: the checkout itself, or the release of the version that its library.json names."""
-    if (root / "pyproject.toml").is_file():
+    """What pip installs: the checkout or library itself."""
+    if is_source(root):
         return str(root)
-    try:
-        version = json.loads((root / "library.json").read_text("utf-8"))["version"]
-    except (OSError, ValueError, KeyError):
-        raise InstallError(
-            f"custom_tigris_auto_install: {root} is neither a checkout of tigris-pio nor its PlatformIO library; "
-            "install the compiler yourself and name its Python by custom_tigris_python"
-        ) from None
-    return f"tigris-pio=={version}"
+    raise InstallError(
+        f"custom_tigris_auto_install: {root} is neither a checkout of tigris-pio nor its PlatformIO library (it "
+        "has no pyproject.toml); install the compiler yourself and name its Python by custom_tigris_python"
+    )
 
 
 def _digest(root: Path, source: str) -> str:
@@ -73,5 +71,6 @@ def _run(command: Sequence[str], source: str) -> None:
     if status != 0:
         raise InstallError(
             f"custom_tigris_auto_install: `{' '.join(command)}` failed with exit status {status}, see above. Install "
-            f"the compiler yourself (pip install {source}) and name its Python by custom_tigris_python"
+            f"the compiler yourself, {pip_command('python3', Path(source))}, and name its Python by "
+            "custom_tigris_python"
         )

@@ -8,6 +8,7 @@ exact value is its one rounding. That a whole network is right follows layer by 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
 from tigris_pio.errors import ToolError
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
+from tigris_pio.platformio.compiler import quoted
 from tigris_pio.verify.traces import Masked, in_model_order, traced
 
 _TYPES: Mapping[str, np.dtype[Any]] = {
@@ -147,7 +149,8 @@ def open_session(model: onnx.ModelProto) -> Any:
     try:
         import onnxruntime  # noqa: PLC0415  optional: only verify needs it
     except ImportError as error:
-        raise ToolError("verify needs onnxruntime; install it: pip install onnxruntime") from error
+        command = f"{quoted(sys.executable)} -m pip install onnxruntime"
+        raise ToolError(f"verify needs onnxruntime; install it: {command}") from error
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4

@@ -1,0 +1,55 @@
+"""What an installation lacks to run plans on this machine, and the command that brings it.
+
+Compiling models needs Python alone; running them here needs the runtime's library, which a C compiler builds when the
+package is installed. Also read by setup.py, so nothing here needs more than the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from tigris_pio.platformio.compiler import is_source, quoted
+
+#: Where the build writes why there is no library; beside where the library would be.
+REASON_FILE = "_runtime_missing.txt"
+#: How to get a C compiler, by sys.platform.
+COMPILERS = {
+    "linux": "apt install gcc libc6-dev (Debian, Ubuntu), dnf install gcc (Fedora)",
+    "darwin": "xcode-select --install",
+    "win32": "the Build Tools for Visual Studio, with C++ (winget install Microsoft.VisualStudio.2022.BuildTools)",
+}
+
+
+def install_a_compiler(platform: str = sys.platform) -> str:
+    """What to do for a C compiler on this system."""
+    return COMPILERS.get(platform, COMPILERS["linux"])
+
+
+def reinstall_command(package: Path) -> str:
+    """The command that installs tigris-pio once more, from where it came; `package` is its folder."""
+    pip = f"{quoted(sys.executable)} -m pip install"
+    checkout = package.parent
+    if is_source(checkout):
+        return f"{pip} -e {quoted(str(checkout))}"
+    origin = _origin()
+    if origin is None:
+        return f"{pip} --force-reinstall --no-deps --no-cache-dir tigris-pio"
+    return f"{pip} --force-reinstall --no-deps {quoted(origin)}"
+
+
+def _origin() -> str | None:
+    """The folder or address that pip installed from, by its own record (PEP 610); None: an index."""
+    try:
+        record = json.loads(metadata.distribution("tigris-pio").read_text("direct_url.json") or "")
+        url = str(record["url"])
+    except (metadata.PackageNotFoundError, OSError, ValueError, KeyError):
+        return None
+    if url.startswith("file:"):
+        return url2pathname(urlsplit(url).path)
+    tool = record.get("vcs_info", {}).get("vcs")
+    return f"{tool}+{url}" if tool else url
