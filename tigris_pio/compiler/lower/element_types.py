@@ -27,9 +27,10 @@ _SMALL = frozenset(("float32", "bool", "int8", "uint8", "int16"))
 _COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 #: Operators whose integer results are among their inputs, are positions, or come from floats.
 _EXACT = _COMPARISONS | frozenset((
-    "ArgMax", "ArgMin", "Cast", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather",
-    "GatherElements", "GatherND", "Identity", "IsInf", "IsNaN", "Max", "MaxPool", "Min", "Pad", "QuantizeLinear",
-    "ReduceMax", "ReduceMin", "Reshape", "Sign", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose",
+    "ArgMax", "ArgMin", "Cast", "CenterCropPad", "Clip", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand",
+    "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "IsInf", "IsNaN", "Max", "MaxPool", "Min", "Pad",
+    "QuantizeLinear", "ReduceMax", "ReduceMin", "Relu", "Reshape", "ReverseSequence", "Scatter", "ScatterElements",
+    "ScatterND", "Sign", "Slice", "SpaceToDepth", "Split", "Squeeze", "TigrisRecode", "Tile", "Transpose", "Trilu",
     "Unsqueeze", "Where",
 ))
 
@@ -66,7 +67,8 @@ def exact_float(name: str, values: np.ndarray) -> np.ndarray:
 
 def check_arithmetic(node: Node, tensors: Iterable[Tensor]) -> None:
     """Refuses integer arithmetic. `tensors`: the activations that the node reads and writes."""
-    if node.op in _EXACT:
+    nearest = node.op in ("Resize", "Upsample") and node.attributes.get("mode", "nearest") == "nearest"
+    if nearest or (node.op in _EXACT and node.attributes.get("reduction", "none") not in ("add", "mul")):
         return
     for tensor in tensors:
         if tensor.quantisation is None and tensor.dtype.kind in "iu":

@@ -45,7 +45,7 @@ NORMALISED = {
 }
 
 #: Labels that normalisation and lowering give; they are no ONNX operators.
-INTERNAL = frozenset(("DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "TigrisRms"))
+INTERNAL = frozenset(("DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "TigrisRms", "TigrisRecode"))
 
 
 def operator(

@@ -15,17 +15,17 @@ def run(graph: Graph, parameters: Parameters) -> PassResult:
     editor = GraphEditor(graph)
     folded = 0
     for node in editor.nodes():
-        bounds = _bounds(editor, node) if node.op == "Clip" and _is_real(editor, node) else None
+        bounds = _bounds(editor, node) if node.op == "Clip" and _is_data(editor, node) else None
         if bounds is not None:
             editor.replace(node, _rewritten(node, *bounds))
             folded += 1
     return PassResult(editor.finish(), folded)
 
 
-def _is_real(editor: GraphEditor, node: Node) -> bool:
-    """Shape arithmetic on integers stays as it is, for the shape pass to fold."""
+def _is_data(editor: GraphEditor, node: Node) -> bool:
+    """Shape arithmetic on wide integers stays as it is, for the shape pass to fold."""
     tensor = editor.tensors[node.outputs[0]]
-    return tensor.quantisation is not None or tensor.dtype.kind == "f"
+    return tensor.quantisation is not None or tensor.dtype.kind == "f" or tensor.dtype.itemsize == 1
 
 
 def _bounds(editor: GraphEditor, node: Node) -> tuple[float, float] | None:

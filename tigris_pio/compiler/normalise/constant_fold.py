@@ -13,9 +13,10 @@ import numpy as np
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
 
-_KEPT = frozenset(("DequantizeLinear",))
+_KEPT = frozenset(("DequantizeLinear", RECODE))
 
 
 def run(graph: Graph, parameters: Parameters) -> PassResult:

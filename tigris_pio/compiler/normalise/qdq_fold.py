@@ -16,6 +16,7 @@ from tigris_pio.compiler.evaluate import evaluate
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.integers import annotate_integers, folds
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
 from tigris_pio.compiler.normalise.quantisation import (
     is_dequantize,
@@ -35,6 +36,7 @@ _CONSTANT_MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsq
 def run(graph: Graph, parameters: Parameters) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
+    annotate_integers(editor)
     folded = 0
     for node in editor.nodes():
         if is_dequantize(node) and node.inputs[0] in editor.weights:
@@ -81,9 +83,9 @@ def _dequantise_now(editor: GraphEditor, node: Node) -> bool:
 
 def _fold_quantize(editor: GraphEditor, node: Node) -> bool:
     """QuantizeLinear of an activation: its input becomes the quantised tensor when nobody needs it unrounded."""
-    quantisation = read_quantisation(editor, node)
+    quantisation = folds(editor, node)
     source, result = node.inputs[0], node.outputs[0]
-    if quantisation is None or quantisation.axis is not None or quantisation.dtype != np.int8:
+    if quantisation is None:
         return False
     editor.annotate(result, quantisation)
     if editor.quantisation(source) != quantisation and not _may_quantise(editor, source, quantisation):
@@ -104,14 +106,9 @@ def _may_quantise(editor: GraphEditor, name: str, quantisation: Quantisation) ->
 
 def _fold_dequantize(editor: GraphEditor, node: Node) -> bool:
     """DequantizeLinear of an activation: both sides are one tensor."""
-    quantisation = read_quantisation(editor, node)
+    quantisation = folds(editor, node)
     source, result = node.inputs[0], node.outputs[0]
-    if quantisation is None or quantisation.axis is not None or quantisation.dtype != np.int8:
-        return False
-    present = editor.quantisation(source)
-    if present is None and editor.tensors[source].dtype in (np.int8, np.uint8):
-        editor.annotate(source, quantisation)  # the model's own integer input
-    elif present != quantisation:
+    if quantisation is None or editor.quantisation(source) != quantisation:
         return False
     editor.remove(node)
     editor.annotate(result, quantisation)
@@ -145,7 +142,7 @@ def _annotate_output(editor: GraphEditor, node: Node) -> None:
         return
     for name in node.outputs if node.op in ("Split",) else node.outputs[:1]:
         tensor = editor.tensors[name]
-        if tensor.quantisation is None and tensor.dtype in (np.float32, np.int8, np.uint8):
+        if tensor.quantisation is None and tensor.dtype == np.float32:
             if _quantised_otherwise(editor, name, found[0]):
                 continue
             editor.annotate(name, found[0])
