@@ -29,7 +29,7 @@ demo:
 
 test:
 	@$(PYTHON) tools/prepare.py test
-	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest \
+	@$(PIO_SETTINGS) PATH="$(CURDIR)/.tigris/compilers:$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest \
 	    -n $(PROCESSES) $(PYTEST_ARGS)
 
 bench:

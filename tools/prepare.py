@@ -17,6 +17,7 @@ if sys.version_info < (3, 10):  # noqa: UP036  (whatever `python3` is on a fresh
 
 from pathlib import Path
 
+import compile_cache
 import platformio_core
 import python_environment
 import system_packages
@@ -36,6 +37,8 @@ def main() -> int:
     purpose = sys.argv[1]
     try:
         system_packages.ensure(purpose)
+        if purpose != "demo":
+            compile_cache.ensure(ROOT)
         python = python_environment.ensure(ROOT, ROOT / ".venv", purpose)
         platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
     except FAILURES as failure:

@@ -25,6 +25,7 @@ class Need:
     what: str
     is_there: Callable[[], bool]
     packages: tuple[str, ...]
+    optional: bool = False  #: it makes things faster
 
 
 def _program(*names: str) -> Callable[[], bool]:
@@ -96,6 +97,7 @@ _CHECKS = (
     Need("cppcheck", _program("cppcheck"), ("cppcheck",)),
     Need("g++", _program("g++"), ("g++",)),
     Need("valgrind", _program("valgrind"), ("valgrind",)),
+    Need("ccache", _program("ccache"), ("ccache",), optional=True),
 )
 # CLANG stands for the version that the package clang brings.
 _FUZZING = (Need("clang's fuzzer", _clang_fuzzes, ("libclang-rt-dev", "libclang-rt-CLANG-dev")),)
@@ -110,8 +112,13 @@ NEEDS: dict[str, tuple[Need, ...]] = {
 def ensure(purpose: str) -> None:
     """Installs what `purpose` lacks, or raises MissingPackages with the line that would."""
     missing = [need for need in NEEDS[purpose] if not need.is_there()]
-    if not missing:
-        return
+    needed = [need for need in missing if not need.optional]
+    if needed:
+        _install(needed)
+    _install_if_easy([need for need in missing if need.optional])
+
+
+def _install(missing: Sequence[Need]) -> None:
     print(f"Missing on this system: {', '.join(need.what for need in missing)}", flush=True)
     prefix = _root_prefix()
     if shutil.which("apt-get") is None:
@@ -128,6 +135,20 @@ def ensure(purpose: str) -> None:
         raise MissingPackages(f"Installed, but still not found: {', '.join(still)}. Check PATH.")
 
 
+def _install_if_easy(missing: Sequence[Need]) -> None:
+    """What only makes things faster: from the lists that are there, or not at all."""
+    prefix = _root_prefix() if missing and shutil.which("apt-get") else None
+    if prefix is None:
+        return
+    for need in missing:
+        if not _has_candidate(need.packages[0]):
+            continue
+        try:
+            _apt(prefix, ["install", "-y", "--no-install-recommends", need.packages[0]])
+        except MissingPackages:
+            print(f"Going on without {need.what}: the tests take longer", flush=True)
+
+
 def _root_prefix() -> list[str] | None:
     """What runs a command as root without asking; None if nothing does."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -142,10 +163,14 @@ def _choose(need: Need) -> str:
     """The first of the package names that this distribution has."""
     names = [name.replace("CLANG", _clang_version()) if "CLANG" in name else name for name in need.packages]
     for package in names[:-1]:
-        answer = subprocess.run(["apt-cache", "policy", package], capture_output=True, text=True, check=False)
-        if "Candidate:" in answer.stdout and "Candidate: (none)" not in answer.stdout:
+        if _has_candidate(package):
             return package
     return names[-1]
+
+
+def _has_candidate(package: str) -> bool:
+    answer = subprocess.run(["apt-cache", "policy", package], capture_output=True, text=True, check=False)
+    return "Candidate:" in answer.stdout and "Candidate: (none)" not in answer.stdout
 
 
 def _clang_version() -> str:

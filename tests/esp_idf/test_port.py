@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import retrained
+from tests.runtime.build import PLAIN, compile_each, core_objects
 from tigris_pio import compile_model
 from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
@@ -38,15 +39,13 @@ def built(tmp_path_factory):
     table = folder / "partitions.csv"
     table.write_text("factory, app, factory, 0x10000, 1M\nmodel, data, 0x40, , 1M\n", "utf-8")
     tigris("layout", "--model", "digits", plan, "model", "auto", "--table", table, "-o", folder)
-    sources = [*(ROOT / "runtime" / "src").rglob("*.c"), *(ROOT / "runtime" / "port").glob("*.c")]
+    sources = [*(ROOT / "runtime" / "port").glob("*.c"), HERE / "stubs" / "chip.c"]
     includes = [ROOT / "runtime" / "include", HERE / "stubs", folder]
     common = ["gcc", *FLAGS.split(), *[f"-I{path}" for path in includes]]
-    objects = folder / "objects"
-    objects.mkdir()
-    subprocess.run([*common, "-c", *map(str, [*sources, HERE / "stubs" / "chip.c"])], cwd=objects, check=True)
+    objects = [*core_objects(*PLAIN), *compile_each(common, sources, folder)]
     exact = f"-DEXACT_CRC32={Header.unpack(plan.read_bytes()).crc32}U"
     for program in ("port_open", "port_run", "port_damage"):
-        parts = [str(HERE / f"{program}.c"), *map(str, objects.glob("*.o"))]
+        parts = [str(HERE / f"{program}.c"), *map(str, objects)]
         subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / program)], check=True)
     return folder
 

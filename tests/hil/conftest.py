@@ -13,6 +13,8 @@ import onnx
 import pytest
 
 from tests.hil.bridge import Bridge
+from tests.runtime.build import SANITIZERS as SANITISERS
+from tests.runtime.build import core_objects
 from tigris_pio import compile_model
 from tigris_pio.hil.client import Timing
 
@@ -20,7 +22,6 @@ HERE = Path(__file__).resolve().parent
 RUNTIME = HERE.parents[1] / "runtime"
 SERVER = [RUNTIME / "src" / name for name in ("serve.c", "serve_frame.c", "crc32.c")]
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror")
-SANITISERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 #: Short waits: these boards answer within milliseconds.
 QUICK = Timing(connect=5.0, answer=0.15, longest_answer=0.6, tries=10, run=10.0)
@@ -32,7 +33,8 @@ def compile_c(out: Path, sources: list[Path], *options: str, compiler: str = "gc
     """A program built from C sources; its messages are the test's failure."""
     if shutil.which(compiler) is None:
         (pytest.skip if compiler == "clang" else pytest.fail)(f"{compiler} is missing: apt-get install {compiler}")
-    command = [compiler, *WARNINGS, *options, "-I", RUNTIME / "include", *sources, "-o", out]
+    libraries = [] if "-c" in options else ["-lm"]
+    command = [compiler, *WARNINGS, *options, "-I", RUNTIME / "include", *sources, *libraries, "-o", out]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out
@@ -48,9 +50,9 @@ def standin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def real_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A board with the whole runtime: `--model FILE.tgrs`."""
-    sources = [HERE / "board.c", *sorted((RUNTIME / "src").rglob("*.c"))]
-    options = ("-I", str(RUNTIME / "src"), "-DTIGRIS_TENSOR_ALIGN=4", *SANITISERS, "-lm")
-    return compile_c(tmp_path_factory.mktemp("real") / "board", sources, *options)
+    core = core_objects(*SANITISERS)
+    server = [path for path in SERVER if path.stem not in {built.stem for built in core}]
+    return compile_c(tmp_path_factory.mktemp("real") / "board", [HERE / "board.c", *server, *core], *SANITISERS)
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Builds of the C runtime for tests: the host library, kept up to date, objects for each machine, sanitised drivers."""
+"""Builds of the C runtime for tests: the host library, kept up to date, objects for each machine, sanitised drivers.
+
+Sources are compiled one by one, which two processors can share and a compiler cache can remember.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from bench.emulator import SECTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime"
 INCLUDE = RUNTIME / "include"
 DSP_IN_C = f"-include{Path(__file__).with_name('dsp_in_c.h')}"
 C99 = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
+#: Line numbers in reports are all that is wanted of -g, which takes a quarter of the time.
+SANITIZERS = ("-O1", "-g1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+PLAIN = ("-O2", "-g")
 
 COMPILERS = {
     "gcc": (["gcc"], "gcc"),
@@ -53,26 +62,38 @@ def _newlib_headers() -> Path:
     return next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
 
 
-def compile_all(machine: str, folder: Path, *flags: str) -> list[Path]:
-    """Objects of every source of the core, warnings being errors; asserts that there are none."""
+def compile_each(command: Sequence[str], sources: Iterable[Path], folder: Path) -> list[Path]:
+    """Objects of the sources in `folder`, by their names; the compiler's words on failure."""
 
     def compile_one(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
-        command = [*compiler(machine), *C99, *flags, f"-I{INCLUDE}", "-c", str(source), "-o", str(target)]
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
+        _compile([*command, "-c", str(source), "-o", str(target)], folder)
         return target
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(compile_one, core_sources()))
+        return list(pool.map(compile_one, sources))
+
+
+def compile_all(machine: str, folder: Path, *flags: str) -> list[Path]:
+    """Objects of every source of the core for a machine of COMPILERS, warnings being errors."""
+    return compile_each([*compiler(machine), *C99, *flags, f"-I{INCLUDE}"], core_sources(), folder)
 
 
 @functools.cache
 def objects(machine: str) -> tuple[Path, ...]:
-    """The core compiled with -O2, once for all tests."""
-    folder = tempfile.TemporaryDirectory(prefix="tigris-objects-")
-    atexit.register(folder.cleanup)
-    return tuple(compile_all(machine, Path(folder.name), "-O2", "-g"))
+    """The core compiled with optimisation, once for all tests: for this machine as its programs share it, for rv32imc
+    as small as it gets, with stack usage and call graph beside the objects."""
+    if machine == "gcc":
+        return tuple(core_objects(*PLAIN))
+    small = ("-Os", *SECTIONS, "-fcallgraph-info=su,da") if machine == "rv32imc" else ("-O1",)
+    return tuple(compile_all(machine, _folder("tigris-objects-"), *small))
+
+
+def _folder(prefix: str) -> Path:
+    """One that goes with this process."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def core_sources() -> list[Path]:
@@ -107,10 +128,7 @@ def _compiler(flags: tuple[str, ...]) -> list[str]:
 @functools.cache
 def _objects(flags: tuple[str, ...], sources: tuple[Path, ...]) -> dict[str, Path]:
     """The sources compiled with these flags, once for all programs that link them, by name."""
-    folder = Path(tempfile.mkdtemp(prefix="tigris-core-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    _compile([*_compiler(flags), "-c", *map(str, sources)], folder)
-    return {path.stem: path for path in folder.glob("*.o")}
+    return {path.stem: path for path in compile_each(_compiler(flags), sources, _folder("tigris-core-"))}
 
 
 @functools.cache
@@ -119,6 +137,11 @@ def _dsp_sources() -> tuple[Path, ...]:
     command = [*_compiler((DSP_IN_C,)), "-MM", *map(str, core_sources())]
     rules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ").splitlines()
     return tuple(Path(rule.split()[1]) for rule in rules if any(word.endswith("/arm_dsp.h") for word in rule.split()))
+
+
+def core_objects(*flags: str) -> list[Path]:
+    """The core for this machine with these flags, as all programs with the same ones share it."""
+    return list(_objects(flags, tuple(core_sources())).values())
 
 
 def compile_program(output: Path, sources: list[Path], *flags: str, dsp: bool = False) -> Path:

@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.runtime.bands import Impossible
-from tests.runtime.build import compile_program
+from tests.runtime.build import PLAIN, SANITIZERS, compile_program
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, plan_of, walk
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS, TIGRIS_ERR_SLOW_TOO_SMALL
 from tests.runtime.test_bands import chains
-from tests.runtime.test_damaged_plans import SANITIZERS, damaged, sections
+from tests.runtime.test_damaged_plans import damaged, sections
 from tigris_pio import compile_model
 from tigris_pio.errors import BudgetError, RuntimeFailure
 from tigris_pio.format.enums import WeightMode
@@ -121,7 +121,7 @@ def test_recorded_outputs_in_half_of_the_fast_memory(models_dir: Path) -> None:
 
 def test_valgrind_sees_no_access_outside_the_arenas(models_dir: Path, tmp_path: Path) -> None:
     assert shutil.which("valgrind"), "valgrind is needed: apt install valgrind"
-    program = compile_program(tmp_path / "plain", [SOURCE], "-O1", "-g")
+    program = compile_program(tmp_path / "plain", [SOURCE], *PLAIN)
     rolling, network = dict(seeds())["chain-rolling-lz4"], plan_at(models_dir, "kws", "16K")
     cases: list[Case] = [(rolling, fast, AMPLE) for fast in range(512, Header.unpack(rolling).fast_bytes, 64)]
     cases.append((network, Header.unpack(network).fast_bytes // 2, AMPLE))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.runtime.build import compile_program
+from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.fuzz.keep import FOUND, kept
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.plan_builder import with_crc
@@ -28,7 +28,6 @@ from tigris_pio.format.records import (
 )
 
 FUZZ = Path(__file__).parent / "fuzz"
-SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
 WORDS = {1: "<B", 2: "<H", 4: "<I"}
 
 

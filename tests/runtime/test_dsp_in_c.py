@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runtime.build import compile_program
+from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.fuzz.keep import kept
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.test_arena_sizes import NETWORKS, plan_at
 from tests.runtime.test_conv import int8_case
-from tests.runtime.test_damaged_plans import FUZZ, SANITIZERS, damaged, outcomes
+from tests.runtime.test_damaged_plans import FUZZ, damaged, outcomes
 from tests.runtime.test_dsp import CONV, DEPTHWISE, FULL_RANGE, PART_RANGE, WINDOWS, window
 from tigris_pio.host import Session
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtime.build import compile_program
+from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.kernel_harness import Operator, Way, plan_for
 from tests.runtime.operators import operators
-from tests.runtime.test_damaged_plans import FUZZ, SANITIZERS, outcomes
+from tests.runtime.test_damaged_plans import FUZZ, outcomes
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import OpKind
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runtime.build import compile_program
+from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.references import high_multiply, requantise, rounding_divide
 
 SOURCE = r"""
@@ -32,7 +32,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("requantise")
     source = folder / "requantise.c"
     source.write_text(SOURCE)
-    return compile_program(folder / "requantise", [source], "-O2", "-fsanitize=undefined", "-fno-sanitize-recover")
+    return compile_program(folder / "requantise", [source], *SANITIZERS)
 
 
 def _cases() -> np.ndarray:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runtime.build import C99, INCLUDE, compiler, objects, program
+from tests.runtime.build import C99, INCLUDE, PLAIN, compiler, objects, program
 from tigris_pio import Session, compile_model
 
 #: Arguments of the program: arenas as planned, and three quarters of the fast memory, where everything is placed anew.
@@ -30,7 +30,7 @@ class Answer:
 def build(machine: str, folder: Path, *flags: str) -> Path:
     """The program for a machine of COMPILERS."""
     target = folder / f"sessions-{machine}"
-    command = [*compiler(machine), *C99, "-O2", "-g", *flags, f"-I{INCLUDE}", str(SOURCE)]
+    command = [*compiler(machine), *C99, *PLAIN, *flags, f"-I{INCLUDE}", str(SOURCE)]
     command += [*map(str, objects(machine)), "-lm", "-o", str(target)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

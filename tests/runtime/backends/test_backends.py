@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from tests.runtime.backends.libraries import VARIABLES, checkout, sources
-from tests.runtime.build import C99, INCLUDE, compile_program
+from tests.runtime.build import C99, INCLUDE, SANITIZERS, compile_program
 from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL
-from tests.runtime.test_damaged_plans import SANITIZERS
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.model_header import fast_bytes
 from tigris_pio.compiler.pipeline import Compiled
