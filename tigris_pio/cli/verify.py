@@ -46,8 +46,8 @@ def verify(
 
     Also checks that bands change nothing: the plan's outputs equal, byte for byte, those of the
     same model run whole. "By itself" is what a layer misses when onnxruntime computes it from the
-    plan's own values, before rounding: about 0.5 steps for int8. The first layer that departs by
-    itself is named. Exit status 1 when the outputs depart.
+    plan's own values, before rounding: about 0.5 steps for int8. Every layer that departs by
+    itself is named. Exit status 1 when any layer or output departs.
 
     \b
     Example:
@@ -88,6 +88,7 @@ def _document(model: str, comparison: Comparison) -> dict[str, Any]:
         "samples": comparison.samples,
         "bands_identical": comparison.bands_identical,
         "first_departure": departure.name if departure else None,
+        "departures": [layer.name for layer in comparison.departures],
         "outputs": list(layer_rows(comparison.outputs)),
         "layers": list(layer_rows(comparison.layers)),
     }
@@ -102,12 +103,9 @@ def _print(comparison: Comparison) -> None:
     console.out.print(table)
     same = "identical" if comparison.bands_identical else "[bold red]different[/]"
     console.out.print(f"bands against the model run whole: {same}")
-    departure = comparison.first_departure
-    if departure:
-        console.out.print(
-            f"first layer that departs: [bold]{escape(departure.name)}[/] ({departure.kind}), by {_own(departure)} of "
-            "its own"
-        )
+    for layer in comparison.departures:
+        own = f", by {_own(layer)} of its own" if _own(layer) else f", by {layer.max_difference:.3g}"
+        console.out.print(f"departs: [bold]{escape(layer.name)}[/] ({layer.kind}){own}", soft_wrap=True)
     console.out.print("verify: [green]passed[/]" if comparison.passed else "verify: [bold red]failed[/]")
 
 

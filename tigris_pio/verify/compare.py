@@ -55,14 +55,19 @@ class Comparison:
     bands_identical: bool  #: the plan's bytes equal those of the same model run whole
 
     @property
+    def departures(self) -> tuple[Layer, ...]:
+        """All layers that depart from the reference, in execution order, and then the model's outputs."""
+        return tuple(layer for layer in (*self.layers, *self.outputs) if layer.departs)
+
+    @property
     def first_departure(self) -> Layer | None:
         """The first layer, in execution order, that departs from the reference."""
         return next((layer for layer in self.layers if layer.departs), None)
 
     @property
     def passed(self) -> bool:
-        """Whether outputs agree and bands change nothing."""
-        return self.bands_identical and not any(layer.departs for layer in self.outputs)
+        """Whether no layer and no output departs, and bands change nothing."""
+        return self.bands_identical and not self.departures
 
 
 def random_inputs(session: Session, seed: int) -> dict[str, np.ndarray]:
