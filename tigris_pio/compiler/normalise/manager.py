@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.normalise.finite import check_numbers
 from tigris_pio.compiler.normalise.order import ORDERS, ordered
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, Retry
 from tigris_pio.compiler.normalise.registry import PASSES
@@ -41,6 +42,7 @@ def normalise(graph: Graph, parameters: Parameters | None = None, passes: Sequen
     it names; a later stage that wants the same calls this function with those parameters.
     """
     check_order(passes)
+    check_numbers(graph)
     current = parameters or Parameters()
     tried = {current}
     retries: list[Retry] = []
@@ -74,6 +76,7 @@ def _run_once(graph: Graph, parameters: Parameters, passes: Sequence[Pass]) -> N
             return result
         statistics.append(PassStatistics(step.name, len(graph.nodes), result.folded, len(result.graph.nodes)))
         graph = result.graph
+    check_numbers(graph)  # constants of nodes are weights by now
     return NormaliseResult(ordered(graph, parameters.schedule), tuple(statistics), parameters)
 
 

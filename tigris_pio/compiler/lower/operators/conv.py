@@ -15,6 +15,7 @@ from tigris_pio.compiler.lower.operators.weights import (
     int8_weights,
     int32_bias,
     requantisation,
+    warn_float,
 )
 from tigris_pio.compiler.lower.operators.window import Window, image_dims, image_layout, read_window
 from tigris_pio.compiler.lower.registry import Refusal, operator
@@ -42,7 +43,7 @@ def lower_conv(builder: Builder, node: Node) -> None:
     if int8:
         params, blobs = _int8(builder, node, window, weight, bias, depthwise, groups)
     else:
-        _warn_float(builder, node, weight)
+        warn_float(builder, node, weight)
         params, blobs = _float(builder, node, window, weight, bias, depthwise, groups)
     shape = builder.shape(node.outputs[0])
     builder.emit(
@@ -85,7 +86,7 @@ def _float(builder: Builder, node: Node, window: Window, weight: str, bias: str,
 def _int8(builder: Builder, node: Node, window: Window, weight: str, bias: str, depthwise: bool,
           groups: int) -> tuple[ConvInt8Params, dict[str, np.ndarray]]:
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
-    weights = int8_weights(builder, weight, 0, node.name)
+    weights = int8_weights(builder, weight, 0, node, result)
     count = weights.values.shape[0]
     products = np.broadcast_to(source.scale * weights.scales, (count,))
     sums = weights.values.reshape(count, -1).astype(np.int64).sum(axis=1)
@@ -101,11 +102,3 @@ def int8_params(node: Node, window: Window, groups: int, source: Numeric, result
         **window.fields(), groups=groups, input_zero_point=source.zero_point, output_zero_point=result.zero_point,
         **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,
     )
-
-
-def _warn_float(builder: Builder, node: Node, weight: str) -> None:
-    if has_int8_weights(builder, weight):
-        builder.warnings.append(
-            f"node {node.name}: runs in float32 although its weights are int8, "
-            "because its input or output is not quantised"
-        )

@@ -17,6 +17,7 @@ from tigris_pio.compiler.lower.operators.weights import (
     int8_weights,
     int32_bias,
     requantisation,
+    warn_float,
 )
 from tigris_pio.compiler.lower.operators.window import Pair, image_dims, image_layout
 from tigris_pio.compiler.lower.registry import Refusal, operator
@@ -64,6 +65,8 @@ def lower_conv_transpose(builder: Builder, node: Node) -> None:
     numeric = builder.numeric(output) if int8 else FLOAT
     value = builder.arranged(name, image_layout(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
     storage = builder.with_dims(value, image_dims(builder.shape(name)))
+    if not int8:
+        warn_float(builder, node, weight)
     params, blobs = (_int8 if int8 else _float)(builder, node, geometry, weight, bias)
     shape = builder.shape(output)
     builder.emit(OpKind.TRANSPOSE_CONV, numeric.dtype if int8 else DType.FLOAT32, [(storage, geometry.row_map())],
@@ -133,7 +136,7 @@ def _float(builder: Builder, node: Node, geometry: Geometry, weight: str,
 def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
           bias: str) -> tuple[Record, dict[str, np.ndarray]]:
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
-    given = int8_weights(builder, weight, 1, node.name)
+    given = int8_weights(builder, weight, 1, node, result)
     weights = _arranged(given.values, geometry.groups)
     count = weights.shape[0]
     scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales

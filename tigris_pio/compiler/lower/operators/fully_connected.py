@@ -21,6 +21,7 @@ from tigris_pio.compiler.lower.operators.weights import (
     int8_weights,
     int32_bias,
     requantisation,
+    warn_float,
 )
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric, Value
@@ -129,6 +130,7 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     if int8:
         params, blobs = _int8(builder, node, product, features, source, result)
     else:
+        warn_float(builder, node, product.matrix)
         params, blobs = _float(builder, node, product, features)
     builder.emit(
         OpKind.FULLY_CONNECTED, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, None)], node.outputs[0],
@@ -186,7 +188,7 @@ def _int8(builder: Builder, node: Node, product: _Product, features: _Features, 
         raise Refusal(f"alpha {product.alpha:g} with int8 weights")
     rank = len(builder.shape(product.matrix))
     axis = (rank - 1 if rank > 1 else -1) if product.transpose_matrix else 0
-    weights: Int8Weights = int8_weights(builder, product.matrix, axis, node.name)
+    weights: Int8Weights = int8_weights(builder, product.matrix, axis, node, result)
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = source.scale * weights.scales * product.alpha
     bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)

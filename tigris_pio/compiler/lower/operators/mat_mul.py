@@ -14,6 +14,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import fold, plain, refine
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.weights import warn_float
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
@@ -46,6 +47,8 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
     elif int8:
         raise Refusal(f"sums of {depth} terms in int8; at most {_MOST_INT8_TERMS} fit 32 bits")
     else:
+        for name in (first, second):
+            warn_float(builder, node, name)
         params = MatMulFloatParams(*geometry, **fused.float_fields(node))
     result = builder.shape(output)
     builder.emit(OpKind.MAT_MUL, DType.INT8 if int8 else DType.FLOAT32, [(a_storage, None), (b_storage, None)], output,

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from tigris_pio.compiler.ir.graph import Node, Quantisation
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.registry import Refusal
@@ -42,11 +43,25 @@ def has_int8_weights(builder: Builder, name: str) -> bool:
     return builder.is_constant(name) and quantisation is not None and quantisation.dtype == np.int8
 
 
-def int8_weights(builder: Builder, name: str, axis: int, node_name: str) -> Int8Weights:
+def warn_float(builder: Builder, node: Node, weight: str) -> None:
+    """Says that a node has int8 weights and computes in float32 all the same."""
+    if not has_int8_weights(builder, weight):
+        return
+    open_ends = [name for name in dict.fromkeys((*node.inputs[:2], node.outputs[0]))
+                 if name != weight and builder.tensors[name].quantisation is None]
+    where = " and ".join(open_ends) or f"constant {weight}"
+    builder.warnings.append(
+        f"node {node.name}: runs in float32 although its weights are int8, because {where} "
+        f"{'are' if len(open_ends) > 1 else 'is'} not quantised per tensor; "
+        "QuantizeLinear and DequantizeLinear there make it int8"
+    )
+
+
+def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Numeric) -> Int8Weights:
     """An annotated constant as symmetric weights with scales along `axis` (the output channels).
 
     Output channels of asymmetric weights that do not fit int8 without their zero point, and all with scales along
-    another axis, are quantised again.
+    another axis, are quantised again; a warning says how far that moves weights and the node's output, `result`.
     """
     tensor = builder.tensors[name]
     values, quantisation = builder.graph.weights[name], tensor.quantisation
@@ -55,25 +70,41 @@ def int8_weights(builder: Builder, name: str, axis: int, node_name: str) -> Int8
     if not np.any(quantisation.zero_point) and quantisation.axis in (None, axis):
         return Int8Weights(values, quantisation.scale.reshape(-1).astype(np.float64))
     real = builder.real(name)
-    other = tuple(index for index in range(real.ndim) if index != axis)
+    other = tuple(index for index in range(real.ndim) if index != axis % real.ndim)
     scales = np.abs(real).max(axis=other) / np.float32(127)
     scales = np.where(scales > 0, scales, np.float32(1)).astype(np.float32)
     if quantisation.axis in (None, axis):  # a channel whose integers fit without their zero point loses nothing
-        shape = [-1 if index == axis else 1 for index in range(real.ndim)]
+        shape = [-1 if index == axis % real.ndim else 1 for index in range(real.ndim)]
         zero_point = np.asarray(quantisation.zero_point, np.int64)
         integers = values.astype(np.int64) - (zero_point.reshape(shape) if zero_point.ndim else zero_point)
         exact = (integers.min(axis=other) >= -128) & (integers.max(axis=other) <= 127)
         scales = np.where(exact, quantisation.scale.reshape(-1).astype(np.float32), scales)
     else:
         exact = np.zeros(real.shape[axis], bool)
-    if not exact.all():
-        builder.warnings.append(
-            f"node {node_name}: weights {name} are asymmetric or scaled along an inner axis; "
-            f"{int((~exact).sum())} of {exact.size} output channels are quantised again symmetrically"
-        )
-    column = scales.astype(np.float64).reshape([-1 if index == axis else 1 for index in range(real.ndim)])
+    column = scales.astype(np.float64).reshape([-1 if index == axis % real.ndim else 1 for index in range(real.ndim)])
     lowest = np.where(exact, -128, -127).reshape(column.shape)
-    return Int8Weights(np.clip(np.rint(real / column), lowest, 127).astype(np.int8), scales.astype(np.float64))
+    rounded = np.clip(np.rint(real / column), lowest, 127).astype(np.int8)
+    if not exact.all():
+        loss = np.abs(rounded * column - real)
+        builder.warnings.append(
+            f"node {node.name}: weights {name} are asymmetric or scaled along an inner axis; "
+            f"{int((~exact).sum())} of {exact.size} output channels are quantised again symmetrically, which "
+            + _loss(builder, node, quantisation, np.moveaxis(loss, axis, 0).reshape(exact.size, -1), result)
+        )
+    return Int8Weights(rounded, scales.astype(np.float64))
+
+
+def _loss(builder: Builder, node: Node, quantisation: Quantisation, loss: np.ndarray, result: Numeric) -> str:
+    """What rounding weights again by `loss` ([output channels][weights], real numbers) does, in steps."""
+    source = builder.numeric(node.inputs[0])
+    step = float(quantisation.scale.mean())
+    widest = source.scale * max(127 - source.zero_point, 128 + source.zero_point)
+    # With inputs anywhere in their range, and weights off this way or that, the errors add up like a random walk.
+    levels = (np.arange(-128, 128) - source.zero_point) * source.scale
+    usual = float(np.sqrt((loss**2).sum(axis=1) * (levels**2).mean()).mean())
+    return (f"moves weights by up to {loss.max() / step:.2f} and on average {loss.mean() / step:.2f} of their steps, "
+            f"outputs by some {usual / result.scale:.1f} steps and at worst "
+            f"{loss.sum(axis=1).max() * widest / result.scale:.0f}; quantise the weights symmetrically to avoid it")
 
 
 def requantisation(bias: np.ndarray, sums: np.ndarray, products: np.ndarray, source: Numeric,
