@@ -43,6 +43,31 @@ def _check_tensor(tensor: Tensor, where: str, label: str) -> None:
         )
 
 
+def check_empty(
+    nodes: Sequence[Node], tensors: Mapping[str, Tensor], inputs: Sequence[str], outputs: Sequence[str], label: str
+) -> None:
+    """Raises ModelError for an input or output of the model without elements: a board has nothing to give or to take.
+
+    Empty tensors within the model are constants, which folding removes.
+    """
+    producer = {name: node for node in nodes for name in node.outputs if name}
+    for name in (*inputs, *outputs):
+        if name in tensors and 0 in tensors[name].shape:
+            what = f"graph {'input' if name in inputs else 'output'} {name}"
+            made, node = name, producer.get(name)
+            while node is not None:  # back to where elements were lost
+                made = next(item for item in node.outputs if item in tensors and 0 in tensors[item].shape)
+                empty = (item for item in node.inputs if item in producer and 0 in tensors[item].shape)
+                before = next(empty, None)
+                if before is None:
+                    what = f"node {node.name} ({node.op}): {made}" + (f", and with it {what}," if made != name else "")
+                node = None if before is None else producer[before]
+            raise ModelError(
+                f"{label}: {what} has shape {list(tensors[made].shape)}, which is empty; a plan's inputs and outputs "
+                "have elements"
+            )
+
+
 def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], label: str) -> None:
     """Raises ModelError for a Reshape whose result has another number of elements than its input."""
     for node in nodes:

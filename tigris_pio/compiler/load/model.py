@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from tigris_pio.compiler.ir.graph import Graph, Node
-from tigris_pio.compiler.load.consistency import check_reshapes, check_sizes
+from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.functions import expand_functions
 from tigris_pio.compiler.load.nodes import check_names, read_nodes, read_weights
@@ -45,6 +45,7 @@ def load_model(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | Non
     _check_outputs(outputs, tensors, source.label)
     names = tuple(value.name for value in inputs)
     check_reshapes(nodes, tensors, source.label)
+    check_empty(nodes, tensors, names, outputs, source.label)
     check_sizes(nodes, tensors, names, weights, source.label)
     return Graph(
         name=source.name,

@@ -95,10 +95,15 @@ class Builder:
 
     def add_storage(self, name: str, numeric: Numeric, cell: Cell, constant: np.ndarray | None = None,
                     folded: bool = False) -> str:
-        """Declares a stored tensor and returns its unique name."""
+        """Declares a stored tensor and returns its unique name. Refuses empty ones: a plan holds none."""
+        if 0 in cell.dims:
+            raise Refusal(f"tensor {name} has shape {list(self._model_shape(name, cell))}, which is empty")
         unique = self.fresh(name)
         self.storages[unique] = Storage(unique, numeric, cell, constant, folded)
         return unique
+
+    def _model_shape(self, name: str, cell: Cell) -> Sequence[int]:
+        return self.shape(name) if name in self.tensors else cell.dims
 
     def add_value(self, name: str, value: Value) -> None:
         """Says where a graph tensor can be found."""

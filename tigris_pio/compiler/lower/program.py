@@ -12,7 +12,7 @@ from tigris_pio.compiler.lower.input_layout import input_layout
 from tigris_pio.compiler.lower.layout import Layout, canonical, channels_last, fold, plain, same_bytes, transposed
 from tigris_pio.compiler.lower.registry import Refusal, contract_of, report
 from tigris_pio.compiler.lower.storage import Cell, Value
-from tigris_pio.errors import ModelError, UnsupportedError
+from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType
 from tigris_pio.format.records import MAX_RANK
 
@@ -24,7 +24,6 @@ _DTYPES = {
 
 def lower(graph: Graph) -> Program:
     """Lowers a normalised graph. Raises UnsupportedError naming every node that has no kernel."""
-    _check_sizes(graph)
     builder = Builder(graph)
     problems = [problem for name in graph.inputs if (problem := _add_input(builder, name)) is not None]
     for node in graph.nodes:
@@ -38,16 +37,6 @@ def lower(graph: Graph) -> Program:
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
     return builder.finish(inputs, outputs)
-
-
-def _check_sizes(graph: Graph) -> None:
-    origin = {name: f"node {node.name} ({node.op})" for node in graph.nodes for name in node.outputs}
-    read = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs) | set(graph.inputs)
-    for tensor in graph.tensors.values():
-        if 0 in tensor.shape and tensor.name in read and tensor.name not in graph.weights:
-            where = origin.get(tensor.name, "the model's input")
-            text = f"tensor {tensor.name} has shape {list(tensor.shape)}, which is empty"
-            raise ModelError(f"{graph.name}: {where}: {text}")
 
 
 def _add_input(builder: Builder, name: str) -> tuple[Node, str] | None:

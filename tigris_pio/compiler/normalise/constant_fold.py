@@ -15,8 +15,10 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.errors import ModelError
 
 _KEPT = frozenset(("DequantizeLinear", RECODE))
+_MEANS = frozenset(("ReduceMean", "GlobalAveragePool", "AveragePool"))
 
 
 def run(graph: Graph, parameters: Parameters) -> PassResult:
@@ -33,6 +35,7 @@ def fold_constants(editor: GraphEditor) -> int:
         folded += _fold_empty(editor, node)
     for node in editor.nodes():
         if _foldable(editor, node):
+            _check_defined(editor, node)
             values = {name: value for name in node.inputs if name and (value := editor.value(name)) is not None}
             results = evaluate(node, values, editor.opsets(), editor.graph.name)
             editor.remove(node)
@@ -58,6 +61,11 @@ def _fold_empty(editor: GraphEditor, node: Node) -> int:
         return 0
     editor.replace(node, dataclasses.replace(node, inputs=full))
     return 1
+
+
+def _check_defined(editor: GraphEditor, node: Node) -> None:
+    if node.op in _MEANS and 0 in editor.shape(node.inputs[0]):
+        raise ModelError(f"{editor.graph.name}: node {node.name} ({node.op}): the mean of no elements is not defined")
 
 
 def _foldable(editor: GraphEditor, node: Node) -> bool:

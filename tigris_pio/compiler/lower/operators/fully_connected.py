@@ -49,6 +49,7 @@ class _Product:
 def lower_gemm(builder: Builder, node: Node) -> None:
     """See _emit."""
     source, matrix, bias = (*node.inputs, "")[:3]
+    _check_gemm(builder, node)
     if not _is_fully_connected(builder, node):
         _compose_gemm(builder, node)
         return
@@ -76,11 +77,31 @@ def lower_matmul(builder: Builder, node: Node) -> None:
     _emit(builder, node, _Product(source, matrix, True, "", 1.0, 1.0, rows, inputs, outputs))
 
 
+def _check_gemm(builder: Builder, node: Node) -> None:
+    """Refuses what shape inference lets through, though ONNX says that Gemm takes two matrices."""
+    shapes = [builder.shape(name) for name in node.inputs[:2]]
+    for letter, shape in zip("AB", shapes, strict=True):
+        if len(shape) != 2:
+            raise Refusal(f"its input {letter} has {len(shape)} axes instead of two; reshape it, or use MatMul")
+    turned = [bool(node.attributes.get(name, 0)) for name in ("transA", "transB")]
+    first, second = (shape[::-1] if turn else shape for shape, turn in zip(shapes, turned, strict=True))
+    (rows, inner), (depth, columns) = first, second
+    if inner != depth:
+        raise Refusal(f"a matrix of {rows} x {inner} times one of {depth} x {columns}")
+    bias = (*node.inputs, "")[2]
+    shape = builder.shape(bias) if bias else ()
+    wanted = zip(shape[::-1], (columns, rows), strict=False)
+    if len(shape) > 2 or any(size not in (1, most) for size, most in wanted):
+        raise Refusal(f"its input C of shape {list(shape)} is no bias for a result of {rows} x {columns}")
+
+
 def _is_fully_connected(builder: Builder, node: Node) -> bool:
     """Whether a Gemm has a constant matrix, and a constant bias that is the same for all rows."""
     source, matrix, bias = (*node.inputs, "")[:3]
     if not builder.is_constant(matrix) or builder.is_constant(source):
         return False
+    if has_int8_weights(builder, matrix) and float(node.attributes.get("alpha", 1.0)) <= 0:
+        return False  # the scale of its sums would be no positive number
     if not bias:
         return True
     one_row = builder.shape(node.outputs[0])[0] == 1 or builder.shape(bias)[:-1] in ((), (1,))

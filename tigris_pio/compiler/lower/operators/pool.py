@@ -24,6 +24,8 @@ from tigris_pio.format.record import Record
 
 #: Axes of a tensor with depth, rows and columns.
 _THREE_SPATIAL = 5
+#: An int8 mean has a multiplier for every number of taps.
+_MOST_TAPS = 1 << 16
 #: An attribute of AveragePool within composed operators: every window counts all taps of its kernel.
 WHOLE_KERNEL = "whole_kernel"
 
@@ -159,9 +161,11 @@ def _emit_uneven(builder: Builder, node: Node, window: Window) -> None:
 def _taps(window: Window, axis: int, size: int, count: int, padded: int) -> np.ndarray:
     """How many taps of each window lie inside the tensor, or inside the padded tensor."""
     low, high = -window.pad_begin[axis] * padded, size + window.pad_end[axis] * padded
-    first = np.arange(count)[:, np.newaxis] * window.stride[axis] - window.pad_begin[axis]
-    taps = first + np.arange(window.kernel[axis]) * window.dilation[axis]
-    number: np.ndarray = ((taps >= low) & (taps < high)).sum(axis=1)
+    first = np.arange(count) * window.stride[axis] - window.pad_begin[axis]
+    # Taps before a place: those at first, first + dilation, … below it.
+    below = [-((first - place) // window.dilation[axis]) for place in (low, high)]
+    begin, end = (np.clip(number, 0, window.kernel[axis]) for number in below)
+    number: np.ndarray = end - begin
     return number
 
 
@@ -169,6 +173,8 @@ def _int8(node: Node, kind: OpKind, window: Window, include_pad: bool, source: N
           result: Numeric) -> tuple[PoolInt8Params, dict[str, np.ndarray]]:
     rescale = kind == OpKind.AVERAGE_POOL and source != result
     blobs: dict[str, np.ndarray] = {}
+    if rescale and math.prod(window.kernel) > _MOST_TAPS:
+        raise Refusal(f"an int8 mean of {math.prod(window.kernel)} taps; at most {_MOST_TAPS} have multipliers")
     if rescale:
         taps = np.arange(1, math.prod(window.kernel) + 1)
         try:

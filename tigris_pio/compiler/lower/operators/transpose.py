@@ -65,6 +65,9 @@ def transposed_alias(builder: Builder, name: str, output: str, permutation: Sequ
                      shape: Sequence[int] | None = None) -> None:
     """Makes `output` the tensor `name`, reshaped to `shape`, with its axes permuted, in the same memory."""
     shape = builder.shape(name) if shape is None else shape
+    if builder.is_constant(name):
+        builder.define_constant(output, builder.real(name).reshape(shape).transpose(permutation))
+        return
     if all(transposed(value.layout, shape, permutation) is None for value in builder.values[name]):
         # A value in row-major order, which the alias below finds with the others.
         builder.arranged(name, plain(builder.shape(name)))

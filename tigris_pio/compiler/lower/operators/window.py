@@ -14,6 +14,8 @@ from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import Dims
 
 Pair = tuple[int, int]
+#: The most taps, steps or pads along an axis: records hold them in 16 bits.
+MOST = (1 << 16) - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,10 +31,9 @@ class Window:
     def reaches(self, source: Pair, result: Pair) -> bool:
         """Whether every window has a tap inside the tensor; sizes are (rows, columns)."""
         return all(
-            any(0 <= tap < size for tap in range(first, first + (kernel - 1) * dilation + 1, dilation))
+            _reach(size, count, kernel, stride, dilation, pad)
             for size, count, kernel, stride, dilation, pad in zip(
                 source, result, self.kernel, self.stride, self.dilation, self.pad_begin, strict=True)
-            for first in {-pad, (count - 1) * stride - pad, *range(-pad, min(0, count * stride - pad), stride)}
         )
 
     def row_map(self) -> RowMap:
@@ -49,6 +50,20 @@ class Window:
         }
 
 
+def _reach(size: int, count: int, kernel: int, stride: int, dilation: int, pad: int) -> bool:
+    """Whether `count` windows along an axis of `size` have a tap inside each; in time that no number can stretch."""
+    if count < 1 or size < 1 or (count - 1) * stride - pad >= size:
+        return False
+    # Windows that begin before the axis: their first tap at or behind 0 must be one of theirs, and before its end.
+    # It is (first mod dilation), so only the first `dilation` of them differ, and the earliest reaches least far.
+    before = min(count, -(-pad // stride)) if pad > 0 else 0
+    if before and -pad + (kernel - 1) * dilation < 0:
+        return False
+    if dilation <= size:
+        return True
+    return all((place * stride - pad) % dilation < size for place in range(min(before, dilation)))
+
+
 def read_window(node: Node, source: Sequence[int], result: Sequence[int], kernel: Sequence[int]) -> Window:
     """The window of a node with tensors [N, C, spatial…]; one spatial axis means rows of width one."""
     rank = len(source) - 2
@@ -60,6 +75,9 @@ def read_window(node: Node, source: Sequence[int], result: Sequence[int], kernel
         raise Refusal(f"kernel {list(kernel)}, strides {list(strides)} or dilations {list(dilations)} contradict "
                       f"its {rank} spatial dimensions")
     begin, end = read_pads(node, source[2:], kernel, strides, dilations)
+    if max(*kernel, *strides, *dilations, *begin, *end) > MOST:
+        raise Refusal(f"kernel {list(kernel)}, strides {list(strides)}, dilations {list(dilations)} or pads "
+                      f"{[*begin, *end]} beyond {MOST}")
     if min(*begin, *end) < 0:
         raise Refusal(f"negative pads {[*begin, *end]}")
     return Window(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(begin, 0), _pair(end, 0))
