@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Bytes of the fake compiler's plans in front of what the model says.
+FAKE_HEAD = 20
 PLATFORMIO = ROOT / "tigris_pio" / "platformio"
 EMULATED = f"symlink://{PLATFORMIO / 'emulated'}"
 ESPRESSIF_LIKE = f"symlink://{ROOT / 'tests' / 'platformio' / 'espressif_like'}"

@@ -10,7 +10,7 @@ import pytest
 from tigris_pio.platformio import partitions
 
 from .mock_chip import mock_chip
-from .project import ESPRESSIF_LIKE, ROOT, load_by_path
+from .project import ESPRESSIF_LIKE, FAKE_HEAD, ROOT, load_by_path
 
 gen_table = load_by_path("like_gen_table", ROOT / "tests" / "platformio" / "espressif_like" / "tools" / "gen_table.py")
 
@@ -92,13 +92,13 @@ def test_one_call_flashes_bootloader_table_firmware_and_plan(
                 # esptool writes flash mode, size and frequency into it.
                 data, flashed = data[:2] + data[4:31], flashed[:2] + flashed[4:31]
             assert flashed == data, name
-        assert mock.read(offset, 4800) == b"0123456789abcdef" * 300
+        assert mock.read(offset, FAKE_HEAD + 4800)[FAKE_HEAD:] == b"0123456789abcdef" * 300
     rows = partitions.parse_binary((build / "partitions.bin").read_bytes())
     assert (rows[-1].label, rows[-1].offset) == ("model", offset)
     if like == "pioarduino":
         assert "Successfully created combined binary image." in text
         merged = (build / "firmware.factory.bin").read_bytes()
-        assert merged[offset : offset + 4800] == b"0123456789abcdef" * 300
+        assert merged[offset + FAKE_HEAD : offset + FAKE_HEAD + 4800] == b"0123456789abcdef" * 300
 
 
 @pytest.mark.parametrize(("framework", "like"), [("arduino", "espressif32"), ("espidf", "pioarduino")])
@@ -115,7 +115,7 @@ def test_the_model_alone_is_uploaded_in_its_place(make, esptool_calls, framework
         read, write = esptool_calls()[1:]
         assert read[-3:-1] == ["0x8000", "0xc00"]
         assert write[-2:] == ["0x190000", str(project.build("board") / "tigris" / "alpha.tgrs")]
-        assert mock.read(0x190000, 500) == b"fresh" * 100
+        assert mock.read(0x190000, FAKE_HEAD + 500)[FAKE_HEAD:] == b"fresh" * 100
         assert mock.read(0x10000, 4096) == firmware
 
 
@@ -216,7 +216,7 @@ def test_the_child_build_of_pioarduino_compiles_nothing_twice(make, fake_compile
         project = make("esp32c3", "arduino", "pioarduino", *options)
         text = project.run("-t", "upload")
         assert text.count("Model: [") >= 1
-        assert mock.read(0x190000, 16) == b"0123456789abcdef"
+        assert mock.read(0x190000, FAKE_HEAD + 16)[FAKE_HEAD:] == b"0123456789abcdef"
     project.run()
     assert len(fake_compiler.runs()) == 1
 

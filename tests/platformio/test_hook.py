@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import zlib
 
+import numpy as np
+import onnx
 import pytest
 
+from tests.compiler.models import make as make_model
+from tests.compiler.models import node
 from tigris_pio.platformio import partitions
 
-from .project import ROOT
+from .project import FAKE_HEAD, ROOT
 
 MAIN = """
 #include <stdio.h>
@@ -19,7 +24,7 @@ int main(void)
     const tigris_model *volatile model = &TIGRIS_MODEL_ALPHA; /* every constant of it is in the program */
     uint32_t offset = 0, bytes = 0;
     board_find_partition(model->partition, &offset, &bytes);
-    printf("[%s %.3s]\\n", model->name, (const char *)board_flash() + offset + model->offset);
+    printf("[%s %.3s]\\n", model->name, (const char *)board_flash() + offset + model->offset + FAKE_HEAD);
     for (;;)
         board_wait_uart();
 }
@@ -37,7 +42,7 @@ def make(new_project, fake_compiler):
                 [
                     f"[env:{name}]",
                     f"board = {'emu_rv32' if name.startswith('other') else name}",
-                    f"build_flags = '-I{ROOT}/runtime/include'",
+                    f"build_flags = '-I{ROOT}/runtime/include' -DFAKE_HEAD={FAKE_HEAD}",
                     f"custom_tigris_python = {fake_compiler.python}",
                     *options,
                 ]
@@ -67,6 +72,11 @@ def table_in_flash(project, environment="emu_rv32"):
     }
 
 
+def plan_at(project, offset, environment="emu_rv32"):
+    """What the model said, of the plan in flash, and what is behind it."""
+    return project.flash(environment)[offset + FAKE_HEAD :]
+
+
 def test_one_upload_brings_everything_to_the_board(make):
     project = make(*ONE)
     text = project.run("-t", "upload")
@@ -75,7 +85,7 @@ def test_one_upload_brings_everything_to_the_board(make):
     assert "alpha: fast 64, slow 0 bytes" in text
     offset, size = table_in_flash(project)["model"]
     assert (offset, offset + size) == (0x110000, 4 << 20)
-    assert project.flash("emu_rv32")[offset : offset + 4] == b"abc\xff"
+    assert plan_at(project, offset).startswith(b"abc\xff")
     assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
 
 
@@ -121,16 +131,13 @@ def test_a_model_with_other_constants_is_linked(make, fake_compiler, change):
 
 
 def test_firmware_for_one_training_alone_is_linked_for_each(make):
-    plans = [("0123456789abcdef" * 4), ("0123456789abcdeg" * 4)]
-    options = ("custom_tigris_match = exact", "custom_tigris_check = no")
-    project = make(*ONE, *options, **{"models/alpha.onnx": json.dumps({"plan": plans[0]})})
+    project = make(*ONE, "custom_tigris_match = exact", "custom_tigris_check = no")
     project.run()
-    assert "0x33323130u, /* this plan only */" in header_of(project)
+    assert f"0x{zlib.crc32(b'abc'):08x}u, /* this plan only */" in header_of(project)
     assert "1, /* the checksum is not compared */" in header_of(project)
-    (project.folder / "models" / "alpha.onnx").write_text(json.dumps({"plan": plans[1]}), "utf-8")
-    assert "Linking" not in project.run()
-    (project.folder / "models" / "alpha.onnx").write_text(json.dumps({"plan": plans[1][1:]}), "utf-8")
+    (project.folder / "models" / "alpha.onnx").write_text('{"plan": "new"}', "utf-8")
     assert "Linking" in project.run()
+    assert f"0x{zlib.crc32(b'new'):08x}u, /* this plan only */" in header_of(project)
 
 
 def header_of(project, environment="emu_rv32"):
@@ -171,8 +178,8 @@ def test_two_models_share_the_partition(make):
     assert text.count("Model: [") == 2
     offset, size = table_in_flash(project)["nn"]
     assert size == 256 << 10
-    chip = project.flash("emu_rv32")[offset:]
-    assert chip[:0x10004] == b"abc".ljust(0x10000, b"\xff") + b"0123"
+    chip = plan_at(project, offset)
+    assert chip[:0x10004] == b"abc".ljust(0x10000 - FAKE_HEAD, b"\xff") + chip[0x10000 - FAKE_HEAD : 0x10000] + b"0123"
     assert "TIGRIS_MODEL_BETA = {" in header_of(project)
     assert "0x10000u" in header_of(project)
 
@@ -187,14 +194,12 @@ def test_each_model_has_its_own_partition(make):
     assert text.count("Model: [") == 2
     table = table_in_flash(project)
     assert (table["first"], table["second"]) == ((0x110000, 0x170000), (0x280000, 0x180000))
-    chip = project.flash("emu_rv32")
-    assert (chip[0x110000:0x110004], chip[0x280000:0x280005]) == (b"abc\xff", b"BETA\xff")
+    assert (plan_at(project, 0x110000)[:4], plan_at(project, 0x280000)[:5]) == (b"abc\xff", b"BETA\xff")
     assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
     assert '"second"' in header_of(project)
     (project.folder / "models" / "beta.onnx").write_text('{"plan": "NEWER"}', "utf-8")
     project.run("-t", "uploadmodel")
-    chip = project.flash("emu_rv32")
-    assert (chip[0x110000:0x110004], chip[0x280000:0x280006]) == (b"abc\xff", b"NEWER\xff")
+    assert (plan_at(project, 0x110000)[:4], plan_at(project, 0x280000)[:6]) == (b"abc\xff", b"NEWER\xff")
 
 
 def test_the_projects_own_table_is_the_base(make):
@@ -274,7 +279,7 @@ def test_a_plan_larger_than_its_partition_stops_the_build(make):
     model = '{"plan": "0123456789abcdef", "repeat": 257}'
     project = make(*ONE, "board_build.partitions = own.csv", **{"own.csv": table, "models/alpha.onnx": model})
     text = project.refused("-t", "upload")
-    assert "the plans take 4112 bytes (alpha 4112), the partition at 0x300000 has 4096" in text
+    assert "the plans take 4132 bytes (alpha 4132), the partition at 0x300000 has 4096" in text
     assert not (project.build("emu_rv32") / "firmware.elf").exists()
 
 
@@ -297,7 +302,7 @@ def test_the_model_alone_is_uploaded(make):
     assert "Linking" not in text
     offset, _ = table_in_flash(project)["model"]
     after = project.flash("emu_rv32")
-    assert after[offset : offset + 4] == b"new\xff"
+    assert after[offset + FAKE_HEAD :].startswith(b"new\xff")
     assert (after[:offset], after[offset + 0x1000 :]) == (before[:offset], before[offset + 0x1000 :])
     assert "Error: -t uploadmodel: leave -t nobuild out" in project.refused("-t", "nobuild", "-t", "uploadmodel")
     assert b"[alpha new]" in project.serial("emu_rv32", b"]")
@@ -324,3 +329,48 @@ def test_each_environment_has_its_own_options(make, fake_compiler):
     project.run()
     assert [run.split(" -f")[0] for run in fake_compiler.runs()] == ["alpha -m 64K", "alpha -m 32K+1M"]
     assert '"nn"' in header_of(project, "other")
+
+
+# ---- nothing stale, nothing damaged ------------------------------------------------------------------------------
+
+
+def test_weights_in_a_file_of_any_name_are_compiled_anew(make, fake_compiler):
+    """The .onnx stays as it is; what another training wrote is in its data file."""
+    project = make("custom_tigris_models = alpha.onnx", ONE[1])
+    onnx.save(
+        make_model([node("MatMul", "x w", "y")], {"x": (1, 64)}, ["y"], {"w": np.ones((64, 64), np.float32)}),
+        project.folder / "alpha.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0,
+    )  # fmt: skip
+    project.run()
+    assert "Compiling" not in project.run()
+    weights = project.folder / "weights.bin"
+    weights.write_bytes(bytes(64) + weights.read_bytes()[64:])
+    assert "Compiling model alpha" in project.run()
+    assert len(fake_compiler.runs()) == 2
+    weights.unlink()
+    assert "Compiling model alpha" in project.run()
+    assert len(fake_compiler.runs()) == 3
+
+
+def test_what_is_damaged_in_cache_or_build_folder_is_made_again(make, fake_compiler):
+    project = make(
+        "custom_tigris_models =", "  alpha = models/alpha.onnx", "  models/beta.onnx", "custom_tigris_mem = 64K",
+        **{"models/beta.onnx": '{"plan": "beta"}'},
+    )  # fmt: skip
+    project.run("-t", "upload")
+    (offset, _), folder = table_in_flash(project)["model"], project.build("emu_rv32") / "tigris"
+    good = project.flash("emu_rv32")[offset : offset + 0x20000]
+    for entry in (project.folder / ".pio" / "tigris" / "plans").iterdir():
+        (entry / "plan.tgrs").write_bytes(b"")
+    for name in ("alpha.tgrs", "beta.json", "model.bin", "tigris_models.h"):
+        (folder / name).write_bytes(b"")
+    text = project.run("-t", "upload")
+    for name in ("alpha", "beta"):
+        assert f"{name}.tgrs in the build folder is damaged: it is made again" in text
+        assert f"The plan of model {name} in " in text
+    assert project.flash("emu_rv32")[offset : offset + 0x20000] == good
+    assert len(fake_compiler.runs()) == 4
+    (folder / "model.bin").write_bytes(b"\0" + (folder / "model.bin").read_bytes()[1:])
+    text = project.run("-t", "uploadmodel")
+    assert "Compiling" not in text
+    assert project.flash("emu_rv32")[offset : offset + 0x20000] == good

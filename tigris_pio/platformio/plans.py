@@ -1,24 +1,30 @@
 """Compiled plans, cached by content.
 
-A cache entry is a folder named by the digest of everything that decides about the plan: the model's bytes, the options
-and the compiler. It holds plan.tgrs, model.h and report.json, appears by one rename, and is never changed afterwards.
+A cache entry is a folder named by the digest of everything that decides about the plan: the bytes of the model and of
+its data files, the options and the compiler. It holds plan.tgrs, model.h and report.json with their digests, appears by
+one rename, and is never changed afterwards. What was found in it is believed only where the digests say the same.
 """
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
 import os
 import shutil
+import struct
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from .compiler import Compiler, run
+from . import sources
+from .compiler import Compiler, CompilerError, run
 from .options import PORTABLE_BACKENDS, Model, Settings
 
-PLAN, HEADER, REPORT = "plan.tgrs", "model.h", "report.json"
+PLAN, HEADER, REPORT, DIGESTS = "plan.tgrs", "model.h", "report.json", "digests.json"
 KEPT_ENTRIES = 64
+# The plan's first bytes, see SPEC.md, header_record: magic, version, header_bytes, flags, total_bytes, crc32.
+_HEAD = struct.Struct("<4sHHIII")
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,22 @@ class Outputs:
     header: Path
     report: Path
 
+    @property
+    def digests(self) -> Path:
+        return self.report.with_suffix(".digests")
 
-def external_data(model: Path) -> list[Path]:
-    """Files beside the model in which exporters keep large weights."""
-    names = (model.name + ".data", model.name + "_data", model.stem + ".data")
-    return [path for path in (model.with_name(name) for name in names) if path.is_file()]
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler made of a model."""
+
+    plan: bytes
+    header: bytes
+    report: bytes
+
+    @property
+    def digests(self) -> str:
+        return json.dumps([sources.of_bytes(data) for data in (self.plan, self.header, self.report)])
 
 
 def compile_arguments(model: Model, settings: Settings) -> list[str]:
@@ -53,45 +70,122 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
 
 
 def key(model: Model, settings: Settings, compiler: Compiler) -> str:
-    digest = hashlib.sha256()
-    for path in [model.path, *external_data(model.path)]:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    digest.update(json.dumps([compile_arguments(model, settings), compiler.fingerprint]).encode())
-    return digest.hexdigest()
+    decisive = [sources.digest(model), compile_arguments(model, settings), compiler.fingerprint]
+    return sources.of_bytes(json.dumps(decisive).encode())
 
 
 def provide(model: Model, settings: Settings, compiler: Compiler, cache: Path, outputs: Outputs) -> bool:
     """Puts the plan, its header and its report where the build wants them; True if the compiler had to run."""
     entry = cache / key(model, settings, compiler)[:32]
-    compiled = not (entry / REPORT).is_file()
-    if compiled:
-        _compile(model, settings, compiler, entry)
-        _prune(cache, entry)
+    found = whole(entry / PLAN, entry / HEADER, entry / REPORT, entry / DIGESTS)
+    if found is None:
+        if (entry / DIGESTS).exists():
+            print(f"The plan of model {model.name} in {cache} is damaged: it is compiled again")
+        compiled = _compile(model, settings, compiler, entry, outputs.plan.parent)
     else:
-        os.utime(entry)
-    for source, target in ((PLAN, outputs.plan), (HEADER, outputs.header), (REPORT, outputs.report)):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(entry / source, target)
-    return compiled
+        compiled = found
+        # Which entries were used last; a cache that cannot be written does without.
+        with contextlib.suppress(OSError):
+            os.utime(entry)
+    _write(compiled, outputs.plan, outputs.header, outputs.report, outputs.digests)
+    return found is None
 
 
-def _compile(model: Model, settings: Settings, compiler: Compiler, entry: Path) -> None:
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="compiling-", dir=entry.parent))
+def drop_damaged(outputs: Outputs) -> None:
+    """Removes the build's copies unless they are whole: they are made again, and never flashed."""
+    paths = (outputs.plan, outputs.header, outputs.report)
+    if not any(path.exists() for path in paths):
+        return
+    if whole(*paths, outputs.digests) is None:
+        print(f"{outputs.plan.name} in the build folder is damaged: it is made again")
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def fault(plan: bytes) -> str | None:
+    """What is wrong with a plan's size or checksum."""
+    if len(plan) < _HEAD.size or plan[:4] != b"TGRS":
+        return f"{len(plan)} bytes that do not start as a plan does"
+    *_, total_bytes, crc32 = _HEAD.unpack_from(plan)
+    if total_bytes != len(plan):
+        return f"{len(plan)} bytes of {total_bytes}"
+    return None if zlib.crc32(plan[_HEAD.size :]) == crc32 else "its checksum differs"
+
+
+def whole(plan: Path, header: Path, report: Path, digests: Path) -> Compiled | None:
+    """None when anything is missing or not as it was written."""
+    try:
+        compiled = Compiled(plan.read_bytes(), header.read_bytes(), report.read_bytes())
+        if digests.read_bytes() != compiled.digests.encode() or not isinstance(json.loads(compiled.report), dict):
+            return None
+    except (OSError, ValueError):
+        return None
+    return compiled if fault(compiled.plan) is None else None
+
+
+def _write(compiled: Compiled, plan: Path, header: Path, report: Path, digests: Path) -> None:
+    """The digests last: what was cut off before is not believed."""
+    for path, data in (
+        (plan, compiled.plan),
+        (header, compiled.header),
+        (report, compiled.report),
+        (digests, compiled.digests.encode()),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _compile(model: Model, settings: Settings, compiler: Compiler, entry: Path, build: Path) -> Compiled:
+    before = entry.name
+    work = _work_folder(entry.parent, build, model)
     try:
         arguments = [str(model.path), *compile_arguments(model, settings)]
         report = run(compiler, [*arguments, "--header", str(work / HEADER), "-o", str(work / PLAN)], work)
-        (work / REPORT).write_text(json.dumps(report), "utf-8")
-        if entry.exists():
-            shutil.rmtree(entry)
-        os.replace(work, entry)
+        compiled = Compiled(
+            (work / PLAN).read_bytes(), (work / HEADER).read_bytes(), json.dumps(report).encode("utf-8")
+        )
+        wrong = fault(compiled.plan)
+        if wrong:
+            raise CompilerError(f"model {model.name}: what the compiler wrote is no whole plan ({wrong}); build again")
+        # A file that changed meanwhile may be in the plan or not.
+        if work.parent == entry.parent and key(model, settings, compiler)[: len(before)] == before:
+            _publish(compiled, work, entry)
+        return compiled
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
+def _work_folder(cache: Path, build: Path, model: Model) -> Path:
+    """In the cache, so that an entry appears by a rename; in the build folder where the cache cannot be written."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="compiling-", dir=cache))
+    except OSError as error:
+        print(f"Plans cannot be kept in {cache} ({error.strerror}): model {model.name} is compiled for this build only")
+        build.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="compiling-", dir=build))
+
+
+def _publish(compiled: Compiled, work: Path, entry: Path) -> None:
+    """Makes the folder an entry. The build does not need it, so a full disk is no error."""
+    try:
+        _write(compiled, work / PLAN, work / HEADER, work / REPORT, work / DIGESTS)
+        # A damaged one, or that of a build that was quicker.
+        shutil.rmtree(entry, ignore_errors=True)
+        os.replace(work, entry)
+        _prune(entry.parent, entry)
+    except OSError as error:
+        print(f"The plan is not kept in {entry.parent} ({error.strerror})")
+
+
 def _prune(cache: Path, newest: Path) -> None:
     """Keeps the cache from growing for ever: the entries used last stay."""
-    entries = [path for path in cache.iterdir() if path.is_dir() and path != newest]
-    entries.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in entries[KEPT_ENTRIES - 1 :]:
+    entries = []
+    for path in cache.iterdir():
+        # Another build may remove it meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if path.is_dir() and path != newest:
+                entries.append((path.stat().st_mtime, path))
+    entries.sort(reverse=True)
+    for _, path in entries[KEPT_ENTRIES - 1 :]:
         shutil.rmtree(path, ignore_errors=True)

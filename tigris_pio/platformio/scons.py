@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import backend, frameworks, install, layout, options, partitions, plans, upload
+from . import backend, frameworks, install, layout, options, partitions, plans, sources, upload
 from . import compiler as compilers
 
 STATE = "TIGRIS_STATE"
@@ -79,6 +79,7 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     compiler = _compiler(env, settings, Path(hook_path))
     outputs = {model.name: _outputs(output, model.name) for model in settings.models}
     for model in settings.models:
+        plans.drop_damaged(outputs[model.name])
         _plan_node(env, model, settings, compiler, outputs[model.name])
     contents = [_Content(placed_in[label], _of(settings, label, outputs), output) for label in settings.labels]
     nodes = _layout_node(env, settings, contents, output / "tigris_models.h")
@@ -133,7 +134,7 @@ def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Pa
     if result != table:
         # Under its own name: for one that ends in tinyuf2.csv Arduino adds a bootloader.
         target = Path(env.subst("$BUILD_DIR")) / "tigris" / source.name
-        _write_if_changed(target, partitions.to_csv(result))
+        _write_if_changed(target, partitions.to_csv(result).encode())
         env.BoardConfig().update("build.partitions", str(target))
     return found
 
@@ -146,11 +147,11 @@ def _flash_bytes(env: Any) -> int:
     return int(number) << (10 if unit == "KB" else 20)
 
 
-def _write_if_changed(path: Path, text: str) -> None:
-    if path.is_file() and path.read_text("utf-8") == text:
+def _write_if_changed(path: Path, data: bytes) -> None:
+    if path.is_file() and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+    path.write_bytes(data)
 
 
 # ---- nodes -------------------------------------------------------------------------------------------------------
@@ -173,10 +174,10 @@ def _plan_node(
         if not plans.provide(model, settings, compiler, cache, outputs):
             print(f"Unchanged model {model.name}: its plan was compiled before")
 
-    sources = [_file(env, model.path), *[_file(env, path) for path in plans.external_data(model.path)]]
+    read = [_file(env, path) for path in sources.files(model)]
     targets = [_file(env, outputs.plan), _file(env, outputs.header), _file(env, outputs.report)]
     node = _command(
-        env, targets, sources, build, f"Compiling model {model.name} for {settings.mem} ({_shown(env, model)})"
+        env, targets, read, build, f"Compiling model {model.name} for {settings.mem} ({_shown(env, model)})"
     )
     decisive = [plans.compile_arguments(model, settings), compiler.fingerprint]
     env.Depends(node, env.Value(json.dumps(decisive)))
@@ -186,23 +187,39 @@ def _layout_node(env: Any, settings: options.Settings, contents: list[_Content],
     """tigris_models.h, and the images of partitions with several plans; the nodes that firmware waits for."""
     made = [content.image for content in contents if len(content.outputs) > 1]
 
-    def build() -> None:
+    def wanted() -> dict[Path, bytes]:
         placed = {}
         for content in contents:
             read = [(name, out.plan.read_bytes()) for name, out in content.outputs.items()]
             placed[content.partition.label] = layout.place(read, content.partition)
-            if content.image in made:
-                content.image.write_bytes(layout.image(placed[content.partition.label]))
         names = [name for content in contents for name in content.outputs]
         exact = names if settings.match == "exact" else []
-        _write_if_changed(header, layout.models_header(placed, exact, [] if settings.check else names))
+        text = layout.models_header(placed, exact, [] if settings.check else names)
+        images = {content.image: layout.image(placed[content.partition.label]) for content in contents}
+        return {header: text.encode(), **{path: images[path] for path in made}}
 
-    sources = [
+    def build() -> None:
+        for path, data in wanted().items():
+            _write_if_changed(path, data)
+
+    _drop_unless(wanted, (header, *made))
+    read = [
         _file(env, path) for content in contents for out in content.outputs.values() for path in (out.plan, out.header)
     ]
-    node = _command(env, [_file(env, path) for path in (header, *made)], sources, build, "Generating $TARGET")
+    node = _command(env, [_file(env, path) for path in (header, *made)], read, build, "Generating $TARGET")
     env.Depends(node, env.Value(repr(([content.partition for content in contents], settings.match, settings.check))))
     return [node, *(_file(env, content.image) for content in contents)]
+
+
+def _drop_unless(wanted: Callable[[], dict[Path, bytes]], paths: Sequence[Path]) -> None:
+    """Removes what was damaged in the build folder, so that it is made again; like plans.drop_damaged."""
+    try:
+        right = wanted()
+    except (OSError, layout.LayoutError):
+        right = {}
+    for path in paths:
+        if path.is_file() and path.read_bytes() != right.get(path):
+            path.unlink()
 
 
 def _file(env: Any, path: Path) -> Any:
@@ -235,7 +252,7 @@ def _run_step(target: Any, source: Any, env: Any) -> int:
         sys.stderr.write(f"Error: {error}\n")
         return 1
     except OSError as error:
-        sys.stderr.write(f"Error: {error.filename}: {error.strerror}\n")
+        sys.stderr.write(f"Error: {error.filename or 'a file of the build'}: {error.strerror}\n")
         return 1
     return 0
 

@@ -3,7 +3,9 @@
 import argparse
 import json
 import os
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 parser = argparse.ArgumentParser()
@@ -13,6 +15,9 @@ parser.add_argument("-m", required=True)
 parser.add_argument("-f")
 parser.add_argument("--xip", action="store_true")
 parser.add_argument("--compress", default="none")
+parser.add_argument("--dim", action="append", default=[])
+parser.add_argument("--backend")
+parser.add_argument("--chip")
 parser.add_argument("--name", required=True)
 parser.add_argument("--header", type=Path, required=True)
 parser.add_argument("-o", type=Path, required=True)
@@ -21,12 +26,16 @@ options = parser.parse_args()
 
 with open(os.environ["FAKE_COMPILER_LOG"], "a", encoding="utf-8") as log:
     log.write(f"{options.name} -m {options.m} -f {options.f} xip={options.xip} compress={options.compress}\n")
-model = json.loads(options.model.read_text("utf-8"))
+# A model of JSON; or an ONNX file, whose plan tells nothing.
+text = options.model.read_bytes()
+model = json.loads(text) if text.startswith(b"{") else {"plan": "onnx"}
 if "refuse" in model:
     sys.exit(f"error: {model['refuse']}")
 plan = model["plan"].encode() * model.get("repeat", 1)
 constant = f"TIGRIS_MODEL_{options.name.upper()}"
-options.o.write_bytes(plan)
+# Of the header what the build looks at: magic, size and checksum.
+head = struct.pack("<4sHHIII", b"TGRS", 1, 20, 0, 20 + len(plan), zlib.crc32(plan))
+options.o.write_bytes(head + plan)
 options.header.write_text(
     f"#define {constant}_FAST_BYTES {model.get('fast', 64)}u\n#define {constant}_SLOW_BYTES 0u\n"
     f"#define {constant}_INTERFACE_CRC32 {model.get('interface', 0)}u\n",

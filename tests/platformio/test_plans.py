@@ -1,0 +1,304 @@
+"""The cache of plans: what decides about an entry, and that nothing but whole plans comes out of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import re
+import struct
+import zlib
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.compiler.load.test_external_data import PLACES, elsewhere, placed
+from tests.compiler.load.test_external_data import model as float_model
+from tigris_pio.platformio import options, plans
+from tigris_pio.platformio.compiler import Compiler, CompilerError
+
+COMPILER = Compiler(("python", "-m", "tigris_pio"), "fingerprint")
+
+
+def settings(project: Path, **values: str) -> options.Settings:
+    texts = {"models": "m.onnx", "mem": "64K", **values}
+    return options.parse({f"custom_tigris_{name}": text for name, text in texts.items()}, project)
+
+
+@pytest.fixture
+def model(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(b"the model")
+    return options.Model("m", tmp_path / "m.onnx")
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The compiler's runs: its plans hold the model's bytes."""
+    made = []
+
+    def run(compiler, arguments, folder):
+        made.append(list(arguments))
+        content = Path(arguments[0]).read_bytes()
+        head = struct.pack("<4sHHIII", b"TGRS", 1, 20, 0, 20 + len(content), zlib.crc32(content))
+        Path(arguments[arguments.index("-o") + 1]).write_bytes(head + content)
+        Path(arguments[arguments.index("--header") + 1]).write_text("#define TIGRIS_MODEL_M_FAST_BYTES 64u\n", "utf-8")
+        return {"memory": {"fast_peak": 64}}
+
+    monkeypatch.setattr(plans, "run", run)
+    return made
+
+
+@pytest.fixture
+def provide(model, tmp_path, runs):
+    """Fills the outputs; what they hold."""
+
+    def provide():
+        outputs = plans.Outputs(*(tmp_path / "build" / name for name in ("m.tgrs", "m.h", "m.json")))
+        before = len(runs)
+        compiled = plans.provide(model, settings(tmp_path), COMPILER, tmp_path / "cache", outputs)
+        assert compiled == (len(runs) > before)
+        return outputs
+
+    return provide
+
+
+def contents(outputs):
+    return [path.read_bytes() for path in (outputs.plan, outputs.header, outputs.report, outputs.digests)]
+
+
+def damaged(data: bytes):
+    """Every truncation, every byte changed, and a byte too many."""
+    yield from (data[:end] for end in range(len(data)))
+    yield from (data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :] for at in range(len(data)))
+    yield data + b"\n"
+
+
+def test_any_damage_is_noticed(provide):
+    outputs = provide()
+    paths = (outputs.plan, outputs.header, outputs.report, outputs.digests)
+    tried = 0
+    for path in paths:
+        good = path.read_bytes()
+        for data in damaged(good):
+            path.write_bytes(data)
+            assert plans.whole(*paths) is None, (path.name, data)
+            tried += 1
+        path.write_bytes(good)
+        assert plans.whole(*paths) is not None
+    assert tried > 500
+
+
+def test_no_damage_of_the_cache_reaches_the_build(provide, runs, tmp_path, capsys):
+    good = contents(provide())
+    (entry,) = (tmp_path / "cache").iterdir()
+    tried = 1
+    for file in sorted(entry.iterdir()):
+        written = file.read_bytes()
+        for data in (b"", written[:-1], bytes([written[0] ^ 1]) + written[1:]):
+            file.write_bytes(data)
+            assert contents(provide()) == good
+            tried += 1
+            assert len(runs) == tried, (file.name, data)
+            assert file.read_bytes() == written
+        file.unlink()
+        assert contents(provide()) == good
+        tried += 1
+    assert f"The plan of model m in {tmp_path / 'cache'} is damaged: it is compiled again\n" in capsys.readouterr().out
+    provide()
+    assert len(runs) == tried
+    assert capsys.readouterr().out == ""
+
+
+def test_no_damage_of_the_build_folder_reaches_the_board(provide, runs):
+    outputs = provide()
+    good = contents(outputs)
+    for path in (outputs.plan, outputs.header, outputs.report, outputs.digests):
+        written = path.read_bytes()
+        for data in (b"", written[:-1], bytes([written[0] ^ 1]) + written[1:]):
+            path.write_bytes(data)
+            plans.drop_damaged(outputs)
+            assert not outputs.plan.exists(), (path.name, data)
+            assert contents(provide()) == good
+    plans.drop_damaged(outputs)
+    assert contents(outputs) == good
+    assert len(runs) == 1
+
+
+def test_a_plan_whose_checksum_is_wrong_is_not_believed_whatever_the_digests_say(provide, runs, tmp_path):
+    provide()
+    (entry,) = (tmp_path / "cache").iterdir()
+    for plan in (b"", b"TGRS", b"not a plan" * 9, (entry / "plan.tgrs").read_bytes()[:-1] + b"?"):
+        compiled = plans.Compiled(plan, (entry / "model.h").read_bytes(), (entry / "report.json").read_bytes())
+        (entry / "plan.tgrs").write_bytes(plan)
+        (entry / "digests.json").write_text(compiled.digests, "utf-8")
+        provide()
+    assert len(runs) == 5
+
+
+def test_a_cache_that_cannot_be_written_serves_what_it_has(provide, runs, tmp_path, monkeypatch, capsys):
+    provide()
+
+    def refuse(*_arguments, **_options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(plans.os, "utime", refuse)
+    real = plans.tempfile.mkdtemp
+    monkeypatch.setattr(
+        plans.tempfile, "mkdtemp", lambda **o: refuse() if o["dir"] == tmp_path / "cache" else real(**o)
+    )
+    provide()
+    assert (len(runs), capsys.readouterr().out) == (1, "")
+    (tmp_path / "m.onnx").write_bytes(b"another")
+    outputs = provide()
+    assert outputs.plan.read_bytes()[20:] == b"another"
+    where, why = tmp_path / "cache", "Read-only file system"
+    said = f"Plans cannot be kept in {where} ({why}): model m is compiled for this build only\n"
+    assert capsys.readouterr().out == said
+    assert sorted(path.name for path in outputs.plan.parent.iterdir()) == ["m.digests", "m.h", "m.json", "m.tgrs"]
+
+
+def test_a_cache_that_is_no_folder_is_done_without(provide, tmp_path, runs):
+    (tmp_path / "cache").write_bytes(b"")
+    assert provide().plan.is_file()
+    assert len(runs) == 1
+
+
+def test_a_full_disk_is_no_error_where_the_build_has_its_plan(provide, tmp_path, monkeypatch, capsys):
+    def full(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plans.os, "replace", full)
+        assert provide().plan.is_file()
+    assert "(No space left on device)" in capsys.readouterr().out
+    assert list((tmp_path / "cache").iterdir()) == []
+    provide()
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_two_builds_at_once_leave_one_whole_entry(provide, tmp_path, runs, monkeypatch):
+    run = plans.run
+
+    def slow(*arguments):
+        monkeypatch.setattr(plans, "run", run)
+        provide()
+        return run(*arguments)
+
+    monkeypatch.setattr(plans, "run", slow)
+    good = contents(provide())
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert contents(provide()) == good
+    assert len(runs) == 2
+
+
+def test_a_model_that_changes_while_it_is_compiled_is_not_kept(provide, tmp_path, runs, monkeypatch):
+    run = plans.run
+
+    def changing(compiler, arguments, folder):
+        (tmp_path / "m.onnx").write_bytes(b"saved again")
+        return run(compiler, arguments, folder)
+
+    monkeypatch.setattr(plans, "run", changing)
+    provide()
+    (tmp_path / "m.onnx").write_bytes(b"the model")
+    monkeypatch.setattr(plans, "run", run)
+    assert provide().plan.read_bytes()[20:] == b"the model"
+
+
+def test_what_the_compiler_cut_short_is_no_plan(provide, tmp_path, monkeypatch):
+    run = plans.run
+
+    def cut(compiler, arguments, folder):
+        report = run(compiler, arguments, folder)
+        plan = Path(arguments[arguments.index("-o") + 1])
+        plan.write_bytes(plan.read_bytes()[:-1])
+        return report
+
+    monkeypatch.setattr(plans, "run", cut)
+    with pytest.raises(CompilerError, match=r"no whole plan \(28 bytes of 29\)"):
+        provide()
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+# ---- what decides ------------------------------------------------------------------------------------------------
+
+#: For each option two values that make two plans; None: it decides nothing about the plan.
+VALUES: dict[str, tuple[str, str] | None] = {
+    "models": ("m.onnx", "other = m.onnx"),
+    "mem": ("64K", "64K+1M"),
+    "flash": ("1M", "2M"),
+    "xip": ("yes", "no"),
+    "compress": ("none", "lz4"),
+    "dims": ("length=512", "length=256"),
+    "backend": ("esp-nn", "cmsis-nn"),
+    "partition": None,
+    "match": None,
+    "check": None,
+    "backend_path": None,
+    "python": None,
+    "auto_install": None,
+}
+
+
+def key_of(project: Path, **values: str) -> str:
+    chosen = dataclasses.replace(settings(project, **values), chip="esp32s3")
+    return plans.key(chosen.models[0], chosen, COMPILER)
+
+
+def test_every_option_is_known_to_decide_or_not():
+    assert set(VALUES) == set(options.NAMES), "say in VALUES what the new option does to a plan"
+
+
+@pytest.mark.parametrize("name", [name for name, values in VALUES.items() if values])
+def test_every_option_that_decides_has_a_key_of_its_own(model, tmp_path, name):
+    one, other = VALUES[name]
+    keys = [key_of(tmp_path), key_of(tmp_path, **{name: one}), key_of(tmp_path, **{name: other})]
+    assert keys[1] != keys[2]
+    assert keys[1:] == [key_of(tmp_path, **{name: value}) for value in (one, other)]
+
+
+def test_several_dimensions_the_chip_and_the_compiler_decide(model, tmp_path):
+    chosen = settings(tmp_path, backend="esp-nn", dims="a=1 b=2")
+    keys = {plans.key(model, dataclasses.replace(chosen, chip=chip), COMPILER) for chip in ("esp32s3", "esp32p4")}
+    keys.add(plans.key(model, chosen, dataclasses.replace(COMPILER, fingerprint="newer")))
+    keys |= {key_of(tmp_path, backend="esp-nn", dims=dims) for dims in ("a=1 b=3", "a=3 b=2", "a=1", "b=2", "a=2 b=1")}
+    assert len(keys) == 8
+
+
+def test_every_field_of_the_settings_reaches_the_compiler_or_is_known_not_to():
+    """A field that compile_arguments reads is one of those whose options are tried above."""
+    read = set(re.findall(r"settings\.(\w+)", Path(plans.__file__).read_text("utf-8")))
+    decisive = {name for name, values in VALUES.items() if values} | {"chip"}
+    assert read <= decisive
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+def test_a_data_file_decides_wherever_the_model_names_it(tmp_path, place):
+    (tmp_path / "m.onnx").write_bytes(placed(place, "weights.bin").SerializeToString())
+    keys = [key_of(tmp_path)]
+    for content in (b"one", b"two"):
+        (tmp_path / "weights.bin").write_bytes(content)
+        keys.append(key_of(tmp_path))
+    (tmp_path / "weights.bin").unlink()
+    assert len(set(keys)) == 3
+    assert key_of(tmp_path) == keys[0]
+
+
+def test_a_file_that_the_model_does_not_name_decides_nothing(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(float_model().SerializeToString())
+    before = key_of(tmp_path)
+    for name in ("m.onnx.data", "m.data", "weights.bin"):
+        (tmp_path / name).write_bytes(b"something")
+    assert key_of(tmp_path) == before
+
+
+def test_a_file_that_must_not_be_read_is_not(tmp_path):
+    """A pipe would keep the build waiting."""
+    os.mkfifo(tmp_path / "pipe")
+    proto = float_model()
+    elsewhere(proto.graph.initializer[0], location="pipe")
+    onnx.save(proto, tmp_path / "m.onnx")
+    assert len(key_of(tmp_path)) == 64
+    assert json.dumps(plans.sources.digest(options.Model("m", tmp_path / "m.onnx"))).count("no regular file") == 1

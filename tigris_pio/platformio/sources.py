@@ -1,0 +1,47 @@
+"""The files that decide about a model: itself, and those in which it keeps its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from .options import Model
+
+
+def _external_data() -> ModuleType:
+    """The compiler's module, by its file: PlatformIO's Python knows the package by another name, or not at all."""
+    name = "tigris_external_data"
+    if name not in sys.modules:
+        path = Path(__file__).resolve().parents[1] / "compiler" / "load" / "external_data.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec and spec.loader
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+def files(model: Model) -> list[Path]:
+    """What is there of them. What is missing, or must not be read, the compiler names."""
+    return [model.path, *_external_data().files(model.path)]
+
+
+def digest(model: Model) -> list[str]:
+    """Of all that the compiler will read; other when a file changes, comes or goes."""
+    external = _external_data()
+    parts = [_of_file(model.path)]
+    for location, found in external.state(model.path).items():
+        parts += [ascii(location), _of_file(found) if isinstance(found, Path) else str(found)]
+    return parts
+
+
+def _of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return bytes(_external_data().file_digest(file)).hex()
+
+
+def of_bytes(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
