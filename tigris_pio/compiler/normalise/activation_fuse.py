@@ -2,7 +2,7 @@
 
 The range is the attribute pair `activation_min`, `activation_max` in real numbers; lowering clamps in
 the output's quantised domain, as TensorFlow Lite's fused activations do. Runs last, when every
-operator has its final name.
+operator has its final name. Before that, biases written as Add join their layer (bias_fuse.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import dataclasses
 import math
 
 from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.normalise.bias_fuse import fuse_biases
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
 
@@ -22,7 +23,7 @@ FUSABLE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "Gemm",
 def run(graph: Graph, parameters: Parameters) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
-    folded = 0
+    folded = fuse_biases(editor)
     if parameters.fuse_activations:
         for node in editor.nodes():
             limits = activation_range(node)
@@ -63,7 +64,7 @@ def _fuse(editor: GraphEditor, node: Node, limits: tuple[float, float]) -> bool:
 
 PASS = Pass(
     name="activation_fuse",
-    summary="Relu, Relu6 and Clip become an output range of the operator before them",
+    summary="Relu, Relu6 and Clip become an output range of the operator before them, Add of a constant its bias",
     requires=frozenset({"quantisation", "clip_bounds", "depthwise", "conv1d", "pooled_means"}),
     provides=frozenset({"activations"}),
     run=run,

@@ -66,15 +66,15 @@ def lower_gemm(builder: Builder, node: Node) -> None:
 
 @operator("MatMul", summary="int8 with a constant second matrix; anything in float32")
 def lower_matmul(builder: Builder, node: Node) -> None:
-    """See _emit."""
-    source, matrix = node.inputs
+    """See _emit. A bias is one that activation_fuse put there."""
+    source, matrix, bias = (*node.inputs, "")[:3]
     shape = builder.shape(matrix)
     if not builder.is_constant(matrix) or builder.is_constant(source) or math.prod(shape[:-2]) != 1:
         emit_product(builder, node, source, matrix)
         return
     inputs, outputs = (shape[-2], shape[-1]) if len(shape) > 1 else (shape[0], 1)
     rows = math.prod(builder.shape(source)) // inputs
-    _emit(builder, node, _Product(source, matrix, True, "", 1.0, 1.0, rows, inputs, outputs))
+    _emit(builder, node, _Product(source, matrix, True, bias, 1.0, 1.0, rows, inputs, outputs))
 
 
 def _check_gemm(builder: Builder, node: Node) -> None:
