@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+NETWORKS = ROOT / "networks"
 FIRMWARE = ROOT / "bench" / "firmware"
 RUNTIME = ROOT / "runtime"
 TIMEOUT_SECONDS = 60

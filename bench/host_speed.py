@@ -1,7 +1,7 @@
-"""How long inference takes here, beside TensorFlow Lite Micro's interpreter: python -m bench.host_speed FOLDER
+"""How long inference takes here, beside TensorFlow Lite Micro's interpreter: python -m bench.host_speed [--models …]
 
-FOLDER holds the .tflite files the test models were made from (PEERS). Needs `pip install tflite-micro`, whose kernels
-are TensorFlow Lite Micro's reference ones. Both run single-threaded in turns, and the best of all runs counts: other
+The project's own networks, NAME_int8.tflite and NAME_int8.onnx. Needs `pip install tflite-micro`, whose kernels are
+TensorFlow Lite Micro's reference ones. Both run single-threaded in turns, and the best of all runs counts: other
 load only ever adds time. Outputs are compared with the recorded ones. Exit status 1 if one differs.
 """
 
@@ -18,17 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from bench.emulator import BenchError
-from bench.instructions import models_folder
+from bench.emulator import NETWORKS, BenchError
+from bench.instructions import int8_networks
 from tigris_pio import Session, compile_model
 
-#: Names of the networks in mlcommons/tiny, benchmark/training.
-PEERS = {
-    "ad": "ad01_int8.tflite",
-    "kws": "kws_ref_model.tflite",
-    "resnet": "pretrainedResnet_quant.tflite",
-    "vww": "vww_96_int8.tflite",
-}
 ARENA_BYTES = 1 << 20
 
 
@@ -49,16 +42,16 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compare(name: str, folder: Path, rounds: int) -> bool:
+def compare(name: str, rounds: int) -> bool:
     """Prints one line; whether both outputs are the recorded one."""
-    file = folder / PEERS[name]
+    file = NETWORKS / f"{name}_int8.tflite"
     if not file.is_file():
         raise BenchError(f"{file} does not exist")
-    data = np.load(models_folder() / f"{name}_vectors.npz")
+    data = np.load(NETWORKS / f"{name}_vectors.npz")
     values, expected = data["input_q"][0], data["output_tflm_q"][0].ravel()
     peer = peer_class().from_file(str(file), arena_size=ARENA_BYTES)
     shaped = values.reshape(peer.get_input_details(0)["shape"]).astype(np.int8)
-    with Session(compile_model(models_folder() / f"{name}_int8.onnx")) as session:
+    with Session(compile_model(NETWORKS / f"{name}_int8.onnx")) as session:
         source, result = session.inputs[0], session.outputs[0]
         inputs = {source.name: values.reshape(source.stored_shape)}
         ours = theirs = float("inf")
@@ -68,21 +61,20 @@ def compare(name: str, folder: Path, rounds: int) -> bool:
             theirs = min(theirs, seconds(peer.invoke))
         right = [np.array_equal(output.ravel(), expected)
                  for output in (session.run_raw(inputs)[result.name], peer.get_output(0))]  # fmt: skip
-    print(f"{name:10}{ours * 1e3:12.3f}{theirs * 1e3:12.3f}{theirs / ours:8.2f}{right[0]!s:>9}{right[1]!s:>9}")
+    print(f"{name:15}{ours * 1e3:12.3f}{theirs * 1e3:12.3f}{theirs / ours:8.2f}{right[0]!s:>9}{right[1]!s:>9}")
     return all(right)
 
 
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="of the .tflite files")
-    parser.add_argument("--models", default=",".join(PEERS), help="networks, by name")
+    parser.add_argument("--models", default=",".join(int8_networks(NETWORKS)), help="networks, by name")
     parser.add_argument("--rounds", type=int, default=200)
     options = parser.parse_args()
     try:
         peer_class()
-        print(f"{'network':10}{'tigris, ms':>12}{'TFLM, ms':>12}{'ratio':>8}{'right':>9}{'right':>9}")
-        right = [compare(name, options.folder, options.rounds) for name in options.models.split(",")]
+        print(f"{'network':15}{'tigris, ms':>12}{'TFLM, ms':>12}{'ratio':>8}{'right':>9}{'right':>9}")
+        right = [compare(name, options.rounds) for name in options.models.split(",")]
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

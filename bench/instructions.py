@@ -1,14 +1,14 @@
 """What inference costs: python -m bench.instructions [--machines …] [--models …] [--budgets …] [--json FILE]
 
-Every int8 network of the models folder at each budget, and single layers, on emulated machines that count
+Every int8 network of a folder at each budget, and single layers, on emulated machines that count
 instructions. Prints tables; every output is compared with the recorded one. Exit status 1 if one differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 import onnx
 
-from bench.emulator import MACHINES, ROOT, BenchError, Machine, build, measure, samples
+from bench.emulator import MACHINES, NETWORKS, BenchError, Machine, build, measure, samples
 from bench.layers import LAYERS, build_layer
 from bench.text import core_text, link_model, small_objects, text_bytes
 from tigris_pio import Session, compile_model
@@ -33,12 +33,18 @@ SLOW = "1M"  #: given where a network does not fit without
 Row = dict[str, Any]
 
 
-def models_folder() -> Path:
-    """The networks: $TIGRIS_MODELS, by default ../shared/models beside the checkout."""
-    folder = Path(os.environ.get("TIGRIS_MODELS", ROOT.parent / "shared" / "models"))
-    if not folder.is_dir():
-        raise BenchError(f"{folder} does not exist; set TIGRIS_MODELS to the folder of the test models")
-    return folder
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """The option that names other networks than the project's own."""
+    text = "of the networks, NAME_int8.onnx with NAME_vectors.npz; default: %(default)s"
+    parser.add_argument("--folder", type=Path, default=NETWORKS, help=text)
+
+
+def int8_networks(folder: Path) -> list[str]:
+    """Names of the networks in a folder."""
+    names = sorted(path.name.removesuffix("_int8.onnx") for path in folder.glob("*_int8.onnx"))
+    if not names:
+        raise BenchError(f"{folder} holds no *_int8.onnx")
+    return names
 
 
 def fit(model: Path | onnx.ModelProto, fast: str | None) -> tuple[Compiled, str]:
@@ -64,13 +70,23 @@ def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, 
     }  # fmt: skip
 
 
-def networks(machine: Machine, program: Path, names: list[str], budgets: list[str], folder: Path) -> Iterator[Row]:
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What is measured."""
+
+    networks: Path
+    names: list[str]
+    budgets: list[str]
+    with_ops: bool
+
+
+def networks(machine: Machine, program: Path, choice: Choice, folder: Path) -> Iterator[Row]:
     """Each network at each budget, on its first recorded vector."""
-    for name in names:
-        data = np.load(models_folder() / f"{name}_vectors.npz")
+    for name in choice.names:
+        data = np.load(choice.networks / f"{name}_vectors.npz")
         content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
-        for fast in budgets:
-            compiled, budget = fit(models_folder() / f"{name}_int8.onnx", fast)
+        for fast in choice.budgets:
+            compiled, budget = fit(choice.networks / f"{name}_int8.onnx", fast)
             yield {"name": name, "budget": budget, **row_of(machine, program, compiled, content, folder)}
 
 
@@ -87,10 +103,10 @@ def layers(machine: Machine, program: Path, folder: Path) -> Iterator[Row]:
         yield {"name": layer.name, **row, "per_mac": only["instructions"] / only["macs"]}
 
 
-def small_text(machine: Machine, folder: Path) -> dict[str, int]:
+def small_text(machine: Machine, kws: Path, folder: Path) -> dict[str, int]:
     """Bytes of code and constants at -Os: loader, executor and memory; all of keyword spotting's program."""
     objects = small_objects(machine, folder)
-    compiled = compile_model(models_folder() / "kws_int8.onnx", fast="64K", name="model")
+    compiled = compile_model(kws, fast="64K", name="model")
     program = link_model(machine, objects, compiled, folder)
     return {"core": core_text(machine, objects), "kws": text_bytes(machine, program)}
 
@@ -117,15 +133,15 @@ OP_COLUMNS = [("operator", "name", ""), ("kind", "kind", ""), ("instructions", "
               ("MACs", "macs", ",d")]  # fmt: skip
 
 
-def bench(machine: Machine, names: list[str], budgets: list[str], with_ops: bool, folder: Path) -> Row:
+def bench(machine: Machine, choice: Choice, folder: Path) -> Row:
     """All measurements of one machine, printed as they come."""
     program = build(machine, folder)
     text = text_bytes(machine, program)
-    found = list(networks(machine, program, names, budgets, folder))
+    found = list(networks(machine, program, choice, folder))
     print_table(f"{machine.name}, -O2, {text:,} bytes of text with every kernel", found, NETWORK_COLUMNS)
-    for row in found if with_ops else []:
+    for row in found if choice.with_ops else []:
         print_table(f"{row['name']} at {row['budget']}", row["ops"], OP_COLUMNS)
-    small = small_text(machine, folder)
+    small = small_text(machine, choice.networks / "kws_int8.onnx", folder)
     print(f"\n{machine.name}, -Os, bytes of text: {small['core']:,} for loader, executor and memory; "
           f"{small['kws']:,} for all of keyword spotting's program, C library included")
     single = list(layers(machine, program, folder))
@@ -137,6 +153,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--machines", default=",".join(MACHINES))
+    add_folder(parser)
     parser.add_argument("--models", help="networks, by name; default: every int8 one")
     parser.add_argument("--budgets", default=",".join(BUDGETS))
     parser.add_argument("--ops", action="store_true", help="also print the operators of each run")
@@ -146,11 +163,11 @@ def main() -> int:
     if unknown := [name for name in machines if name not in MACHINES]:
         parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
     try:
-        every = sorted(path.name.removesuffix("_int8.onnx") for path in models_folder().glob("*_int8.onnx"))
-        names = options.models.split(",") if options.models else every
+        names = options.models.split(",") if options.models else int8_networks(options.folder)
         budgets = sorted(options.budgets.split(","), key=parse_size, reverse=True)
+        choice = Choice(options.folder, names, budgets, options.ops)
         with tempfile.TemporaryDirectory() as folder:
-            results = [bench(MACHINES[name], names, budgets, options.ops, Path(folder)) for name in machines]
+            results = [bench(MACHINES[name], choice, Path(folder)) for name in machines]
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
-"""Kernel libraries against the portable kernels: python -m bench.libraries cmsis-nn FOLDER [--machine cortex-m4]
+"""Kernel libraries against the portable kernels: python -m bench.libraries cmsis-nn CHECKOUT [--machine cortex-m4]
 
-Instructions an inference of the int8 networks of the models folder, each plan made for the library whose checkout
-FOLDER is, and for the portable kernels. Every output is compared with the recorded one. Exit status 1 if one differs.
+Instructions an inference of the int8 networks of a folder, each plan made for the library whose checkout
+CHECKOUT is, and for the portable kernels. Every output is compared with the recorded one. Exit status 1 if one differs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from bench.emulator import MACHINES, RUNTIME, BenchError, build, measure, samples
-from bench.instructions import Row, models_folder, print_table
+from bench.instructions import Row, add_folder, int8_networks, print_table
 from tigris_pio import compile_model
 from tigris_pio.platformio.backend import LIBRARIES
 
@@ -60,7 +60,7 @@ def definitions(backend: str) -> tuple[str, ...]:
     return tuple(f"-D{define}" for define in defines)
 
 
-def bench(machine_name: str, backend: str, source: Sources, folder: Path) -> list[Row]:
+def bench(machine_name: str, backend: str, source: Sources, networks: Path, folder: Path) -> list[Row]:
     """A row for each network."""
     machine = MACHINES[machine_name]
     (folder / "portable").mkdir()
@@ -68,9 +68,8 @@ def bench(machine_name: str, backend: str, source: Sources, folder: Path) -> lis
     programs = (build(machine, folder / "portable"), build(machine, folder, extra=extra))
     chip = CHIPS.get(machine_name, machine_name)
     rows = []
-    for path in sorted(models_folder().glob("*_int8.onnx")):
-        name = path.name.removesuffix("_int8.onnx")
-        data = np.load(models_folder() / f"{name}_vectors.npz")
+    for name in int8_networks(networks):
+        path, data = networks / f"{name}_int8.onnx", np.load(networks / f"{name}_vectors.npz")
         content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
         plans = (compile_model(path, fast="256K"), compile_model(path, fast="256K", backend=backend, chip=chip))
         portable, own = (
@@ -89,13 +88,15 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", choices=LIBRARIES)
-    parser.add_argument("folder", type=Path, help="a checkout of it")
+    parser.add_argument("checkout", type=Path, help="a checkout of it")
     parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, rv32imc for esp-nn")
+    add_folder(parser)
     options = parser.parse_args()
     machine = options.machine or {"cmsis-nn": "cortex-m4", "esp-nn": "rv32imc"}[options.library]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            rows = bench(machine, options.library, library_sources(options.library, options.folder), Path(folder))
+            rows = bench(machine, options.library, library_sources(options.library, options.checkout),
+                         options.folder, Path(folder))  # fmt: skip
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

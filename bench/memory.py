@@ -1,6 +1,6 @@
-"""What memory each network takes: python -m bench.memory [--models …] [--budgets …] [--upstream COMMAND]
+"""What memory each network takes: python -m bench.memory [--folder …] [--models …] [--budgets …] [--upstream COMMAND]
 
-Every network of the models folder: its peak layer by layer, the smallest fast memory that needs no slow memory, and at
+Every network of a folder: its peak layer by layer, the smallest fast memory that needs no slow memory, and at
 each budget the bytes an inference moves to and from slow memory. `--upstream` names the `tigris` command of the
 package tigris-ml, installed in an environment of its own; what it says of the same files stands beside ours. (It keeps
 a network's input and output in slow memory, so their bytes are the least it moves.)
@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.emulator import BenchError
-from bench.instructions import models_folder
+from bench.instructions import add_folder, int8_networks
 from tigris_pio import compile_model
 from tigris_pio.errors import BudgetError
 from tigris_pio.sizes import parse_size
@@ -71,6 +71,7 @@ def theirs(command: str, model: Path, budget: str) -> str:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_folder(parser)
     parser.add_argument("--models", help="networks, by file name without .onnx; default: every int8 one")
     parser.add_argument("--budgets", default=",".join(BUDGETS))
     parser.add_argument("--upstream", metavar="COMMAND", help="the tigris command of tigris-ml")
@@ -80,10 +81,9 @@ def main() -> int:
     for heading in ("network", "compiler", "layer by layer", "smallest alone", *budgets):
         table.add_column(heading, justify="left" if heading in ("network", "compiler") else "right")
     try:
-        every = sorted(path.stem for path in models_folder().glob("*_int8.onnx"))
-        names = options.models.split(",") if options.models else every
-        for name in names:
-            model = models_folder() / f"{name}.onnx"
+        every = [f"{name}_int8" for name in int8_networks(options.folder)]
+        for name in options.models.split(",") if options.models else every:
+            model = options.folder / f"{name}.onnx"
             peak = compile_model(model).plan.unscheduled_peak
             table.add_row(name, "tigris-pio", f"{peak:,}", f"{smallest_alone(model):,}",
                           *(ours(model, budget) for budget in budgets))
