@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 from hypothesis import settings
 
 from tests.harness import timeout
+from tests.networks.folders import OWN, float_twin
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
 # No deadline: a busy machine is no error.
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
-
-_DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "models"
 
 
 def pytest_configure() -> None:
@@ -59,13 +59,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
-    """The directory with the real int8 and float32 networks and their recorded vectors."""
-    given = os.environ.get("TIGRIS_MODELS")
-    path = Path(given) if given else _DEFAULT
-    if not (path / "kws_int8.onnx").is_file():
-        origin = "TIGRIS_MODELS" if given else "the default, ../shared/models beside the checkout"
-        pytest.fail(
-            f"no test models in {path} ({origin}); set TIGRIS_MODELS to the directory that holds kws_int8.onnx",
-            pytrace=False,
-        )
-    return path
+    """The project's own int8 networks with their recorded vectors. Of others knows tests/networks/folders.py."""
+    return OWN
+
+
+@pytest.fixture(scope="session")
+def float_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The float32 twins of three of them, NAME_fp32.onnx."""
+    folder = tmp_path_factory.mktemp("float")
+    for name in ("kws", "resnet", "vww"):
+        onnx.save(float_twin(OWN / f"{name}_int8.onnx"), folder / f"{name}_fp32.onnx")
+    return folder

@@ -128,7 +128,7 @@ def registers_images(project: Project) -> bool:
 
 
 def test_outputs_are_the_hosts_and_the_references(linux, models_dir):
-    recorded = np.load(models_dir / "kws_real.npz")
+    recorded = np.load(models_dir / "kws_vectors.npz")
     with Session(linux.build_folder / "tigris" / "kws.tgrs") as session:
         (name,) = [io.name for io in session.inputs]
         shape = session.inputs[0].stored_shape
@@ -139,7 +139,7 @@ def test_outputs_are_the_hosts_and_the_references(linux, models_dir):
 
 
 def test_the_registered_image_is_found_without_help(linux, models_dir):
-    sample = np.load(models_dir / "kws_real.npz")["input_q"][0]
+    sample = np.load(models_dir / "kws_vectors.npz")["input_q"][0]
     printed = run(linux, sample.tobytes(), None)
     if registers_images(linux):
         assert output_bytes(printed) == output_bytes(run(linux, sample.tobytes(), flash(linux)))
@@ -158,7 +158,7 @@ def test_esp_nn_runs_the_model_as_a_component(tmp_path, models_dir):
     project.edit("main/CMakeLists.txt", "MEM 64K", "MEM 64K BACKEND esp-nn")
     project.configure()
     project.build()
-    recorded = np.load(models_dir / "kws_real.npz")
+    recorded = np.load(models_dir / "kws_vectors.npz")
     for sample, reference in zip(recorded["input_q"][:2], recorded["output_tflm_q"][:2], strict=True):
         assert output_bytes(run(project, sample.tobytes(), flash(project))) == reference.tobytes()
     program = project.build_folder / "tigris_on_linux.elf"
@@ -195,14 +195,14 @@ def test_a_build_with_nothing_changed_compiles_no_model(linux):
     assert "Linking" not in output
 
 
-def test_a_changed_option_and_a_changed_model_are_built(restored, models_dir):
+def test_a_changed_option_and_a_changed_model_are_built(restored, models_dir, float_dir):
     restored.edit("main/CMakeLists.txt", "MEM 64K", "MEM 96K COPY_WEIGHTS")
     assert "Compiling model kws" in restored.build()
-    sample = np.load(models_dir / "kws_real.npz")["input_q"][1]
+    sample = np.load(models_dir / "kws_vectors.npz")["input_q"][1]
     before = output_bytes(run(restored, sample.tobytes(), flash(restored)))
     model = restored.folder / "models" / "kws.onnx"
     kept = model.read_bytes()
-    shutil.copyfile(models_dir / "kws_fp32.onnx", model)
+    shutil.copyfile(float_dir / "kws_fp32.onnx", model)
     output = restored.build()
     model.write_bytes(kept)
     assert "Compiling model kws" in output
@@ -214,7 +214,7 @@ def test_a_changed_option_and_a_changed_model_are_built(restored, models_dir):
 def test_a_model_trained_anew_runs_below_the_same_firmware(restored, models_dir):
     """Other weights: no object is compiled and nothing linked; the plan is another."""
     model, program = restored.folder / "models" / "kws.onnx", restored.build_folder / "tigris_on_linux.elf"
-    sample = np.load(models_dir / "kws_real.npz")["input_q"][1].tobytes()
+    sample = np.load(models_dir / "kws_vectors.npz")["input_q"][1].tobytes()
     objects = [*restored.build_folder.rglob("*.obj"), program]
     kept, before = model.read_bytes(), {path: path.stat().st_mtime_ns for path in objects}
     first = output_bytes(run(restored, sample, flash(restored)))

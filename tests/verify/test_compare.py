@@ -37,8 +37,8 @@ def run(path: Path, broken: str | None = None) -> Comparison:
 
 
 @pytest.mark.parametrize("model", ["kws_int8", "kws_fp32", "resnet_int8", "vww_fp32", "micro_speech_int8"])
-def test_a_clean_model_passes_with_figures_for_each_layer(models_dir, model):
-    comparison = run(models_dir / f"{model}.onnx")
+def test_a_clean_model_passes_with_figures_for_each_layer(models_dir, float_dir, model):
+    comparison = run((float_dir if model.endswith("fp32") else models_dir) / f"{model}.onnx")
     assert comparison.passed and comparison.first_departure is None
     assert all(layer.cosine > 0.9 for layer in comparison.layers)
     measured = [layer for layer in comparison.layers if layer.max_difference > 0]
@@ -48,8 +48,8 @@ def test_a_clean_model_passes_with_figures_for_each_layer(models_dir, model):
 @pytest.mark.parametrize(
     "model,broken", [("kws_int8", "conv2/Conv"), ("kws_fp32", "conv3/Conv"), ("resnet_int8", "conv4/Conv")]
 )
-def test_the_first_wrong_layer_is_named_with_its_difference(models_dir, model, broken):
-    comparison = run(models_dir / f"{model}.onnx", broken)
+def test_the_first_wrong_layer_is_named_with_its_difference(models_dir, float_dir, model, broken):
+    comparison = run((float_dir if model.endswith("fp32") else models_dir) / f"{model}.onnx", broken)
     assert comparison.first_departure is not None
     assert comparison.first_departure.name == broken
     assert comparison.first_departure.max_difference > 0

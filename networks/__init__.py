@@ -1,0 +1,1 @@
+"""Networks of the project's own making; README.md."""

@@ -1,0 +1,62 @@
+"""What the planner makes of the project's networks: README's figures, which a change of the planner may only better.
+
+A plan that is right but takes more memory or traffic fails nothing else. Where figures get better, README's table is to
+be written again with what `python -m bench.memory` prints.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.memory import ours, smallest_alone
+from tests.networks.folders import OWN
+from tigris_pio import compile_model
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+NAMES = {
+    "keyword spotting": "kws",
+    "ResNet-8": "resnet",
+    "person detection": "person_detect",
+    "visual wake words": "vww",
+}
+
+
+def table() -> dict[str, dict[str, str]]:
+    """README's rows side by side: name of the network, then heading to cell."""
+    lines = re.findall(r"^\| (?:network|[\w -]+) \| (?:layer by layer|[\d,]+) \|.*\|$", README, re.MULTILINE)
+    headings, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {NAMES[row[0]]: dict(zip(headings, row, strict=True)) for row in rows}
+
+
+TABLE = table()
+BUDGETS = ("32K", "16K", "8K")
+
+
+def traffic_of(cell: str) -> tuple[int, int]:
+    """Bytes moved, and stages in bands."""
+    found = re.fullmatch(r"([\d,]+) \((\d+)\)", cell)
+    assert found, cell
+    return int(found[1].replace(",", "")), int(found[2])
+
+
+def test_the_table_has_every_figure():
+    assert sorted(TABLE) == sorted(NAMES.values())
+    for row in TABLE.values():
+        assert {"layer by layer", "smallest without slow memory", *(f"{budget}: ours" for budget in BUDGETS)} < set(row)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_smallest_memory_is_what_the_readme_says(name):
+    model = OWN / f"{name}_int8.onnx"
+    assert f"{smallest_alone(model):,}" == TABLE[name]["smallest without slow memory"]
+    assert f"{compile_model(model).plan.unscheduled_peak:,}" == TABLE[name]["layer by layer"]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("name", TABLE)
+def test_traffic_is_what_the_readme_says(name, budget):
+    got, said = traffic_of(ours(OWN / f"{name}_int8.onnx", budget)), traffic_of(TABLE[name][f"{budget}: ours"])
+    assert got == said
