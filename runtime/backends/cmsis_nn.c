@@ -95,7 +95,7 @@ static int32_t fully_connected_bytes(const tigris_fully_connected_int8_params *p
 uint32_t tigris_cmsis_nn_prepare(const tigris_plan *plan)
 {
     static const tigris_plain_scratch bytes_of = {conv_bytes, fully_connected_bytes};
-    return tigris_largest_plain_scratch(plan, &bytes_of);
+    return tigris_largest_plain_scratch(plan, &tigris_cmsis_nn_backend, &bytes_of);
 }
 
 /* CMSIS-NN only reads what it is given as int32_t *. */
@@ -104,45 +104,56 @@ static int32_t *unchanged(const int32_t *values)
     return (int32_t *)(uintptr_t)values;
 }
 
-static void run_conv(const tigris_kernel_call *call, int32_t depthwise)
+/* Kernels that read without looking: depthwise ones of 3x3 take one column of padding on the right, and those of one row
+ * an input as wide as the filter. */
+static int fits(const tigris_plain_conv *conv)
+{
+    const tigris_conv_int8_params *params = conv->params;
+    if (conv->depthwise) {
+        return params->kernel_width != 3U || params->dilation_width != 1U || tigris_plain_pad_right(conv) <= 1;
+    }
+    return params->kernel_height != 1U || conv->input->width >= params->kernel_width;
+}
+
+/* Runs the call; 0 when the library cannot. */
+static int is_run(const tigris_kernel_call *call, int32_t depthwise)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_plain_conv conv = tigris_plain_conv_of(call, depthwise);
     const cmsis_nn_conv words = words_of(&conv);
-    const cmsis_nn_context context = {call->backend_scratch, conv_bytes(&conv)};
+    const int32_t bytes = bytes_of_band(conv, conv.input_rows);
+    const cmsis_nn_context context = {call->backend_scratch, bytes};
     const cmsis_nn_per_channel_quant_params scales = {unchanged(tigris_int32_data(call, params->multiplier)),
                                                       unchanged(tigris_int32_data(call, params->shift))};
     const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data;
     const int8_t *weights = tigris_int8_data(call, params->weights);
     const int32_t *bias = tigris_int32_data(call, params->bias);
-    /* Both fail only for arguments that check_conv and check_depthwise do not let through. */
+    if (!fits(&conv) ||
+        !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
+        return 0;
+    }
     if (depthwise) {
         const cmsis_nn_dw_conv_params own = depthwise_params_of(params, &words);
-        (void)arm_depthwise_conv_wrapper_s8(&context, &own, &scales, &words.input, input, &words.filter, weights,
-                                            &words.bias, bias, &words.output, tigris_int8_output(call));
-    } else {
-        const cmsis_nn_conv_params own = conv_params_of(params, &words);
-        (void)arm_convolve_wrapper_s8(&context, &own, &scales, &words.input, input, &words.filter, weights,
-                                      &words.bias, bias, &words.output, tigris_int8_output(call));
+        return arm_depthwise_conv_wrapper_s8(&context, &own, &scales, &words.input, input, &words.filter, weights,
+                                             &words.bias, bias, &words.output,
+                                             tigris_int8_output(call)) == ARM_CMSIS_NN_SUCCESS;
     }
+    const cmsis_nn_conv_params own = conv_params_of(params, &words);
+    return arm_convolve_wrapper_s8(&context, &own, &scales, &words.input, input, &words.filter, weights, &words.bias,
+                                   bias, &words.output, tigris_int8_output(call)) == ARM_CMSIS_NN_SUCCESS;
 }
 
-/* A band that lies wholly in the padding has no rows that CMSIS-NN could be given. */
 static void run_conv_2d(const tigris_kernel_call *call)
 {
-    if (call->inputs[0].rows == 0) {
+    if (!is_run(call, 0)) {
         tigris_plain_conv_2d_int8.run(call);
-    } else {
-        run_conv(call, 0);
     }
 }
 
 static void run_depthwise(const tigris_kernel_call *call)
 {
-    if (call->inputs[0].rows == 0) {
+    if (!is_run(call, 1)) {
         tigris_plain_depthwise_conv_2d_int8.run(call);
-    } else {
-        run_conv(call, 1);
     }
 }
 
@@ -163,11 +174,18 @@ static void run_fully_connected(const tigris_kernel_call *call)
     const cmsis_nn_dims biases = {1, 1, 1, out};
     const cmsis_nn_dims output = {(int32_t)vectors.count, 1, 1, out};
     const cmsis_nn_context context = {call->backend_scratch, fully_connected_bytes(params)};
-    if (context.size > 0) { /* processors with MVE want each output's sum of weights and its bias there */
-        (void)arm_vector_sum_s8(context.buf, in, out, weights, 0, 0, bias);
+    arm_cmsis_nn_status status = ARM_CMSIS_NN_ARG_ERROR;
+    if (tigris_plain_may_run(call, context.size, params->multiplier, params->shift,
+                             params->requantise_step != 0U ? params->out_features : 1U)) {
+        if (context.size > 0) { /* processors with MVE want each output's sum of weights and its bias there */
+            (void)arm_vector_sum_s8(context.buf, in, out, weights, 0, 0, bias);
+        }
+        status = arm_fully_connected_wrapper_s8(&context, &own, &scales, &input, vectors.input, &filter, weights,
+                                                &biases, bias, &output, tigris_int8_output(call));
     }
-    (void)arm_fully_connected_wrapper_s8(&context, &own, &scales, &input, vectors.input, &filter, weights, &biases,
-                                         bias, &output, tigris_int8_output(call));
+    if (status != ARM_CMSIS_NN_SUCCESS) {
+        tigris_plain_fully_connected_int8.run(call);
+    }
 }
 
 static tigris_status check_conv(const tigris_check_call *call)
@@ -185,10 +203,8 @@ static tigris_status check_depthwise(const tigris_check_call *call)
 
 static tigris_status check_fully_connected(const tigris_check_call *call)
 {
-    const tigris_fully_connected_int8_params *params = call->params;
     const tigris_status status = tigris_check_plain_fully_connected(call);
-    const int small = params->in_features <= INT16_MAX && params->out_features <= INT16_MAX;
-    return status != TIGRIS_OK || small ? status : TIGRIS_ERR_PARAMS;
+    return status != TIGRIS_OK || tigris_is_small_layer(call) ? status : TIGRIS_ERR_PARAMS;
 }
 
 const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8 = {TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8,

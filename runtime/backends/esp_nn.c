@@ -11,6 +11,7 @@
 #include "sdkconfig.h" /* says which of ESP-NN's kernels there are */
 #endif
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "esp_nn_defs.h"
@@ -20,6 +21,8 @@
 #if defined(SKIP_NUDGE) || defined(CONFIG_NN_SKIP_NUDGE)
 #error "ESP-NN is configured to round differently (CONFIG_NN_SKIP_NUDGE): outputs would not be the host's; turn it off"
 #endif
+
+#define MOST_STACK_CHANNELS 128 /* see takes_stack */
 
 /* A convolution in ESP-NN's words. */
 typedef struct esp_nn_conv {
@@ -63,14 +66,54 @@ static dw_conv_params_t depthwise_params_of(const tigris_conv_int8_params *param
     return result;
 }
 
+/* ESP-NN 1.2's depthwise kernels for the ESP32-S3 copy input and output of 3x3 kernels, 16 channels at a time, unless
+ * padding is 1 on all sides or, by then copying the input alone, nowhere. Where they do, they keep 12 bytes of stack a
+ * channel. No other chip's kernels take scratch. */
+static int copies_whole(const esp_nn_conv *words, int32_t multiplier)
+{
+    const int32_t channels = words->input.channels;
+    return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && channels % 16 == 0 &&
+           (words->padding.width != 1 || words->padding.height != 1);
+}
+
+static int takes_stack(const esp_nn_conv *words, int32_t multiplier)
+{
+    const int32_t channels = words->input.channels;
+    const int pads = words->padding.width != 0 || words->padding.height != 0;
+    return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && channels % 8 == 0 &&
+           channels >= 12 && (channels % 16 != 0 || (pads && copies_whole(words, multiplier)));
+}
+
+static int32_t at_least(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What those copies take: more than ESP-NN 1.2 answers. */
+static int32_t bytes_of_copies(const esp_nn_conv *words)
+{
+    const int32_t columns = at_least(words->input.width + 2 * words->padding.width,
+                                     words->output.width * words->stride.width + 2);
+    const int32_t rows = at_least(words->input.height + 2 * words->padding.height,
+                                  words->output.height * words->stride.height + 2);
+    return (9 + rows * columns + words->output.width * words->output.height) * words->input.channels + 64;
+}
+
+static int32_t depthwise_bytes(const esp_nn_conv *words, const tigris_conv_int8_params *params)
+{
+    const dw_conv_params_t own = depthwise_params_of(params, words);
+    const int32_t bytes =
+        esp_nn_get_depthwise_conv_scratch_size(&words->input, &words->filter, &words->output, &own);
+    return bytes > 0 && copies_whole(words, own.ch_mult) ? at_least(bytes, bytes_of_copies(words)) : bytes;
+}
+
 /* ESP-NN's own answer for bands with that much padding above. */
 static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
 {
     conv.pad_top = pad_top;
     const esp_nn_conv words = words_of(&conv);
     if (conv.depthwise) {
-        const dw_conv_params_t params = depthwise_params_of(conv.params, &words);
-        return esp_nn_get_depthwise_conv_scratch_size(&words.input, &words.filter, &words.output, &params);
+        return depthwise_bytes(&words, conv.params);
     }
     const conv_params_t params = conv_params_of(conv.params, &words);
     return esp_nn_get_conv_scratch_size(&words.input, &words.filter, &words.output, &params);
@@ -79,15 +122,13 @@ static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
 /* Bands without padding above may take another kernel than those with. */
 static int32_t scratch_bytes(const tigris_plain_conv *conv)
 {
-    const int32_t without = bytes_of_band(*conv, 0);
-    const int32_t with = bytes_of_band(*conv, conv->pad_top);
-    return without > with ? without : with;
+    return at_least(bytes_of_band(*conv, 0), bytes_of_band(*conv, conv->pad_top));
 }
 
 uint32_t tigris_esp_nn_prepare(const tigris_plan *plan)
 {
     static const tigris_plain_scratch bytes_of = {scratch_bytes, NULL};
-    return tigris_largest_plain_scratch(plan, &bytes_of);
+    return tigris_largest_plain_scratch(plan, &tigris_esp_nn_backend, &bytes_of);
 }
 
 /* The multipliers and shifts; ESP-NN only reads them. */
@@ -105,6 +146,11 @@ static void run_conv(const tigris_kernel_call *call)
     const esp_nn_conv words = words_of(&conv);
     const conv_params_t own = conv_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
+    if (!tigris_plain_may_run(call, bytes_of_band(conv, conv.pad_top), params->multiplier, params->shift,
+                              conv.output->channels)) {
+        tigris_plain_conv_2d_int8.run(call);
+        return;
+    }
     esp_nn_set_conv_scratch_buf(call->backend_scratch);
     esp_nn_conv_s8(&words.input, (const int8_t *)(const void *)call->inputs[0].data, &words.filter,
                    tigris_int8_data(call, params->weights), tigris_int32_data(call, params->bias), &words.output,
@@ -118,6 +164,12 @@ static void run_depthwise(const tigris_kernel_call *call)
     const esp_nn_conv words = words_of(&conv);
     const dw_conv_params_t own = depthwise_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
+    const int32_t bytes = depthwise_bytes(&words, params);
+    if ((bytes > 0 && words.input.channels > MOST_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
+        !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
+        tigris_plain_depthwise_conv_2d_int8.run(call);
+        return;
+    }
     esp_nn_set_depthwise_conv_scratch_buf(call->backend_scratch);
     esp_nn_depthwise_conv_s8(&words.input, (const int8_t *)(const void *)call->inputs[0].data, &words.filter,
                              tigris_int8_data(call, params->weights), tigris_int32_data(call, params->bias),
@@ -146,23 +198,26 @@ static void run_rows(const tigris_kernel_call *call, int32_t first, int32_t end,
     kernel(&part);
 }
 
-/* ESP-NN is told the rows of padding above and, where there are some or columns of it on the left, takes as many below.
- * Rows that read more below than that are left to the portable kernel: at most kernel / stride rows of a tensor. */
+/* ESP-NN is told the padding above and on the left and, where there is some of either, takes as much below and on the
+ * right; without any it takes what the last of its windows reads. Rows that read more below are left to the portable
+ * kernel, at most kernel / stride rows of a tensor; all of them where columns on the right do. */
 static void run_bands(const tigris_kernel_call *call, tigris_kernel kernel, tigris_kernel portable)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
+    const tigris_plain_conv conv = tigris_plain_conv_of(call, 0);
+    const int pads = in->pad_top != 0 || params->pad_left != 0;
+    const int32_t below = pads ? in->pad_top : params->stride_height;
+    const int32_t right = pads ? params->pad_left : params->stride_width;
     int32_t end = call->output->rows;
-    if (in->pad_bottom > in->pad_top && (in->pad_top != 0 || params->pad_left != 0)) {
-        const int32_t reach = in->pad_top + in->rows + in->pad_top - params->kernel_height;
+    if (in->pad_bottom > below) {
+        const int32_t reach = in->pad_top + in->rows + below - params->kernel_height;
         end = reach < 0 ? 0 : reach / params->stride_height + 1;
     }
-    if (in->rows == 0) {
+    if (tigris_plain_pad_right(&conv) > right) {
         end = 0;
     }
-    if (end > call->output->rows) {
-        end = call->output->rows;
-    }
+    assert(end <= call->output->rows);
     if (end > 0) {
         run_rows(call, 0, end, kernel);
     }
@@ -193,6 +248,10 @@ static void run_fully_connected(const tigris_kernel_call *call)
     const uint16_t out = (uint16_t)params->out_features;
     const int8_t *input = vectors.input;
     int8_t *output = tigris_int8_output(call);
+    if (!tigris_plain_may_run(call, 0, params->multiplier, params->shift, params->requantise_step != 0U ? out : 1U)) {
+        tigris_plain_fully_connected_int8.run(call);
+        return;
+    }
     for (uint32_t i = 0; i < vectors.count; i++, input += in, output += out) {
         if (params->requantise_step != 0U) {
             esp_nn_fully_connected_per_ch_s8(input, 0, in, weights, 0, bias, output, out, params->output_zero_point,
@@ -225,10 +284,8 @@ static tigris_status check_depthwise(const tigris_check_call *call)
 
 static tigris_status check_fully_connected(const tigris_check_call *call)
 {
-    const tigris_fully_connected_int8_params *params = call->params;
     const tigris_status status = tigris_check_plain_fully_connected(call);
-    const int small = params->in_features <= INT16_MAX && params->out_features <= INT16_MAX;
-    return status != TIGRIS_OK || small ? status : TIGRIS_ERR_PARAMS;
+    return status != TIGRIS_OK || tigris_is_small_layer(call) ? status : TIGRIS_ERR_PARAMS;
 }
 
 const tigris_kernel_entry tigris_esp_nn_conv_2d_int8 = {TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8,

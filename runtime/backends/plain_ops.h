@@ -26,14 +26,24 @@ typedef struct tigris_plain_scratch {
     int32_t (*fully_connected)(const tigris_fully_connected_int8_params *params);
 } tigris_plain_scratch;
 
-/* The most that any plain operator of the plan takes; UINT32_MAX when one has sizes that the library cannot be asked
- * about. For tigris_backend.prepare: parameters have not been checked yet. */
-uint32_t tigris_largest_plain_scratch(const tigris_plan *plan, const tigris_plain_scratch *bytes_of);
+/* The most that any operator which a kernel of `backend` runs takes. For tigris_backend.prepare: the kernels' own checks
+ * say which those are, so a library is never asked about sizes that no call can have. */
+uint32_t tigris_largest_plain_scratch(const tigris_plan *plan, const tigris_backend *backend,
+                                      const tigris_plain_scratch *bytes_of);
 
 /* The convolution of a call. */
 tigris_plain_conv tigris_plain_conv_of(const tigris_kernel_call *call, int32_t depthwise);
 
+/* Columns of padding on the right that the last window reads. */
+int32_t tigris_plain_pad_right(const tigris_plain_conv *conv);
+
+/* Whether a library may run a call for which it wants `bytes` of scratch: it has them, and the `count` multipliers and
+ * shifts still are what was checked. Shorter bands may want more than the taller ones that the scratch was sized for. */
+int tigris_plain_may_run(const tigris_kernel_call *call, int32_t bytes, uint32_t multiplier, uint32_t shift,
+                         uint32_t count);
+
 /* Whether every size of the operator fits the 16 bits that libraries keep them in. */
 int tigris_is_small_conv(const tigris_check_call *call);
+int tigris_is_small_layer(const tigris_check_call *call);
 
 #endif

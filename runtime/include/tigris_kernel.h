@@ -20,6 +20,8 @@ typedef struct tigris_kernel_call {
     const tigris_band *output;
     uint8_t *scratch;         /* op record's scratch_bytes, aligned like a tensor; NULL when 0 */
     uint8_t *backend_scratch; /* what the backend's prepare asked for, aligned alike; NULL when 0 */
+    uint32_t backend_scratch_bytes;
+    int weights_in_ram; /* 1: copied or unpacked, where a damaged plan may change them after they were checked */
 } tigris_kernel_call;
 
 typedef void (*tigris_kernel)(const tigris_kernel_call *call);

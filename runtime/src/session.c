@@ -89,7 +89,11 @@ static tigris_status bind_arenas(tigris_session *session, const tigris_header_re
         const uint32_t given = session->fast_bytes;
         lacking = scratch > given ? scratch - given : 0U;
         session->fast_bytes = (given + lacking - scratch) & ~mask;
+        if (placement == NULL && header->fast_bytes < session->fast_bytes) {
+            session->fast_bytes = (header->fast_bytes + mask) & ~mask; /* some bands may want more than was asked for */
+        }
         session->backend_scratch = session->fast + session->fast_bytes;
+        session->backend_scratch_bytes = given - session->fast_bytes;
     }
     if (placement != NULL && lacking == 0U) {
         session->placement = placement;

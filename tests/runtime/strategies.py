@@ -29,8 +29,9 @@ def output_extent(extent: int, kernel: int, stride: int, dilation: int, pads: in
 
 
 @st.composite
-def windows(draw: Any, largest: int = 11, only: tuple[int, int, int] | None = None) -> Window:
-    """A sliding kernel that fits its padded input at least once; `only`: this kernel, strides up to, padding up to."""
+def windows(draw: Any, largest: int = 11, only: tuple[int, int, int] | None = None, usual: bool = False) -> Window:
+    """A sliding kernel that fits its padded input at least once; `only`: this kernel, strides up to, padding up to.
+    `usual`: padding only as far as the kernel reaches, as kernel libraries expect it."""
     axes = []
     for _ in range(2):
         kernel, stride, dilation = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
@@ -39,6 +40,8 @@ def windows(draw: Any, largest: int = 11, only: tuple[int, int, int] | None = No
             kernel, stride, dilation = only[0], min(stride, only[1]), 1
             before, after = min(before, only[2]), min(after, only[2])
         reach = (kernel - 1) * dilation + 1
+        if usual:
+            before, after = min(before, reach - 1), min(after, reach - 1)
         extent = draw(st.integers(max(1, reach - before - after), max(largest, reach)))
         out = output_extent(extent, kernel, stride, dilation, before + after)
         axes.append((extent, kernel, stride, dilation, before, after, out))

@@ -15,12 +15,14 @@ import pytest
 
 from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.kernel_harness import Operator, Way, plan_for
+from tests.runtime.loader import TIGRIS_ERR_PARAMS
 from tests.runtime.operators import operators
 from tests.runtime.test_damaged_plans import FUZZ, outcomes
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import OpKind
 
 CONV = (OpKind.CONV_2D, OpKind.PLAIN_CONV_2D)
+PLAIN = (OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D)
 DEPTHWISE = (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D)
 SLIDING = [op for op in operators() if hasattr(op.params, "kernel_height") and op.kind is not OpKind.TRANSPOSE_CONV]
 TRANSPOSED = [op for op in operators() if op.kind is OpKind.TRANSPOSE_CONV]
@@ -101,5 +103,7 @@ def test_no_window_overflows(dsp: bool, tmp_path: Path) -> None:
         tmp_path / "replay", [FUZZ / "replay.c", FUZZ / "run_plan.c"], f"-I{FUZZ}", LARGEST, *SANITIZERS, dsp=dsp
     )
     results = outcomes(program, list(far_plans()))
-    assert len(results) > 100
-    assert {(result.status, result.ran) for result in results} == {(0, True)}
+    assert sum(result.ran and result.status == 0 for result in results) > 100
+    # Kernels that a library may run in their stead do not take windows like these.
+    assert {(result.status, result.ran) for result in results} == {(0, True), (TIGRIS_ERR_PARAMS, False)}
+    assert sum(result.ran for result in results) >= sum(op.kind not in PLAIN for op in SLIDING) * len(CASES)

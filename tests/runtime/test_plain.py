@@ -28,14 +28,14 @@ def plain(op: Operator, kind: OpKind) -> Operator:
 
 
 @settings(max_examples=40, deadline=None)
-@given(windows(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5), seeds)
+@given(windows(usual=True), st.integers(1, 2), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5), seeds)
 def test_conv_is_exact(w: Window, batch: int, groups: int, inputs: int, outputs: int, seed: int) -> None:
     op, expected = int8_case(OpKind.CONV_2D, w, batch, groups, inputs, outputs, seed)
     np.testing.assert_array_equal(run_all_ways(plain(op, OpKind.PLAIN_CONV_2D)), expected)
 
 
 @settings(max_examples=40, deadline=None)
-@given(windows(), st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), seeds)
+@given(windows(usual=True), st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), seeds)
 def test_depthwise_conv_is_exact(w: Window, batch: int, channels: int, multiplier: int, seed: int) -> None:
     op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, w, batch, channels, 1, multiplier, seed)
     np.testing.assert_array_equal(run_all_ways(plain(op, OpKind.PLAIN_DEPTHWISE_CONV_2D)), expected)

@@ -2,18 +2,8 @@
 #include "check.h"
 #include "plain_int8.h"
 
-/* `count` Q0.31 multipliers and int32 shifts: inside the block, and within the ranges of requantise.h. */
-static int is_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
+int tigris_plain_scales_hold(const int32_t *multipliers, const int32_t *shifts, uint32_t count)
 {
-    if (!tigris_check_data(call, multiplier, count, sizeof(int32_t)) ||
-        !tigris_check_data(call, shift, count, sizeof(int32_t))) {
-        return 0;
-    }
-    if (call->weights == NULL) {
-        return 1;
-    }
-    const int32_t *multipliers = (const int32_t *)(const void *)(call->weights + multiplier);
-    const int32_t *shifts = (const int32_t *)(const void *)(call->weights + shift);
     for (uint32_t i = 0; i < count; i++) {
         if (!tigris_check_multiplier(multipliers[i], shifts[i])) {
             return 0;
@@ -22,10 +12,44 @@ static int is_requantise(const tigris_check_call *call, uint32_t multiplier, uin
     return 1;
 }
 
+/* `count` Q0.31 multipliers and int32 shifts: inside the block, and within the ranges of requantise.h. */
+static int is_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
+{
+    if (!tigris_check_data(call, multiplier, count, sizeof(int32_t)) ||
+        !tigris_check_data(call, shift, count, sizeof(int32_t))) {
+        return 0;
+    }
+    return call->weights == NULL ||
+           tigris_plain_scales_hold((const int32_t *)(const void *)(call->weights + multiplier),
+                                    (const int32_t *)(const void *)(call->weights + shift), count);
+}
+
 static int is_int8_call(const tigris_check_call *call, int32_t zero_point, int32_t low, int32_t high)
 {
     return tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) && tigris_check_int8(zero_point) &&
            tigris_check_range(low, high);
+}
+
+/* What libraries take for granted along an axis: padding only as far as a window reaches, windows that begin inside, and
+ * no room left for one more behind the last. `reach`: from a window's first tap to its last. After tigris_check_window. */
+static int is_usual_axis(uint32_t input, uint32_t output, uint32_t stride, uint32_t reach, uint32_t pad)
+{
+    const uint32_t last = (output - 1U) * stride;
+    return pad <= reach && last < input + pad && input + pad <= last + stride + reach;
+}
+
+/* That of both axes; every band then has rows of the input. */
+static int is_usual_window(const tigris_check_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_tensor_record *in = call->inputs[0];
+    const tigris_tensor_record *out = call->output;
+    const int32_t first = call->operands[0].first;
+    return first <= 0 &&
+           is_usual_axis(in->height, out->height, params->stride_height,
+                         (params->kernel_height - 1U) * params->dilation_height, (uint32_t)-first) &&
+           is_usual_axis(in->width, out->width, params->stride_width,
+                         (params->kernel_width - 1U) * params->dilation_width, params->pad_left);
 }
 
 /* `depth`: input channels that one output channel reads. */
@@ -34,7 +58,8 @@ static int is_conv(const tigris_check_call *call, uint32_t depth)
     const tigris_conv_int8_params *params = call->params;
     const uint32_t outputs = call->output->channels;
     const uint32_t taps = tigris_multiply((uint32_t)params->kernel_height * params->kernel_width, depth);
-    return tigris_check_per_image(call) && tigris_check_window(call) && tigris_check_int8(params->input_zero_point) &&
+    return tigris_check_per_image(call) && tigris_check_window(call) && is_usual_window(call) &&
+           tigris_check_int8(params->input_zero_point) &&
            tigris_check_data(call, params->weights, tigris_multiply(taps, outputs), 1U) &&
            tigris_check_data(call, params->bias, outputs, sizeof(int32_t)) &&
            is_requantise(call, params->multiplier, params->shift, outputs);

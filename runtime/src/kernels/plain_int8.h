@@ -12,4 +12,7 @@ tigris_status tigris_check_plain_conv(const tigris_check_call *call);
 tigris_status tigris_check_plain_depthwise_conv(const tigris_check_call *call);
 tigris_status tigris_check_plain_fully_connected(const tigris_check_call *call);
 
+/* Whether `count` multipliers and shifts are in the ranges of requantise.h. */
+int tigris_plain_scales_hold(const int32_t *multipliers, const int32_t *shifts, uint32_t count);
+
 #endif

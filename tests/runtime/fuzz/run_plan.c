@@ -124,7 +124,7 @@ static tigris_status bind_small(tigris_session *session, const tigris_plan *plan
         const tigris_status status =
             tigris_session_init_dynamic(session, plan, given->fast, fast_bytes, given->slow, slow_bytes, NULL);
         uint32_t *small = status == TIGRIS_ERR_FAST_TOO_SMALL ? &fast_bytes : &slow_bytes;
-        if ((status != TIGRIS_ERR_FAST_TOO_SMALL && status != TIGRIS_ERR_SLOW_TOO_SMALL) || attempt == 2U ||
+        if ((status != TIGRIS_ERR_FAST_TOO_SMALL && status != TIGRIS_ERR_SLOW_TOO_SMALL) || attempt == 3U ||
             session->bytes_short > RUN_PLAN_LARGEST_ARENA) {
             return status;
         }
@@ -146,13 +146,26 @@ static void run_small(const tigris_plan *plan, uint32_t choice, run_plan_outcome
     free_arenas(&given);
 }
 
-static void run_planned(const tigris_plan *plan, run_plan_outcome *outcome)
+/* Binds in arenas of the sizes in the header; with as much fast memory more as the backend's scratch takes. */
+static tigris_status bind_planned(tigris_session *session, const tigris_plan *plan, arenas *given)
 {
     const tigris_header_record *header = plan->header;
-    const arenas given = allocate_arenas(header->fast_bytes, header->slow_bytes, header->alignment);
+    for (uint32_t more = 0U;; more = session->bytes_short) {
+        *given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
+        const tigris_status status =
+            tigris_session_init(session, plan, given->fast, given->fast_bytes, given->slow, given->slow_bytes, NULL);
+        if (status != TIGRIS_ERR_FAST_TOO_SMALL || more != 0U || session->bytes_short > RUN_PLAN_LARGEST_ARENA) {
+            return status;
+        }
+        free_arenas(given);
+    }
+}
+
+static void run_planned(const tigris_plan *plan, run_plan_outcome *outcome)
+{
+    arenas given;
     tigris_session session;
-    outcome->status =
-        tigris_session_init(&session, plan, given.fast, given.fast_bytes, given.slow, given.slow_bytes, NULL);
+    outcome->status = bind_planned(&session, plan, &given);
     if (outcome->status == TIGRIS_OK) {
         outcome->ran = 1;
         outcome->status = run_twice(&session, &outcome->outputs);

@@ -14,8 +14,12 @@ def refuses(shape: PlainShape) -> str | None:
     """Groups are left to the portable kernel: older versions of the library lack them."""
     if shape.groups != 1 and not shape.depthwise:
         return f"cmsis-nn is not asked for convolutions of {shape.groups} groups"
+    if not shape.is_usual():
+        return "cmsis-nn is not asked for padding beyond the kernel's reach"
     if not shape.is_small():
         return "cmsis-nn keeps sizes in 16 bits"
+    if shape.depthwise and shape.kernel[1] == 3 and shape.dilation[1] == 1 and shape.pad_end[1] > 1:
+        return f"cmsis-nn's kernel of 3 columns has no more than one of padding on the right, not {shape.pad_end[1]}"
     return None
 
 

@@ -7,11 +7,16 @@ from tigris_pio.compiler.memory.request import round_up
 
 
 def refuses(shape: PlainShape) -> str | None:
-    """ESP-NN 1.2's kernels ignore dilation, and keep sizes in 16 bits."""
+    """ESP-NN 1.2's kernels ignore dilation, keep sizes in 16 bits, and pad as much behind the input as before it."""
+    if not shape.is_usual():
+        return "esp-nn is not asked for padding beyond the kernel's reach"
     if shape.dilation != (1, 1):
         return f"esp-nn has no kernel for dilations {list(shape.dilation)}"
     if not shape.is_small():
         return "esp-nn keeps sizes in 16 bits"
+    right, most = shape.pad_end[1], shape.pad[1] if any(shape.pad) else shape.stride[1]
+    if right > most:
+        return f"esp-nn has no kernel for {right} columns of padding on the right with {shape.pad[1]} on the left"
     return None
 
 
@@ -55,7 +60,12 @@ def _depthwise_s3(shape: PlainShape) -> int:
     weights = taps * channels * multiplier
     output = shape.output_rows * shape.output_width * channels
     if multiplier == 1 and shape.inputs % 16 == 0 and shape.kernel == (3, 3):
-        return weights + min(_padded(shape, channels), max(40 * 1024, _strip(shape, channels))) + 32
+        if shape.pad == (0, 0):
+            return weights + _padded(shape, channels) + 64
+        whole = weights + min(_padded(shape, channels), max(40 * 1024, _strip(shape, channels))) + 64
+        # Bands without padding above, and padding that is not 1, have input and output copied: more than is answered.
+        copied = weights + _padded(shape, channels) + output + 64
+        return max(whole, copied) if shape.banded or shape.pad != (1, 1) else whole
     if multiplier == 1 and shape.inputs % 8 == 0 and shape.kernel != (3, 3):
         copied = 2 * (weights + shape.rows * shape.width * channels)
         strip = 2 * weights + 2 * shape.width * shape.kernel[0] * channels

@@ -16,6 +16,8 @@ PLAIN_KINDS = {
 }
 #: Libraries keep sizes in 16 bits.
 LARGEST_SIZE = (1 << 15) - 1
+#: Products of sizes that the runtime's adapters leave to a library (runtime/backends/plain_ops.c).
+LARGEST_PRODUCT = 1 << 26
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +34,9 @@ class PlainShape:
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
     dilation: tuple[int, int] = (1, 1)
-    pad: tuple[int, int] = (0, 0)  #: above, the most there can be, and on the left
+    pad: tuple[int, int] = (0, 0)  #: above and on the left
+    pad_end: tuple[int, int] = (0, 0)  #: below and on the right: what the last windows read
+    banded: bool = False  #: `rows` are not all: other bands have no padding above
     groups: int = 1
     depthwise: bool = False
     dense: bool = False
@@ -42,11 +46,34 @@ class PlainShape:
         """Weights of one output channel."""
         return self.kernel[0] * self.kernel[1] * (1 if self.depthwise else self.inputs // self.groups)
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """From a window's first tap to its last."""
+        return (self.kernel[0] - 1) * self.dilation[0], (self.kernel[1] - 1) * self.dilation[1]
+
     def is_small(self) -> bool:
-        """Whether every size fits 16 bits."""
+        """Whether every size fits 16 bits, and their products what is left of 32."""
         sizes = (self.inputs, self.outputs, self.width, self.output_width, self.rows, self.output_rows, *self.kernel,
-                 *self.stride)
-        return max(sizes) <= LARGEST_SIZE
+                 *self.stride, *self.reach)
+        rows, columns = (
+            size + 2 * kernel + stride
+            for size, kernel, stride in zip((self.rows, self.width), self.kernel, self.stride, strict=True)
+        )
+        products = (
+            self.kernel[0] * self.kernel[1] * (self.inputs + 16) * (self.outputs + 16),
+            rows * columns * (self.inputs + 16), self.output_rows * self.output_width * (self.outputs + 16),
+        )  # fmt: skip
+        return max(sizes) <= LARGEST_SIZE and (self.dense or max(products) < LARGEST_PRODUCT)
+
+    def is_usual(self) -> bool:
+        """Whether padding reaches only as far as windows do and no further window would fit: what the runtime's checks
+        ask of plain operators."""
+        inputs, outputs = (self.rows, self.width), (self.output_rows, self.output_width)
+        for size, output, stride, reach, pad in zip(inputs, outputs, self.stride, self.reach, self.pad, strict=True):
+            last = (output - 1) * stride
+            if not (0 <= pad <= reach and last < size + pad <= last + stride + reach):
+                return False
+        return True
 
 
 def shape_of(program: Program, op: ProgramOp, rows: int | None = None, output_rows: int | None = None) -> PlainShape:
@@ -55,12 +82,21 @@ def shape_of(program: Program, op: ProgramOp, rows: int | None = None, output_ro
     if isinstance(params, FullyConnectedInt8Params):
         return PlainShape(params.in_features, params.out_features, 1, 1, 1, 1, dense=True)
     assert isinstance(params, ConvInt8Params)
-    reach = (params.kernel_height - 1) * params.dilation_height
+    above = -op.operands[0].rows.first
+    below, right = (
+        max(0, (outputs - 1) * stride + (kernel - 1) * dilation + 1 - pad - size)
+        for outputs, stride, kernel, dilation, pad, size in (
+            (result.height, params.stride_height, params.kernel_height, params.dilation_height, above, source.height),
+            (result.width, params.stride_width, params.kernel_width, params.dilation_width, params.pad_left,
+             source.width),
+        )
+    )  # fmt: skip
     return PlainShape(
         source.channels, result.channels, source.width, result.width,
         source.height if rows is None else rows, result.height if output_rows is None else output_rows,
         (params.kernel_height, params.kernel_width), (params.stride_height, params.stride_width),
-        (params.dilation_height, params.dilation_width), (reach, params.pad_left), params.groups,
+        (params.dilation_height, params.dilation_width), (above, params.pad_left), (below, right),
+        output_rows is not None and output_rows < result.height, params.groups,
         op.kind in (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D),
     )  # fmt: skip
 

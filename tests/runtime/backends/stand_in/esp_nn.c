@@ -1,6 +1,11 @@
-/* Stands in for ESP-NN where its sources are not at hand. Convolutions copy the input into the scratch with as many
- * rows and columns of padding behind it as before it and then read it without looking, as the kernels for the ESP32-S3
- * do: an adapter that asks for more than that reads what nobody wrote. */
+/* Stands in for ESP-NN where its sources are not at hand. It asks for scratch and reads as the library's kernels for the
+ * ESP32-S3 and -P4 do, without looking: an adapter that asks for more than they can reads or writes what is not there.
+ *
+ * - 1x1 kernels make as many pixels as the input has.
+ * - With padding above or on the left, the input is copied with as many rows and columns of it behind as before.
+ * - Without, some kernels copy what the last window reads and others look at the last column and row alone.
+ * - Depthwise 3x3 kernels of whole blocks of channels answer too little for two of three ways of padding.
+ * - One row wants more scratch than two. */
 #include "esp_nn.h"
 
 #include <assert.h>
@@ -8,37 +13,89 @@
 
 #include "requantise.h"
 
+#define BUDGET 600 /* bytes of a padded input beyond which a depthwise kernel answers for a strip */
+#define BLOCK 16   /* channels */
+
 static int8_t *scratch;
 
-/* Rows and columns of the padded copy; with no padding at all, what the kernel may reach behind the input. */
-static data_2d_t padded(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
-                        data_2d_t stride, data_2d_t padding)
+/* One convolution. */
+typedef struct call {
+    const data_dims_t *in, *filter, *out;
+    data_2d_t stride, padding;
+    int mult; /* outputs of a channel; 0: not depthwise */
+} call;
+
+static int larger(int a, int b)
 {
-    data_2d_t size = {input->width + 2 * padding.width, input->height + 2 * padding.height};
-    if (padding.width == 0 && padding.height == 0) {
-        const data_2d_t reach = {output->width * stride.width + filter->width - 1,
-                                 output->height * stride.height + filter->height - 1};
-        size.width = reach.width > size.width ? reach.width : size.width;
-        size.height = reach.height > size.height ? reach.height : size.height;
+    return a > b ? a : b;
+}
+
+/* Rows and columns of a copy that the kernel reads blindly. */
+static data_2d_t padded(const call *c)
+{
+    data_2d_t size = {c->in->width + 2 * c->padding.width, c->in->height + 2 * c->padding.height};
+    if (c->padding.width == 0 && c->padding.height == 0) {
+        size.width = larger(size.width, c->out->width * c->stride.width + c->filter->width - 1);
+        size.height = larger(size.height, c->out->height * c->stride.height + c->filter->height - 1);
     }
     return size;
 }
 
-static int bytes(const data_dims_t *input, data_2d_t size)
+static int is_pixelwise(const call *c)
 {
-    return size.width * size.height * input->channels;
+    return c->mult == 0 && c->filter->width == 1 && c->filter->height == 1 && c->stride.width == 1 &&
+           c->stride.height == 1 && c->padding.width == 0 && c->padding.height == 0;
+}
+
+/* Kernels that read the input where it lies. */
+static int is_in_place(const call *c)
+{
+    return c->mult == 0 && c->padding.width == 0 && c->padding.height == 0 && c->in->channels % 2 != 0;
+}
+
+static int is_blocks(const call *c)
+{
+    return c->mult == 1 && c->filter->width == 3 && c->filter->height == 3 && c->in->channels % BLOCK == 0;
+}
+
+static int bytes(const call *c)
+{
+    const data_2d_t size = padded(c);
+    const int rows = is_blocks(c) && size.width * size.height * c->in->channels > BUDGET ? 3 : size.height;
+    const int one_row = c->in->height == 1 ? 4 * c->in->channels + 48 : 0;
+    const int copied = is_pixelwise(c) || is_in_place(c) ? 0 : size.width * rows * c->in->channels;
+    return copied + one_row + 16 + (is_blocks(c) ? 9 * c->in->channels : 0);
+}
+
+static call conv_call(const data_dims_t *in, const data_dims_t *filter, const data_dims_t *out, const conv_params_t *p)
+{
+    const call c = {in, filter, out, p->stride, p->padding, 0};
+    assert(p->dilation.width == 1 && p->dilation.height == 1);
+    assert(out->channels % (in->channels / filter->channels) == 0);
+    return c;
+}
+
+static call depthwise_call(const data_dims_t *in, const data_dims_t *filter, const data_dims_t *out,
+                           const dw_conv_params_t *p)
+{
+    const call c = {in, filter, out, p->stride, p->padding, p->ch_mult};
+    assert(p->dilation.width == 1 && p->dilation.height == 1);
+    assert(out->channels == in->channels * p->ch_mult);
+    return c;
 }
 
 int esp_nn_get_conv_scratch_size(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
                                  const conv_params_t *params)
 {
-    return bytes(input, padded(input, filter, output, params->stride, params->padding));
+    const call c = conv_call(input, filter, output, params);
+    return bytes(&c);
 }
 
 int esp_nn_get_depthwise_conv_scratch_size(const data_dims_t *input, const data_dims_t *filter,
                                            const data_dims_t *output, const dw_conv_params_t *params)
 {
-    return bytes(input, padded(input, filter, output, params->stride, params->padding));
+    const call c = depthwise_call(input, filter, output, params);
+    return bytes(&c);
 }
 
 void esp_nn_set_conv_scratch_buf(const void *buffer)
@@ -51,13 +108,78 @@ void esp_nn_set_depthwise_conv_scratch_buf(const void *buffer)
     scratch = (int8_t *)(uintptr_t)buffer;
 }
 
-static void copy_padded(const data_dims_t *dims, const int8_t *input, data_2d_t size, data_2d_t padding, int8_t value)
+/* Copies input rows [first, end) of the padded image. */
+static void copy_padded(const call *c, const int8_t *input, int first, int end, int8_t value)
 {
-    const int row = dims->width * dims->channels;
-    memset(scratch, value, (size_t)bytes(dims, size));
-    for (int y = 0; y < dims->height; y++) {
-        memcpy(scratch + ((y + padding.height) * size.width + padding.width) * dims->channels, input + y * row,
-               (size_t)row);
+    const data_2d_t size = padded(c);
+    const int row = c->in->width * c->in->channels;
+    memset(scratch, value, (size_t)((end - first) * size.width * c->in->channels));
+    for (int y = first; y < end; y++) {
+        const int from = y - c->padding.height;
+        if (from >= 0 && from < c->in->height) {
+            memcpy(scratch + ((y - first) * size.width + c->padding.width) * c->in->channels, input + from * row,
+                   (size_t)row);
+        }
+    }
+}
+
+/* Input of tap (i, j) of output pixel (y, x), channel 0; NULL for padding. `image` begins with padded row `first`. */
+static const int8_t *tap_of(const call *c, const int8_t *image, int first, int y, int x, int i, int j)
+{
+    const int row = y * c->stride.height + i, column = x * c->stride.width + j;
+    if (!is_in_place(c)) {
+        return image + ((row - first) * padded(c).width + column) * c->in->channels;
+    }
+    const int looks = (y == c->out->height - 1 && row >= c->in->height) ||
+                      (x == c->out->width - 1 && column >= c->in->width);
+    return looks ? NULL : image + (row * c->in->width + column) * c->in->channels;
+}
+
+static int8_t output_of(const call *c, const int8_t *image, int first, int y, int x, int channel, const int8_t *filter,
+                        int64_t sum, const conv_params_t *p, const quant_data_t *scales)
+{
+    const int depth = c->mult != 0 ? 1 : c->filter->channels;
+    const int group = c->mult != 0 ? channel / c->mult : channel / (c->out->channels / (c->in->channels / depth)) * depth;
+    for (int i = 0; i < c->filter->height; i++)
+        for (int j = 0; j < c->filter->width; j++) {
+            const int8_t *tap = tap_of(c, image, first, y, x, i, j);
+            const int at = i * c->filter->width + j;
+            const int taps = c->filter->width * c->filter->height;
+            const int8_t *weights = filter + (c->mult != 0 ? at * c->out->channels + channel
+                                                           : (channel * taps + at) * depth);
+            for (int k = 0; tap != NULL && k < depth; k++)
+                sum += (tap[group + k] + p->in_offset) * weights[k];
+        }
+    return stand_in_output(sum, scales->mult[channel], scales->shift[channel], p->out_offset, p->activation.min,
+                           p->activation.max);
+}
+
+static void run(const call *c, const int8_t *input, const int8_t *filter, const int32_t *bias, int8_t *output,
+                const conv_params_t *p, const quant_data_t *scales)
+{
+    const data_2d_t size = padded(c);
+    const int same = c->padding.width == 1 && c->padding.height == 1;
+    const int none = c->padding.width == 0 && c->padding.height == 0;
+    const int strips = is_blocks(c) && same && size.width * size.height * c->in->channels > BUDGET;
+    const int8_t *image = is_pixelwise(c) || is_in_place(c) ? input : scratch;
+    const int rows = is_pixelwise(c) ? c->in->height : c->out->height;
+    const int columns = is_pixelwise(c) ? c->in->width : c->out->width;
+    memset(scratch, 0x5A, (size_t)bytes(c));
+    if (image == scratch && !strips) {
+        copy_padded(c, input, 0, size.height, (int8_t)-p->in_offset);
+    }
+    if (is_blocks(c) && !same && !none) { /* a copy of the output */
+        memset(scratch + size.width * size.height * c->in->channels, 0x5A,
+               (size_t)(c->out->width * c->out->height * c->in->channels));
+    }
+    for (int y = 0; y < rows; y++) {
+        const int first = strips ? y * c->stride.height : 0;
+        if (strips) {
+            copy_padded(c, input, first, first + 3, (int8_t)-p->in_offset);
+        }
+        for (int x = 0; x < columns; x++)
+            for (int channel = 0; channel < c->out->channels; channel++)
+                *output++ = output_of(c, image, first, y, x, channel, filter, bias[channel], p, scales);
     }
 }
 
@@ -65,50 +187,18 @@ void esp_nn_conv_s8(const data_dims_t *input_dims, const int8_t *input, const da
                     const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims, int8_t *output,
                     const conv_params_t *params, const quant_data_t *scales)
 {
-    const data_2d_t size = padded(input_dims, filter_dims, output_dims, params->stride, params->padding);
-    const int depth = filter_dims->channels, outputs = output_dims->channels;
-    assert(params->dilation.width == 1 && params->dilation.height == 1);
-    copy_padded(input_dims, input, size, params->padding, (int8_t)-params->in_offset);
-    for (int y = 0; y < output_dims->height; y++)
-        for (int x = 0; x < output_dims->width; x++)
-            for (int c = 0; c < outputs; c++) {
-                const int group = c / (outputs / (input_dims->channels / depth));
-                int64_t sum = bias[c];
-                for (int i = 0; i < filter_dims->height; i++)
-                    for (int j = 0; j < filter_dims->width; j++)
-                        for (int k = 0; k < depth; k++) {
-                            const int pixel = (y * params->stride.height + i) * size.width + x * params->stride.width + j;
-                            const int tap = ((c * filter_dims->height + i) * filter_dims->width + j) * depth + k;
-                            const int value = scratch[pixel * input_dims->channels + group * depth + k];
-                            sum += (value + params->in_offset) * filter[tap];
-                        }
-                *output++ = stand_in_output(sum, scales->mult[c], scales->shift[c], params->out_offset,
-                                            params->activation.min, params->activation.max);
-            }
+    const call c = conv_call(input_dims, filter_dims, output_dims, params);
+    run(&c, input, filter, bias, output, params, scales);
 }
 
 void esp_nn_depthwise_conv_s8(const data_dims_t *input_dims, const int8_t *input, const data_dims_t *filter_dims,
                               const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims,
                               int8_t *output, const dw_conv_params_t *params, const quant_data_t *scales)
 {
-    const data_2d_t size = padded(input_dims, filter_dims, output_dims, params->stride, params->padding);
-    const int outputs = output_dims->channels;
-    assert(params->dilation.width == 1 && params->dilation.height == 1);
-    assert(outputs == input_dims->channels * params->ch_mult);
-    copy_padded(input_dims, input, size, params->padding, (int8_t)-params->in_offset);
-    for (int y = 0; y < output_dims->height; y++)
-        for (int x = 0; x < output_dims->width; x++)
-            for (int c = 0; c < outputs; c++) {
-                int64_t sum = bias[c];
-                for (int i = 0; i < filter_dims->height; i++)
-                    for (int j = 0; j < filter_dims->width; j++) {
-                        const int pixel = (y * params->stride.height + i) * size.width + x * params->stride.width + j;
-                        const int value = scratch[pixel * input_dims->channels + c / params->ch_mult];
-                        sum += (value + params->in_offset) * filter[(i * filter_dims->width + j) * outputs + c];
-                    }
-                *output++ = stand_in_output(sum, scales->mult[c], scales->shift[c], params->out_offset,
-                                            params->activation.min, params->activation.max);
-            }
+    const call c = depthwise_call(input_dims, filter_dims, output_dims, params);
+    const conv_params_t own = {params->in_offset, params->out_offset, params->stride,
+                               params->padding,   params->dilation,   params->activation};
+    run(&c, input, filter, bias, output, &own, scales);
 }
 
 void esp_nn_fully_connected_per_ch_s8(const int8_t *input, int32_t input_offset, uint16_t row_len,

@@ -1,0 +1,186 @@
+"""The adapters under AddressSanitizer, with libraries that read and write blindly: every geometry that a plan may have,
+and damaged plans. Bytes are those of the portable kernels; what libraries cannot run is refused or run by those."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.runtime.backends.libraries import VARIABLES, checkout, sources
+from tests.runtime.build import compile_program
+from tests.runtime.fuzz.seeds import seeds
+from tests.runtime.kernel_harness import Operator, Way, plan_for
+from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
+from tests.runtime.operators import operators
+from tests.runtime.plan_builder import with_crc
+from tests.runtime.test_damaged_plans import FUZZ, SANITIZERS, WORDS, outcomes, values_for, words
+from tests.runtime.test_dsp_in_c import portable_outputs
+from tests.runtime.test_refusals import changed
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType, OpKind, WeightMode
+from tigris_pio.format.params import ConvInt8Params
+from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord
+
+CASES = [(name, real) for name in VARIABLES for real in (False, True)]
+CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{'real' if case[1] else 'stand-in'}")
+def replay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of test_damaged_plans with a backend."""
+    name, real = request.param
+    if real and checkout(name) is None:
+        pytest.skip(f"set {VARIABLES[name]} to a checkout of the library to run its own kernels")
+    given = sources(name, real)
+    # What a library computes from values is its own affair, where it reads and writes is not.
+    flags = [*given.flags, *SANITIZERS, *(["-w", "-fno-sanitize=undefined"] if real else [])]
+    program = tmp_path_factory.mktemp("adapters") / "replay"
+    return compile_program(program, [FUZZ / "replay.c", FUZZ / "run_plan.c", *given.files], f"-I{FUZZ}", *flags)
+
+
+class Axis(NamedTuple):
+    """One direction of a convolution."""
+
+    size: int
+    kernel: int
+    stride: int
+    before: int
+    after: int
+    dilation: int = 1
+
+    @property
+    def output(self) -> int:
+        """Windows that fit."""
+        reach = (self.kernel - 1) * self.dilation + 1
+        return (self.size + self.before + self.after - reach) // self.stride + 1
+
+
+def conv(kind: OpKind, rows: Axis, columns: Axis, channels: int, outputs: int, choose: random.Random) -> Operator:
+    """A plain convolution of random numbers."""
+    numbers = np.random.default_rng(choose.randrange(1 << 30))
+    shape = (outputs, rows.kernel, columns.kernel, channels)
+    blobs = {
+        "weights": numbers.integers(-128, 128, shape if kind is CONV else (*shape[1:3], outputs)).astype(np.int8),
+        "bias": numbers.integers(-9999, 9999, outputs).astype(np.int32),
+        "multiplier": numbers.integers(1 << 30, (1 << 31) - 1, outputs).astype(np.int32),
+        "shift": numbers.integers(-12, -4, outputs).astype(np.int32),
+    }
+    params = ConvInt8Params(
+        rows.kernel, columns.kernel, rows.stride, columns.stride, rows.dilation, columns.dilation, columns.before, 1,
+        int(numbers.integers(-128, 128)), -5, -128, 127, 0, 0, 0, 0,
+    )  # fmt: skip
+    x = numbers.integers(-128, 128, (1, rows.size, columns.size, channels)).astype(np.int8)
+    return Operator(kind, DType.INT8, params, (x,),
+                    (RowMap.window(rows.kernel, rows.stride, rows.dilation, rows.before),),
+                    (1, rows.output, columns.output, outputs), DType.INT8, blobs)  # fmt: skip
+
+
+def axes(dilated: bool) -> list[Axis]:
+    """Sizes, odd and even; kernels up to 5; padding up to what a window reaches, equal or not."""
+    found = [
+        Axis(size, kernel, stride, before, after, dilation)
+        for size, kernel, stride, dilation in itertools.product(
+            (1, 2, 3, 7, 8), (1, 2, 3, 5), (1, 2, 3), (1, 2) if dilated else (1,))
+        for before, after in itertools.product(range((kernel - 1) * dilation + 1), repeat=2)
+        if size + before + after > (kernel - 1) * dilation
+    ]  # fmt: skip
+    return [axis for axis in found if (axis.output - 1) * axis.stride < axis.size + axis.before]
+
+
+def geometries(count: int, dilated: bool) -> Iterator[bytes]:
+    """Random ones: whole, in bands, through windows, with weights in all places."""
+    choose = random.Random(5)
+    found = axes(dilated)
+    usual = [axis for axis in found if axis.kernel == 3 and axis.size > 3]
+    for _ in range(count):
+        kind = choose.choice((CONV, DEPTHWISE, DEPTHWISE))
+        rows, columns = choose.choice(found), choose.choice(found)
+        if choose.random() < 0.4:
+            rows, columns = choose.choice(usual), choose.choice(usual)
+        channels = choose.choice((1, 3, 4, 8, 16, 24))
+        outputs = choose.choice((1, 5, 8)) if kind is CONV else channels * choose.choice((1, 1, 1, 2, 4))
+        op = conv(kind, rows, columns, channels, outputs, choose)
+        windows = choose.random() < 0.5
+        yield plan_for(op, Way(choose.randint(1, rows.output), windows, windows and choose.random() < 0.5,
+                               choose.choice(list(WeightMode))))  # fmt: skip
+
+
+def test_every_geometry_gives_the_portable_bytes(replay: Path, request: pytest.FixtureRequest) -> None:
+    plans = list(geometries(700, dilated="cmsis" in request.node.name))
+    results = outcomes(replay, plans)
+    wrong = [i for i, (plan, result) in enumerate(zip(plans, results, strict=True))
+             if (result.status, result.differs, result.outputs) != (0, False, portable_outputs(plan))]  # fmt: skip
+    assert not wrong
+
+
+def test_damaged_plans(replay: Path) -> None:
+    """One to four words of plain operators, the same in every run."""
+    choose = random.Random(21)
+    plain = [plan for name, plan in seeds() if "plain" in name] + list(geometries(60, dilated=False))
+    plans = []
+    for plan in plain:
+        candidates = list(words(plan))
+        for _ in range(60):
+            copy = bytearray(plan)
+            for _ in range(choose.randint(1, 4)):
+                offset, size = choose.choice(candidates)
+                (old,) = struct.unpack_from(WORDS[size], copy, offset)
+                struct.pack_into(WORDS[size], copy, offset, choose.choice(sorted(values_for(old, size))))
+            plans.append(with_crc(bytes(copy)))
+    results = outcomes(replay, plans)
+    assert sum(result.ran for result in results) > len(plans) // 50
+
+
+def test_weights_that_a_run_overwrites(replay: Path) -> None:
+    """Copied and unpacked constants with an input on top of them: what was checked is not what is read."""
+    plain = [op for op in operators() if op.kind in (CONV, DEPTHWISE, OpKind.PLAIN_FULLY_CONNECTED)]
+    plans = []
+    for op, mode in itertools.product(plain, (WeightMode.COPY, WeightMode.LZ4)):
+        plan = plan_for(op, Way(2, windows=True, weights=mode))
+        header = Header.unpack(plan)
+        stage = StageRecord.unpack(plan, header.stages)
+        plan = changed(plan, Header, 0, fast_bytes=header.fast_bytes + 1024)
+        for at in range(0, stage.block_raw_bytes, 16):  # the input's window, over each part of the block
+            plans.append(changed(plan, ViewRecord, 0, offset=stage.block_fast_offset + at))
+    results = outcomes(replay, plans)
+    assert {result.ran for result in results} == {True}
+
+
+UNUSUAL = [
+    {"before": 3}, {"after": 5}, {"size": 20, "output": 3}, {"size": 4, "output": 9}, {"before": -1}, {"before": 100},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [CONV, DEPTHWISE], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("rows", [True, False], ids=("rows", "columns"))
+@pytest.mark.parametrize("change", UNUSUAL, ids=str)
+def test_geometry_that_libraries_do_not_expect_is_refused(kind: OpKind, rows: bool, change: dict[str, int]) -> None:
+    """Padding beyond a window's reach, windows that begin behind the input, input that no window reads."""
+    usual = Axis(8, 3, 1, 1, 1)
+    unusual = usual._replace(**{name: value for name, value in change.items() if name != "output"})
+    output = change.get("output", unusual.output)
+    if not rows and unusual.before < 0:
+        pytest.skip("columns have no negative padding")
+    op = conv(kind, *((unusual, usual) if rows else (usual, unusual)), 4, 4, random.Random(1))
+    shape = (1, output, 8, 4) if rows else (1, 8, output, 4)
+    assert bind_status(plan_for(conv(kind, usual, usual, 4, 4, random.Random(1)), Way(8))) == 0
+    assert bind_status(plan_for(dataclasses.replace(op, output_shape=shape), Way(shape[1]))) == TIGRIS_ERR_PARAMS
+
+
+def test_too_tall_for_a_batch(replay: Path) -> None:
+    """Five images given as rows of one."""
+    plans = []
+    for op in operators():
+        if op.kind in (CONV, DEPTHWISE):
+            plan = plan_for(dataclasses.replace(op, inputs=(np.repeat(op.inputs[0], 5, axis=0),)), Way(6))
+            assert TensorRecord.unpack(plan, Header.unpack(plan).tensors).batch == 5
+            plans.append(plan)
+    assert {result.status for result in outcomes(replay, plans)} == {TIGRIS_ERR_PARAMS}
