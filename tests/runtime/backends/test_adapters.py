@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from tests.runtime.backends.libraries import VARIABLES, checkout, sources
-from tests.runtime.build import compile_program
+from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Operator, Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import with_crc
-from tests.runtime.test_damaged_plans import FUZZ, SANITIZERS, WORDS, outcomes, values_for, words
+from tests.runtime.test_damaged_plans import FUZZ, WORDS, outcomes, values_for, words
 from tests.runtime.test_dsp_in_c import portable_outputs
 from tests.runtime.test_refusals import changed
 from tigris_pio.compiler.ir.program import RowMap
@@ -67,7 +67,7 @@ def conv(kind: OpKind, rows: Axis, columns: Axis, channels: int, outputs: int, c
     """A plain convolution of random numbers."""
     numbers = np.random.default_rng(choose.randrange(1 << 30))
     shape = (outputs, rows.kernel, columns.kernel, channels)
-    blobs = {
+    blobs: dict[str, np.ndarray] = {
         "weights": numbers.integers(-128, 128, shape if kind is CONV else (*shape[1:3], outputs)).astype(np.int8),
         "bias": numbers.integers(-9999, 9999, outputs).astype(np.int32),
         "multiplier": numbers.integers(1 << 30, (1 << 31) - 1, outputs).astype(np.int32),
