@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tests.harness.command import tigris, tigris_process
 from tigris_pio.format.records import Header
-
-
-def tigris(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tigris_pio", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr + done.stdout
-    return done
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +42,14 @@ def small_model(tmp_path: Path) -> Path:
 
 
 def test_help_teaches():
-    text = tigris("--help").stdout
+    text = tigris_process("--help").stdout
     assert [word for word in ("analyze", "compile", "inspect", "run", "verify", "hil") if word not in text] == []
     for command in ("analyze", "compile", "inspect", "run", "verify", "hil"):
         assert "Usage: tigris" in tigris(command, "--help").stdout
 
 
 def test_analyze_json_has_every_key_and_nothing_else_is_printed(kws):
-    done = tigris("analyze", kws, "-m", "8K+1M", "-f", "4M", "--json")
+    done = tigris_process("analyze", kws, "-m", "8K+1M", "-f", "4M", "--json")
     report = json.loads(done.stdout)
     assert {key: report[key] for key in ("model", "dtype", "ops", "fits")} == {
         "model": "kws_int8",
@@ -97,13 +88,13 @@ def test_analyze_says_what_does_not_fit(kws):
 
 def test_compile_run_and_inspect(kws, models_dir, tmp_path):
     plan, header, output = tmp_path / "kws.tgrs", tmp_path / "kws.h", tmp_path / "y.npy"
-    done = tigris("compile", kws, "-m", "16K", "--xip", "--name", "words", "-o", plan, "--header", header, "--json")
+    done = tigris_process("compile", kws, "-m", "16K", "--xip", "--name", "words", "-o", plan, "--header", header, "--json")
     report = json.loads(done.stdout)
     assert report["flash"]["plan"] == plan.stat().st_size
     assert "TIGRIS_MODEL_WORDS_FAST_BYTES" in header.read_text()
     data = np.load(models_dir / "kws_vectors.npz")
     np.save(tmp_path / "x.npy", data["input_f32"][0][np.newaxis])
-    document = json.loads(tigris("run", plan, "--input", tmp_path / "x.npy", "--output", output, "--json").stdout)
+    document = json.loads(tigris_process("run", plan, "--input", tmp_path / "x.npy", "--output", output, "--json").stdout)
     expected = (data["output_tflm_q"][0].astype(np.float32) + 128) / 256
     np.testing.assert_array_equal(np.load(output).ravel(), expected)
     assert document["memory"]["fast_peak"] <= 16384
@@ -112,7 +103,7 @@ def test_compile_run_and_inspect(kws, models_dir, tmp_path):
     assert smaller.read_bytes() == output.read_bytes()
     refused = tigris("run", plan, "-m", "8K", "--input", tmp_path / "x.npy", status=1)
     assert re.search(r"at least \d+ bytes of fast memory are missing", refused.stderr.replace("\n", " "))
-    inspected = json.loads(tigris("inspect", plan, "--json").stdout)
+    inspected = json.loads(tigris_process("inspect", plan, "--json").stdout)
     assert inspected["model"] == "words" and inspected["xip"] is True and len(inspected["operators"]) == 13
     assert json.loads(tigris("inspect", kws, "--json").stdout)["opset"] == 17
     for command in (["inspect", plan], ["inspect", kws], ["run", plan, "--input", tmp_path / "x.npy"]):
@@ -120,7 +111,7 @@ def test_compile_run_and_inspect(kws, models_dir, tmp_path):
 
 
 def test_verify_passes_on_a_clean_model_and_reports_each_layer(kws):
-    document = json.loads(tigris("verify", kws, "-m", "8K+1M", "--samples", "2", "--json").stdout)
+    document = json.loads(tigris_process("verify", kws, "-m", "8K+1M", "--samples", "2", "--json").stdout)
     assert document["passed"] and document["bands_identical"] and document["first_departure"] is None
     assert len(document["layers"]) == 13 and all(layer["cosine"] > 0.9 for layer in document["layers"])
 
@@ -200,4 +191,4 @@ def test_inputs_of_the_wrong_shape_name_are_refused(kws, tmp_path):
 
 
 def test_no_colours_in_a_pipe(kws):
-    assert "\x1b[" not in tigris("analyze", kws, "-m", "64K").stdout
+    assert "\x1b[" not in tigris_process("analyze", kws, "-m", "64K").stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import zlib
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import retrained
+from tests.harness.command import tigris
 from tests.runtime.build import PLAIN, compile_each, core_objects
 from tigris_pio import compile_model
 from tigris_pio.format.records import CRC_COVERS_FROM, Header
@@ -24,17 +24,12 @@ FLAGS = "-std=c99 -D_ISOC11_SOURCE -Wall -Wextra -Wconversion -pedantic -Werror 
 INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
 
 
-def tigris(*arguments: object) -> None:
-    command = [sys.executable, "-m", "tigris_pio", *map(str, arguments)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The folder with the plan and both programs: the port, the runtime and the generated headers."""
     folder = tmp_path_factory.mktemp("port")
     plan = folder / "digits.tgrs"
-    model = ["examples/digits/model/digits.onnx", "-m", "64K", "--name", "digits"]
+    model = [ROOT / "examples/digits/model/digits.onnx", "-m", "64K", "--name", "digits"]
     tigris("compile", *model, "--quiet", "-o", plan, "--header", folder / "tigris_model_digits.h")
     table = folder / "partitions.csv"
     table.write_text("factory, app, factory, 0x10000, 1M\nmodel, data, 0x40, , 1M\n", "utf-8")

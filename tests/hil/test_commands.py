@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.harness.command import tigris
 from tests.hil.bridge import Bridge
 from tests.hil.conftest import DIGITS
 from tests.hil.test_check import corrupting
@@ -29,7 +30,7 @@ def run(*words: str | Path, folder: Path = ROOT) -> subprocess.CompletedProcess[
 
 
 def hil(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return run("-m", "tigris_pio", "hil", *words)
+    return tigris("hil", *words, status=None)
 
 
 @pytest.fixture
@@ -38,7 +39,8 @@ def port(real_board: Path, digits_plan: Path, line: Connect) -> str:
 
 
 def test_people_get_tables_and_a_verdict(port: str, digits_plan: Path) -> None:
-    done = hil(digits_plan, "--port", port, "--data", DIGITS / "model" / "digits_test.npz", "--samples", "20")
+    data = DIGITS / "model" / "digits_test.npz"
+    done = run("-m", "tigris_pio", "hil", digits_plan, "--port", port, "--data", data, "--samples", "20")
     assert done.returncode == 0, done.stderr
     assert f"test board at {port}" in done.stdout
     assert "input and output included" in done.stdout

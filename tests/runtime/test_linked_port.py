@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.harness.command import tigris
 from tests.runtime.build import PLAIN, core_objects
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,15 +46,11 @@ def documented(start: str) -> str:
 @pytest.fixture
 def folder(tmp_path):
     """A plan, its partition's content and headers."""
-    tigris = [sys.executable, "-m", "tigris_pio"]
     plan, table = tmp_path / "digits.tgrs", tmp_path / "table.csv"
     table.write_text("factory, app, factory, 0x10000, 1M\nmodel, data, 0x40, , 1M\n", "utf-8")
     model = [ROOT / "examples" / "digits" / "model" / "digits.onnx", "-m", "64K", "--align", "32"]
-    subprocess.run(
-        [*tigris, "compile", *model, "-o", plan, "--header", tmp_path / "tigris_model_digits.h"], cwd=ROOT, check=True
-    )
-    layout = ["layout", "--model", "digits", plan, "model", "auto", "--table", table, "-o", tmp_path]
-    subprocess.run([*tigris, *layout], cwd=ROOT, check=True)
+    tigris("compile", *model, "-o", plan, "--header", tmp_path / "tigris_model_digits.h")
+    tigris("layout", "--model", "digits", plan, "model", "auto", "--table", table, "-o", tmp_path)
     return tmp_path
 
 
