@@ -88,13 +88,15 @@ def test_analyze_says_what_does_not_fit(kws):
 
 def test_compile_run_and_inspect(kws, models_dir, tmp_path):
     plan, header, output = tmp_path / "kws.tgrs", tmp_path / "kws.h", tmp_path / "y.npy"
-    done = tigris_process("compile", kws, "-m", "16K", "--xip", "--name", "words", "-o", plan, "--header", header, "--json")
+    files = ("-o", plan, "--header", header)
+    done = tigris_process("compile", kws, "-m", "16K", "--xip", "--name", "words", *files, "--json")
     report = json.loads(done.stdout)
     assert report["flash"]["plan"] == plan.stat().st_size
     assert "TIGRIS_MODEL_WORDS_FAST_BYTES" in header.read_text()
     data = np.load(models_dir / "kws_vectors.npz")
     np.save(tmp_path / "x.npy", data["input_f32"][0][np.newaxis])
-    document = json.loads(tigris_process("run", plan, "--input", tmp_path / "x.npy", "--output", output, "--json").stdout)
+    files = ("--input", tmp_path / "x.npy", "--output", output)
+    document = json.loads(tigris_process("run", plan, *files, "--json").stdout)
     expected = (data["output_tflm_q"][0].astype(np.float32) + 128) / 256
     np.testing.assert_array_equal(np.load(output).ravel(), expected)
     assert document["memory"]["fast_peak"] <= 16384

@@ -25,7 +25,7 @@ def perfect(data: bytes) -> Iterable[bytes]:
 class Bridge:
     """Connects a client at `url` with a board process; without a command nothing answers.
 
-    A socket's board starts when the client connects; a pty's starts at once.
+    A socket's board starts when the client connects; a pty's starts at once. `greeting` is on the line by then.
     """
 
     def __init__(
@@ -34,8 +34,10 @@ class Bridge:
         to_board: Fault = perfect,
         to_host: Fault = perfect,
         pty: bool = True,
+        greeting: bytes = b"",
     ) -> None:
         self._command = command
+        self._greeting = greeting
         self._faults = (to_board, to_host)
         self._process: subprocess.Popen[bytes] | None = None
         self._stop = threading.Event()
@@ -107,6 +109,8 @@ class Bridge:
     def _serve(self) -> None:
         self._boot()
         assert self._connection is not None
+        if self._greeting:
+            self.say(self._greeting)
         while not self._stop.is_set():
             if not select.select([self._connection], [], [], 0.05)[0]:
                 continue

@@ -19,7 +19,7 @@ from tigris_pio import Session, compile_model
 FOLDER = Path(onnx.backend.test.__file__).parent / "data" / "light"
 NAMES = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
          "zfnet512"]
-#: Seconds to compile; VGG-19 and its like are bound by copying half a gigabyte of weights.
+#: Seconds of processor time to compile; VGG-19 and its like are bound by copying half a gigabyte of weights.
 LIMIT = {"resnet50": 10.0, "densenet121": 10.0, "inception_v2": 10.0}
 
 
@@ -31,9 +31,9 @@ def dummy(shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_outputs(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     plan = compile_model(FOLDER / f"light_{name}.onnx")
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert seconds < LIMIT.get(name, 60.0)
     session = Session(plan)
     results = session.run({io.name: dummy(io.shape) for io in session.inputs})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.harness.examples import counted
 from tests.runtime.bands import Impossible
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, Link, example_chain, output_paces, plan_of, walk, whole
 from tests.runtime.loader import TIGRIS_ERR_BANDS, bind_status
@@ -63,9 +65,10 @@ def rolled(chain: Chain) -> Chain:
     return dataclasses.replace(chain, windows=(True,) * count, keeps=(True,) * count, paces=paces)
 
 
+@counted(ran=150, impossible=5)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-@given(chains(), st.sampled_from(list(WeightMode)))
-def test_any_bands_give_the_bytes_of_whole_execution(chain: Chain, mode: WeightMode) -> None:
+@given(chain=chains(), mode=st.sampled_from(list(WeightMode)))
+def test_any_bands_give_the_bytes_of_whole_execution(seen: Counter[str], chain: Chain, mode: WeightMode) -> None:
     reference = whole(chain)
     expected = run(plan_of(reference, walk(reference)[0]), chain.height)
     for candidate in (chain, rolled(chain)):
@@ -75,13 +78,16 @@ def test_any_bands_give_the_bytes_of_whole_execution(chain: Chain, mode: WeightM
             # A pace too slow, or two branches that read one tensor at different speeds: the runtime sees it too.
             tall = [2 * height + 64 for height in candidate.heights]
             assert bind_status(plan_of(candidate, tall)) == TIGRIS_ERR_BANDS
+            seen["impossible"] += 1
             continue
+        seen["ran"] += 1
         assert run(plan_of(candidate, capacities, mode), chain.height) == expected
 
 
+@counted(refused=60)
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-@given(chains(), st.data())
-def test_a_window_one_row_too_small_is_refused(chain: Chain, data: st.DataObject) -> None:
+@given(chain=chains(), data=st.data())
+def test_a_window_one_row_too_small_is_refused(seen: Counter[str], chain: Chain, data: st.DataObject) -> None:
     candidate = rolled(chain)
     try:
         capacities, _ = walk(candidate)
@@ -92,6 +98,7 @@ def test_a_window_one_row_too_small_is_refused(chain: Chain, data: st.DataObject
     index = data.draw(st.sampled_from(shrinkable))
     capacities[index] -= 1
     assert bind_status(plan_of(candidate, capacities)) == TIGRIS_ERR_BANDS
+    seen["refused"] += 1
 
 
 def kernel_calls(chain: Chain) -> list[int]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import Builder, random_program
+from tests.harness.examples import counted
 from tigris_pio.compiler.ir.program import Operand, RowMap
 from tigris_pio.compiler.layout import lay_out
 from tigris_pio.compiler.partition.index import ProgramIndex
@@ -54,10 +55,11 @@ def moved_up(plan, name):
     return dataclasses.replace(plan, homes=homes, fast_bytes=plan.fast_bytes + 1)
 
 
+@counted(overlays=30, tight=15)
 @settings(max_examples=150, deadline=None)
 @given(height=st.integers(2, 40), row_bytes=st.integers(1, 40), rows=st.lists(WINDOWS, min_size=1, max_size=4),
        keep=st.booleans(), extra=st.integers(0, 60))
-def test_rows_are_written_where_none_is_needed_any_more_and_not_a_byte_later(height, row_bytes, rows, keep, extra):
+def test_rows_are_written_where_none_is_needed_and_not_a_byte_later(seen, height, row_bytes, rows, keep, extra):
     program = windows(height, row_bytes, rows)
     assume(program is not None)
     least, _ = one_stage(program, keep, 0)
@@ -66,19 +68,23 @@ def test_rows_are_written_where_none_is_needed_any_more_and_not_a_byte_later(hei
     for overlay in overlays:
         eaten, grown = plan.homes[overlay.eaten].offset, plan.homes[overlay.grown].offset
         assert eaten - grown == overlay.lead
+        seen["overlays"] += 1
         if overlay.lead and plan.program.tensors[overlay.grown].bytes > overlay.lead:
             with pytest.raises(AssertionError):
                 Simulator(moved_up(plan, overlay.grown)).run()
+            seen["tight"] += 1
 
 
+@counted(fits=20, refused=1)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(2, 14), lower=st.integers(0, 60))
-def test_random_programs_without_slow_memory(seed, length, lower):
+def test_random_programs_without_slow_memory(seen, seed, length, lower):
     """Budgets below what it takes when nothing lies over anything else."""
     program = random_program(seed, length)
     index = ProgramIndex.of(program)
     budget = Budget(int(index.live.max()) * (100 - lower) // 100 + 64)
     layout = find_layout(index, budget, 4, WeightOptions())
+    seen["refused" if layout is None else "fits"] += 1
     if layout is not None:
         Simulator(finish(index, budget, 4, WeightOptions(), layout)).run()
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import Builder, chain, random_program, wild_program
+from tests.harness.examples import counted, examples
 from tigris_pio.compiler.partition.index import ProgramIndex
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.compiler.planner import find_layout, plan_program
@@ -32,29 +33,37 @@ def simulate(program, fast, slow=0):
     return plan
 
 
+@counted(works=20)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(15, 100))
-def test_random_programs_with_slow_memory(seed, length, share):
+def test_random_programs_with_slow_memory(seen, seed, length, share):
     program = random_program(seed, length)
     whole = find_layout(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
     try:
         simulate(program, whole.fast_bytes * share // 100, 1 << 20)
+        seen["works"] += 1
     except BudgetError as error:
         assert "smallest fast memory that works" in str(error)
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.thorough
+@counted(works=20, works_without_slow_memory=5)
+@settings(max_examples=examples(80, 150), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 30), share=st.integers(8, 100), slow=st.booleans())
-def test_programs_of_all_row_maps(seed, length, share, slow):
+def test_programs_of_all_row_maps(seen, seed, length, share, slow):
     program = wild_program(seed, length)
     whole = find_layout(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
-    fast = whole.fast_bytes * share // 100
-    budget = Budget(fast, 1 << 20 if slow else 0)
-    if find_layout(ProgramIndex.of(program), budget, 4, WeightOptions()) is not None:
-        simulate(program, fast, budget.slow)
+    index = ProgramIndex.of(program)
+    for part in (share, (share + 100) // 2, 97):
+        budget = Budget(whole.fast_bytes * part // 100, 1 << 20 if slow else 0)
+        if find_layout(index, budget, 4, WeightOptions()) is not None:
+            simulate(program, budget.fast, budget.slow)
+            seen["works" if slow else "works_without_slow_memory"] += part < 100
+            break
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.thorough
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14))
 def test_the_smallest_budget_named_works(seed, length):
     program = random_program(seed, length)

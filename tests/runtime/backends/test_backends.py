@@ -68,13 +68,13 @@ def test_networks_give_the_recorded_bytes(backend: tuple[str, Path, bool], netwo
 
 
 def test_too_little_for_the_scratch_is_said(backend: tuple[str, Path, bool], models_dir: Path) -> None:
-    name, program, _ = backend
+    name, program, stands_in = backend
     compiled = compile_model(models_dir / "kws_int8.onnx", fast="128K", backend=name)
     x = np.load(models_dir / "kws_vectors.npz")["input_q"][0]
     without = -compiled.report["memory"]["backend_scratch"]
     status, missing, _ = run(program, compiled, x, spare=without)
     if missing == 0:  # a library may take less than the compiler grants: on this machine, none
-        assert status == 0
+        assert status == 0 and not stands_in
         return
     assert status == TIGRIS_ERR_FAST_TOO_SMALL
     assert 0 < missing <= -without
