@@ -7,6 +7,11 @@
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
 # laid out when the project's CMakeLists.txt has been read to its end, with all models known.
 
+# What the compiler says that it read holds in folders below the project's too.
+if(POLICY CMP0116)
+    cmake_policy(SET CMP0116 NEW)
+endif()
+
 function(tigris_add_model)
     # PlatformIO reads these files for their flags only; its extra script, which sets the variable, compiles and flashes.
     # Without that script the folder of ESP-IDF tells PlatformIO.
@@ -73,8 +78,8 @@ function(tigris_add_model)
 endfunction()
 
 macro(__tigris_check_arguments)
-    if(CMAKE_VERSION VERSION_LESS 3.19)
-        message(FATAL_ERROR "tigris_add_model needs CMake 3.19 or later, this is ${CMAKE_VERSION}; "
+    if(CMAKE_VERSION VERSION_LESS 3.20)
+        message(FATAL_ERROR "tigris_add_model needs CMake 3.20 or later, this is ${CMAKE_VERSION}; "
             "ESP-IDF's own: idf_tools.py install cmake")
     endif()
     string(TOLOWER "${arg_COMPRESS}" compress)
@@ -184,18 +189,12 @@ endfunction()
 function(__tigris_compile_step name folder run compiler_sources)
     get_property(model GLOBAL PROPERTY TIGRIS_${name}_FILE)
     get_property(options GLOBAL PROPERTY TIGRIS_${name}_OPTIONS)
-    # Exporters keep large weights in files beside the model.
-    string(REGEX REPLACE "\\.[^./]*$" "" stem "${model}")
-    set(weights "")
-    foreach(file "${model}.data" "${model}_data" "${stem}.data")
-        if(EXISTS "${file}")
-            list(APPEND weights "${file}")
-        endif()
-    endforeach()
+    # The model names the files in which it keeps weights: the compiler lists them.
     add_custom_command(OUTPUT "${folder}/${name}.tgrs" "${folder}/tigris_model_${name}.h"
         COMMAND ${run} compile "${model}" ${options} --quiet
-            -o "${folder}/${name}.tgrs" --header "${folder}/tigris_model_${name}.h"
-        DEPENDS "${model}" ${weights} ${compiler_sources}
+            -o "${folder}/${name}.tgrs" --header "${folder}/tigris_model_${name}.h" --depfile "${folder}/${name}.d"
+        DEPENDS "${model}" ${compiler_sources}
+        DEPFILE "${folder}/${name}.d"
         WORKING_DIRECTORY "${folder}"
         COMMENT "Compiling model ${name}"
         VERBATIM)

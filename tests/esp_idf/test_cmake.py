@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 
+import numpy as np
+import onnx
 import pytest
 
 from tests import retrained
+from tests.compiler.models import make, node
 from tigris_pio.format.records import Header
 
 from .project import HERE, ROOT, Project, copy_compiler, link_component, words
@@ -26,6 +29,7 @@ def project(tmp_path):
         "FAKE_COMPONENT": str(link_component(tmp_path)),
         "FAKE_IDF_PYTHON": str(copy_compiler(tmp_path)),
         "FAKE_CHIP": "esp32s3",
+        "FAKE_ENCRYPTED": "OFF",
     }
     return Project(base, variables, {"TIGRIS_PYTHON": "", "IDF_PATH": str(tmp_path / "esp-idf")}, timeout=120)
 
@@ -137,6 +141,64 @@ def test_flash_targets_before_esp_idf_6_1(project):
         f"esptool_py_flash_to_partition flash model {image}",
     ]
     assert "Compiling model digits" in project.build("model-flash")
+
+
+def test_a_partition_that_needs_encryption_is_flashed_encrypted(project):
+    project.variables["FAKE_ENCRYPTED"] = "ON"
+    project.configure()
+    assert "esptool_py_flash_target model-flash esptool_py.FLASH_ARGS esptool_py.FLASH_SUB_ARGS" in calls(project)
+
+
+def test_every_argument_reaches_the_compiler(project):
+    (project.folder / "main" / "CMakeLists.txt").write_text(
+        "tigris_add_model(NAME one MODEL models/digits.onnx MEM 64K+1M FLASH 2M COMPRESS lz4 COPY_WEIGHTS\n"
+        "                 DIMS length=3 x:1=2)\n"
+        "tigris_add_model(NAME two MODEL models/digits.onnx MEM 32K XIP PARTITION extra OFFSET 0x1000)\n",
+        "utf-8",
+    )
+    project.configure()
+    rules = (project.build_folder / "build.ninja").read_text("utf-8")
+    commands = {name: line for line in rules.splitlines() for name in ("one", "two") if f"--name {name} " in line}
+    for words_of_one in ("-m 64K+1M", "-f 2M", "--compress lz4", "--copy-weights", "--dim length=3 --dim x:1=2"):
+        assert f" {words_of_one} " in commands["one"]
+    assert " -m 32K --name two --xip " in commands["two"]
+    for absent in (" -f ", "--compress", "--copy-weights", "--dim"):
+        assert absent not in commands["two"]
+    assert "two.tgrs extra 0x1000" in rules.replace('"', "").replace(str(project.build_folder / "tigris") + "/", "")
+
+
+def test_weights_in_a_file_of_any_name_are_compiled_anew(project):
+    """Also when only the .onnx says where they are now; a file that goes away is named."""
+    folder = project.folder / "models"
+
+    def train(location, value):
+        weights = {"w": np.full((64, 64), value, np.float32)}
+        model = make([node("MatMul", "x w", "y")], {"x": (1, 64)}, ["y"], weights)
+        onnx.save(model, folder / "digits.onnx", save_as_external_data=True, location=location, size_threshold=0)
+        return folder / location
+
+    def plan():
+        return (project.build_folder / "tigris" / "digits.tgrs").read_bytes()
+
+    weights = train("weights 1.bin", 1)
+    project.configure()
+    project.build()
+    first = plan()
+    assert "no work to do" in project.build()
+    weights.write_bytes(np.full((64, 64), 2, np.float32).tobytes())
+    assert "Compiling model digits" in project.build()
+    second = plan()
+    assert first != second
+    assert Header.unpack(first).source_sha256 != Header.unpack(second).source_sha256
+    again = train("wéights#2.bin", 3)
+    weights.unlink()
+    project.build()
+    assert "no work to do" in project.build()
+    again.write_bytes(weights_of_zeros := bytes(64 * 64 * 4))
+    assert "Compiling model digits" in project.build()
+    assert weights_of_zeros in plan()
+    again.unlink()
+    assert "external data `wéights#2.bin` is missing" in words(project.try_build().stdout)
 
 
 def test_flash_targets_since_esp_idf_6_1(project):

@@ -10,6 +10,7 @@ from rich.markup import escape
 from tigris_pio.cli import console, tables
 from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options, storage_options
 from tigris_pio.compiler.emit.model_header import render_model_header
+from tigris_pio.compiler.load.external_data import locations
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
 
@@ -21,6 +22,7 @@ from tigris_pio.files import write_if_changed
 @backend_options
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.tgrs", help="The plan to write.")
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
+@click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
 @click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @JSON
@@ -37,6 +39,7 @@ def compile_command(
     chip: str,
     output: str,
     header: str | None,
+    depfile: str | None,
     name: str | None,
     quiet: bool,
     as_json: bool,
@@ -56,6 +59,8 @@ def compile_command(
     if header is not None:
         write_if_changed(Path(header), render_model_header(result.plan, result.data).encode())
     result.save(output)
+    if depfile is not None:
+        write_if_changed(Path(depfile), _dependencies(Path(output), Path(model)).encode("utf-8", "surrogateescape"))
     if as_json:
         console.print_json(result.report)
         return
@@ -64,3 +69,13 @@ def compile_command(
     console.print_warnings(result.report["warnings"])
     if not quiet:
         console.out.print(f"plan: {escape(output)}, {len(result.data)} bytes")
+
+
+def _dependencies(output: Path, model: Path) -> str:
+    """A rule for make: the plan is made of the model and of the files in which it keeps weights."""
+    read = [model.absolute(), *(model.absolute().parent / name for name in locations(model))]
+    return f"{_escaped(output)}: {' '.join(map(_escaped, read))}\n"
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("\\", "/").replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
