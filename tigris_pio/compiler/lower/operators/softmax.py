@@ -16,15 +16,17 @@ from tigris_pio.format.params import SoftmaxFloatParams, SoftmaxInt8Params
 from tigris_pio.format.record import Record
 
 _OUTPUT = Numeric(DType.INT8, 1 / 256, -128)
+#: The kernel's results have a step of 1/256: an output with a finer one is computed in float32.
+_COARSE_ENOUGH = 0.999 / 256
 #: Up to opset 12 Softmax runs over all axes from `axis` on.
 _SINGLE_AXIS_SINCE = 13
 
 
-@operator("Softmax", summary="any axis")
+@operator("Softmax", summary="any axis; int8 unless the output's scale is below 1/256")
 def lower_softmax(builder: Builder, node: Node) -> None:
     """Vectors must be contiguous: a TRANSPOSE brings the axis last when it is stored elsewhere."""
     name, output = node.inputs[0], node.outputs[0]
-    int8 = builder.is_int8(name, output)
+    int8 = builder.is_int8(name, output) and builder.numeric(output).scale >= _COARSE_ENOUGH
     source = builder.numeric(name) if int8 else FLOAT
     axes = _axes(builder, node)
     length = math.prod(builder.shape(name)[axis] for axis in axes)
