@@ -26,9 +26,9 @@ function(tigris_add_model)
         get_filename_component(arg_NAME "${arg_MODEL}" NAME_WE)
         string(MAKE_C_IDENTIFIER "${arg_NAME}" arg_NAME)
     endif()
-    if(NOT arg_NAME MATCHES "^[A-Za-z0-9_]+$")
-        message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: use letters, digits and underscores, for it "
-            "becomes part of a C name")
+    if(NOT arg_NAME MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+        message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: use letters, digits and underscores, no digit first, "
+            "for it becomes part of a C name")
     endif()
     get_property(names GLOBAL PROPERTY TIGRIS_MODEL_NAMES)
     foreach(name IN LISTS names)

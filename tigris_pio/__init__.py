@@ -11,22 +11,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tigris_pio.errors import (
+    ArgumentError,
+    BudgetError,
+    FileError,
+    ModelError,
+    ModelFileError,
+    PlanError,
+    PlanFileError,
+    RuntimeFailure,
+    TigrisError,
+    ToolError,
+    UnsupportedError,
+    UsageError,
+)
+
 __version__ = "0.1.0"
-__all__ = ["Session", "__version__", "compile_model"]
+__all__ = [
+    "ArgumentError",
+    "BudgetError",
+    "Compiled",
+    "FileError",
+    "ModelError",
+    "ModelFileError",
+    "PlanError",
+    "PlanFileError",
+    "RuntimeFailure",
+    "Session",
+    "TigrisError",
+    "ToolError",
+    "UnsupportedError",
+    "UsageError",
+    "__version__",
+    "compile_model",
+]
 
 if TYPE_CHECKING:
-    from tigris_pio.compiler.pipeline import compile_model
+    from tigris_pio.compiler.pipeline import Compiled, compile_model
     from tigris_pio.host import Session
+
+
+def __dir__() -> list[str]:
+    """What is meant for use, imported or not."""
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
     """Imports the compiler and the host runtime when first asked for, not for a version or a size."""
-    if name == "compile_model":
-        from tigris_pio.compiler.pipeline import compile_model
+    if name in ("Compiled", "compile_model"):
+        from tigris_pio.compiler import pipeline
 
-        return compile_model
+        return getattr(pipeline, name)
     if name == "Session":
         from tigris_pio.host import Session
 
         return Session
-    raise AttributeError(name)
+    raise AttributeError(f"module 'tigris_pio' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -1,6 +1,17 @@
 """`python -m tigris_pio` is the `tigris` command."""
 
-from tigris_pio.cli.main import main
+import sys
+
+
+def main() -> None:
+    """Loads the commands, and runs one. An interrupt while they load is one of the command."""
+    try:
+        from tigris_pio.cli.main import main as run  # noqa: PLC0415
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

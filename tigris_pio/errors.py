@@ -36,3 +36,19 @@ class ToolError(TigrisError):
 
 class UsageError(TigrisError):
     """An option's name or value is wrong; exit status 2."""
+
+
+class ArgumentError(UsageError, TypeError):
+    """A Python argument has the wrong type, or a name that is none."""
+
+
+class FileError(UsageError):
+    """A file that was named does not exist, or cannot be read or written; exit status 2."""
+
+
+class ModelFileError(FileError, ModelError):
+    """The same of a model."""
+
+
+class PlanFileError(FileError, PlanError):
+    """The same of a plan."""

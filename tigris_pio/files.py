@@ -6,15 +6,16 @@ import os
 import tempfile
 from pathlib import Path
 
-from tigris_pio.errors import ToolError
+from tigris_pio.errors import FileError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replaces `path` with `data` in one step; ToolError when the folder cannot be written."""
+    """Replaces `path` with `data` in one step; FileError when that cannot be."""
+    check_target(path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     except OSError as error:
-        raise ToolError(f"{path}: cannot be written: {error.strerror}; choose a folder that exists") from error
+        raise _refused(path, error) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -25,8 +26,36 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException as error:
         os.unlink(name)
         if isinstance(error, OSError):
-            raise ToolError(f"{path}: cannot be written: {error.strerror}") from error
+            raise _refused(path, error) from error
         raise
+
+
+def check_target(path: Path) -> None:
+    """FileError when no file can be written at `path`: to be asked before long work whose result goes there."""
+    if path.is_dir():
+        raise FileError(f"{path}: is a folder; give the path of a file in it")
+    if not path.parent.is_dir():
+        what = "is no folder" if path.parent.exists() else "does not exist"
+        raise FileError(f"{path}: the folder {path.parent} {what}; choose one that exists")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"{path}: the folder {path.parent.absolute()} cannot be written; choose one that can")
+
+
+def read_named(path: Path, what: str, error: type[FileError] = FileError) -> bytes:
+    """The content of a file that the user named; `error` says what to give instead, `what`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise error(f"{path}: no such file; give {what}") from None
+    except IsADirectoryError:
+        raise error(f"{path}: is a folder; give {what}") from None
+    except (OSError, ValueError) as reason:
+        raise error(f"{path}: cannot be read: {getattr(reason, 'strerror', reason)}; give {what}") from None
+
+
+def _refused(path: Path, error: OSError) -> FileError:
+    """Read-only file systems, full disks."""
+    return FileError(f"{path}: cannot be written: {error.strerror}; choose a folder that can be written")
 
 
 def write_if_changed(path: Path, data: bytes) -> None:

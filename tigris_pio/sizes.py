@@ -13,6 +13,8 @@ _PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\Z")
 def parse_size(value: str | int, option: str = "size") -> int:
     """Bytes of `256K`, `1.5M`, `4096` (units of 1024); UsageError names `option` and what is right."""
     if isinstance(value, int):
+        if isinstance(value, bool):
+            raise UsageError(f"{option}: {value} is no size; give bytes or a size like 256K or 8M")
         if value < 0:
             raise UsageError(f"{option}: {value} is negative; give bytes or a size like 256K or 8M")
         return value

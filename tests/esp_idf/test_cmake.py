@@ -253,6 +253,7 @@ def test_several_models_and_partitions(project):
             ["BACKEND = esp-nn: the component is not part of the project", "idf.py add-dependency espressif/esp-nn"],
         ),
         ("tigris_add_model(NAME a-b MODEL models/digits.onnx MEM 64K)", ["NAME = a-b", "letters, digits"]),
+        ("tigris_add_model(NAME 3kws MODEL models/digits.onnx MEM 64K)", ["NAME = 3kws", "no digit first"]),
         (f"{ONE}\n{ONE}", ["NAME = digits", "names must differ"]),
     ],
 )

@@ -167,7 +167,7 @@ def test_flash_with_a_flipped_bit(real_board: Path, digits_plan: Path, line: Con
 
 
 def test_plan_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"none\.tgrs: No such file"):
+    with pytest.raises(PlanError, match=r"none\.tgrs: no such file"):
         open_plan(tmp_path / "none.tgrs")
     (tmp_path / "text.tgrs").write_text("hello")
     with pytest.raises(PlanError, match=r"text\.tgrs: not a \.tgrs plan"):

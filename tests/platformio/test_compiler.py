@@ -120,6 +120,19 @@ def test_a_refused_model_leaves_nothing(fake_compiler, model, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ('echo "error: $TIGRIS_CALLER" >&2; exit 1', "^platformio$"),  # whose words messages are to use
+        ("echo Traceback >&2; exit 130", "^interrupted$"),
+        ("kill -INT $$", "^interrupted$"),
+    ],
+)
+def test_how_the_compiler_ended(tmp_path, script, message):
+    with pytest.raises(CompilerError, match=message):
+        compiler.run(compiler.Compiler(("sh", "-c", script), ""), ["m.onnx"], tmp_path)
+
+
 def test_old_entries_leave_the_cache(fake_compiler, model, tmp_path, monkeypatch):
     monkeypatch.setattr(plans, "KEPT_ENTRIES", 2)
     found = compiler.find(str(fake_compiler.python), {}, "")

@@ -267,8 +267,10 @@ def test_wrong_options_stop_the_build(make, fake_compiler, options, message):
 
 
 def test_a_model_that_the_compiler_refuses_stops_the_build(make):
-    project = make(*ONE, **{"models/alpha.onnx": '{"refuse": "op Foo (node n1) is not supported"}'})
+    refused = {"models/alpha.onnx": '{"refuse": "op Foo (node n1) is not supported"}'}
+    project = make(ONE[0], "custom_tigris_mem = 8M", **refused)
     text = project.refused("-t", "upload")
+    assert "Warning: custom_tigris_mem = 8M: 8388608 bytes of SRAM are more than the board's 409600" in text
     assert "op Foo (node n1) is not supported" in text
     assert not (project.build("emu_rv32") / "firmware.elf").exists()
     assert not project.state("emu_rv32").exists()

@@ -49,6 +49,38 @@ def test_several_models_with_names(folder):
     )
 
 
+@pytest.mark.parametrize(
+    "text", ['"kws.onnx"', "'kws.onnx'", '"kws" = "kws.onnx"', '\n"kws.onnx"', 'kws = "./kws.onnx"']
+)
+def test_quotes_around_a_path_are_none_of_it(folder, text):
+    assert parse(folder, models=text, mem='"64K"').models == (Model("kws", folder / "kws.onnx"),)
+    assert parse(folder, models=text, mem="'64K+1M'", xip='"yes"').mem == "64K+1M"
+
+
+def test_quotes_in_a_file_name_are_its_own(folder):
+    (folder / '"kws".onnx').write_bytes(b"model")
+    assert parse(folder, models='"kws".onnx').models == (Model("_kws_", folder / '"kws".onnx'),)
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("kws-v2", "kws_v2"), ("3kws", "_3kws"), ("naïve net", "na_ve_net"), ("a.b", "a_b")]
+)
+def test_names_made_of_files_follow_the_rule(folder, stem, name):
+    (folder / f"{stem}.onnx").write_bytes(b"model")
+    (model,) = parse(folder, models=f"{stem}.onnx").models
+    assert model.name == name and options.name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    ("mem", "maximum", "warned"),
+    [("8M", 409600, True), ("401K", "409600", True), ("400K", 409600, False), ("64K+8M", 409600, False),
+     ("8M", 0, False), ("8M", "", False)],
+)  # fmt: skip
+def test_more_sram_than_the_board_has_is_said(mem, maximum, warned):
+    said = options.beyond_the_board(mem, maximum)
+    assert [f"custom_tigris_mem = {mem}: " in line and "409600" in line for line in said] == [True] * warned
+
+
 def test_other_options_are_not_looked_at(folder):
     values = {"custom_tigris_models": "kws.onnx", "custom_tigris_mem": "1K", "custom_other": "x", "board": "y"}
     assert options.parse(values, folder).mem == "1K"
@@ -68,6 +100,15 @@ def test_other_options_are_not_looked_at(folder):
         ({"models": "."}, "is a folder"),
         ({"models": "kws.onnx\nKWS = my model.onnx"}, "two models are called `KWS`; name them by lines of NAME = PATH"),
         ({"models": "n" * 48 + " = kws.onnx"}, "more than 47 characters"),
+        ({"models": "kws-v2 = kws.onnx"}, "`kws-v2` cannot be part of a C name .*; use `kws_v2`"),
+        ({"models": "3kws = kws.onnx"}, "`3kws` cannot be part of a C name .*; use `_3kws`"),
+        ({"models": "my kws = kws.onnx"}, "`my kws` cannot be part of a C name .*; use `my_kws`"),
+        ({"models": "kws.onnx, my model.onnx"}, "give one model a line, without commas between them"),
+        ({"models": '"kws.onnx", "my model.onnx"'}, "give one model a line, without commas between them"),
+        ({"models": "kws.onnx kws.onnx"}, "give one model a line, without commas between them"),
+        ({"models": "*.onnx"}, r"patterns are not looked up; give one model a line: a=b\.onnx, kws\.onnx, my"),
+        ({"models": "none/*.onnx"}, "patterns are not looked up; give one model a line$"),
+        ({"models": "/x/*.onnx"}, "patterns are not looked up; give one model a line$"),
         ({"mem": None}, "custom_tigris_mem: is not set; give the RAM for the model, such as 256K"),
         ({"mem": "256Q"}, r"custom_tigris_mem = 256Q: `256Q` is no size; write 256K, or 256K\+8M"),
         ({"mem": "64K+"}, r"custom_tigris_mem = 64K\+: is not FAST or FAST\+SLOW"),

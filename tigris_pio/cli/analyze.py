@@ -9,7 +9,15 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console, tables
-from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options
+from tigris_pio.cli.options import (
+    JSON,
+    MODEL,
+    backend_options,
+    budget_options,
+    check_model,
+    check_output,
+    compile_options,
+)
 from tigris_pio.compiler.pipeline import analyze as analyze_model
 from tigris_pio.files import write_atomically
 from tigris_pio.report.html import render_html
@@ -42,6 +50,9 @@ def analyze(
 
     Exit status 1, and the smallest memory that works, when the model does not fit.
     """
+    check_model(model)
+    if report_path is not None:
+        check_output("--report", report_path, model)
     options = compile_options(memory, flash, dims, backend=backend, chip=chip)
     with console.progress(as_json) as progress:
         result = analyze_model(model, options, progress)
@@ -52,6 +63,10 @@ def analyze(
         document["passes"] = [tables.statistics_row(row) for row in result.statistics]
         console.print_json(document)
     else:
+        if not result.report["fits"]:
+            # What follows on stdout would otherwise look like success.
+            console.print_error(result.report["reason"])
+            console.out.print("with no limit:")
         tables.print_report(result.report)
         if verbose:
             tables.print_passes(result.statistics)
@@ -59,6 +74,4 @@ def analyze(
         if report_path is not None:
             console.out.print(f"report: {escape(report_path)}")
     if not result.report["fits"]:
-        if not as_json:
-            console.print_error(result.report["reason"])
         sys.exit(1)

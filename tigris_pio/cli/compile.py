@@ -8,7 +8,16 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console, tables
-from tigris_pio.cli.options import JSON, MODEL, backend_options, budget_options, compile_options, storage_options
+from tigris_pio.cli.options import (
+    JSON,
+    MODEL,
+    backend_options,
+    budget_options,
+    check_model,
+    check_output,
+    compile_options,
+    storage_options,
+)
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.load.external_data import locations
 from tigris_pio.compiler.pipeline import back, front
@@ -53,12 +62,18 @@ def compile_command(
 
     Nothing is written when the model does not fit or has an operator that is not supported.
     """
+    check_model(model)
+    check_output("-o", output, model, header, depfile)
+    for option, path in (("--header", header), ("--depfile", depfile)):
+        if path is not None:
+            check_output(option, path, model)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip)
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
-    if header is not None:
-        write_if_changed(Path(header), render_model_header(result.plan, result.data).encode())
+    text = render_model_header(result.plan, result.data).encode()
     result.save(output)
+    if header is not None:
+        write_if_changed(Path(header), text)
     if depfile is not None:
         write_if_changed(Path(depfile), _dependencies(Path(output), Path(model)).encode("utf-8", "surrogateescape"))
     if as_json:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.markup import escape
@@ -39,7 +40,9 @@ class _Hook(RenderHook):
 
 
 def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    # NO_COLOR (no-color.org) means no bold type either; in a pipe there is none anyway.
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    console = Console(stderr=stderr, highlight=False, soft_wrap=True, color_system=colours)
     console.push_render_hook(_Hook())
     if not console.is_terminal:
         console.width = PIPE_WIDTH

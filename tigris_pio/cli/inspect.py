@@ -11,7 +11,8 @@ from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.tables import facts
-from tigris_pio.errors import ModelError, ToolError
+from tigris_pio.errors import ToolError
+from tigris_pio.files import read_named
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
@@ -24,11 +25,13 @@ from tigris_pio.text import visible_name
 def inspect(file: str, as_json: bool) -> None:
     """Show what FILE holds: the inputs, outputs and operators of an ONNX model, or the stages,
     memory and operators of a .tgrs plan.
+
+    \b
+    Examples:
+      tigris inspect kws.onnx
+      tigris inspect kws.tgrs --json
     """
-    try:
-        data = Path(file).read_bytes()
-    except OSError as error:
-        raise ModelError(f"{file}: cannot be read: {error.strerror}; give an .onnx model or a .tgrs plan") from error
+    data = read_named(Path(file), "an .onnx model or a .tgrs plan")
     if is_plan(data) or file.endswith(".tgrs"):
         _check_with_runtime(data)
         document = describe_plan(read_plan(data))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import click
 
 from tigris_pio import flash_layout
 from tigris_pio.errors import UsageError
+from tigris_pio.platformio.options import name_fault
 from tigris_pio.sizes import parse_size
 from tigris_pio.text import c_identifier
 
@@ -78,8 +78,9 @@ def _check_names(names: list[str]) -> None:
     """Names become parts of C names and of file names."""
     taken: dict[str, str] = {}
     for name in names:
-        if not re.fullmatch(r"\w+", name, re.ASCII):
-            raise UsageError(f"--model: '{name}' is no C name; use letters, digits and underscores")
+        fault = name_fault(name)
+        if fault:
+            raise UsageError(f"--model: {fault}")
         other = taken.setdefault(c_identifier(name), name)
         if names.count(name) > 1 or other != name:
             both = f"named {name}" if other == name else f"named {other} and {name}, which is the same constant in C"

@@ -37,14 +37,15 @@ def cli(context: click.Context) -> None:
 
     \b
     Typical order:
-      tigris analyze model.onnx -m 256K+8M -f 4M     does it fit, and how does it run?
+      tigris analyze model.onnx -m 256K+8M -f 4M      does it fit, and how does it run?
       tigris compile model.onnx -m 256K+8M --xip -o model.tgrs
-      tigris verify  model.onnx -m 256K+8M           the same outputs as onnxruntime?
-      tigris run     model.tgrs --input x.npy        the same C runtime as on the board
-      tigris hil     model.tgrs --port /dev/ttyUSB0  the same bytes on the board?
+      tigris inspect model.tgrs                       what the plan holds
+      tigris verify model.onnx -m 256K+8M             the same outputs as onnxruntime?
+      tigris run model.tgrs --input x.npy             the same C runtime as on the board
+      tigris hil model.tgrs --port /dev/ttyUSB0       the same bytes on the board?
 
     Sizes are bytes or numbers with K or M (units of 1024). Exit status: 0 done, 1 the model or plan
-    cannot do what was asked, 2 wrong usage.
+    cannot do what was asked, 2 wrong usage or a file that is missing or cannot be written, 130 interrupted.
     """
     context.with_resource(spoken_by(caller_of_command()))
 
@@ -57,15 +58,18 @@ def main(arguments: list[str] | None = None) -> Any:
     """Runs the command line; errors a user can act on end without a traceback."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        return cli.main(args=words, prog_name="tigris", standalone_mode=True)
+        return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        console.err.print("interrupted")
+        sys.exit(130)
     except TigrisError as error:
         _fail(error, 2 if isinstance(error, UsageError) else 1, "--json" in words)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except KeyboardInterrupt:
-        console.err.print("interrupted")
-        sys.exit(130)
     except Exception as error:
         if os.environ.get("TIGRIS_DEBUG"):
             raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +13,7 @@ from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE, find_backen
 from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import UsageError
+from tigris_pio.files import check_target, read_named
 from tigris_pio.sizes import parse_memory, parse_size
 from tigris_pio.spelling import option
 
@@ -87,6 +90,25 @@ def backend_options(command: F) -> F:
         metavar="|".join((*PORTABLE, *BACKENDS)),
         help="Whose kernels run int8 convolutions and fully connected layers on the board; auto is portable.",
     )(command)
+
+
+def check_model(path: str) -> None:
+    """FileError before any work when there is no such file, or it is a plan already."""
+    if not Path(path).exists() or Path(path).is_dir():
+        read_named(Path(path), "the path of an ONNX model")
+    if Path(path).suffix == ".tgrs":
+        raise UsageError(f"{path}: is a plan; this takes the ONNX model it was compiled from")
+
+
+def check_output(name: str, path: str, *inputs: str | None) -> None:
+    """The same for a file that is to be written: in a folder that can be, and over none of `inputs`."""
+    if any(other is not None and _same_file(path, other) for other in inputs):
+        raise UsageError(f"{name} {path}: is another file of this command; nothing was written")
+    check_target(Path(path))
+
+
+def _same_file(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def compile_options(

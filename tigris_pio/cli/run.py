@@ -15,7 +15,7 @@ from rich.table import Table
 from tigris_pio.cli import console
 from tigris_pio.cli.tables import facts
 from tigris_pio.errors import UsageError
-from tigris_pio.files import write_atomically
+from tigris_pio.files import check_target, write_atomically
 from tigris_pio.host import Session
 from tigris_pio.sizes import format_size, parse_memory
 from tigris_pio.text import visible_name
@@ -53,6 +53,8 @@ def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: st
     Example:
       tigris run kws.tgrs --input features.npy --output scores.npy
     """
+    for text in outputs:
+        check_target(Path(text.partition("=")[2] or text))
     fast, slow = (None, None) if memory is None else parse_memory(memory, "-m")
     with Session(plan, fast_bytes=fast, slow_bytes=slow) as session:
         arrays = _read_inputs(inputs, [port.name for port in session.inputs])

@@ -15,7 +15,7 @@ from tigris_pio.text import visible_name
 
 
 def _limit(size: int | None) -> str:
-    return "no limit" if size is None else format_size(size)
+    return ", no limit" if size is None else f" of {format_size(size)}"
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Table:
@@ -30,16 +30,18 @@ def facts(rows: Sequence[tuple[str, str]]) -> Table:
 
 def print_report(document: dict[str, Any]) -> None:
     """The whole report of `analyze` and `compile`."""
-    memory, budget, compute = document["memory"], document["budget"], document["compute"]
+    memory, compute = document["memory"], document["compute"]
+    # Figures of a model that does not fit are those of unlimited memory.
+    budget = document["budget"] if document["fits"] else {"fast": None, "slow": None, "flash": None}
     io = "input and output included" if memory["io_in_fast"] else "input and output not included"
     rows = [
         ("model", f"{document['model']}: {document['dtype']}, {document['ops']} operators, {compute['macs']:,} MACs"),
-        ("fast memory", f"{format_size(memory['fast_peak'])} of {_limit(budget['fast'])} ({io})"),
-        ("slow memory", f"{format_size(memory['slow_peak'])} of {_limit(budget['slow'])}"),
+        ("fast memory", f"{format_size(memory['fast_peak'])}{_limit(budget['fast'])} ({io})"),
+        ("slow memory", f"{format_size(memory['slow_peak'])}{_limit(budget['slow'])}"),
         ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations, without stages and bands"),
         ("placement", f"{document['allocation']['strategy']}; no placement of these stages needs less than "
                       f"{format_size(memory['lower_bound'])}"),
-        ("flash", f"{format_size(document['flash']['plan'])} plan of {_limit(budget['flash'])}, "
+        ("flash", f"{format_size(document['flash']['plan'])} plan{_limit(budget['flash'])}, "
                   f"{format_size(document['flash']['weights'])} of it weights"),
         ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "
                           f"{format_size(document['traffic']['slow_written'])} written, "

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tigris_pio.cli import console
-from tigris_pio.cli.options import JSON, MODEL, budget_options, compile_options, storage_options
+from tigris_pio.cli.options import JSON, MODEL, budget_options, check_model, compile_options, storage_options
 from tigris_pio.compiler.pipeline import UNLIMITED, back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.host import Session
@@ -53,6 +53,7 @@ def verify(
     Example:
       tigris verify kws.onnx -m 16K --samples 32
     """
+    check_model(model)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align)
     with console.progress(as_json) as progress:
         start = front(model, options, progress)

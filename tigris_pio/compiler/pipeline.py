@@ -12,11 +12,15 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import onnx
+
+from tigris_pio.compiler import arguments
 from tigris_pio.compiler.backends import find_backend
 from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.scratch import plan_within
@@ -33,8 +37,10 @@ from tigris_pio.compiler.weight_blocks import WeightOptions
 from tigris_pio.errors import BudgetError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.format.enums import WeightMode
-from tigris_pio.sizes import format_size, parse_size, size_option
+from tigris_pio.platformio.options import name_fault
+from tigris_pio.sizes import format_size, size_option
 from tigris_pio.spelling import option, switch
+from tigris_pio.text import visible_name
 
 #: Serves every architecture the runtime knows but x86-64, which the host library overrides.
 DEFAULT_ALIGNMENT = 16
@@ -61,6 +67,9 @@ class CompileOptions:
     chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
 
     def __post_init__(self) -> None:
+        fault = None if self.name is None else name_fault(self.name)
+        if fault:
+            raise UsageError(f"{option('name')}: {fault}")
         object.__setattr__(self, "chip", find_chip(self.chip))
         if self.xip and (self.compress == "lz4" or self.copy_weights):
             other = option("compress", "lz4") if self.compress == "lz4" else switch("copy_weights")
@@ -91,14 +100,28 @@ class Front:
     normalised: NormaliseResult
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Compiled:
-    """A compiled model."""
+    """A compiled model: the plan's bytes, and what is said about it."""
 
     data: bytes
     report: Report
     plan: ExecutionPlan
     statistics: tuple[PassStatistics, ...]
+
+    def __repr__(self) -> str:
+        """One line; the report has the figures."""
+        report, memory = self.report, self.report["memory"]
+        return (
+            f"<Compiled {visible_name(report['model'])!r}: {report['dtype']}, {report['ops']} operators, "
+            f"plan {len(self.data)} bytes, fast {memory['fast_peak']}, slow {memory['slow_peak']} bytes>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The page of `tigris analyze --report`, as notebooks show it."""
+        from tigris_pio.report.html import render_fragment  # noqa: PLC0415  (templates are for those who look)
+
+        return render_fragment(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the `.tgrs` file; never leaves half of one."""
@@ -176,23 +199,42 @@ def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -
 
 
 def compile_model(
-    model: Any,
+    model: str | os.PathLike[str] | onnx.ModelProto,
     fast: int | str | None = None,
     slow: int | str | None = 0,
     flash: int | str | None = None,
     xip: bool = False,
     compress: str = "none",
-    **more: Any,
+    *,
+    copy_weights: bool = False,
+    alignment: int = DEFAULT_ALIGNMENT,
+    dims: Mapping[str, int] | None = None,
+    name: str | None = None,
+    backend: str = "auto",
+    chip: str = "",
+    **unknown: NoReturn,
 ) -> Compiled:
     """Compiles an ONNX model (path or ModelProto) to a plan.
 
     fast, slow, flash: bytes or sizes like "64K"; fast None: no limit, slow None or 0: no slow memory.
-    `more`: the other fields of CompileOptions. Raises a TigrisError that says what to change.
+    The others are those of `tigris compile`. Raises a TigrisError that says what to change.
     """
-    budget = Budget(
-        None if fast is None else parse_size(fast, "fast"),
-        0 if slow is None else parse_size(slow, "slow"),
-        None if flash is None else parse_size(flash, "flash"),
+    arguments.unknown(unknown, inspect.signature(compile_model).parameters)
+    arguments.model(model)
+    memory = arguments.size("fast", fast)
+    if memory == 0:
+        raise UsageError("fast: the fast memory is 0; give at least a few kilobytes, like '64K', or None for no limit")
+    options = CompileOptions(
+        budget=Budget(memory, arguments.size("slow", slow) or 0, arguments.size("flash", flash)),
+        xip=arguments.switch("xip", xip),
+        compress=arguments.text("compress", compress),
+        copy_weights=arguments.switch("copy_weights", copy_weights),
+        alignment=arguments.alignment(alignment),
+        dims=arguments.dims(dims),
+        name=None if name is None else arguments.text("name", name),
+        backend=arguments.text("backend", backend),
+        chip=arguments.text("chip", chip),
     )
-    options = CompileOptions(budget, xip, compress, **more)
+    options.weights()
+    find_backend(options.backend)
     return back(front(model, options), options)

@@ -16,6 +16,7 @@ from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
 from tigris_pio.hil.errors import RunError, WrongModelError
 from tigris_pio.host import Session
 from tigris_pio.host.io import Array
+from tigris_pio.host.session import plan_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +106,9 @@ class HostPlan:
 
 def open_plan(path: Path) -> HostPlan:
     """The plan in a file; PlanError names the file and what is wrong with it."""
+    data = plan_bytes(path)
     try:
-        data = path.read_bytes()
         return HostPlan(read_plan(data), Session(data))
-    except OSError as error:
-        raise PlanError(f"{path}: {error.strerror}; name a .tgrs file, or build one") from error
     except PlanError as error:
         raise PlanError(f"{path}: {error}") from error
 

@@ -12,8 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tigris_pio.errors import PlanError, RuntimeFailure, UsageError
+from tigris_pio.errors import ArgumentError, PlanError, PlanFileError, RuntimeFailure, UsageError
+from tigris_pio.files import read_named
 from tigris_pio.format.enums import DType, Strategy
+from tigris_pio.format.reader import is_plan
 from tigris_pio.format.records import (
     Header,
     IoRecord,
@@ -26,6 +28,8 @@ from tigris_pio.host import library
 from tigris_pio.host.fields import Fields
 from tigris_pio.host.io import NUMPY_TYPES, Array, IoDescriptor, describe
 from tigris_pio.host.memory import Arena, aligned_copy
+from tigris_pio.sizes import parse_size
+from tigris_pio.text import visible_name
 
 _FAST_TOO_SMALL, _SLOW_TOO_SMALL, _CRC = -2, -3, -13
 
@@ -68,15 +72,31 @@ class _Op:
     dtype: np.dtype[Any]
 
 
-def _plan_bytes(source: str | os.PathLike[str] | bytes | HasData) -> bytes:
+def plan_bytes(source: str | os.PathLike[str] | bytes | HasData) -> bytes:
+    """The plan in a file, in memory or in what carries it."""
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source)
     if isinstance(source, str | os.PathLike):
-        try:
-            return Path(source).read_bytes()
-        except OSError as error:
-            raise PlanError(f"cannot read the plan {os.fspath(source)}: {error.strerror}") from error
-    return bytes(source.data)
+        path = Path(source)
+        data = read_named(path, "a .tgrs plan, which tigris compile writes", PlanFileError)
+        if path.suffix in (".onnx", ".tflite") and not is_plan(data):
+            raise PlanError(f"{path} is a model; compile it first: tigris compile {path} -m 64K -o {path.stem}.tgrs")
+        return data
+    carried = getattr(source, "data", None)
+    if not isinstance(carried, bytes):
+        raise ArgumentError(
+            f"plan: {type(source).__name__} is no plan; give a path, a plan's bytes or what compile_model returns"
+        )
+    return carried
+
+
+def _bytes(option: str, given: int | str | None, planned: int) -> int:
+    """An arena's size: what the plan asks for unless given."""
+    if given is None:
+        return planned
+    if isinstance(given, bool) or not isinstance(given, int | str | np.integer):
+        raise ArgumentError(f"{option}: {given!r} is no size; give bytes, a size like '64K', or None")
+    return parse_size(given if isinstance(given, str) else int(given), option)
 
 
 class _Records:
@@ -127,11 +147,11 @@ class Session:
     def __init__(
         self,
         plan: str | os.PathLike[str] | bytes | HasData,
-        fast_bytes: int | None = None,
-        slow_bytes: int | None = None,
+        fast_bytes: int | str | None = None,
+        slow_bytes: int | str | None = None,
     ) -> None:
         self._library = library.load()
-        data = _plan_bytes(plan)
+        data = plan_bytes(plan)
         if not data:
             raise PlanError("the plan is empty")
         self._plan = aligned_copy(data)
@@ -143,8 +163,9 @@ class Session:
         self._ops = self._records.ops()
         self.inputs = tuple(self._records.io(i) for i in range(header.input_count))
         self.outputs = tuple(self._records.io(header.input_count + i) for i in range(header.output_count))
-        self._fast = Arena(header.fast_bytes if fast_bytes is None else fast_bytes, max(64, header.alignment))
-        self._slow = Arena(header.slow_bytes if slow_bytes is None else slow_bytes, max(64, header.alignment))
+        self._fast = Arena(_bytes("fast_bytes", fast_bytes, header.fast_bytes), max(64, header.alignment))
+        self._slow = Arena(_bytes("slow_bytes", slow_bytes, header.slow_bytes), max(64, header.alignment))
+        self._open = True
         self._profile = (library.HostProfile * max(1, len(self._ops)))()
         self._usage = library.HostUsage()
         self._bind()
@@ -168,13 +189,28 @@ class Session:
         if status != 0:
             raise PlanError(f"the runtime refuses the plan: {library.status_text(status)} (status {status})")
 
+    def __repr__(self) -> str:
+        state = "" if self._open else ", closed"
+        arenas = f"{self._fast.data.size} bytes fast, {self._slow.data.size} slow memory"
+        return f"<Session {visible_name(self.name)!r}: {arenas}{state}>"
+
+    def close(self) -> None:
+        """Lets go of the plan and the arenas. Measurements and descriptions stay; closing again does nothing."""
+        self._open = False
+        self._fast = self._slow = Arena(0)
+
     def __enter__(self) -> Session:
+        self._check_open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing to release: memory belongs to the object."""
+        self.close()
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise UsageError(f"the session of {self.name} is closed; make another one")
 
     @property
     def name(self) -> str:
@@ -213,6 +249,7 @@ class Session:
 
         Rows that nothing needs are not computed; their bytes are `fill`.
         """
+        self._check_open()
         traces = [np.full((*op.shape, op.dtype.itemsize), fill, np.uint8) for op in self._ops]
         traces = [trace.view(op.dtype).reshape(op.shape) for trace, op in zip(traces, self._ops, strict=True)]
         outputs = self._run(self._check_raw(inputs), traces)
@@ -223,6 +260,7 @@ class Session:
         return {io.name: io.check_stored_array(inputs[io.name]) for io in self.inputs}
 
     def _check_names(self, inputs: Mapping[str, object]) -> None:
+        self._check_open()
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are given as a dict of name to array, not as {type(inputs).__name__}")
         names = [io.name for io in self.inputs]

@@ -10,12 +10,15 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 PROBE_SECONDS = 60.0
+#: Exit status of the compiler after Ctrl-C, which reaches it as it does the build.
+INTERRUPTED = 130
 #: The checkout or library that the hook lies in.
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -155,6 +158,8 @@ def run(compiler: Compiler, arguments: Sequence[str], folder: Path) -> dict[str,
         )
     except OSError as error:
         raise CompilerError(f"{command[0]} cannot be run: {error.strerror}") from None
+    if result.returncode in (INTERRUPTED, -signal.SIGINT):
+        raise CompilerError("interrupted")
     if result.returncode != 0:
         said = result.stderr.strip().removeprefix("error: ") or result.stdout.strip()
         raise CompilerError(said or f"exit status {result.returncode}")

@@ -77,7 +77,7 @@ class Settings:
 
 def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     """`options`: all options of the environment; others than `custom_tigris_*` are not looked at."""
-    own = {name[len(PREFIX) :]: str(value).strip() for name, value in options.items() if name.startswith(PREFIX)}
+    own = {name[len(PREFIX) :]: _unquoted(str(value)) for name, value in options.items() if name.startswith(PREFIX)}
     for name, value in own.items():
         if name not in NAMES:
             raise OptionError(name, value, _suggestion(name))
@@ -102,6 +102,30 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         check=_boolean("check", own.get("check") or "yes"),
         backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
     )
+
+
+def _unquoted(text: str) -> str:
+    """Without the quotes of a whole value or line, which platformio.ini takes for a part of it."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and text.count(text[0]) == 2:
+        return text[1:-1].strip()
+    return text
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with a model's name, and what would be right; None: nothing. The one rule, for every caller."""
+    if len(name) > NAME_LENGTH:
+        return f"the name `{name}` has more than {NAME_LENGTH} characters"
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        rule = "letters, digits and underscores, no digit first"
+        return f"`{name}` cannot be part of a C name ({rule}); use `{plain_name(name)}`"
+    return None
+
+
+def plain_name(text: str) -> str:
+    """A name made of `text`, such as a file's."""
+    name = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return name if re.match(r"[A-Za-z_]", name) else "_" + name
 
 
 def _suggestion(name: str) -> str:
@@ -132,19 +156,40 @@ def _models(text: str, project_dir: Path) -> tuple[Model, ...]:
 
 
 def _model(line: str, project_dir: Path) -> Model:
-    match = re.fullmatch(r"(\w+)\s*=\s*(.+)", line, re.ASCII)
-    if match and not _resolve(line, project_dir).is_file():
-        name, path_text = match[1], match[2]
+    match = re.fullmatch(r"([^=]+?)\s*=\s*(.+)", line)
+    if match and not _resolve(_unquoted(line), project_dir).is_file():
+        name, path_text = _unquoted(match[1]), _unquoted(match[2])
     else:
-        path_text = line
-        name = re.sub(r"\W", "_", Path(line).stem, flags=re.ASCII)
-    if len(name) > NAME_LENGTH:
-        raise OptionError("models", line, f"the name `{name}` has more than {NAME_LENGTH} characters; use NAME = PATH")
+        path_text = _unquoted(line)
+        name = plain_name(Path(path_text).stem)
     path = _resolve(path_text, project_dir)
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise OptionError("models", line, f"the file {path} {what}; give an ONNX file's path, relative to the project")
+        raise OptionError("models", line, _no_model(path_text, path, project_dir))
+    fault = name_fault(name)
+    if fault:
+        raise OptionError("models", line, fault + ("" if match else "; give another one by NAME = PATH"))
     return Model(name, path)
+
+
+def _no_model(text: str, path: Path, project_dir: Path) -> str:
+    """Why the path of a model names no file, and what would be right."""
+    right = "give an ONNX file's path, relative to the project"
+    if path.is_dir():
+        return f"the file {path} is a folder; {right}"
+    parts = [part for part in (_unquoted(part) for part in re.split(r"[,;]\s*|\s+", text)) if part]
+    if len(parts) > 1 and any(_resolve(part, project_dir).is_file() for part in parts):
+        return "give one model a line, without commas between them"
+    if re.search(r"[*?\[]", text):
+        found = sorted(str(item.relative_to(project_dir)) for item in _matching(text, project_dir))
+        return f"patterns are not looked up; give one model a line{': ' if found else ''}{', '.join(found)}"
+    return f"the file {path} does not exist; {right}"
+
+
+def _matching(pattern: str, project_dir: Path) -> list[Path]:
+    try:
+        return list(project_dir.glob(pattern))[:8]
+    except (NotImplementedError, ValueError):  # absolute, or no pattern
+        return []
 
 
 def _resolve(text: str, project_dir: Path) -> Path:
@@ -163,6 +208,18 @@ def parse_size(name: str, text: str) -> int:
     if value == 0:
         raise OptionError(name, text, "is zero; give bytes or a number with K or M, such as 256K or 8M")
     return value
+
+
+def beyond_the_board(mem: str, maximum: object) -> list[str]:
+    """What to say when more SRAM is granted than the board has; `maximum` is its upload.maximum_ram_size."""
+    fast = parse_size("mem", mem.partition("+")[0])
+    known = int(str(maximum)) if str(maximum).isdecimal() else 0
+    if not known or fast <= known:
+        return []
+    return [
+        f"{PREFIX}mem = {mem}: {fast} bytes of SRAM are more than the board's {known} (board_upload.maximum_ram_size); "
+        "a plan that takes them will not run. Memory outside, such as PSRAM, goes behind a plus: 128K+8M"
+    ]
 
 
 def _memory(text: str) -> str:

@@ -73,6 +73,8 @@ def _fail(env: Any, error: Exception) -> None:
 def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     project = Path(env.subst("$PROJECT_DIR"))
     settings = replace(options.parse(dict(env.GetProjectOptions()), project), chip=backend.chip(env))
+    for warning in options.beyond_the_board(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
+        print(f"Warning: {warning}")
     backend.add(env, settings)
     placed_in = _partitions(env, settings)
     output = Path(env.subst("$BUILD_DIR")) / "tigris"

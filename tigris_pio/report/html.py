@@ -20,12 +20,21 @@ HUES = {"home": 210, "window": 35, "scratch": 0, "weights": 130}
 
 def render_html(result: Compiled) -> str:
     """The page's text."""
+    return _render(result, "page.html.j2")
+
+
+def render_fragment(result: Compiled) -> str:
+    """The same content within another page, whose style it leaves alone."""
+    return _render(result, "fragment.html.j2")
+
+
+def _render(result: Compiled, template: str) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("tigris_pio.report", ""), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     environment.filters["size"] = lambda size: "no limit" if size is None else format_size(size)
-    return environment.get_template("page.html.j2").render(
+    return environment.get_template(template).render(
         report=result.report,
         passes=result.statistics,
         regions=_rectangles(result.plan),

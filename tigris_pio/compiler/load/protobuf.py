@@ -12,7 +12,8 @@ from google.protobuf.message import DecodeError, Message  # type: ignore[import-
 
 from tigris_pio.compiler.load import external_data
 from tigris_pio.compiler.load.external_data import ExternalDataError
-from tigris_pio.errors import ModelError
+from tigris_pio.errors import ModelError, ModelFileError
+from tigris_pio.files import read_named
 
 _MOST_BYTES = 2**31 - 1
 _OTHER_FORMATS = (
@@ -58,11 +59,9 @@ def _read_bytes(path: Path) -> bytes:
                 f"{path}: larger than the 2 GiB a protobuf can hold; save it with external data "
                 "(onnx.save(..., save_as_external_data=True))"
             )
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file; give the path of an ONNX model") from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+        return read_named(path, "the path of an ONNX model", ModelFileError)
+    except (OSError, ValueError):
+        return read_named(path, "the path of an ONNX model", ModelFileError)
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:

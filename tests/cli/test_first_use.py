@@ -1,0 +1,314 @@
+"""What somebody new does wrong: each gets a sentence with what would be right, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.compiler.models import make, node
+from tigris_pio import __main__ as entry
+from tigris_pio import compile_model
+from tigris_pio.cli import console
+from tigris_pio.cli.main import cli, main
+from tigris_pio.errors import FileError, PlanError, UsageError
+from tigris_pio.files import write_atomically
+
+Run = Callable[..., "Said"]
+
+
+class Said:
+    """How a command ended and what it printed."""
+
+    def __init__(self, status: object, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`tigris` in this process, as its entry point runs it."""
+
+    def call(*arguments: object) -> Said:
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return Said(end.value.code or 0, printed.out, printed.err)
+
+    return call
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "net.onnx"
+    weights = {"w": np.ones((8, 4, 3, 3), np.float32)}
+    onnx.save(make([node("Conv", "x w", "y", name="conv")], {"x": (1, 4, 16, 16)}, ["y"], weights), path)
+    return path
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+MISSING = [
+    ("analyze", "none.onnx", "-m", "64K"),
+    ("compile", "none.onnx", "-m", "64K", "-o", "out.tgrs"),
+    ("verify", "none.onnx", "-m", "64K"),
+    ("inspect", "none.onnx"),
+    ("inspect", "none.tgrs"),
+    ("run", "none.tgrs", "--input", "x.npy"),
+    ("hil", "none.tgrs", "--port", "socket://127.0.0.1:1"),
+    ("layout", "--model", "a", "none.tgrs", "model", "auto", "--table", "none.csv", "-o", "."),
+]
+
+
+@pytest.mark.parametrize("command", MISSING, ids=lambda command: " ".join(command[:2]))
+def test_a_file_that_is_missing_is_wrong_usage_everywhere(
+    run: Run, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = run(*command)
+    assert said.status == 2
+    assert "none." in said.err and len(said.err.splitlines()) == 1
+    assert files(tmp_path) == []
+
+
+def test_a_folder_is_no_model_and_no_plan(run: Run, tmp_path: Path) -> None:
+    for command in (("analyze", tmp_path), ("inspect", tmp_path), ("run", tmp_path, "--input", "x.npy")):
+        said = run(*command)
+        assert (said.status, "is a folder" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["-o", "--header", "--report"])
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [(".", "is a folder"), ("none/out", "choose one that exists"), ("net.onnx/out", "is no folder"),
+     ("net.onnx", "is another file of this command")],
+)  # fmt: skip
+def test_outputs_that_cannot_be_are_told_before_the_work(
+    run: Run, model: Path, option: str, target: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model.parent)
+    before = model.read_bytes()
+    command = {
+        "-o": ("compile", "net.onnx", "-m", "64K", "-o", target),
+        "--header": ("compile", "net.onnx", "-m", "64K", "-o", "out.tgrs", "--header", target),
+        "--report": ("analyze", "net.onnx", "--report", target),
+    }[option]
+    said = run(*command)
+    assert (said.status, words in said.err) == (2, True), said.err
+    assert said.out == ""
+    assert files(model.parent) == ["net.onnx"] and model.read_bytes() == before
+
+
+def test_a_read_only_folder_is_called_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> tuple[int, str]:
+        raise OSError(30, "Read-only file system")
+
+    with pytest.raises(FileError, match="No space left on device; choose a folder that can be written"):
+        monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        write_atomically(tmp_path / "a", b"1")
+    assert files(tmp_path) == []
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(FileError, match="Read-only file system; choose a folder that can be written"):
+        write_atomically(tmp_path / "a", b"1")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(FileError, match="cannot be written; choose one that can"):
+        write_atomically(tmp_path / "a", b"1")
+
+
+def test_a_model_is_compiled_before_it_runs(run: Run, model: Path) -> None:
+    for command in (("run", model, "--input", "x.npy"), ("hil", model, "--port", "socket://127.0.0.1:1")):
+        said = run(*command)
+        assert said.status == 1
+        assert f"is a model; compile it first: tigris compile {model} -m 64K -o net.tgrs" in said.err
+    with pytest.raises(PlanError, match="compile it first"):
+        from tigris_pio import Session
+
+        Session(model)
+
+
+def test_a_plan_is_no_model(run: Run, model: Path) -> None:
+    plan = model.with_suffix(".tgrs")
+    compile_model(model).save(plan)
+    said = run("compile", plan, "-m", "64K", "-o", "other.tgrs")
+    assert (said.status, "is a plan" in said.err) == (2, True)
+
+
+NAMES = ["my model", "kws-v2", "3kws", "", "a/b", "naïve", "x" * 48, "a\n#define b"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_rule_for_names(run: Run, model: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hook's and CMake's are in their own tests."""
+    monkeypatch.chdir(model.parent)
+    said = run("compile", model, "-m", "64K", "--name", name, "-o", "out.tgrs", "--header", "out.h")
+    assert (said.status, "--name: " in said.err) == (2, True)
+    with pytest.raises(UsageError, match="name: "):
+        compile_model(model, name=name)
+    layout = run("layout", "--model", name, "out.tgrs", "model", "auto", "--table", "t.csv", "-o", ".")
+    assert (layout.status, "--model: " in layout.err) == (2, True)
+    assert files(model.parent) == ["net.onnx"]
+    assert compile_model(model, name="_Kws_2").report["model"] == "_Kws_2"
+
+
+def test_what_does_not_fit_is_said_before_the_table(run: Run, model: Path) -> None:
+    said = run("analyze", model, "-m", "2K", "-f", "1K")
+    assert said.status == 1
+    assert said.err.startswith("error: ") and "smallest fast memory that works" in said.err
+    assert said.out.startswith("with no limit:\n")
+    assert " of 2 KB" not in said.out and " of 1 KB" not in said.out
+    assert "with no limit" not in run("analyze", model, "-m", "64K").out
+
+
+def test_bytes_that_were_meant_as_kilobytes(run: Run, model: Path) -> None:
+    said = run("compile", model, "-m", "64", "-o", model.with_name("out.tgrs"))
+    assert "(64 is bytes: did you mean -m 64K?)" in said.err and "slow memory" not in said.err
+    assert "did you mean" not in run("compile", model, "-m", "2000", "-o", model.with_name("out.tgrs")).err
+
+
+# ---- Ctrl-C -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
+def test_an_interrupted_command_says_so(
+    run: Run, model: Path, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tigris_pio.cli.compile.back", interrupt)
+    said = run("compile", model, "-m", "64K", "-o", model.with_name("out.tgrs"), "--json")
+    assert (said.status, said.err.strip(), said.out) == (130, "interrupted", "")
+    assert files(model.parent) == ["net.onnx"]
+
+
+def test_an_interrupt_while_a_file_is_written_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "a").write_bytes(b"old")
+    monkeypatch.setattr("os.replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "a", b"new")
+    assert files(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_an_interrupt_while_the_commands_load(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Loading:
+        @property
+        def main(self) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "tigris_pio.cli.main", Loading())
+    with pytest.raises(SystemExit) as end:
+        entry.main()
+    assert end.value.code == 130 and capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_real_signal(tmp_path: Path) -> None:
+    """While the process waits for its model."""
+    pipe = tmp_path / "slow.onnx"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "tigris_pio", "compile", str(pipe), "-m", "64K", "-o", str(tmp_path / "out.tgrs")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with process, open(pipe, "wb"):  # returns when the other side reads
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (130, "", "interrupted")
+    assert files(tmp_path) == ["slow.onnx"]
+
+
+# ---- help and colours ---------------------------------------------------------------------------------------------
+
+
+def commands() -> list[str]:
+    """Every line of any help text that begins with `tigris`."""
+    texts = [cli.help or "", *(command.help or "" for command in cli.commands.values())]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return [line.partition("   ")[0] for line in lines if line.startswith("tigris ")]
+
+
+def test_every_command_has_an_example() -> None:
+    assert {line.split()[1] for line in commands()} == set(cli.commands)
+    for command in cli.commands.values():
+        assert f"tigris {command.name} " in (command.help or "")
+
+
+@pytest.fixture(scope="module")
+def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that examples name."""
+    folder = tmp_path_factory.mktemp("examples")
+    weights = {"w": np.ones((8, 4, 3, 3), np.float32)}
+    network = make([node("Conv", "x w", "y", name="conv")], {"x": (1, 4, 16, 16)}, ["y"], weights)
+    for name in ("model", "kws", "detector"):
+        onnx.save(network, folder / f"{name}.onnx")
+        compile_model(network, fast="64K", name=name).save(folder / f"{name}.tgrs")
+    for name in ("x", "features"):
+        np.save(folder / f"{name}.npy", np.zeros((1, 4, 16, 16), np.float32))
+    (folder / "build").mkdir()
+    (folder / "partition-table.bin").write_text("model, data, 0x40, 0x110000, 1M\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("line", commands())
+def test_examples_work(line: str, example_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(example_folder)
+    words = shlex.split(line)[1:]
+    if words[0] == "hil":  # needs a board; its options at least are those that there are
+        cli.commands["hil"].make_context("hil", words[1:])
+        return
+    done: Result = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, (done.output, done.exception)
+
+
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colours_are_for_terminals_whose_user_wants_them(
+    variables: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm-256color", **variables}.items():
+        monkeypatch.setenv(name, value)
+
+    class Terminal:
+        """What is written to it."""
+
+        def __init__(self) -> None:
+            self.text = ""
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            self.text += text
+            return len(text)
+
+        def flush(self) -> None:
+            pass
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    made = console._console(stderr=False)
+    made.print("[bold red]error:[/] no")
+    assert ("\x1b[" in terminal.text) == coloured
+
+
+def test_progress_is_for_terminals() -> None:
+    done = CliRunner().invoke(cli, ["analyze", "--help"])
+    assert "\x1b" not in done.output
+    assert json.loads(json.dumps(console._STEPS)), "each stage has words"
+    with console.progress(quiet=False) as step:
+        step("load")  # not a terminal: says nothing
