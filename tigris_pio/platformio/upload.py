@@ -1,5 +1,8 @@
 """The target `uploadmodel`: the plans alone, to a board that has this project's partition table. Runs inside SCons.
 
+Wherever the upload is cut off, no plan is half the old one and half the new one and looks whole: a call of its own
+overwrites the sectors with the plans' headers by marks that firmware reads as damage, and headers are written last.
+
 The upload command is the platform's own; its list of images is replaced by the plans. What is known of it: UPLOADCMD
 is a program and $UPLOADERFLAGS, and these are options, the verb write_flash or write-flash, more options, and pairs of
 offset and file (espressif32, pioarduino, the emulated boards).
@@ -9,13 +12,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .partitions import TABLE_BYTES, Partition, parse_binary
+from .partitions import SECTOR, TABLE_BYTES, Partition, align_up, parse_binary
 
 TARGET = "uploadmodel"
 FLAGS = "$UPLOADERFLAGS"
@@ -94,6 +98,38 @@ def compare_tables(device: bytes, project: bytes, offset: str) -> None:
         )
 
 
+# ---- order -------------------------------------------------------------------------------------------------------
+
+# The plan's first bytes, see SPEC.md, header_record: magic, version, header_bytes, flags, total_bytes.
+_HEAD = struct.Struct("<4sHHII")
+# A header that goes on as erased flash: the mark of an upload that has begun.
+MARK_BYTES = _HEAD.size
+
+
+def plan_starts(image: bytes) -> list[int]:
+    """Where plans start in a partition's content: each on a sector of its own."""
+    starts, at = [], 0
+    while at + _HEAD.size <= len(image):
+        magic, *_, total_bytes = _HEAD.unpack_from(image, at)
+        if magic == b"TGRS":
+            starts.append(at)
+        at = align_up(at + (total_bytes if magic == b"TGRS" else 1), SECTOR)
+    return starts
+
+
+def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
+    """What each call of the upload program writes where, in this order; `images` are partitions' contents."""
+    marks, bodies, heads = [], [], []
+    for offset, image in images:
+        starts = plan_starts(image)
+        for start, end in zip(starts, [*starts[1:], len(image)], strict=True):
+            marks.append((offset + start, image[start : start + MARK_BYTES].ljust(SECTOR, b"\xff")))
+            heads.append((offset + start, image[start : start + SECTOR]))
+            if end > start + SECTOR:
+                bodies.append((offset + start + SECTOR, image[start + SECTOR : end]))
+    return [marks, [*bodies, *heads]]
+
+
 # ---- target ------------------------------------------------------------------------------------------------------
 
 
@@ -106,8 +142,7 @@ def add_target(env: Any, contents: Sequence[tuple[str, Any]]) -> None:
         return _guarded(lambda: _check(env, _command(env, images), table))
 
     def write(target: Any, source: Any, env: Any) -> int:
-        command = _command(env, images)
-        return _run(env, command, command.write([(at, _escaped(node.get_abspath())) for at, node in contents]))
+        return _write(env, _command(env, images), [(int(at, 0), Path(node.get_abspath())) for at, node in contents])
 
     env.AddPlatformTarget(
         TARGET,
@@ -141,6 +176,21 @@ def _run(env: Any, command: Command, arguments: Sequence[str]) -> int:
     # env.Execute would substitute the list into one string first.
     failure = Action(f"{command.program} $TIGRIS_UPLOAD")([], [], local)
     return int(failure.status or 1) if failure else 0
+
+
+def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> int:
+    folder = Path(str(env.subst("$BUILD_DIR")), "tigris", "upload")
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, pieces in enumerate(calls([(at, path.read_bytes()) for at, path in contents])):
+        pairs = []
+        for at, data in pieces:
+            file = folder / f"{('mark', 'plan')[number]}_0x{at:x}.bin"
+            file.write_bytes(data)
+            pairs.append((hex(at), _escaped(str(file))))
+        status = _run(env, command, command.write(pairs))
+        if status:
+            return status
+    return 0
 
 
 def _guarded(step: Callable[[], None]) -> int:

@@ -25,11 +25,12 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 SECTOR_BYTES = 4096
+MARK_BYTES = 16
 BOOT_AREA_BYTES = 0x8000
 # Below the range from which systems hand out ports by themselves.
 FIRST_PORT = 20000
@@ -92,12 +93,23 @@ def write_flash(state: Path, flash_bytes: int, images: Sequence[tuple[int, Path]
     _check_ranges(contents, flash_bytes)
     chip = _chip_file(state, flash_bytes)
     report = []
-    with chip.open("r+b") as file:
+    with chip.open("r+b", buffering=0) as file:
         for offset, path, data in contents:
-            file.seek(offset)
-            file.write(data + b"\xff" * (-len(data) % SECTOR_BYTES))
+            for at, sector in write_steps(offset, data):
+                file.seek(at)
+                file.write(sector)
             report.append(f"Wrote {len(data)} bytes at 0x{offset:08x} ({path.name})")
     return report
+
+
+def write_steps(offset: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The sectors of an image as they are written: of the first one a few bytes first, and all of it last.
+
+    So an upload that is cut off leaves no image that starts as a whole one does, and firmware sees a damaged plan.
+    """
+    yield offset, data[:MARK_BYTES].ljust(SECTOR_BYTES, b"\xff")
+    for at in [*range(SECTOR_BYTES, len(data), SECTOR_BYTES), 0]:
+        yield offset + at, data[at : at + SECTOR_BYTES].ljust(SECTOR_BYTES, b"\xff")
 
 
 def _read_image(path: Path) -> bytes:

@@ -1,0 +1,200 @@
+"""Uploads that are cut off anywhere: flash then holds the old plan, the new one, or what firmware refuses as damaged.
+
+The steps are those of -t uploadmodel and of the emulated boards; the flash is erased by sectors and written in order;
+and what opens the plans is the firmware's tigris_model_open, in this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import subprocess
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import retrained
+from tests.platformio.project import ROOT, board_process
+from tigris_pio import compile_model
+from tigris_pio.compiler.emit.model_header import render_model_header
+from tigris_pio.platformio import layout, partitions, upload
+
+SECTOR, WRITTEN_AT_ONCE = 4096, 64
+OK, ABSENT, DAMAGED = 0, -42, -46
+FLASH_BYTES = 1 << 19
+OPENER = """
+#include <tigris_models.h>
+static uint8_t *flash;
+const char *try_open(uint8_t *from, uint32_t offset, int *status);
+tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
+{
+    (void)label;
+    *data = flash + offset;
+    return offset + bytes > FLASH_BYTES ? TIGRIS_ERR_PARTITION_TOO_SMALL : TIGRIS_OK;
+}
+tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, size_t bytes)
+{
+    const void *data = NULL;
+    const tigris_status status = tigris_port_map(label, offset, bytes, &data);
+    for (size_t i = 0; status == TIGRIS_OK && i < bytes; i++)
+        ((uint8_t *)to)[i] = ((const uint8_t *)data)[i];
+    return status;
+}
+const char *try_open(uint8_t *from, uint32_t offset, int *status)
+{
+    tigris_model model = TIGRIS_MODEL_DIGITS;
+    tigris_plan plan;
+    flash = from;
+    model.offset = offset;
+    *status = tigris_model_open(&model, &plan);
+    return tigris_status_text((tigris_status)*status);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory):
+    """Two trainings of one model, and the header of the first."""
+    folder = tmp_path_factory.mktemp("trainings")
+    made = [compile_model(retrained.digits(folder / "digits.onnx", weights=n), fast="64K") for n in (0, 3)]
+    return made[0].data, made[1].data, render_model_header(made[0].plan, made[0].data)
+
+
+@pytest.fixture(scope="module")
+def opened(plans, tmp_path_factory):
+    """`opened(flash, offset)`: the status and its text, as the firmware sees it."""
+    folder = tmp_path_factory.mktemp("opener")
+    (folder / "tigris_model_digits.h").write_text(plans[2], "utf-8")
+    placed = {"model": layout.place([("digits", plans[0])], partitions.Partition("model", "data", "0x40", 0, 1 << 20))}
+    (folder / "tigris_models.h").write_text(layout.models_header(placed), "utf-8")
+    (folder / "open.c").write_text(OPENER, "utf-8")
+    runtime = ROOT / "runtime"
+    core = (runtime / "src" / f"{name}.c" for name in ("plan", "records", "band", "crc32", "status"))
+    sources = [runtime / "port" / "model.c", *core]
+    command = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-Wl,--no-undefined"]
+    command += ["-DTIGRIS_TENSOR_ALIGN=4", f"-DFLASH_BYTES={FLASH_BYTES}U"]
+    options = [f"-I{runtime / 'include'}", f"-I{folder}", "-o", str(folder / "open.so")]
+    subprocess.run([*command, *map(str, sources), str(folder / "open.c"), *options], check=True)
+    library = ctypes.CDLL(str(folder / "open.so"))
+    library.try_open.restype = ctypes.c_char_p
+    status = ctypes.c_int()
+
+    def opened(flash: bytearray, offset: int = 0) -> tuple[int, str]:
+        memory = (ctypes.c_uint8 * len(flash)).from_buffer(flash)
+        text = library.try_open(memory, ctypes.c_uint32(offset), ctypes.byref(status))
+        return status.value, text.decode()
+
+    return opened
+
+
+def by_upload_program(images):
+    """What esptool does to the flash: an image's sectors are erased, then it is written from its start."""
+    for call in upload.calls(images):
+        for offset, data in call:
+            for at in range(offset, offset + len(data), SECTOR):
+                yield at, b"\xff" * SECTOR
+            yield offset, data
+
+
+def by_upload_program_that_erases_as_it_goes(images):
+    for call in upload.calls(images):
+        for offset, data in call:
+            for at in range(0, len(data), SECTOR):
+                yield offset + at, b"\xff" * SECTOR
+                yield offset + at, data[at : at + SECTOR]
+
+
+def by_emulated_board(images):
+    for offset, data in images:
+        for at, sector in board_process.write_steps(offset, data):
+            yield at, b"\xff" * SECTOR
+            yield at, sector
+
+
+def by_emulated_uploadmodel(images):
+    for call in upload.calls(images):
+        yield from by_emulated_board(call)
+
+
+WAYS = [by_upload_program, by_upload_program_that_erases_as_it_goes, by_emulated_board, by_emulated_uploadmodel]
+
+
+def cut(flash: bytearray, steps):
+    """The flash after each sector that was erased, and after every 64 bytes that were written."""
+    for at, data in steps:
+        if data == b"\xff" * SECTOR:
+            flash[at : at + SECTOR] = data
+            yield flash
+            continue
+        for start in range(0, len(data), WRITTEN_AT_ONCE):
+            piece = data[start : start + WRITTEN_AT_ONCE]
+            flash[at + start : at + start + len(piece)] = piece
+            yield flash
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("before", ["erased", "old plan", "new plan", "larger plan"])
+def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, before):
+    old, new, _ = plans
+    flash = bytearray(b"\xff" * FLASH_BYTES)
+    held = {"erased": b"", "old plan": old, "new plan": new, "larger plan": old + bytes(3 * SECTOR)}[before]
+    flash[: len(held)] = held
+    seen = Counter()
+    for state in cut(flash, way([(0, new)])):
+        status, text = opened(state)
+        seen[status] += 1
+        if status == OK:
+            assert state[: len(new)] in (old, new)
+        elif status == DAMAGED:
+            assert "damaged" in text
+            assert "upload it again" in text
+        else:
+            # Nothing has been written yet.
+            assert (status, before) == (ABSENT, "erased")
+    assert opened(flash)[0] == OK
+    assert flash[: len(new)] == new
+    assert seen[DAMAGED] > len(new) // WRITTEN_AT_ONCE
+    # Whole only at the end, or with the old plan's bytes where they are the new one's.
+    assert seen[OK] <= SECTOR // WRITTEN_AT_ONCE
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_plans_in_one_partition_are_cut_each_for_itself(plans, opened, way):
+    old, new, _ = plans
+    where = layout.offsets([len(old)] * 2, FLASH_BYTES)
+
+    def image(*plans):
+        return layout.image([layout.Placed("digits", at, plan) for at, plan in zip(where, plans, strict=True)])
+
+    flash = bytearray(image(old, old).ljust(FLASH_BYTES, b"\xff"))
+    states = set()
+    for number, state in enumerate(cut(flash, way([(0, image(new, new))]))):
+        if number % 7:
+            continue
+        statuses = tuple(opened(state, at)[0] for at in where)
+        for status, at in zip(statuses, where, strict=True):
+            assert status in (OK, DAMAGED)
+            assert status != OK or state[at : at + len(new)] in (old, new)
+        states.add(statuses)
+    assert all(opened(flash, at)[0] == OK for at in where)
+    assert bytes(flash[: where[1] + len(new)]) == image(new, new)
+
+
+@given(st.lists(st.integers(20, 3 * SECTOR), min_size=1, max_size=4), st.integers(0, 3))
+def test_all_of_an_image_is_written_once_and_headers_last(sizes, gap):
+    image, starts = b"", []
+    for number, size in enumerate(sizes):
+        starts.append(len(image))
+        plan = b"TGRS" + bytes(8) + size.to_bytes(4, "little") + bytes([number + 1]) * (size - 16)
+        image += plan + b"\xff" * (-size % SECTOR) + b"\xff" * (SECTOR * gap)
+    image = image[: starts[-1] + sizes[-1]]
+    assert upload.plan_starts(image) == starts
+    marks, written = upload.calls([(0x110000, image)])
+    assert marks == [(0x110000 + start, image[start : start + 16].ljust(SECTOR, b"\xff")) for start in starts]
+    assert [at for at, _ in written[-len(starts) :]] == [0x110000 + start for start in starts]
+    pieces = sorted(written)
+    assert b"".join(data for _, data in pieces) == image
+    assert all(at + len(data) == after for (at, data), (after, _) in itertools.pairwise(pieces))
+    assert all(at % SECTOR == 0 for at, _ in written)
