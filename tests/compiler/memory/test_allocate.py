@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from tigris_pio.compiler.lifetimes import Lifetime
 from tigris_pio.compiler.memory.allocate import allocate
 from tigris_pio.compiler.memory.request import Part, Request, check, lower_bound
-from tigris_pio.compiler.memory.strategies import STRATEGIES
+from tigris_pio.compiler.memory.strategies import STRATEGIES, _Placed
+
+LONG = _Placed.LONG
 
 
 def requests_from(rows):
     return [Request(f"r{i}", size, Lifetime(birth, birth + span)) for i, (size, birth, span) in enumerate(rows)]
 
 
-ROWS = st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 30), st.integers(0, 90)), max_size=25)
+ROWS = st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 120), st.integers(0, 90)), max_size=25)
 
 
 @given(ROWS, st.sampled_from([1, 4, 16]))
@@ -36,11 +38,44 @@ def test_no_strategy_overlaps_and_none_beats_the_bound(rows, alignment):
     assert placement.peak == min(placement.peaks.values())
 
 
-def test_the_check_sees_an_overlap():
-    requests = requests_from([(10, 0, 5), (10, 3, 5)])
+@pytest.mark.parametrize("births", [(0, 3), (3, 0), (3, 3)])
+@pytest.mark.parametrize("low,high,fits", [(0, 10, True), (5, 15, True), (0, 9, False), (0, 1, False), (0, 0, False)])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_check_sees_an_overlap(births, low, high, fits, swapped):
+    """Whichever of the two is born later, and whichever lies below."""
+    requests = requests_from([(10, births[0], 5), (10, births[1], 5)])
+    offsets = {"r0": high, "r1": low} if swapped else {"r0": low, "r1": high}
+    if fits:
+        check(requests, offsets, 1)
+        return
     with pytest.raises(AssertionError, match="overlaps"):
-        check(requests, {"r0": 0, "r1": 9}, 1)
-    check(requests, {"r0": 0, "r1": 10}, 1)
+        check(requests, offsets, 1)
+
+
+@pytest.mark.parametrize("offset", [-16, -1, 1, 8, 15, 17])
+def test_the_check_sees_what_is_misaligned(offset):
+    with pytest.raises(AssertionError, match="misaligned"):
+        check(requests_from([(10, 0, 5)]), {"r0": offset}, 16)
+    check(requests_from([(10, 0, 5)]), {"r0": 16 * max(0, offset)}, 16)
+
+
+def test_the_check_lets_those_share_that_never_meet():
+    check(requests_from([(10, 0, 2), (10, 3, 2), (0, 0, 9)]), {"r0": 0, "r1": 0, "r2": 0}, 1)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("span", [LONG - 1, LONG, LONG + 1, 2 * LONG])
+@pytest.mark.parametrize("gap", [-1, 0, 1])
+@pytest.mark.parametrize("first", ["long", "short"])
+def test_lives_meet_at_their_last_step(strategy, span, gap, first):
+    """A short life that begins just before, at or after the end of a long one, or ends so at its beginning."""
+    long, short = (30, 100, span), (20, 100 + span + gap, 3)
+    requests = requests_from([long, short])
+    if first == "short":
+        requests = requests_from([long, (20, 100 - gap - 3, 3)])
+    offsets = STRATEGIES[strategy](requests, 1)
+    check(requests, offsets, 1)
+    assert max(offsets[r.name] + r.bytes for r in requests) == (30 if gap == 1 else 50)
 
 
 def test_reordering_by_size_reaches_the_bound_where_the_order_of_births_does_not():

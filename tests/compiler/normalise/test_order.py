@@ -60,6 +60,64 @@ def test_every_order_is_one_and_the_best_is_kept(seed: int) -> None:
     assert min(peak(graph, nodes) for nodes in orders.values()) <= chosen == min(peaks)
 
 
+def alive(graph: Graph, nodes: tuple[Node, ...]) -> list[int]:
+    """Bytes alive while each node runs, by the definition: what is made or given, and still to be read or put out."""
+    reads = [{name for name in item.inputs if name in graph.tensors and name not in graph.weights} for item in nodes]
+    never_read = set(graph.inputs).difference(*reads)
+    steps = []
+    for place, item in enumerate(nodes):
+        there = set(graph.inputs).union(*(done.outputs for done in nodes[:place]))
+        wanted = set(graph.outputs).union(never_read, *reads[place:])
+        kept = (there & wanted) | {name for name in item.outputs if name}
+        steps.append(sum(graph.tensors[name].shape[1] * 4 for name in kept))
+    return steps
+
+
+def split_graph(seed: int) -> Graph:
+    """Nodes of several outputs, some of which nothing reads; some that are read are outputs too."""
+    rng = random.Random(seed)
+    protos, widths, names = [], {"x": 8}, ["x"]
+    for place in range(6):
+        source = rng.choice(names[-4:])
+        made = [f"t{place}a", f"t{place}b"]
+        if widths[source] % 2 or rng.random() < 0.4:
+            protos.append(node("Concat", f"{source} {rng.choice(names)}", made[0], axis=1))
+            widths[made[0]] = widths[source] + widths[protos[-1].input[1]]
+            names.append(made[0])
+            continue
+        protos.append(node("Split", source, " ".join(made), axis=1))
+        widths |= dict.fromkeys(made, widths[source] // 2)
+        names += made[: rng.choice([1, 2])]
+    outputs = list(dict.fromkeys([names[-1], rng.choice(names[1:])]))
+    return load_model(make(protos, {"x": (1, 8)}, outputs))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_peak_is_that_of_the_fullest_step(seed: int) -> None:
+    graph = split_graph(seed)
+    for nodes in possible_orders(graph)[:30]:
+        assert peak(graph, nodes) == max(alive(graph, nodes))
+
+
+def test_the_graphs_hold_outputs_that_nothing_reads() -> None:
+    unread = 0
+    for seed in range(40):
+        graph = split_graph(seed)
+        read = {name for item in graph.nodes for name in item.inputs} | set(graph.outputs)
+        unread += any(name not in read for item in graph.nodes for name in item.outputs)
+    assert unread >= 10
+
+
+@pytest.mark.parametrize("is_output", [False, True])
+def test_a_graph_output_does_not_die_with_its_last_reader(is_output: bool) -> None:
+    """Greedily, the node that adds less comes first; reading an output for the last time frees nothing."""
+    nodes = [node("Relu", "x", "a"), node("Tanh", "a", "b"), node("Concat", "z z", "c", axis=1),
+             node("Concat", "b c", "y", axis=1)]
+    graph = load_model(make(nodes, {"x": (1, 64), "z": (1, 16)}, ["y", "a"] if is_output else ["y"]))
+    names = [item.outputs[0] for item in ordered(graph, "least_alive").nodes]
+    assert names == (["a", "c", "b", "y"] if is_output else ["a", "b", "c", "y"])
+
+
 def wide_branches() -> Graph:
     """Three branches that widen and then shrink: side by side they need far more than one after the other."""
     nodes = [node("Relu", "x", "a")]
