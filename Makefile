@@ -1,5 +1,6 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
 # make test    set everything up and run the tests, in PROCESSES=2 processes
+# make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans and hostile bytes, and compare random graphs with onnxruntime; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
@@ -18,7 +19,7 @@ BOARD := emu_rv32
 STATE := $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo test bench fuzz mutants clean
+.PHONY: demo test test-vendor bench fuzz mutants clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -30,6 +31,11 @@ demo:
 test:
 	@$(PYTHON) tools/prepare.py test
 	@$(PIO_SETTINGS) PATH="$(CURDIR)/.tigris/compilers:$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest \
+	    -n $(PROCESSES) $(PYTEST_ARGS)
+
+test-vendor:
+	@$(PYTHON) tools/prepare.py test
+	@$(PIO_SETTINGS) PATH="$(CURDIR)/.tigris/compilers:$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m tests.vendor \
 	    -n $(PROCESSES) $(PYTEST_ARGS)
 
 bench:

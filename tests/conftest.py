@@ -11,7 +11,7 @@ import onnx
 import pytest
 from hypothesis import settings
 
-from tests.harness import timeout
+from tests.harness import timeout, vendors
 from tests.networks.folders import OWN, float_twin
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
@@ -33,6 +33,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if reason := vendors.skip_reason(item):
+            item.add_marker(pytest.mark.skip(reason=reason))
     if "PYTEST_XDIST_WORKER" in os.environ:
         from tests.harness.schedule import longest_first
 

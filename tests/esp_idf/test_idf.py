@@ -24,6 +24,8 @@ from tigris_pio import Session
 
 from .project import HERE, ROOT, Project, copy_compiler, link_component, words
 
+pytestmark = pytest.mark.vendor("IDF_PATH")
+
 TABLE_OFFSET, MODEL_OFFSET, FLASH_BYTES = 0x8000, 0x110000, 0x200000
 XTENSA = {chip: (f"xtensa-{chip}-elf-gcc", "xtensa-esp-elf-gcc") for chip in ("esp32", "esp32s2", "esp32s3")}
 RISCV = ("esp32c2", "esp32c3", "esp32c5", "esp32c6", "esp32c61", "esp32h2", "esp32p4")
@@ -37,9 +39,6 @@ NO_PARTITION, NOT_A_PLAN, ABSENT, OTHER_MODEL, SECTION = -40, -10, -42, -43, -20
 
 def new_project(folder: Path, chip: str) -> Project:
     """A project in folder/tigris-pio/examples/app, still without files, beside the component."""
-    idf = os.environ.get("IDF_PATH")
-    if not idf:
-        pytest.skip("IDF_PATH is not set: these tests build with a checkout of ESP-IDF that it names")
     app = link_component(folder) / "examples" / "app"
     given = os.environ.get("IDF_PYTHON_ENV_PATH")
     python = str(Path(given) / "bin" / "python") if given else sys.executable
@@ -147,10 +146,9 @@ def test_the_registered_image_is_found_without_help(linux, models_dir):
         assert f"status {ABSENT}:" in printed
 
 
+@pytest.mark.vendor("TIGRIS_ESP_NN")
 def test_esp_nn_runs_the_model_as_a_component(tmp_path, models_dir):
     """The kernels of a checkout of ESP-NN, with the host's outputs."""
-    if "TIGRIS_ESP_NN" not in os.environ:
-        pytest.skip("TIGRIS_ESP_NN is not set: this test builds with a checkout of ESP-NN that it names")
     project = kws_project(tmp_path, models_dir, "linux")
     (project.folder / "components").mkdir()
     shutil.copytree(os.environ["TIGRIS_ESP_NN"], project.folder / "components" / "esp-nn")

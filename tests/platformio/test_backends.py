@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runtime.backends.libraries import STAND_IN, checkout
+from tests.runtime.backends.libraries import STAND_IN, VARIABLES, checkout
 from tigris_pio import compile_model
 from tigris_pio.host import Session
 
@@ -87,7 +87,10 @@ def project(shared_project):
     return project
 
 
-@pytest.mark.parametrize("board", LIBRARIES)
+@pytest.mark.parametrize(
+    "board", [pytest.param(board, marks=pytest.mark.vendor(VARIABLES[name], optional=True))
+              for board, name in LIBRARIES.items()]
+)
 def test_the_library_runs_on_the_board_with_the_host_s_outputs(board: str, project) -> None:
     text = project.run("-e", board, "-t", "upload", "-v")
     assert "tigris_backend" in text

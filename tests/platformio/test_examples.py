@@ -158,10 +158,7 @@ def test_the_shipped_autoencoder_tells_faults():
     assert (error[~faulty] > 0.0072).mean() < 0.05
 
 
-@pytest.mark.skipif(
-    "TIGRIS_ESPRESSIF32" not in os.environ,
-    reason="set TIGRIS_ESPRESSIF32 to a `platform =` value, such as espressif32@6.13.0 or pioarduino's URL",
-)
+@pytest.mark.vendor("TIGRIS_ESPRESSIF32")
 @pytest.mark.parametrize("example", ["digits-esp32s3-arduino", "digits-esp32s3-espidf"])
 def test_the_real_platform_builds_and_flashes(copied, example):
     """The platform's own builders, toolchain and frameworks, in the user's PlatformIO core folder."""

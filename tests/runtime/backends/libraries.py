@@ -6,11 +6,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from bench.libraries import Sources, adapters, definitions, library_sources
 
 STAND_IN = Path(__file__).parent / "stand_in"
 STAND_IN_SOURCES = {"esp-nn": "esp_nn.c", "cmsis-nn": "cmsis_nn.c"}
 VARIABLES = {"esp-nn": "TIGRIS_ESP_NN", "cmsis-nn": "TIGRIS_CMSIS_NN"}
+#: (name, whether the library itself), for fixtures' parameters; `case_name` is their `ids`.
+CASES = [pytest.param((name, real), marks=[pytest.mark.vendor(variable)] if real else [])
+         for name, variable in VARIABLES.items() for real in (False, True)]  # fmt: skip
+
+
+def case_name(case: tuple[str, bool]) -> str:
+    """A case of CASES in test names."""
+    return f"{case[0]}-{'real' if case[1] else 'stand-in'}"
 
 
 def checkout(backend: str) -> Path | None:

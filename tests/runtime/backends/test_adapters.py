@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.runtime.backends.libraries import VARIABLES, checkout, sources
+from tests.runtime.backends.libraries import CASES, case_name, sources
 from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Operator, Way, plan_for
@@ -29,16 +29,13 @@ from tigris_pio.format.enums import DType, OpKind, WeightMode
 from tigris_pio.format.params import ConvInt8Params
 from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord
 
-CASES = [(name, real) for name in VARIABLES for real in (False, True)]
 CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{'real' if case[1] else 'stand-in'}")
+@pytest.fixture(scope="module", params=CASES, ids=case_name)
 def replay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of test_damaged_plans with a backend."""
     name, real = request.param
-    if real and checkout(name) is None:
-        pytest.skip(f"set {VARIABLES[name]} to a checkout of the library to run its own kernels")
     given = sources(name, real)
     # What a library computes from values is its own affair, where it reads and writes is not.
     flags = [*given.flags, *SANITIZERS, *(["-w", "-fno-sanitize=undefined"] if real else [])]

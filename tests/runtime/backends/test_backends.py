@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runtime.backends.libraries import VARIABLES, checkout, sources
+from tests.runtime.backends.libraries import CASES, VARIABLES, case_name, sources
 from tests.runtime.build import C99, INCLUDE, SANITIZERS, compile_program
 from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL
 from tigris_pio import compile_model
@@ -20,15 +20,12 @@ from tigris_pio.host import Session
 SOURCE = Path(__file__).parent / "run_backend.c"
 NETWORKS = ("ad", "kws", "micro_speech", "person_detect", "resnet")
 BUDGETS = (("128K", 0), ("24K", "1M"))
-CASES = [(name, real) for name in VARIABLES for real in (False, True)]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{'real' if case[1] else 'stand-in'}")
+@pytest.fixture(scope="module", params=CASES, ids=case_name)
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, bool]:
     """A backend's name, the program that runs plans with it, and whether its library is a stand-in."""
     name, real = request.param
-    if real and checkout(name) is None:
-        pytest.skip(f"set {VARIABLES[name]} to a checkout of the library to run its own kernels")
     given = sources(name, real)
     flags = [*given.flags, *SANITIZERS, *(["-w", "-fno-sanitize=undefined"] if real else [])]
     program = tmp_path_factory.mktemp("backend") / "run"
