@@ -11,7 +11,23 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 #: Seconds of files that take more than a few. Only the order counts: it lets the processes end together.
-LONG: dict[str, int] = {}
+LONG = {
+    "platformio/test_espressif.py": 80,
+    "platformio/test_hook.py": 70,
+    "platformio/test_boards.py": 60,
+    "platformio/test_examples.py": 60,
+    "families/test_families.py": 50,
+    "esp_idf/test_cmake.py": 50,
+    "runtime/test_build.py": 45,
+    "node_tests/test_budgets.py": 30,
+    "node_tests/test_node_tests.py": 30,
+    "node_tests/test_zoo.py": 30,
+    "platformio/test_backends.py": 30,
+    "platformio/test_dependency.py": 30,
+    "runtime/test_arena_sizes.py": 20,
+    "networks/test_recorded_vectors.py": 15,
+    "fuzz/test_graphs.py": 15,
+}
 #: Files whose tests share nothing that takes long to make: each test goes where there is room.
 APART: frozenset[str] = frozenset()
 
