@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,14 @@ def test_a_star_import_brings_them() -> None:
     names: dict[str, Any] = {}
     exec("from tigris_pio import *", names)
     assert set(tigris_pio.__all__) <= set(names)
+
+
+def test_the_page_has_every_argument_and_name() -> None:
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    parameters = [name for name in inspect.signature(compile_model).parameters if name != "unknown"]
+    public = [name for name, value in vars(Session).items() if not name.startswith("_") and callable(value)]
+    for name in [*parameters, *public, *(name for name in tigris_pio.__all__ if name != "__version__")]:
+        assert re.search(rf"\b{name}\b", page), name
 
 
 # ---- what is printed and shown ------------------------------------------------------------------------------------

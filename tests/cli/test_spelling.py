@@ -60,6 +60,19 @@ REFUSALS = [
         ["fixed.onnx", "-m", "64K", "--backend", "nn"],
         ("--backend: 'nn'", "custom_tigris_backend: 'nn'", "BACKEND: 'nn'"),
     ),
+    (
+        ["fixed.onnx", "-m", "64K", "--xip", "--compress", "lz4"],
+        (
+            "--xip with --compress lz4:",
+            "custom_tigris_xip = yes with custom_tigris_compress = lz4:",
+            "XIP with COMPRESS lz4:",
+        ),
+    ),
+    (
+        ["fixed.onnx", "-m", "64K", "--backend", "esp-nn", "--chip", "esp32s9"],
+        ("--chip", "board_build.mcu", "IDF_TARGET"),
+    ),
+    (["fixed.onnx", "-m", "64K", "--name", "a b"], ("--name: ", "custom_tigris_models: ", "NAME: ")),
     (["fixed.onnx", "-m", "64K", "--dim", "n"], ("--dim: 'n'", "custom_tigris_dims: 'n'", "DIMS: 'n'")),
     (["fixed.onnx", "-m", "64K", "--dim", "n=3"], ("--dim n=3", "custom_tigris_dims = n=3", "DIMS n=3")),
     (
