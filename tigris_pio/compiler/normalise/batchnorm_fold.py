@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,11 +30,23 @@ def scale_and_offset(editor: GraphEditor, node: Node) -> tuple[np.ndarray, np.nd
     values = [editor.constant(node, index) for index in range(1, 5)]
     if any(value is None for value in values):
         return None
-    gamma, beta, mean, variance = (np.asarray(value, np.float64) for value in values)
-    deviation = np.sqrt(variance + float(node.attributes.get("epsilon", 1e-5)))
-    if not np.all(deviation > 0):
+    terms = factor_and_offset(node, [value for value in values if value is not None])
+    if terms is None:
         raise ModelError(f"{editor.graph.name}: node {node.name} (BatchNormalization) has a variance below zero")
-    return gamma / deviation, beta - mean * gamma / deviation
+    return terms
+
+
+def factor_and_offset(node: Node, constants: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+    """What inference multiplies each channel by and adds, float64; `constants`: scale, bias, mean and variance.
+
+    None when a variance is below zero.
+    """
+    gamma, beta, mean, variance = (np.asarray(value, np.float64).reshape(-1) for value in constants)
+    squared = variance + float(node.attributes.get("epsilon", 1e-5))
+    if not np.all(squared > 0):
+        return None
+    factor = gamma / np.sqrt(squared)
+    return factor, beta - mean * factor
 
 
 def _fold(editor: GraphEditor, node: Node) -> bool:

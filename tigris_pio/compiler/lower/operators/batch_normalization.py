@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.per_channel import emit_per_channel
 from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.normalise.batchnorm_fold import factor_and_offset
 
 
 @operator("BatchNormalization", summary="in inference, constant statistics; folded into a Conv before it")
@@ -17,8 +16,7 @@ def lower_batch_normalization(builder: Builder, node: Node) -> None:
         raise Refusal("training mode")
     if any(not builder.is_constant(name) for name in node.inputs[1:5]):
         raise Refusal("its statistics are computed at run time")
-    gamma, beta, mean, variance = (builder.real(name).astype(np.float64).reshape(-1) for name in node.inputs[1:5])
-    deviation = np.sqrt(variance + float(node.attributes.get("epsilon", 1e-5)))
-    if not np.all(deviation > 0):
+    terms = factor_and_offset(node, [builder.real(name) for name in node.inputs[1:5]])
+    if terms is None:
         raise Refusal("a variance is below zero")
-    emit_per_channel(builder, node, node.inputs[0], gamma / deviation, beta - mean * gamma / deviation)
+    emit_per_channel(builder, node, node.inputs[0], *terms)

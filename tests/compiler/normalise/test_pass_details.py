@@ -1,0 +1,177 @@
+"""What passes must leave alone or take into account: each of these was once free to be wrong."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+
+from tests.compiler.models import Quantiser, make, node, normal, ort, program
+from tests.compiler.normalise.test_passes import after, ops
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.normalise import batchnorm_fold, clip_to_relu6, constant_fold, qdq_fold
+from tigris_pio.format.enums import OpKind
+
+RANDOM = np.random.default_rng(31)
+
+
+def noise(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def run(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    with Session(compile_model(model).data) as session:
+        return session.run(inputs)
+
+
+def same(model: onnx.ModelProto, inputs: dict[str, np.ndarray], **tolerance: float) -> None:
+    got, expected = run(model, inputs), ort(model, inputs)
+    for name, value in expected.items():
+        np.testing.assert_allclose(got[name], value, err_msg=name, **{"rtol": 1e-4, "atol": 1e-5, **tolerance})
+
+
+# BatchNormalization.
+
+
+def normalisation(count: int, variance: float) -> dict[str, np.ndarray]:
+    return {"g": noise(count), "b": noise(count), "m": noise(count),
+            "v": (np.abs(noise(count)) * np.float32(variance)).astype(np.float32)}
+
+
+@pytest.mark.parametrize("epsilon", [None, 1e-3, 0.1])
+@pytest.mark.parametrize("variance", [1.0, 1e-4, 0.0])
+@pytest.mark.parametrize("folded", [True, False])
+def test_batchnorm_by_its_own_epsilon(epsilon: float | None, variance: float, folded: bool) -> None:
+    """Keras' default is 1e-3, ONNX's 1e-5; with small variances it is what counts."""
+    attributes = {} if epsilon is None else {"epsilon": epsilon}
+    first = [node("Conv", "x w", "a")] if folded else [node("Tanh", "x", "a")]
+    weights = normalisation(3, variance) | ({"w": noise(3, 3, 3, 3)} if folded else {})
+    model = make([*first, node("BatchNormalization", "a g b m v", "y", **attributes)], {"x": (1, 3, 6, 6)}, ["y"],
+                 weights)
+    assert len(normal(model).nodes) == (1 if folded else 2)
+    same(model, {"x": noise(1, 3, 6, 6)}, rtol=1e-3)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_batchnorm_stays_behind_quantised_weights(per_channel: bool) -> None:
+    """Weights in int8 have no room for a factor: the Conv runs on them as they are."""
+    q = Quantiser()
+    scale = (np.abs(noise(4)) * 0.01 + 0.002) if per_channel else 0.004
+    weight = q.constant("w", RANDOM.integers(-127, 128, (4, 3, 3, 3)).astype(np.int8), scale)
+    q.weights |= normalisation(4, 1.0)
+    q.add(node("Conv", f"{q.pair('x', 0.02, 3)} {weight}", "a"), node("BatchNormalization", "a g b m v", "n"))
+    q.add(node("Identity", q.pair("n", 0.1, 4), "y"))
+    model = make(q.nodes, {"x": (1, 3, 6, 6)}, ["y"], q.weights)
+    graph, folded = after(model, constant_fold, qdq_fold, batchnorm_fold)
+    assert folded == 0 and ops(graph)[:2] == ["Conv", "BatchNormalization"]
+    assert graph.weights[weight].dtype == np.int8
+    same(model, {"x": noise(1, 3, 6, 6)}, atol=0.1001)
+
+
+# QuantizeLinear and DequantizeLinear.
+
+
+def test_an_output_that_is_quantised_too_stays_unrounded() -> None:
+    q = Quantiser()
+    q.add(node("Tanh", "x", "t"), node("Neg", q.pair("t", 0.1, 3), "y"))
+    model = make(q.nodes, {"x": (1, 40)}, ["y", "t"], q.weights)
+    inputs = {"x": noise(1, 40)}
+    got, expected = run(model, inputs), ort(model, inputs)
+    np.testing.assert_allclose(got["t"], expected["t"], rtol=1e-5)
+    np.testing.assert_allclose(got["y"], expected["y"], atol=1e-6)
+
+
+@pytest.mark.parametrize("perm", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("axis", range(-3, 3))
+def test_scales_follow_their_axis_through_a_transpose(perm: tuple[int, ...], axis: int) -> None:
+    """All permutations of three axes, two of which are not their own inverse, and axes counted from the end."""
+    q = Quantiser()
+    shape = (2, 3, 4)
+    values = RANDOM.integers(-127, 128, shape).astype(np.int8)
+    weight = q.constant("w", values, np.linspace(0.01, 0.2, shape[axis]), axis)
+    q.add(node("Transpose", weight, "t", perm=perm), node("Mul", "x t", "y"))
+    moved = tuple(shape[index] for index in perm)
+    model = make(q.nodes, {"x": moved}, ["y"], q.weights)
+    graph, _ = after(model, constant_fold, qdq_fold)
+    assert ops(graph) == ["Mul"]
+    quantisation = graph.tensors["t"].quantisation
+    assert quantisation is not None and quantisation.axis == perm.index(axis % 3)
+    same(model, {"x": noise(*moved)}, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("op", "shape", "axis"), [("Conv", (4, 3, 3, 3), -4), ("Gemm", (3, 4), -1),
+                                                   ("MatMul", (3, 4), -1)])
+def test_scales_of_weights_along_an_axis_counted_from_the_end(op: str, shape: tuple[int, ...], axis: int) -> None:
+    q = Quantiser()
+    weight = q.constant("w", RANDOM.integers(-127, 128, shape).astype(np.int8), np.linspace(0.002, 0.02, 4), axis)
+    source = (1, 3, 6, 6) if op == "Conv" else (2, 3)
+    q.add(node(op, f"{q.pair('x', 0.02, 3)} {weight}", "a"), node("Identity", q.pair("a", 0.02, 4), "y"))
+    model = make(q.nodes, {"x": source}, ["y"], q.weights)
+    lowered = program(model)
+    assert len(lowered.ops) == 1 and len(lowered.ops[0].blobs["multiplier"]) == 4 and not lowered.warnings
+    same(model, {"x": noise(*source)}, atol=0.0201)
+
+
+# Activations.
+
+ACTIVATIONS = {"relu": ("Relu", 0.0, None), "relu6": ("Clip", 0.0, 6.0), "narrow": ("Clip", -1.0, 1.0),
+               "low": ("Clip", -2.0, None), "high": ("Clip", None, 0.5), "apart": ("Clip", 2.0, 3.0)}
+
+
+def two_activations(first: str, second: str, quantised: bool) -> onnx.ModelProto:
+    q = Quantiser()
+    q.weights["w"] = noise(4, 3, 1, 1)
+    last = f"{q.pair('x', 0.03, 2)} {q.constant('k', RANDOM.integers(-127, 128, (4, 3, 1, 1)).astype(np.int8), 0.02)}"
+    if not quantised:
+        last, q.nodes, q.weights = "x w", [], {"w": q.weights["w"]}
+    q.add(node("Conv", last, "c"))
+    last = "c"
+    for index, name in enumerate((first, second)):
+        op, low, high = ACTIVATIONS[name]
+        bounds = []
+        for side, value in (("lo", low), ("hi", high)):
+            if op == "Clip" and value is not None:
+                q.weights[f"{side}{index}"] = np.array(value, np.float32)
+            bounds.append(f"{side}{index}" if value is not None else "-")
+        q.add(node(op, f"{last} {' '.join(bounds)}" if op == "Clip" else last, f"a{index}"))
+        last = f"a{index}"
+    if quantised:
+        q.add(node("Identity", q.pair(last, 0.03, -10), "y"))
+        last = "y"
+    return make(q.nodes, {"x": (1, 3, 5, 5)}, [last], q.weights)
+
+
+@pytest.mark.parametrize("quantised", [False, True])
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(ACTIVATIONS, 2)))
+def test_two_activations_in_a_row(first: str, second: str, quantised: bool) -> None:
+    """Both bounds of both count, in their order, in one operator where they leave a range."""
+    model = two_activations(first, second, quantised)
+    same(model, {"x": noise(1, 3, 5, 5) * 3}, atol=0.0301 if quantised else 1e-4)
+    lowered = program(model)
+    if "apart" not in (first, second):
+        assert [op.kind for op in lowered.ops] == [OpKind.CONV_2D]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_integer_clips_are_left_to_the_shape_pass(dtype: type) -> None:
+    """Their bounds are integers of a shape, not of a tensor's range: they stay inputs until they fold."""
+    kind = TensorProto.INT64 if dtype is np.int64 else TensorProto.INT32
+    nodes = [node("Shape", "x", "s"), node("Cast", "s", "i", to=kind), node("Clip", "i lo hi", "c"),
+             node("Cast", "c", "l", to=TensorProto.INT64), node("Expand", "k l", "y")]
+    weights = {"lo": np.array(2, dtype), "hi": np.array(4, dtype), "k": noise(1, 1, 1)}
+    model = make([*nodes, node("Neg", "x", "z")], {"x": ("N", 3, 9)}, ["y", "z"], weights, types={"y": 1})
+    graph, folded = after(model, clip_to_relu6)
+    assert folded == 0 and len(next(item for item in graph.nodes if item.op == "Clip").inputs) == 3
+    inputs = {"x": noise(1, 3, 9)}
+    assert run(model, inputs)["y"].shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_clips_of_eight_bits_are_data(dtype: type) -> None:
+    kind = TensorProto.INT8 if dtype is np.int8 else TensorProto.UINT8
+    weights = {"lo": np.array(3, dtype), "hi": np.array(90, dtype)}
+    model = make([node("Clip", "x lo hi", "y")], {"x": (1, 50)}, ["y"], weights, types={"x": kind, "y": kind})
+    same(model, {"x": RANDOM.integers(0, 120, (1, 50)).astype(dtype)})
