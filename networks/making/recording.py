@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 from tflite_micro.python.tflite_micro import runtime
 
+from networks import LEAST_CHANNELS, LEAST_MEAN_SPAN, LEAST_SPAN
 from networks.making import training
 from networks.making.topologies import Network
 from networks.making.twin import Reader
 
 _ARENA = 4 << 20
 _SIGMAS = (6, 20, 60)
-#: Every tensor spans at least so many of the 256 values (means less, which have their map's scale), and this share of
-#: its channels varies with the input.
-LEAST_SPAN, LEAST_MEAN_SPAN = 128, 32
-LEAST_CHANNELS = 0.9
 
 
 @dataclass(frozen=True)
