@@ -177,6 +177,23 @@ def test_bytes_that_were_meant_as_kilobytes(run: Run, model: Path) -> None:
     assert "did you mean" not in run("compile", model, "-m", "2000", "-o", model.with_name("out.tgrs")).err
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [(("analyse", "net.onnx"), "Did you mean analyze?"), (("frobnicate",), "No such command"),
+     (("compile", "net.onnx", "-m", "64K", "-o", "a", "--quite"), "--quiet")],
+)  # fmt: skip
+def test_misspellings_are_answered_with_the_nearest(run: Run, command: tuple[str, ...], words: str) -> None:
+    said = run(*command)
+    assert (said.status, words in said.err, said.out) == (2, True, "")
+
+
+@pytest.mark.parametrize("command", [("compile", "--json"), ("bogus", "--json"), ("inspect", "x", "--json", "-z")])
+def test_wrong_usage_is_a_document_too(run: Run, command: tuple[str, ...]) -> None:
+    said = run(*command)
+    assert said.status == 2
+    assert set(json.loads(said.out)) == {"error", "kind"}
+
+
 # ---- Ctrl-C -------------------------------------------------------------------------------------------------------
 
 

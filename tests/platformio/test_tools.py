@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +78,24 @@ def test_without_apt_the_missing_things_are_named(bare_path, monkeypatch, capsys
     with pytest.raises(packages.MissingPackages, match="there is no apt-get"):
         packages.ensure("test")
     assert "arm-none-eabi-gcc" in capsys.readouterr().out
+
+
+def test_an_environment_for_tests_has_the_runtime_or_fails(tmp_path, monkeypatch):
+    """Elsewhere an installation does without; see tests/host/test_install.py."""
+    python_environment = load_by_path("python_environment", ROOT / "tools" / "python_environment.py")
+    started = []
+
+    def run(command, **rest):
+        started.append(rest)
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(python_environment.subprocess, "run", run)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "setup.py").touch()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").touch()
+    python_environment.ensure(tmp_path, tmp_path / ".venv", "test")
+    assert started[-1]["env"]["TIGRIS_REQUIRE_RUNTIME"] == "1"
 
 
 def test_wrong_use_is_told():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from typing import Any
@@ -23,10 +24,18 @@ from tigris_pio.text import visible
 
 
 class _Group(click.Group):
-    """Lists commands in the order of work, not of the alphabet."""
+    """Lists commands in the order of work, not of the alphabet; a misspelled one is answered with the nearest."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        close = difflib.get_close_matches(args[0], self.commands, n=1)
+        if args[0] not in self.commands and close and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'. Did you mean {close[0]}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -60,6 +69,8 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False))
     except click.ClickException as error:
+        if "--json" in words:
+            console.print_json({"error": visible(error.format_message()), "kind": "UsageError"})
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
