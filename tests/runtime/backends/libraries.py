@@ -4,6 +4,7 @@ TIGRIS_ESP_NN and TIGRIS_CMSIS_NN name checkouts of them."""
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,14 @@ def sources(backend: str, real: bool) -> Sources:
         return library_sources(backend, folder)
     files = (*adapters(), STAND_IN / STAND_IN_SOURCES[backend])
     return Sources(files, (*definitions(backend), f"-isystem{STAND_IN}"))
+
+
+def main() -> None:
+    """Prints what a compiler wants for an adapter and its library, one argument a line: for fuzz/run.sh."""
+    name = sys.argv[1]
+    given = sources(name, real=checkout(name) is not None)
+    print("\n".join((*given.flags, *map(str, given.files))))
+
+
+if __name__ == "__main__":
+    main()

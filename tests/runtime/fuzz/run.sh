@@ -1,6 +1,8 @@
 #!/bin/sh
 # Fuzzes the runtime with damaged plans: run.sh SECONDS [CORPUS], then for half of that with the kernels for Arm's DSP
-# instructions, C in their place; for a tenth each, the decompressor alone and the board's side of the serial line.
+# instructions, C in their place, and for a quarter each with the adapters of kernel libraries: stand-ins for ESP-NN and
+# CMSIS-NN, or the real ones where TIGRIS_ESP_NN and TIGRIS_CMSIS_NN name checkouts; for a tenth each, the decompressor
+# alone and the board's side of the serial line.
 # Needs clang and the project's Python.
 # Findings are left in .tigris/fuzz/crashes; the exit status is libFuzzer's. To keep what a long run found:
 # python -m tests.runtime.fuzz.keep .tigris/fuzz/fuzz_plan .tigris/fuzz/corpus .tigris/fuzz/crashes
@@ -35,14 +37,26 @@ fuzz() {
         -artifact_prefix="$work/crashes/" "$4"
 }
 
+# build_backend PROGRAM NAME: the flags and files of a library come from the tests, one a line.
+build_backend() {
+    "$python" -m tests.runtime.backends.libraries "$2" > "$work/$1.args"
+    # A library may compute what it likes from values; where it reads and writes is looked at.
+    xargs -a "$work/$1.args" clang -std=gnu99 -w -g -O1 -fsanitize=fuzzer,address -fno-sanitize-recover=all \
+        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200112L -Iruntime/include -Iruntime/src $plan_sources -lm -o "$work/$1"
+}
+
 plan_sources="$fuzz/fuzz_plan.c $fuzz/run_plan.c $(find runtime/src -name '*.c' ! -name 'serve*')"
 # shellcheck disable=SC2086
 build fuzz_plan $plan_sources
 # shellcheck disable=SC2086
 build fuzz_plan_dsp -include tests/runtime/dsp_in_c.h $plan_sources
+build_backend fuzz_plan_esp_nn esp-nn
+build_backend fuzz_plan_cmsis_nn cmsis-nn
 build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c
 build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c runtime/src/serve.c runtime/src/serve_frame.c runtime/src/crc32.c
 fuzz fuzz_plan "$seconds" 16384 "$corpus"
 fuzz fuzz_plan_dsp $((seconds / 2 + 1)) 16384 "$corpus"
+fuzz fuzz_plan_esp_nn $((seconds / 4 + 1)) 16384 "$corpus"
+fuzz fuzz_plan_cmsis_nn $((seconds / 4 + 1)) 16384 "$corpus"
 fuzz fuzz_lz4 $((seconds / 10 + 1)) 600 "$work/lz4"
 fuzz fuzz_serve $((seconds / 10 + 1)) 3000 "$work/serve"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.runtime.chains import example_chain, plan_of, walk
+from tests.runtime.fuzz.geometries import geometries
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.operators import operators
 from tigris_pio.format.enums import WeightMode
@@ -34,6 +35,7 @@ if __name__ == "__main__":
     from tests.runtime.fuzz.keep import extract
 
     folder = Path(sys.argv[1])
-    for seed_name, seed_plan in itertools.chain(seeds(), compiled_seeds()):
+    plain = ((f"geometry-{index:03}", seed) for index, seed in enumerate(geometries(300, dilated=True)))
+    for seed_name, seed_plan in itertools.chain(seeds(), plain, compiled_seeds()):
         (folder / seed_name).write_bytes(seed_plan)
     extract(folder)
