@@ -153,6 +153,21 @@ int32_t tigris_plain_pad_right(const tigris_plain_conv *conv)
     return right > 0 ? right : 0;
 }
 
+/* Whether `count` multipliers and shifts in RAM still are what was checked, and stay so while the output is written. */
+static int hold(const tigris_kernel_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
+{
+    const uint32_t offsets[2] = {multiplier, shift};
+    const uintptr_t output = (uintptr_t)call->output->data;
+    const uintptr_t output_end = output + (uint32_t)call->output->rows * tigris_row_bytes(call->output->tensor);
+    for (uint32_t i = 0; i < 2U; i++) {
+        const uintptr_t values = (uintptr_t)call->weights + offsets[i];
+        if (values < output_end && output < values + count * sizeof(int32_t)) {
+            return 0;
+        }
+    }
+    return tigris_plain_scales_hold(tigris_int32_data(call, multiplier), tigris_int32_data(call, shift), count);
+}
+
 int tigris_plain_may_run(const tigris_kernel_call *call, int32_t bytes, uint32_t multiplier, uint32_t shift,
                          uint32_t count)
 {
@@ -160,8 +175,7 @@ int tigris_plain_may_run(const tigris_kernel_call *call, int32_t bytes, uint32_t
         return 0;
     }
     assert(bytes <= 0 || call->backend_scratch != NULL);
-    return !call->weights_in_ram ||
-           tigris_plain_scales_hold(tigris_int32_data(call, multiplier), tigris_int32_data(call, shift), count);
+    return !call->weights_in_ram || hold(call, multiplier, shift, count);
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import struct
 import subprocess
@@ -178,6 +179,19 @@ def test_damaged_weight_blocks(replay: Path) -> None:
     assert -31 in statuses, "a damaged block is found"
     assert -29 in statuses, "a shift or multiplier out of range is found"
     assert statuses <= {0, -29, -31}
+
+
+def test_a_block_of_another_length(replay: Path) -> None:
+    """A valid one that makes fewer bytes than the stage says would leave the rest as it was."""
+    plan = dict(seeds())["00-conv_2d-int8-lz4"]
+    ((start, _),) = [(start, count) for record, start, count in sections(plan) if record is StageRecord]
+    stage = StageRecord.unpack(plan, start)
+    plans = []
+    for more in (0, 1, 2, 15):
+        longer = dataclasses.replace(stage, block_raw_bytes=stage.block_raw_bytes + more).pack()
+        header = dataclasses.replace(Header.unpack(plan), fast_bytes=Header.unpack(plan).fast_bytes + 16).pack()
+        plans.append(with_crc(header + plan[len(header) : start] + longer + plan[start + len(longer) :]))
+    assert [result.status for result in outcomes(replay, plans)] == [0, -31, -31, -31]
 
 
 def test_the_kept_corpus(replay: Path) -> None:

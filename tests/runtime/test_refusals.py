@@ -14,11 +14,12 @@ from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.kernel_harness import Operator, Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_OPERAND, TIGRIS_ERR_PARAMS, bind_status, statuses
 from tests.runtime.operators import operators
-from tests.runtime.plan_builder import with_crc
+from tests.runtime.plan_builder import PlanBuilder, with_crc
 from tigris_pio.cli.inspect import inspect
+from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
-from tigris_pio.format.params import PARAMS
+from tigris_pio.format.params import PARAMS, BinaryFloatParams, UnaryFloatParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     Header,
@@ -195,6 +196,59 @@ def test_steps_of_the_proof_are_limited(plan: bytes, more: int, status: int) -> 
         late = (bands - stage.band_count) * view.pace_numerator
         plan = changed(plan, ViewRecord, index, pace_offset=view.pace_offset - late)
     assert bind_status(changed(plan, StageRecord, 0, band_count=bands)) == status
+
+
+def two_sines(first_reads: int, *, windows: bool) -> bytes:
+    """Two operators, 1 made by the first and 2 by the second; the first reads `first_reads`."""
+    plan = PlanBuilder()
+    tensors = [plan.tensor(name, (1, 6, 4, 4), DType.FLOAT32, home) for name, home in
+               (("in", Home.SLOW), ("first", Home.FAST), ("second", Home.SLOW))]  # fmt: skip
+    plan.input(tensors[0])
+    plan.output(tensors[2])
+    stage = plan.stage()
+    flags = (ViewFlag.LOAD, 0, ViewFlag.STORE) if windows else (0, 0, 0)
+    views = [stage.view(tensor, capacity=6 if windows else 0, flags=flag, pace=(6, 1, 0) if tensor == 2 else (0, 0, 0))
+             for tensor, flag in zip(tensors, flags, strict=True)]  # fmt: skip
+    sine = UnaryFloatParams(UnaryFunction.SIN, 0.0, 0.0)
+    for source, made in ((first_reads, 1), (1 - first_reads // 2, 2)):
+        stage.op(OpKind.TRIGONOMETRIC, DType.FLOAT32, sine, [(views[source], RowMap.same())], views[made])
+    return plan.build()
+
+
+@pytest.mark.parametrize("windows", [False, True], ids=("direct", "windows"))
+def test_rows_that_are_not_made_yet_cannot_be_read(windows: bool) -> None:
+    assert bind_status(two_sines(0, windows=windows)) == 0
+    early = changed(two_sines(2, windows=windows), ViewRecord, 1, pace_numerator=6, pace_denominator=1)
+    assert bind_status(early) == -28
+
+
+@pytest.mark.parametrize(("flags", "status"), [(ViewFlag.LOAD, 0), (ViewFlag.LOAD | ViewFlag.KEEP, -25)])
+def test_windows_of_a_batch_do_not_keep_rows(flags: ViewFlag, status: int) -> None:
+    """Images lie a whole image apart: moving the rows of one would leave the others where they were."""
+    op = _operator(OpKind.MAX_POOL, DType.INT8)
+    inputs = tuple(np.repeat(x, 2, axis=0) for x in op.inputs)
+    batch = dataclasses.replace(op, inputs=inputs, output_shape=(2, *op.output_shape[1:]), images=2)
+    plan = plan_for(batch, Way(6, windows=True))
+    header = Header.unpack(plan)
+    plan = changed(plan, Header, 0, fast_bytes=header.fast_bytes + 4096)  # windows of both images
+    assert bind_status(changed(plan, ViewRecord, 0, flags=ViewFlag.WINDOW | flags, capacity_rows=6)) == status
+
+
+@pytest.mark.parametrize(("offset", "status"), [(0, 0), (16, 0), (8, -22), (4, -22), (1, -22), (HUGE, -22)])
+def test_constants_lie_on_boundaries_of_sections(offset: int, status: int) -> None:
+    plan = PlanBuilder()
+    shape = (1, 6, 4, 4)
+    x = plan.tensor("in", shape, DType.FLOAT32)
+    constant = plan.tensor("c", shape, DType.FLOAT32, constant=np.zeros(100, np.float32))
+    out = plan.tensor("out", shape, DType.FLOAT32)
+    plan.input(x)
+    plan.output(out)
+    stage = plan.stage()
+    views = [stage.view(x), stage.view(constant), stage.view(out, pace=(6, 1, 0))]
+    steps = {"row_step": (16, 16), "column_step": (4, 4), "channel_step": (1, 1)}
+    params = BinaryFloatParams(activation_min=-1e30, activation_max=1e30, **steps)
+    stage.op(OpKind.ADD, DType.FLOAT32, params, [(views[0], RowMap.same()), (views[1], RowMap.same())], views[2])
+    assert bind_status(changed(plan.build(), TensorRecord, constant, home_offset=offset)) == status
 
 
 def test_constants_cannot_be_written(plan: bytes) -> None:

@@ -58,6 +58,35 @@ def test_requantise_is_gemmlowps_arithmetic(program: Path) -> None:
     np.testing.assert_array_equal(actual[:, 2], requantise(value, multiplier, -shift))
 
 
+SCALED = r"""
+#include <stdio.h>
+#define tigris_add_int8 tigris_add_int8_again
+#define tigris_sub_int8 tigris_sub_int8_again
+#include "kernels/add_int8.c"
+int main(void)
+{
+    int32_t value, multiplier, shift;
+    while (scanf("%d %d %d", &value, &multiplier, &shift) == 3)
+        printf("%d\n", (int)scaled_right(value, (uint32_t)multiplier << 1, (uint32_t)shift));
+    return 0;
+}
+"""
+
+
+def test_the_scaling_of_sums_is_the_same_arithmetic(tmp_path: Path) -> None:
+    """Of inputs of ADD: any right shift, multipliers that are not negative, halves on both sides of zero."""
+    cases = _cases()
+    cases = cases[(cases[:, 1] >= 0) & (cases[:, 0] > -(2**31))]
+    near = np.array([(odd << shift, 2**30, shift) for shift in range(24) for odd in range(-9, 10)], np.int64)
+    cases = np.concatenate([cases, near])
+    (tmp_path / "scaled.c").write_text(SCALED)
+    program = compile_program(tmp_path / "scaled", [tmp_path / "scaled.c"], *SANITIZERS)
+    text = "\n".join(" ".join(map(str, case)) for case in cases.tolist())
+    result = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True)
+    value, multiplier, shift = cases.T
+    np.testing.assert_array_equal(np.array(result.stdout.split(), np.int64), requantise(value, multiplier, -shift))
+
+
 def test_the_reference_rounds_as_defined() -> None:
     assert high_multiply(np.int64(-(2**31)), -(2**31)) == 2**31 - 1
     assert high_multiply(np.int64(1), 2**30) == 1, "0.5 rounds up"

@@ -146,6 +146,18 @@ def test_softmax_int8_is_exact(shape: tuple[int, int, int, int], scale: float, s
     assert np.abs((expected + 128.0) / 256 - probabilities).max() <= 1.01 / 256
 
 
+@pytest.mark.parametrize("diff_min", [-9, -8, -7, -1, 0])
+def test_softmax_int8_takes_differences_down_to_the_least(diff_min: int) -> None:
+    """The least difference still counts, the next does not, whatever its exponential is."""
+    multiplier, left_shift = references.quantised_multiplier(0.05 * (1 << 26))
+    params = SoftmaxInt8Params(length=10, multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
+    x = np.arange(0, -10, -1, dtype=np.int8).reshape(1, 1, 1, 10)
+    op = Operator(OpKind.SOFTMAX, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
+    actual = run_all_ways(op)
+    np.testing.assert_array_equal(actual, references.softmax_int8(x, multiplier, left_shift, diff_min))
+    assert [value > -128 for value in actual.ravel().tolist()] == [-i >= diff_min for i in range(10)]
+
+
 def test_softmax_int8_of_equal_values_of_any_length() -> None:
     """Also where TensorFlow Lite's shift amount passes 31 and its sum overflows."""
     for length in (1, 2, 3, 255, 256, 257, 511, 520, 1000, 5000, 9000):

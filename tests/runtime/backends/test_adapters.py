@@ -75,8 +75,9 @@ def test_weights_that_a_run_overwrites(replay: Path) -> None:
         header = Header.unpack(plan)
         stage = StageRecord.unpack(plan, header.stages)
         plan = changed(plan, Header, 0, fast_bytes=header.fast_bytes + 1024)
-        for at in range(0, stage.block_raw_bytes, 16):  # the input's window, over each part of the block
-            plans.append(changed(plan, ViewRecord, 0, offset=stage.block_fast_offset + at))
+        # The window of the input or of the output, over each part of the block.
+        for view, at in itertools.product((0, 1), range(0, stage.block_raw_bytes, 16)):
+            plans.append(changed(plan, ViewRecord, view, offset=stage.block_fast_offset + at))
     results = outcomes(replay, plans)
     assert {result.ran for result in results} == {True}
 
@@ -100,6 +101,14 @@ def test_geometry_that_libraries_do_not_expect_is_refused(kind: OpKind, rows: bo
     shape = (1, output, 8, 4) if rows else (1, 8, output, 4)
     assert bind_status(plan_for(conv(kind, usual, usual, 4, 4, random.Random(1)), Way(8))) == 0
     assert bind_status(plan_for(dataclasses.replace(op, output_shape=shape), Way(shape[1]))) == TIGRIS_ERR_PARAMS
+
+
+def test_dilation_is_refused_by_a_library_that_ignores_it(replay: Path, request: pytest.FixtureRequest) -> None:
+    dilated, usual = Axis(8, 3, 1, 2, 2, 2), Axis(8, 3, 1, 1, 1)
+    plans = [plan_for(conv(kind, *axes, 4, 4, random.Random(1)), Way(8))
+             for kind in (CONV, DEPTHWISE) for axes in ((dilated, usual), (usual, dilated))]  # fmt: skip
+    refused = "esp-nn" in request.node.name
+    assert {result.status for result in outcomes(replay, plans)} == {TIGRIS_ERR_PARAMS if refused else 0}
 
 
 def test_too_tall_for_a_batch(replay: Path) -> None:

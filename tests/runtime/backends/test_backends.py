@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 import subprocess
 from pathlib import Path
@@ -11,10 +12,14 @@ import pytest
 
 from tests.runtime.backends.libraries import CASES, VARIABLES, case_name, sources
 from tests.runtime.build import C99, INCLUDE, SANITIZERS, compile_program
+from tests.runtime.fuzz.geometries import Axis, conv
+from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.model_header import fast_bytes
 from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.format.enums import OpKind
+from tigris_pio.format.records import Header
 from tigris_pio.host import Session
 
 SOURCE = Path(__file__).parent / "run_backend.c"
@@ -76,6 +81,28 @@ def test_too_little_for_the_scratch_is_said(backend: tuple[str, Path, bool], mod
     assert status == TIGRIS_ERR_FAST_TOO_SMALL
     assert 0 < missing <= -without
     assert run(program, compiled, x, spare=without + missing)[0] == 0
+
+
+#: Of 8 rows, 10 columns, 4 channels and a 3x3 kernel: bytes that the stand-ins ask for, whatever the band.
+LARGEST = {
+    ("cmsis-nn", OpKind.PLAIN_CONV_2D): 4 * 9 * 4,  # one row
+    ("cmsis-nn", OpKind.PLAIN_DEPTHWISE_CONV_2D): 3 * 9 * 4,
+    ("esp-nn", OpKind.PLAIN_CONV_2D): 10 * 12 * 4 + 16,  # padding on all sides
+    ("esp-nn", OpKind.PLAIN_DEPTHWISE_CONV_2D): 10 * 12 * 4 + 16,
+}
+
+
+@pytest.mark.parametrize("kind", [OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D], ids=lambda kind: kind.name)
+def test_scratch_is_that_of_the_band_that_wants_most(backend: tuple[str, Path, bool], kind: OpKind) -> None:
+    name, program, stands_in = backend
+    if not stands_in:
+        pytest.skip("the real libraries have formulas of their own")
+    plan = plan_for(conv(kind, Axis(8, 3, 1, 1, 1), Axis(10, 3, 1, 1, 1), 4, 4, random.Random(1)), Way(8))
+    header = Header.unpack(plan)
+    words = struct.pack("<IIII", len(plan), header.fast_bytes, header.slow_bytes, 0)
+    result = subprocess.run([str(program)], input=words + plan, capture_output=True, check=True)
+    status, missing, _ = struct.unpack_from("<iII", result.stdout)
+    assert (status, missing) == (TIGRIS_ERR_FAST_TOO_SMALL, -(-LARGEST[name, kind] // 16) * 16)
 
 
 @pytest.mark.parametrize("name", VARIABLES)
