@@ -8,11 +8,12 @@ import shlex
 import shutil
 import struct
 import subprocess
+import zlib
 
 import pytest
 
 from tests import retrained
-from tigris_pio.format.records import Header
+from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 from .project import ROOT, board_process
 
@@ -130,6 +131,12 @@ def model_offset(project, name):
     return next(int(image["offset"], 0) for image in images if image["path"].endswith(".tgrs"))
 
 
+def renamed(plan):
+    """The plan with another name, and the checksum that goes with it."""
+    covered = plan[CRC_COVERS_FROM:].replace(b"digits", b"Digits", 1)
+    return plan[: CRC_COVERS_FROM - 4] + zlib.crc32(covered).to_bytes(4, "little") + covered
+
+
 def test_a_board_runs_what_is_flashed(board):
     project, name = board
     text = project.serial(name, b"echo", after=b"open: ok.", send=b"echo").decode()
@@ -147,9 +154,10 @@ def test_a_board_runs_what_is_flashed(board):
     offset = model_offset(project, name)
     plan = project.flash(name)[offset : offset + 0x10000]
     overwrite(project, name, offset, b"\xff" * 4096)
+    assert "open: the plan is damaged, upload it again" in project.serial(name, b".").decode()
+    overwrite(project, name, offset, b"\xff" * len(plan))
     assert "open: no plan was written to the partition" in project.serial(name, b".").decode()
-    named = Header.unpack(plan).pack().index(b"digits")
-    overwrite(project, name, offset, plan[:named] + b"D" + plan[named + 1 :])
+    overwrite(project, name, offset, renamed(plan[: Header.unpack(plan).total_bytes]))
     assert "open: the partition holds another plan" in project.serial(name, b".").decode()
     table = project.flash(name)[0x8000:0x8C00]
     overwrite(project, name, 0x8000, table.replace(b"model\0", b"wrong\0"))
