@@ -7,7 +7,9 @@ from __future__ import annotations
 
 
 class TigrisError(Exception):
-    """Base of all errors that are the input's fault; exit status 1."""
+    """Base of all errors that are the input's fault."""
+
+    exit_status = 1  #: of the command line
 
 
 class ModelError(TigrisError):
@@ -35,7 +37,9 @@ class ToolError(TigrisError):
 
 
 class UsageError(TigrisError):
-    """An option's name or value is wrong; exit status 2."""
+    """An option's name or value is wrong."""
+
+    exit_status = 2
 
 
 class ArgumentError(UsageError, TypeError):

@@ -93,6 +93,16 @@ typedef enum tigris_status {
 /* One sentence for people; never NULL. */
 const char *tigris_status_text(tigris_status status);
 
+/* Where and why a plan was refused or a run failed. Indices of the plan; TIGRIS_NOWHERE where there is none. Without a
+ * failure, and before any call, status is TIGRIS_OK and the rest means nothing. */
+#define TIGRIS_NOWHERE UINT32_MAX
+typedef struct tigris_fault {
+    tigris_status status;
+    uint32_t stage;
+    uint32_t op;
+    uint32_t tensor;
+} tigris_fault;
+
 /* A plan in memory or mapped flash, opened in place. Members are read-only for callers. */
 typedef struct tigris_plan {
     const uint8_t *base;
@@ -107,14 +117,19 @@ typedef struct tigris_plan {
     const tigris_operand_record *operands;
     const uint8_t *params;
     const uint8_t *weights;
+    tigris_fault fault; /* of tigris_plan_open; when that fails everything else is zeroed */
 } tigris_plan;
 
-/* Opens the plan at `data` (16-byte aligned, stays valid while in use) and checks its structure. */
+/* Opens the plan at `data` (16-byte aligned, stays there unchanged while in use) and checks its structure. */
 TIGRIS_MUST_CHECK tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes);
 
 /* Reads the whole plan and compares its CRC-32: one that is damaged may pass tigris_plan_open and give wrong numbers,
  * though never wrong accesses. For plans in buffers of your own; tigris_model_open does it by itself. */
 TIGRIS_MUST_CHECK tigris_status tigris_plan_check_crc(const tigris_plan *plan);
+
+/* For people: "stage 3, operator 12 (/block/MatMul)", with names when `plan` is open and NULL otherwise, cut to what
+ * `bytes`, at least 1, hold; "" when there is no fault or no place is known. Returns `text`. */
+char *tigris_fault_text(const tigris_fault *fault, const tigris_plan *plan, char *text, size_t bytes);
 
 struct tigris_backend;
 struct tigris_placement;
@@ -168,6 +183,7 @@ typedef struct tigris_session {
     const struct tigris_placement *placement; /* NULL: everything lies where the plan says */
     /* After tigris_session_init gave TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL: by how much. */
     uint32_t bytes_short;
+    tigris_fault fault; /* of tigris_session_init, or of the last tigris_run */
     /* Hooks: NULL after tigris_session_init, set by the caller before a run. */
     tigris_yield_hook yield;
     void *yield_context;
@@ -185,7 +201,8 @@ typedef struct tigris_session {
  * may be NULL when header->slow_bytes is 0. Checks every operator's parameters against its tensors and
  * weights, and proves that each band finds its rows, so that a run cannot read or write outside the
  * plan and the arenas. Uses the first header->state_bytes of `fast` for the proof. `placement` is for arenas smaller
- * than the plan wants; NULL refuses them. */
+ * than the plan wants; NULL refuses them. Plan, arenas, backend and placement must outlive the session. What the plan and
+ * its tensors lack is told by session->fault; a refused session runs nothing and has no inputs. */
 TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast,
                                                     size_t fast_bytes, void *slow, size_t slow_bytes,
                                                     const struct tigris_backend *backend,
@@ -227,7 +244,8 @@ tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, vo
                                backend != NULL ? backend : &TIGRIS_DEFAULT_BACKEND, &tigris_dynamic_placement);
 }
 
-/* Where to write input `index`, and its bytes; NULL and 0 when out of range. Inputs must be written
+/* Where to write input `index`, and its bytes; NULL and 0 when out of range, or when the session is NULL or was
+ * refused. Inputs must be written
  * before every run: their memory is used again during it, and may overlap the outputs. */
 void *tigris_input(const tigris_session *session, uint32_t index);
 uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index);
@@ -235,7 +253,7 @@ uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index);
 /* One inference. Outputs are valid until the next write to an input or the next run. */
 TIGRIS_MUST_CHECK tigris_status tigris_run(tigris_session *session);
 
-/* Where output `index` lies after a run, and its bytes; NULL and 0 when out of range. */
+/* Where output `index` lies after a run, and its bytes; NULL and 0 as for inputs. */
 const void *tigris_output(const tigris_session *session, uint32_t index);
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index);
 

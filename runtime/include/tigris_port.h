@@ -30,7 +30,7 @@ typedef struct tigris_model {
 } tigris_model;
 
 /* Opens the plan in place, in mapped flash, and compares its checksum unless model->unchecked says not to: it reads the
- * whole plan once. On failure *plan is zeroed. Beside tigris_plan_open's reasons this fails, the first that holds, with
+ * whole plan once. On failure *plan is zeroed but for its fault. Beside tigris_plan_open's reasons this fails, the first that holds, with
  *
  *     TIGRIS_ERR_PARTITION            no such partition in the table
  *     TIGRIS_ERR_PLAN_ABSENT          nothing was written there

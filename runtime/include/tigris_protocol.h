@@ -5,14 +5,15 @@
 
 #include "tigris_format.h"
 
-#define TIGRIS_SERVE_PROTOCOL 1U
+#define TIGRIS_SERVE_PROTOCOL 2U
 #define TIGRIS_SERVE_LEAST_PAYLOAD 112U
 #define TIGRIS_SERVE_CHECKSUM_BYTES 4U
 #define TIGRIS_SERVE_RESPONSE_BIT 0x80U
+#define TIGRIS_SERVE_SEQUENCES 0x1000000U
 
 /* Types of the frames that the host sends. */
 typedef enum tigris_serve_request {
-    /* begins a session; tigris_serve_hello_request, answered by tigris_serve_hello */
+    /* asks for a session; tigris_serve_hello_request, answered by tigris_serve_hello */
     TIGRIS_SERVE_REQUEST_HELLO = 1,
     /* what a model is; tigris_serve_select, answered by tigris_serve_info */
     TIGRIS_SERVE_REQUEST_INFO = 2,
@@ -33,7 +34,9 @@ typedef enum tigris_serve_request {
     /* tigris_serve_status; answered by a sentence, UTF-8 without a final zero */
     TIGRIS_SERVE_REQUEST_STATUS_TEXT = 10,
     /* stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on */
-    TIGRIS_SERVE_REQUEST_CANCEL = 11
+    TIGRIS_SERVE_REQUEST_CANCEL = 11,
+    /* where a model was refused; tigris_serve_select, answered by tigris_serve_fault */
+    TIGRIS_SERVE_REQUEST_FAULT = 12
 } tigris_serve_request;
 
 /* Types of the frames that the board sends besides responses. */
@@ -50,7 +53,7 @@ typedef enum tigris_serve_refusal {
     TIGRIS_SERVE_REFUSAL_REQUEST = 1,
     /* the payload is shorter or longer than the request's */
     TIGRIS_SERVE_REFUSAL_LENGTH = 2,
-    /* no HELLO with this frame's session came before: the board restarted, or serves another host */
+    /* not the session that the last HELLO began: the board restarted, or serves another host */
     TIGRIS_SERVE_REFUSAL_SESSION = 3,
     /* no model of this index */
     TIGRIS_SERVE_REFUSAL_MODEL = 4,
@@ -61,7 +64,11 @@ typedef enum tigris_serve_refusal {
     /* the model cannot run; its INFO has the status */
     TIGRIS_SERVE_REFUSAL_NOT_READY = 7,
     /* no run has succeeded since the inputs were last written */
-    TIGRIS_SERVE_REFUSAL_NO_OUTPUT = 8
+    TIGRIS_SERVE_REFUSAL_NO_OUTPUT = 8,
+    /* neither the sequence number after the last request's nor that request again: a late duplicate */
+    TIGRIS_SERVE_REFUSAL_SEQUENCE = 9,
+    /* a HELLO that came while the board runs a model for another host */
+    TIGRIS_SERVE_REFUSAL_BUSY = 10
 } tigris_serve_refusal;
 
 /* Which of a model's tensors a request is about. */
@@ -82,12 +89,12 @@ typedef struct tigris_serve_header {
     uint8_t type;
     /* the host counts its requests; an answer repeats its request's */
     uint8_t sequence;
-    /* chosen by the host at random; an answer repeats its request's */
+    /* HELLO: any number; else that number xor the nonce of HELLO's response. An answer repeats it */
     uint16_t session;
     /* bytes of payload */
     uint16_t length;
-    /* 0 */
-    uint16_t reserved;
+    /* how often the sequence number has passed 255; an answer repeats it */
+    uint16_t rounds;
 } tigris_serve_header;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_header) == 8U, tigris_serve_header_size);
 
@@ -116,8 +123,14 @@ typedef struct tigris_serve_hello {
     char counter_unit[16];
     /* name of the board */
     char board[32];
+    /* xor the number in HELLO's header: the session that this HELLO begins with its next request */
+    uint16_t nonce;
+    /* 0 */
+    uint16_t reserved;
+    /* BUSY comes at the first yield after so many milliseconds; 0: at every one, or not known */
+    uint32_t busy_ms;
 } tigris_serve_hello;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_hello) == 60U, tigris_serve_hello_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_hello) == 68U, tigris_serve_hello_size);
 
 /* Request about a model, or one of its tensors. */
 typedef struct tigris_serve_select {
@@ -199,8 +212,10 @@ typedef struct tigris_serve_result {
     uint32_t slow_read;
     /* tigris_usage */
     uint32_t slow_written;
+    /* of the inputs as the run found them, one after another */
+    uint32_t inputs_crc32;
 } tigris_serve_result;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_result) == 28U, tigris_serve_result_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_result) == 32U, tigris_serve_result_size);
 
 /* Response to CHECKSUM and PLAN_CHECK. */
 typedef struct tigris_serve_checksum {
@@ -233,6 +248,21 @@ typedef struct tigris_serve_busy {
     uint32_t yields;
 } tigris_serve_busy;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_busy) == 4U, tigris_serve_busy_size);
+
+/* Response to FAULT. Indices of the plan, 0xFFFFFFFF where there is none. */
+typedef struct tigris_serve_fault {
+    /* tigris_status of the refusal; 0: nothing was refused */
+    int32_t status;
+    /* stage */
+    uint32_t stage;
+    /* operator */
+    uint32_t op;
+    /* tensor */
+    uint32_t tensor;
+    /* name of the operator, else of the tensor, cut to what fits; empty: not known */
+    char name[96];
+} tigris_serve_fault;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_fault) == 112U, tigris_serve_fault_size);
 
 /* Payload of ERROR. */
 typedef struct tigris_serve_error {

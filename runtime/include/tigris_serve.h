@@ -2,11 +2,11 @@
  *
  *     static const tigris_serve_transport uart = {uart_read, uart_write, NULL};
  *     static const tigris_serve_board board = {"my board", cycles, NULL, 240000000U, "cycles", 0U};
- *     static tigris_serve_counts profile[DIGITS_OPS];
+ *     static tigris_serve_counts profile[TIGRIS_MODEL_DIGITS_OPS];
  *     static tigris_serve server;
  *
  *     const tigris_serve_model models[] = {{.plan = &plan, .session = &session, .status = status,
- *                                           .profile = profile, .profile_count = DIGITS_OPS}};
+ *                                           .profile = profile, .profile_count = TIGRIS_MODEL_DIGITS_OPS}};
  *     tigris_serve_init(&server, &uart, &board, models, 1U);
  *     for (;;)
  *         if (!tigris_serve_poll(&server))
@@ -55,7 +55,7 @@ typedef struct tigris_serve_board {
     void *counter_context;
     uint32_t counter_hz;      /* counts per second; 0: unknown, or no measure of time */
     const char *counter_unit; /* "cycles", "instructions", "ns"; NULL: "" */
-    uint32_t busy_counts;     /* counts between signs of life during a run; 0: a sign at every yield */
+    uint32_t busy_counts;     /* counts between signs of life at work; 0, or no counter: a sign at every yield */
 } tigris_serve_board;
 
 /* Storage for one operator's measurements. */
@@ -64,11 +64,12 @@ typedef struct tigris_serve_counts {
     uint32_t calls;
 } tigris_serve_counts;
 
-/* One model. A model that could not be opened is served too, so that the host can say why. */
+/* One model. A model that could not be opened is served too, so that the host can say why: with the status, plan and
+ * session as the failure left them, or NULL. */
 typedef struct tigris_serve_model {
-    const tigris_plan *plan;   /* NULL when tigris_plan_open failed */
-    tigris_session *session;   /* NULL when it or tigris_session_init failed */
-    tigris_status status;      /* of whichever failed, else TIGRIS_OK */
+    const tigris_plan *plan;
+    tigris_session *session;   /* zeroed before, as a static one is, when tigris_session_init was not reached */
+    tigris_status status;      /* of what failed first, else TIGRIS_OK */
     uint32_t fast_bytes;       /* arenas given to the session, told to the host */
     uint32_t slow_bytes;
     tigris_serve_counts *profile; /* profile_count entries, one an operator; NULL: no profile */
@@ -93,10 +94,16 @@ typedef struct tigris_serve {
     uint8_t damaged;
     uint8_t frame[TIGRIS_SERVE_FRAME];
 
-    /* Sending. The last response stays, to be sent again when its request is repeated. */
+    /* Sessions: the one in being, and the one that the last HELLO was offered. */
     uint16_t host_session;
-    uint8_t greeted; /* host_session is valid */
-    uint8_t answered;
+    uint8_t greeted;   /* host_session is valid */
+    uint8_t offered;   /* the following are */
+    uint16_t nonce;
+    uint16_t hello_session;
+    uint32_t hello_sequence;
+    uint32_t sequence; /* of the last request that was accepted */
+
+    /* Sending. The last response stays, to be sent again when its request is repeated. */
     tigris_serve_header request; /* being served, or served last */
     uint32_t request_crc;
     uint32_t wire_bytes;

@@ -98,7 +98,12 @@ static tigris_status open_mapped(const tigris_model *model, const tigris_header_
     /* The checksum does not cover the flags: this one is set, and yet weights are to be copied. */
     if (status == TIGRIS_ERR_STAGE && header->flags == TIGRIS_HEADER_FLAG_XIP)
         return TIGRIS_ERR_DAMAGED;
-    return status == TIGRIS_OK ? check_fit(model, plan) : status;
+    if (status == TIGRIS_OK) {
+        status = check_fit(model, plan);
+        if (status != TIGRIS_OK)
+            memset(plan, 0, sizeof *plan);
+    }
+    return status;
 }
 
 tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
@@ -107,6 +112,7 @@ tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
     const void *data = NULL;
     if (model == NULL || plan == NULL)
         return TIGRIS_ERR_ARGUMENT;
+    memset(plan, 0, sizeof *plan);
     tigris_status status = tigris_port_read(model->partition, model->offset, &header, sizeof header);
     if (status == TIGRIS_OK)
         status = check_header(model, &header);
@@ -114,7 +120,5 @@ tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
         status = tigris_port_map(model->partition, model->offset, header.total_bytes, &data);
     if (status == TIGRIS_OK)
         status = open_mapped(model, &header, data, plan);
-    if (status != TIGRIS_OK)
-        memset(plan, 0, sizeof *plan);
     return status;
 }

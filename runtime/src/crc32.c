@@ -14,7 +14,12 @@ static const uint32_t table[16] = {
 
 uint32_t tigris_crc32(const uint8_t *data, size_t bytes)
 {
-    uint32_t crc = 0xFFFFFFFFU;
+    return tigris_crc32_of_more(0U, data, bytes);
+}
+
+uint32_t tigris_crc32_of_more(uint32_t crc, const uint8_t *data, size_t bytes)
+{
+    crc = ~crc;
     for (size_t i = 0; i < bytes; i++) {
         crc ^= data[i];
         crc = (crc >> 4) ^ table[crc & 15U];

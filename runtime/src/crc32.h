@@ -7,4 +7,7 @@
 
 uint32_t tigris_crc32(const uint8_t *data, size_t bytes);
 
+/* The checksum of what `crc` is that of, followed by `data`; that of nothing is 0. */
+uint32_t tigris_crc32_of_more(uint32_t crc, const uint8_t *data, size_t bytes);
+
 #endif

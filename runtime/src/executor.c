@@ -22,6 +22,7 @@ static tigris_status begin_stage(const tigris_stage_run *run)
     for (uint32_t i = 0; i < stage->op_count; i++) {
         tigris_view_state *output = &states[run->plan->ops[stage->first_op + i].output_view];
         if (output->need_end != 0) {
+            run->session->fault.op = stage->first_op + i;
             return TIGRIS_ERR_OP;
         }
         output->need_end = 1;
@@ -33,6 +34,7 @@ static tigris_status begin_stage(const tigris_stage_run *run)
             continue;
         }
         if ((view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U || view.record->pace_numerator != 0U) {
+            run->session->fault.tensor = view.record->tensor;
             return TIGRIS_ERR_VIEW;
         }
         if (!tigris_is_window(view.record)) {
@@ -123,6 +125,13 @@ static void copy_rows(tigris_session *session, const tigris_view *view, int32_t 
     }
 }
 
+/* Rows of a view are not where they must be. */
+static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *view)
+{
+    run->session->fault.tensor = view->record->tensor;
+    return TIGRIS_ERR_BANDS;
+}
+
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
 static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
                                tigris_band *band)
@@ -133,12 +142,12 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
     if (band->rows == 0) {
         valid = state->held_first; /* of no rows any address will do */
     } else if (valid < state->held_first || valid + band->rows > state->held_end) {
-        return TIGRIS_ERR_BANDS;
+        return lacks_rows(run, view);
     }
     band->tensor = tensor;
     if (tigris_takes_batch_whole(op, tensor)) {
         if (band->rows != (int32_t)tensor->height) {
-            return TIGRIS_ERR_BANDS;
+            return lacks_rows(run, view);
         }
         band->rows *= (int32_t)tensor->batch;
     }
@@ -274,7 +283,7 @@ static tigris_status begin_window(const tigris_stage_run *run, uint32_t index)
     int32_t kept = 0;
     if ((view.record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U) {
         if (from < 0) {
-            return TIGRIS_ERR_BANDS; /* rows above the kept ones are gone */
+            return lacks_rows(run, &view); /* rows above the kept ones are gone */
         }
         kept = state->held_end > state->need_first ? state->held_end - state->need_first : 0;
     }
@@ -287,7 +296,7 @@ static tigris_status begin_window(const tigris_stage_run *run, uint32_t index)
     state->held_end = state->need_first + kept;
     const int fits = state->need_end <= state->held_first ||
                      (uint32_t)(state->need_end - state->held_first) <= view.record->capacity_rows;
-    return fits ? TIGRIS_OK : TIGRIS_ERR_BANDS;
+    return fits ? TIGRIS_OK : lacks_rows(run, &view);
 }
 
 /* Makes a stage's weight block readable, and has the kernels check what they could not before. */
@@ -325,17 +334,23 @@ static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
     }
     for (uint32_t i = 0; status == TIGRIS_OK && i < stage->op_count; i++) {
         status = run_op(run, stage->first_op + i);
+        if (status != TIGRIS_OK) {
+            run->session->fault.op = stage->first_op + i;
+        }
     }
     return status;
 }
 
 /* Rows made for later stages must all be made. Of other tensors those that an operator reads will do. */
-static int is_complete(const tigris_stage_run *run, uint32_t index)
+static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
     const int at_home = !tigris_is_window(view.record) || (view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U;
-    return view.record->pace_numerator == 0U || !at_home || view.state->held_end == (int32_t)view.tensor->height;
+    if (view.record->pace_numerator == 0U || !at_home || view.state->held_end == (int32_t)view.tensor->height) {
+        return TIGRIS_OK;
+    }
+    return lacks_rows(run, &view);
 }
 
 static tigris_status run_stage(const tigris_stage_run *run)
@@ -349,7 +364,7 @@ static tigris_status run_stage(const tigris_stage_run *run)
         status = run_band(run, band);
     }
     for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->view_count; i++) {
-        status = is_complete(run, i) ? TIGRIS_OK : TIGRIS_ERR_BANDS;
+        status = check_complete(run, i);
     }
     return status;
 }
@@ -359,9 +374,11 @@ tigris_status tigris_walk(tigris_session *session, int proving)
     tigris_stage_run run = {session, session->plan, session->plan->stages, proving};
     tigris_status status = TIGRIS_OK;
     for (uint32_t i = 0; status == TIGRIS_OK && i < session->plan->header->stage_count; i++) {
+        session->fault = (tigris_fault){TIGRIS_OK, i, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
         status = run_stage(&run);
         run.stage++;
     }
+    session->fault.status = status;
     return status;
 }
 

@@ -52,14 +52,17 @@ typedef struct extent {
     uint32_t bytes;
 } extent;
 
-/* Input `index`; or output `index` when `outputs` is 1. Nothing when out of range. */
+/* Input `index`; or output `index` when `outputs` is 1. Nothing when out of range, or of a session without a plan. */
 static extent find_io(const tigris_session *session, uint32_t index, int outputs)
 {
+    extent found = {NULL, 0U};
+    if (session == NULL || session->plan == NULL) {
+        return found;
+    }
     const tigris_plan *plan = session->plan;
     const tigris_header_record *header = plan->header;
     const uint32_t first = outputs ? header->input_count : 0U;
     const uint32_t count = outputs ? header->output_count : header->input_count;
-    extent found = {NULL, 0U};
     if (index < count) {
         const tigris_io_record *io = &plan->io[first + index];
         const tigris_tensor_record *tensor = &plan->tensors[io->tensor];

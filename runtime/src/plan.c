@@ -122,6 +122,8 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
     }
     plan->base = data;
     plan->header = header;
+    tigris_fault fault = {status, TIGRIS_NOWHERE, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
+    plan->fault = fault;
     if (status == TIGRIS_OK) {
         status = find_sections(plan, header);
     }
@@ -129,7 +131,10 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
         status = tigris_check_records(plan);
     }
     if (status != TIGRIS_OK) {
+        fault = plan->fault;
         memset(plan, 0, sizeof *plan);
+        plan->fault = fault;
     }
+    plan->fault.status = status;
     return status;
 }

@@ -164,11 +164,12 @@ static int is_pace(const tigris_view_record *view, uint32_t band_count)
 }
 
 /* The stage's views. Some rows of a paced one come with the last band. */
-static tigris_status check_views(const tigris_plan *plan, const tigris_stage_record *stage)
+static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *stage)
 {
     const tigris_view_record *view = &plan->views[stage->first_view];
     int last_band_useful = stage->band_count == 1U;
     for (uint32_t i = 0; i < stage->view_count; i++, view++) {
+        plan->fault.tensor = view->tensor;
         if (view->tensor >= plan->header->tensor_count || (view->flags & ~(uint32_t)TIGRIS_VIEW_FLAGS) != 0U ||
             !is_pace(view, stage->band_count)) {
             return TIGRIS_ERR_VIEW;
@@ -182,6 +183,7 @@ static tigris_status check_views(const tigris_plan *plan, const tigris_stage_rec
             last_band_useful = 1;
         }
     }
+    plan->fault.tensor = TIGRIS_NOWHERE;
     return last_band_useful ? TIGRIS_OK : TIGRIS_ERR_STAGE;
 }
 
@@ -231,10 +233,11 @@ static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record
 }
 
 /* The stage's operators; operands follow one another from `next_operand` on. */
-static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_record *stage, uint32_t *next_operand)
+static tigris_status check_ops(tigris_plan *plan, const tigris_stage_record *stage, uint32_t *next_operand)
 {
     const tigris_op_record *op = &plan->ops[stage->first_op];
     for (uint32_t i = 0; i < stage->op_count; i++, op++) {
+        plan->fault.op = stage->first_op + i;
         if (op->first_operand != *next_operand || op->operand_count > plan->header->operand_count - *next_operand) {
             return TIGRIS_ERR_OP;
         }
@@ -244,6 +247,7 @@ static tigris_status check_ops(const tigris_plan *plan, const tigris_stage_recor
         }
         *next_operand += op->operand_count;
     }
+    plan->fault.op = TIGRIS_NOWHERE;
     return TIGRIS_OK;
 }
 
@@ -255,7 +259,7 @@ static int is_stage(const tigris_header_record *header, const tigris_stage_recor
 }
 
 /* Stages follow one another without gaps, and use up all operators, views and operands. */
-static tigris_status check_stages(const tigris_plan *plan)
+static tigris_status check_stages(tigris_plan *plan)
 {
     const tigris_header_record *header = plan->header;
     const tigris_stage_record *stage = plan->stages;
@@ -265,6 +269,7 @@ static tigris_status check_stages(const tigris_plan *plan)
     uint32_t steps_left = MOST_STEPS;
     for (uint32_t i = 0; i < header->stage_count; i++, stage++) {
         const uint32_t first_operand = next_operand;
+        plan->fault.stage = i;
         if (stage->first_op != next_op || stage->op_count > header->op_count - next_op ||
             stage->first_view != next_view || stage->view_count > header->view_count - next_view ||
             !is_stage(header, stage)) {
@@ -286,21 +291,28 @@ static tigris_status check_stages(const tigris_plan *plan)
         next_op += stage->op_count;
         next_view += stage->view_count;
     }
+    plan->fault.stage = TIGRIS_NOWHERE;
     const int all = next_op == header->op_count && next_view == header->view_count &&
                     next_operand == header->operand_count;
     return all ? TIGRIS_OK : TIGRIS_ERR_STAGE;
 }
 
-tigris_status tigris_check_records(const tigris_plan *plan)
+tigris_status tigris_check_records(tigris_plan *plan)
 {
     const tigris_header_record *header = plan->header;
     const uint32_t io_count = (uint32_t)header->input_count + header->output_count;
     tigris_status status = TIGRIS_OK;
     for (uint32_t i = 0; status == TIGRIS_OK && i < header->tensor_count; i++) {
+        plan->fault.tensor = i;
         status = check_tensor(header, &plan->tensors[i]);
     }
     for (uint32_t i = 0; status == TIGRIS_OK && i < io_count; i++) {
+        plan->fault.tensor = plan->io[i].tensor;
         status = check_io(plan, &plan->io[i], i < header->input_count);
     }
-    return status == TIGRIS_OK ? check_stages(plan) : status;
+    if (status != TIGRIS_OK) {
+        return status;
+    }
+    plan->fault.tensor = TIGRIS_NOWHERE;
+    return check_stages(plan);
 }

@@ -5,7 +5,7 @@
 #include "tigris.h"
 
 /* Checks tensors, inputs and outputs, stages with their views, operators and operands of a plan whose
- * sections lie inside the file. */
-tigris_status tigris_check_records(const tigris_plan *plan);
+ * sections lie inside the file. On failure plan->fault says where; before, all of it is TIGRIS_NOWHERE. */
+tigris_status tigris_check_records(tigris_plan *plan);
 
 #endif

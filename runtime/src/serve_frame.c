@@ -77,14 +77,12 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
     }
 }
 
-/* Codes a frame of `bytes` bytes, which begins FRAME_AT bytes into server->wire, in place: a code byte is
- * due at most every 254 bytes, so the coded frame never reaches what is not read yet. */
+/* Codes a frame of `bytes` bytes to `wire`; returns how many there are. `plain` may lie FRAME_AT bytes into the same
+ * buffer: a code byte is due at most every 254 bytes, so the coded frame never reaches what is not read yet. */
 #define FRAME_AT (TIGRIS_SERVE_WIRE - TIGRIS_SERVE_FRAME)
 
-static void encode(tigris_serve *server, uint32_t bytes)
+static uint32_t encode(uint8_t *wire, const uint8_t *plain, uint32_t bytes)
 {
-    const uint8_t *plain = server->wire + FRAME_AT;
-    uint8_t *wire = server->wire;
     uint32_t code_at = 1U, at = 2U;
 
     wire[0] = 0U; /* ends whatever text came before */
@@ -100,13 +98,14 @@ static void encode(tigris_serve *server, uint32_t bytes)
     }
     wire[code_at] = (uint8_t)(at - code_at);
     wire[at++] = 0U;
-    server->wire_bytes = at;
+    return at;
 }
 
-void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes)
+/* A frame that answers `to`, before it is coded; returns its bytes. */
+static uint32_t compose(uint8_t *plain, const tigris_serve_header *to, uint32_t type, const void *payload,
+                        uint32_t bytes)
 {
-    tigris_serve_header header = server->request;
-    uint8_t *plain = server->wire + FRAME_AT;
+    tigris_serve_header header = *to;
 
     header.type = (uint8_t)type;
     header.length = (uint16_t)bytes;
@@ -116,11 +115,29 @@ void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload,
     }
     const uint32_t crc = tigris_crc32(plain, HEADER_BYTES + bytes);
     memcpy(plain + HEADER_BYTES + bytes, &crc, sizeof crc);
-    encode(server, HEADER_BYTES + bytes + TIGRIS_SERVE_CHECKSUM_BYTES);
+    return HEADER_BYTES + bytes + TIGRIS_SERVE_CHECKSUM_BYTES;
+}
+
+void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes)
+{
+    uint8_t *plain = server->wire + FRAME_AT;
+    const uint32_t frame_bytes = compose(plain, &server->request, type, payload, bytes);
+
+    server->wire_bytes = encode(server->wire, plain, frame_bytes);
     tigris_serve_send_again(server);
 }
 
 void tigris_serve_send_again(const tigris_serve *server)
 {
     server->transport->write(server->transport->context, server->wire, server->wire_bytes);
+}
+
+void tigris_serve_send_aside(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
+                             const void *payload, uint32_t bytes)
+{
+    uint8_t plain[sizeof(tigris_serve_header) + sizeof(tigris_serve_hello) + TIGRIS_SERVE_CHECKSUM_BYTES];
+    uint8_t wire[sizeof plain + 3U];
+    const uint32_t frame_bytes = compose(plain, to, type, payload, bytes);
+
+    server->transport->write(server->transport->context, wire, encode(wire, plain, frame_bytes));
 }

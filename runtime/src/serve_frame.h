@@ -17,4 +17,9 @@ void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload,
 /* Sends the last frame again. */
 void tigris_serve_send_again(const tigris_serve *server);
 
+/* Answers a frame that is no request of the session, and leaves the last frame as it is; at most the bytes of a
+ * tigris_serve_hello. */
+void tigris_serve_send_aside(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
+                             const void *payload, uint32_t bytes);
+
 #endif

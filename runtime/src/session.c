@@ -56,6 +56,9 @@ tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *we
     tigris_status status = TIGRIS_OK;
     for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->op_count; i++) {
         status = check_op(run, &run->plan->ops[run->stage->first_op + i], weights);
+        if (status != TIGRIS_OK) {
+            run->session->fault.op = run->stage->first_op + i;
+        }
     }
     return status;
 }
@@ -123,11 +126,14 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
                                   void *slow, size_t slow_bytes, const tigris_backend *backend,
                                   const tigris_placement *placement)
 {
-    if (session == NULL || plan == NULL || plan->header == NULL || backend == NULL ||
-        (fast == NULL && plan->header->fast_bytes != 0U)) {
+    if (session == NULL) {
         return TIGRIS_ERR_ARGUMENT;
     }
     memset(session, 0, sizeof *session);
+    session->fault = (tigris_fault){TIGRIS_ERR_ARGUMENT, TIGRIS_NOWHERE, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
+    if (plan == NULL || plan->header == NULL || backend == NULL || (fast == NULL && plan->header->fast_bytes != 0U)) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
     session->plan = plan;
     session->backend = backend;
     session->fast = fast;
@@ -135,8 +141,9 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
     session->fast_bytes = fast != NULL ? limit_to_32_bits(fast_bytes) : 0U;
     session->slow_bytes = slow != NULL ? limit_to_32_bits(slow_bytes) : 0U;
     const tigris_status status = bind_and_prove(session, placement);
+    session->fault.status = status;
     if (status != TIGRIS_OK) {
-        session->plan = NULL; /* refused by tigris_run */
+        session->plan = NULL; /* refused by tigris_run; without inputs and outputs */
     }
     return status;
 }

@@ -1,10 +1,13 @@
 /* A board for tests: serves a model on standard input and output until the input ends.
  *
- *     board [--fifo BYTES] [--boot TEXT] [--chatter 1] [--fast BYTES] [--sleep MICROSECONDS] --model FILE …
+ *     board [--fifo BYTES] [--boot TEXT] [--chatter 1] [--fast BYTES] [--sleep MICROSECONDS] [--hang YIELDS] [--as STATE]
+ *           [--busy NANOSECONDS] --model FILE …
  *
  * --fifo: received bytes wait in a buffer of so many; what arrives while it is full is lost, as in a UART.
  * --boot: printed first. --chatter: the firmware prints at each yield. --fast: arena size, the plan's own unless given.
- * --sleep: at each yield, while nothing is read. Built with STANDIN, models are those of standin.c. */
+ * --sleep: at each yield, while nothing is read. --hang: at the yield of this number, for ever. --busy: between signs of
+ * life. --as: how a model is given to the server: `null`, without plan and session, `unbound`, with a session that was
+ * never begun. Built with STANDIN, models are those of standin.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -29,6 +32,7 @@ typedef struct line {
     int ended;
     int chatter;
     long sleep_us;
+    long hang_after;
 } line;
 
 /* Empties the wire into the FIFO, as the UART did while the firmware was busy. */
@@ -86,12 +90,15 @@ static void line_write(void *context, const uint8_t *data, size_t bytes)
 
 static int slow_yield(void *context)
 {
-    const line *l = (const line *)context;
-    const struct timespec pause = {l->sleep_us / 1000000, (l->sleep_us % 1000000) * 1000};
+    line *l = (line *)context;
+    const struct timespec time = {l->sleep_us / 1000000, (l->sleep_us % 1000000) * 1000};
 
     if (l->chatter)
         line_write(NULL, (const uint8_t *)"I (123) app: still alive\r\n", 26U);
-    nanosleep(&pause, NULL);
+    nanosleep(&time, NULL);
+    if (l->hang_after > 0 && --l->hang_after == 0)
+        for (;;)
+            pause();
     return 0;
 }
 
@@ -122,7 +129,7 @@ static void *aligned(size_t bytes)
 
 static tigris_serve_model open_model(model_memory *memory, const char *path, uint32_t fast_limit)
 {
-    tigris_serve_model model = {0};
+    tigris_serve_model model = {.plan = &memory->plan, .session = &memory->session};
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         exit(2);
@@ -136,16 +143,12 @@ static tigris_serve_model open_model(model_memory *memory, const char *path, uin
     model.status = tigris_plan_open(&memory->plan, data, bytes);
     if (model.status != TIGRIS_OK)
         return model;
-    model.plan = &memory->plan;
     model.fast_bytes = memory->plan.header->fast_bytes;
     model.slow_bytes = memory->plan.header->slow_bytes;
     if (fast_limit != 0U)
         model.fast_bytes = fast_limit;
     model.status = tigris_session_init(&memory->session, &memory->plan, aligned(model.fast_bytes), model.fast_bytes,
                                        aligned(model.slow_bytes), model.slow_bytes, NULL);
-    if (model.status != TIGRIS_OK)
-        return model;
-    model.session = &memory->session;
     model.profile = memory->profile;
     model.profile_count = memory->plan.header->op_count;
     return model;
@@ -178,6 +181,7 @@ int main(int argc, char **argv)
     tigris_serve_transport transport = {line_read, line_write, NULL};
     tigris_serve_board board = {"test board", nanoseconds, NULL, 1000000000U, "ns", 20000000U};
     uint32_t count = 0, fast_limit = 0;
+    const char *as = "";
 
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -189,6 +193,12 @@ int main(int argc, char **argv)
             wire.chatter = atoi(value);
         else if (strcmp(argv[i], "--fast") == 0)
             fast_limit = (uint32_t)strtoul(value, NULL, 10);
+        else if (strcmp(argv[i], "--hang") == 0)
+            wire.hang_after = strtol(value, NULL, 10);
+        else if (strcmp(argv[i], "--busy") == 0)
+            board.busy_counts = (uint32_t)strtoul(value, NULL, 10);
+        else if (strcmp(argv[i], "--as") == 0)
+            as = value;
         else if (strcmp(argv[i], "--boot") == 0)
             line_write(NULL, (const uint8_t *)value, strlen(value));
         else if (strcmp(argv[i], "--model") == 0 && count < MOST_MODELS) {
@@ -198,8 +208,16 @@ int main(int argc, char **argv)
             return 2;
         i++;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(as, "null") == 0) {
+            models[i].plan = NULL;
+            models[i].session = NULL;
+        }
+        if (strcmp(as, "unbound") == 0)
+            memset(models[i].session, 0, sizeof *models[i].session);
+    }
     for (uint32_t i = 0; i < count; i++)
-        if (models[i].session != NULL && (wire.sleep_us != 0 || wire.chatter)) {
+        if (models[i].session != NULL && (wire.hang_after != 0 || wire.sleep_us != 0 || wire.chatter)) {
             models[i].session->yield = slow_yield;
             models[i].session->yield_context = &wire;
         }

@@ -2,8 +2,8 @@
  *
  * The input is a sequence of pieces: a byte of flags, a byte of length, so many bytes. With FRAME a piece is what a frame
  * holds before its checksum: its length is set right, and it is sent with a checksum and coded, so that requests are
- * reached; without, it is sent as it is. With GREET a HELLO of the frame's session comes first. Models and their buffers
- * are the stand-in's. */
+ * reached; without, it is sent as it is. With GREET a HELLO comes first, and the frame is the first of the session that it
+ * begins. Models and their buffers are the stand-in's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +19,13 @@
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* What is on its way to the server, and how much of it has arrived. */
+/* What is on its way to the server, and how much of it has arrived; the sessions that were asked for. */
 typedef struct feed {
     uint8_t *data;
     size_t bytes;
     size_t at;
+    uint16_t nonce;
+    uint8_t greetings;
 } feed;
 
 static size_t feed_read(void *context, uint8_t *data, size_t bytes)
@@ -99,15 +101,17 @@ static void append_piece(feed *f, uint32_t flags, const uint8_t *data, uint32_t 
         return;
     }
     if ((flags & GREET) != 0U) {
-        const uint8_t hello[4] = {TIGRIS_SERVE_REQUEST_HELLO, 0U, data[2], data[3]};
+        /* What a board without a counter offers next. */
+        f->nonce = (uint16_t)(f->nonce * 25173U + 13849U);
+        f->greetings = (uint8_t)(f->greetings + 2U);
+        const uint8_t hello[4] = {TIGRIS_SERVE_REQUEST_HELLO, f->greetings, data[2], data[3]};
+        const uint8_t first[4] = {data[0], (uint8_t)(f->greetings + 1U), (uint8_t)(data[2] ^ (f->nonce & 255U)),
+                                  (uint8_t)(data[3] ^ (f->nonce >> 8))};
         append_frame(f, hello, hello, 4U);
+        append_frame(f, first, data + 4, bytes - 4U);
+        return;
     }
     append_frame(f, data, data + 4, bytes - 4U);
-}
-
-static uint32_t count(void *context)
-{
-    return ++*(uint32_t *)context;
 }
 
 static void serve(feed *f)
@@ -116,8 +120,7 @@ static void serve(feed *f)
     static tigris_session session;
     tigris_serve_counts counts[20] = {{0U, 0U}};
     tigris_serve_model models[2];
-    uint32_t ticks = 0U;
-    const tigris_serve_board board = {"fuzz", count, &ticks, 0U, "ticks", 3U};
+    const tigris_serve_board board = {"fuzz", NULL, NULL, 0U, NULL, 0U};
     const tigris_serve_transport transport = {feed_read, feed_write, f};
     if (plan.header == NULL) {
         standin_open(&plan, &session, "digits");
@@ -140,7 +143,7 @@ static void serve(feed *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    feed f = {NULL, 0U, 0U};
+    feed f = {NULL, 0U, 0U, 0U, 0U};
     while (bytes >= 2U) {
         const uint32_t flags = data[0];
         uint32_t length = data[1] * ((flags & LONG) != 0U ? 4U : 1U);

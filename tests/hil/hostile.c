@@ -9,6 +9,7 @@
 
 #include "tigris_serve.h"
 
+extern int standin_is_running;
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 
 typedef struct feed {
@@ -22,10 +23,15 @@ typedef struct feed {
 static size_t feed_read(void *context, uint8_t *data, size_t bytes)
 {
     feed *f = (feed *)context;
+    if (standin_is_running) /* what arrives meanwhile would be dropped, and those after it refused */
+        return 0U;
     f->seed = f->seed * 1664525U + 1013904223U;
     size_t piece = (f->seed >> 16) % (bytes + 1U);
 
     piece = piece < f->bytes - f->at ? piece : f->bytes - f->at;
+    /* Nothing behind the end of a frame: the server would take it during a run. */
+    const uint8_t *end = memchr(f->data + f->at, 0, piece);
+    piece = end != NULL ? (size_t)(end - (f->data + f->at)) + 1U : piece;
     memcpy(data, f->data + f->at, piece);
     f->at += piece;
     return piece;

@@ -2,7 +2,7 @@
  *
  * Input 0 has 1,000 bytes, input 1 has 7. Output 0 is input 0 backwards, each byte times 3 plus the sum of
  * input 1; output 1 is the first 300 bytes of input 0. A run destroys its inputs and takes ten yields and
- * 20 operator calls. A model whose name begins with X has a wrong checksum. */
+ * 20 operator calls. A model whose name begins with X has a wrong checksum, one whose name begins with L a plan of 1 MB. */
 #include <string.h>
 
 #include "../../runtime/src/crc32.h"
@@ -12,6 +12,8 @@
 #define INPUT1 7U
 #define OUTPUT1 300U
 #define OPS 20U
+
+int standin_is_running;
 
 static uint8_t input0[INPUT0], input1[INPUT1], output0[INPUT0], output1[OUTPUT1];
 
@@ -54,12 +56,18 @@ tigris_status tigris_run(tigris_session *session)
         output0[INPUT0 - 1U - i] = (uint8_t)(3U * input0[i] + sum);
     memcpy(output1, input0, OUTPUT1);
     memset(input0, 0xEE, INPUT0);
+    standin_is_running = 1;
     for (uint32_t op = 0; op < OPS; op++) {
         if (session->profile != NULL)
             session->profile(session->profile_context, op, 100U + op);
-        if (op % 2U == 1U && session->yield != NULL && session->yield(session->yield_context) != 0)
+        if (op % 2U == 1U && session->yield != NULL && session->yield(session->yield_context) != 0) {
+            session->fault = (tigris_fault){TIGRIS_ERR_CANCELLED, 0U, op, TIGRIS_NOWHERE};
+            standin_is_running = 0;
             return TIGRIS_ERR_CANCELLED;
+        }
     }
+    standin_is_running = 0;
+    session->fault.status = TIGRIS_OK;
     session->usage.fast_peak = 2000U;
     session->usage.slow_peak = 1U;
     session->usage.slow_read = 2U;
@@ -75,12 +83,18 @@ void standin_open(tigris_plan *plan, tigris_session *session, const char *name)
         tigris_header_record header;
         uint8_t bytes[4096];
     } files[4];
+    static union {
+        tigris_header_record header;
+        uint8_t bytes[1U << 20];
+    } large;
+    static tigris_op_record ops[OPS];
     static tigris_tensor_record tensors[4];
     static tigris_io_record io[4];
     static int opened;
-    tigris_header_record *header = &files[opened].header;
+    const int is_large = name[0] == 'L';
+    tigris_header_record *header = is_large ? &large.header : &files[opened].header;
 
-    header->total_bytes = 4096U;
+    header->total_bytes = is_large ? (uint32_t)sizeof large : 4096U;
     header->fast_bytes = 2000U;
     header->input_count = 2U;
     header->output_count = 2U;
@@ -88,7 +102,9 @@ void standin_open(tigris_plan *plan, tigris_session *session, const char *name)
     memset(header->source_sha256, name[0], sizeof header->source_sha256);
     for (uint32_t i = 0; name[i] != '\0' && i + 1U < sizeof header->name; i++)
         header->name[i] = name[i];
-    plan->base = files[opened++].bytes;
+    plan->base = is_large ? large.bytes : files[opened].bytes;
+    opened++;
+    plan->ops = ops;
     header->crc32 = tigris_crc32(plan->base + TIGRIS_CRC_COVERS_FROM, header->total_bytes - TIGRIS_CRC_COVERS_FROM);
     if (name[0] == 'X')
         header->crc32 ^= 1U;

@@ -86,8 +86,10 @@ def test_info_for_programs(port: str) -> None:
 
 def test_failures_are_documents_too(digits_plan: Path) -> None:
     done = hil(digits_plan, "--port", "/dev/ttyNONE", "--json")
-    assert done.returncode == 1
-    assert "/dev/ttyNONE: cannot be opened" in json.loads(done.stdout)["error"]
+    assert done.returncode == 3
+    document = json.loads(done.stdout)
+    assert "/dev/ttyNONE: cannot be opened" in document["error"]
+    assert document["kind"] == "PortError"
 
 
 def test_wrong_usage_ends_with_status_2(digits_plan: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.hil.bridge import Bridge
 from tests.hil.test_line import command
 from tigris_pio.hil.client import Board, Timing
-from tigris_pio.hil.errors import NoisyBoardError, PortError, SilentBoardError, VersionError
+from tigris_pio.hil.errors import NoisyBoardError, PortError, PortNameError, SilentBoardError, VersionError
 from tigris_pio.hil.frames import Frame, FrameReader, encode
 from tigris_pio.hil.protocol import Hello
 
@@ -63,8 +63,30 @@ def test_board_that_stops_answering(standin: Path, line: Connect) -> None:
 def test_port_that_does_not_exist() -> None:
     with pytest.raises(PortError, match=r"/dev/ttyNONE: cannot be opened: no such file.*Serial ports found"):
         Board("/dev/ttyNONE")
-    with pytest.raises(PortError, match=r"nonsense://x: cannot be opened"):
-        Board("nonsense://x")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("nonsense://x", r"there is no nonsense://; write a device's name or one of socket://, rfc2217://"),
+        ("socket://127.0.0.1", "write socket://HOST:PORT, with PORT from 1 to 65535"),
+        ("socket://127.0.0.1:", "write socket://HOST:PORT"),
+        ("socket://127.0.0.1:99999", "write socket://HOST:PORT"),
+        ("socket://127.0.0.1:0", "write socket://HOST:PORT"),
+        ("socket://:5000", "write socket://HOST:PORT"),
+        ("socket://127.0.0.1:port", "write socket://HOST:PORT"),
+        ("rfc2217://somewhere", "write rfc2217://HOST:PORT"),
+        ("socket://[::1", "write socket://HOST:PORT"),
+        (__file__, "it is a file, not a serial port. Serial ports found"),
+        ("/", "it is a folder, not a serial port"),
+    ],
+)
+def test_names_that_no_port_can_have(url: str, message: str) -> None:
+    with pytest.raises(PortNameError, match=message) as failure:
+        Board(url)
+    assert str(failure.value).startswith(f"{url}: cannot be opened: ")
+    assert "\n" not in str(failure.value)
+    assert failure.value.exit_status == 2
 
 
 def test_port_where_nothing_listens() -> None:
@@ -93,13 +115,13 @@ def hello_server(payload: bytes) -> str:
 def test_protocol_of_another_version() -> None:
     url = hello_server(struct.pack("<HH", 7, 300) + bytes(80))
     with pytest.raises(
-        VersionError, match=r"speaks version 7 of the protocol, this program version 1\. Build and upload"
+        VersionError, match=r"speaks version 7 of the protocol, this program version 2\. Build and upload"
     ):
         Board(url, timing=SHORT)
 
 
 def test_plans_of_another_version() -> None:
-    url = hello_server(Hello(1, 112, 9, 1, 0, b"", b"future").pack())
+    url = hello_server(Hello(2, 112, 9, 1, 0, b"", b"future").pack())
     with pytest.raises(VersionError, match=r"reads plans of format 9, this program writes format 1"):
         Board(url, timing=SHORT)
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.hil.bridge import Bridge, Fault, slow_pieces
 from tests.hil.conftest import CALM, HERE, QUICK, SANITISERS, SERVER, compile_c
+from tests.hil.raw import Raw
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import RefusedError, RestartError, RunError
 from tigris_pio.hil.frames import Frame, FrameReader, encode
@@ -245,16 +246,9 @@ def test_output_checksum_is_that_of_the_output(standin: Path, line: Connect) -> 
 def test_bad_requests_are_refused(
     standin: Path, line: Connect, request_type: int, payload: bytes, refusal: Refusal
 ) -> None:
-    host, port = line(command(standin), pty=False).url.removeprefix("socket://").split(":")
-    reader, answers = FrameReader(), []
-    with socket.create_connection((host, int(port)), timeout=20) as wire:
-        for sequence, frame_type, data in ((1, Request.HELLO, bytes(4)), (2, request_type, payload)):
-            wire.sendall(encode(Frame(frame_type, sequence, 77, data)))
-            while not any(answer.sequence == sequence for answer in answers):
-                received = wire.recv(4096)
-                assert received, "the board ended"
-                answers += reader.feed(received)
-    assert answers[-1] == Frame(255, 2, 77, int(refusal).to_bytes(4, "little"))
+    with Raw(line(command(standin), pty=False).url) as raw:
+        raw.greet()
+        assert raw.ask(request_type, payload) == Frame(255, 2, raw.session, int(refusal).to_bytes(4, "little"))
 
 
 def test_reads_beyond_one_frame_and_tensor_are_refused(standin: Path, line: Connect) -> None:

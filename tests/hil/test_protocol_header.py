@@ -9,6 +9,7 @@ import pytest
 
 from tests.hil.conftest import RUNTIME, SERVER, compile_c
 from tigris_pio.hil import c_header, protocol
+from tigris_pio.platformio.layout import Placed, models_header
 
 
 def test_header_is_the_one_that_python_generates() -> None:
@@ -72,3 +73,18 @@ def test_document_lists_every_message() -> None:
     for refusal in protocol.Refusal:
         assert f"{refusal.value} " in errors
     assert f"{protocol.Answer.BUSY.value} BUSY; {protocol.Answer.ERROR.value} ERROR" in text
+
+
+def test_the_documented_firmware_compiles(tmp_path: Path) -> None:
+    """That of docs/protocol.md, with a model's constants as the compiler writes them."""
+    text = (RUNTIME.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
+    (program,) = (block.split("```", 1)[0] for block in text.split("```c\n")[1:])
+    (tmp_path / "main.c").write_text(program, encoding="utf-8")
+    constants = {"FAST_BYTES": "64u", "SLOW_BYTES": "0u", "OPS": "3u", "INTERFACE_CRC32": "1u", "KERNELS": "0"}
+    lines = [f"#define TIGRIS_MODEL_KWS_{name} {value}" for name, value in constants.items()]
+    (tmp_path / "tigris_model_kws.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    placed = {"model": [Placed("kws", 0, bytes(32))]}
+    (tmp_path / "tigris_models.h").write_text(models_header(placed), encoding="utf-8")
+    board = RUNTIME.parent / "tigris_pio" / "platformio" / "emulated" / "support" / "include"
+    options = ("-c", "-I", str(board), "-I", str(tmp_path), '-DBOARD_NAME="a board"')
+    compile_c(tmp_path / "main.o", [tmp_path / "main.c"], *options)

@@ -18,7 +18,7 @@ from tigris_pio.cli.inspect import inspect
 from tigris_pio.cli.layout import layout
 from tigris_pio.cli.run import run
 from tigris_pio.cli.verify import verify
-from tigris_pio.errors import TigrisError, UsageError
+from tigris_pio.errors import TigrisError
 from tigris_pio.spelling import caller_of_command, spoken_by
 from tigris_pio.text import visible
 
@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> Any:
         console.err.print("interrupted")
         sys.exit(130)
     except TigrisError as error:
-        _fail(error, 2 if isinstance(error, UsageError) else 1, "--json" in words)
+        _fail(error, error.exit_status, "--json" in words)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -28,7 +28,8 @@ def render() -> str:
         f"#define TIGRIS_SERVE_PROTOCOL {protocol.VERSION}U\n"
         f"#define TIGRIS_SERVE_LEAST_PAYLOAD {protocol.PAYLOAD_BYTES}U\n"
         f"#define TIGRIS_SERVE_CHECKSUM_BYTES {protocol.CHECKSUM_BYTES}U\n"
-        f"#define TIGRIS_SERVE_RESPONSE_BIT {protocol.RESPONSE_BIT:#x}U\n\n"
+        f"#define TIGRIS_SERVE_RESPONSE_BIT {protocol.RESPONSE_BIT:#x}U\n"
+        f"#define TIGRIS_SERVE_SEQUENCES {protocol.SEQUENCES:#x}U\n\n"
     )
     out += "".join(enum_text(kind, name) for kind, name in _ENUMS)
     out += "".join(record_text(record) for record in protocol.RECORDS)

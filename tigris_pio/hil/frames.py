@@ -24,14 +24,15 @@ class Frame:
     """One undamaged frame."""
 
     type: int
-    sequence: int
+    sequence: int  #: modulo SEQUENCES
     session: int
     payload: bytes = b""
 
 
 def encode(frame: Frame) -> bytes:
     """The bytes on the wire, delimiters included."""
-    header = FrameHeader(frame.type, frame.sequence, frame.session, len(frame.payload))
+    rounds, sequence = divmod(frame.sequence, 256)
+    header = FrameHeader(frame.type, sequence, frame.session, len(frame.payload), rounds)
     body = header.pack() + frame.payload
     coded: bytes = cobs.encode(body + zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "little"))
     return b"\0" + coded + b"\0"
@@ -50,7 +51,7 @@ def decode(coded: bytes) -> Frame | None:
     payload = body[FrameHeader.size() :]
     if header.length != len(payload):
         return None
-    return Frame(header.type, header.sequence, header.session, payload)
+    return Frame(header.type, header.rounds << 8 | header.sequence, header.session, payload)
 
 
 class FrameReader:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 import time
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import serial
 
-from tigris_pio.hil.errors import PortError
+from tigris_pio.hil.errors import BusyError, PortError, PortNameError
+from tigris_pio.hil.lock import PortLock
 
 _READ_BYTES = 4096
 _WRITE_SECONDS = 10.0
+_NETWORK = ("socket", "rfc2217")
+_SCHEMES = (*_NETWORK, "loop", "spy", "hwgrep", "alt", "cp2110")
 
 
 class Line:
@@ -21,11 +26,18 @@ class Line:
 
     def __init__(self, url: str, baudrate: int = 115200) -> None:
         self.url = url
+        check_name(url)
+        self._lock = PortLock(url)
         # pyserial's RFC 2217 client refuses a write timeout.
         limit = None if url.startswith("rfc2217://") else _WRITE_SECONDS
         try:
-            self._port: Any = serial.serial_for_url(url, baudrate=baudrate, timeout=0.05, write_timeout=limit)
+            self._port: Any = serial.serial_for_url(
+                url, baudrate=baudrate, timeout=0.05, write_timeout=limit, exclusive=True
+            )
         except (serial.SerialException, ValueError, OSError) as error:
+            self._lock.release()
+            if "exclusively lock" in str(error):
+                raise BusyError(f"{url}: busy: another program has it open. Close it (a monitor?).") from error
             raise PortError(f"{url}: cannot be opened: {_reason(error)}. {_remedy(url, str(error))}") from error
         self._descriptor = self._selectable()
 
@@ -66,6 +78,7 @@ class Line:
     def close(self) -> None:
         """Closes the port; more than once does no harm."""
         self._port.close()
+        self._lock.release()
 
     def __enter__(self) -> Line:
         return self
@@ -74,6 +87,27 @@ class Line:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def check_name(url: str) -> None:
+    """PortNameError when no port can have this name."""
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        if os.name == "posix" and os.path.exists(url) and not stat.S_ISCHR(os.stat(url).st_mode):
+            what = "a folder" if os.path.isdir(url) else "a file"
+            raise PortNameError(f"{url}: cannot be opened: it is {what}, not a serial port. {_found()}")
+        return
+    if scheme not in _SCHEMES:
+        raise PortNameError(f"{url}: cannot be opened: there is no {scheme}://; write a device's name or one of "
+                            f"{', '.join(known + '://' for known in _SCHEMES)}")  # fmt: skip
+    if scheme in _NETWORK:
+        try:
+            parts = urlsplit(url)
+            complete = bool(parts.hostname and parts.port)
+        except ValueError:
+            complete = False
+        if not complete:
+            raise PortNameError(f"{url}: cannot be opened: write {scheme}://HOST:PORT, with PORT from 1 to 65535")
 
 
 def _reason(error: Exception) -> str:
@@ -88,6 +122,10 @@ def _remedy(url: str, reason: str) -> str:
         return "Is the emulated board or the serial server running, and the port number right?"
     if "ermission" in reason:
         return "Join the group that owns the device (often dialout), or close the program that has it open."
+    return _found()
+
+
+def _found() -> str:
     from serial.tools import list_ports  # noqa: PLC0415 - slow, and needed for this message only
 
     ports = ", ".join(port.device for port in list_ports.comports()) or "none"

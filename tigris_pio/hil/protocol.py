@@ -12,7 +12,7 @@ import enum
 
 from tigris_pio.format.record import Record, i32, text, u8, u8_array, u16, u32, u32_array
 
-VERSION = 1
+VERSION = 2
 #: Largest payload of a frame unless the board announces more. With header, checksum, COBS overhead and
 #: both delimiters this makes 127 bytes: a UART's receive FIFO holds 128.
 PAYLOAD_BYTES = 112
@@ -20,12 +20,14 @@ PAYLOAD_BYTES = 112
 CHECKSUM_BYTES = 4
 #: Type of the response to a request: the request's type with this bit set.
 RESPONSE_BIT = 0x80
+#: Sequence numbers are counted modulo this: eight bits in the header's `sequence`, sixteen in `rounds`.
+SEQUENCES = 1 << 24
 
 
 class Request(enum.IntEnum):
     """Types of the frames that the host sends."""
 
-    HELLO = 1  #: begins a session; tigris_serve_hello_request, answered by tigris_serve_hello
+    HELLO = 1  #: asks for a session; tigris_serve_hello_request, answered by tigris_serve_hello
     INFO = 2  #: what a model is; tigris_serve_select, answered by tigris_serve_info
     TENSOR = 3  #: an input or output; tigris_serve_select, answered by tigris_serve_tensor
     WRITE = 4  #: tigris_serve_range and as many bytes for an input; answered by nothing
@@ -36,6 +38,7 @@ class Request(enum.IntEnum):
     PLAN_CHECK = 9  #: checks the plan's CRC-32; tigris_serve_select, answered by tigris_serve_checksum
     STATUS_TEXT = 10  #: tigris_serve_status; answered by a sentence, UTF-8 without a final zero
     CANCEL = 11  #: stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on
+    FAULT = 12  #: where a model was refused; tigris_serve_select, answered by tigris_serve_fault
 
 
 class Answer(enum.IntEnum):
@@ -50,12 +53,14 @@ class Refusal(enum.IntEnum):
 
     REQUEST = 1  #: unknown type
     LENGTH = 2  #: the payload is shorter or longer than the request's
-    SESSION = 3  #: no HELLO with this frame's session came before: the board restarted, or serves another host
+    SESSION = 3  #: not the session that the last HELLO began: the board restarted, or serves another host
     MODEL = 4  #: no model of this index
     TENSOR = 5  #: no input or output of this index
     RANGE = 6  #: offset and bytes reach outside the tensor, or outside one frame
     NOT_READY = 7  #: the model cannot run; its INFO has the status
     NO_OUTPUT = 8  #: no run has succeeded since the inputs were last written
+    SEQUENCE = 9  #: neither the sequence number after the last request's nor that request again: a late duplicate
+    BUSY = 10  #: a HELLO that came while the board runs a model for another host
 
 
 class Direction(enum.IntEnum):
@@ -79,9 +84,9 @@ class FrameHeader(Record):
 
     type: int = u8("tigris_serve_request, the same with the response bit, or tigris_serve_answer")
     sequence: int = u8("the host counts its requests; an answer repeats its request's")
-    session: int = u16("chosen by the host at random; an answer repeats its request's")
+    session: int = u16("HELLO: any number; else that number xor the nonce of HELLO's response. An answer repeats it")
     length: int = u16("bytes of payload")
-    reserved: int = u16("0", 0)
+    rounds: int = u16("how often the sequence number has passed 255; an answer repeats it", 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +112,9 @@ class Hello(Record):
     counter_hz: int = u32("counts per second; 0: unknown, or no measure of time")
     counter_unit: bytes = text(16, "what is counted: cycles, instructions, ns; empty: nothing")
     board: bytes = text(32, "name of the board")
+    nonce: int = u16("xor the number in HELLO's header: the session that this HELLO begins with its next request", 0)
+    reserved: int = u16("0", 0)
+    busy_ms: int = u32("BUSY comes at the first yield after so many milliseconds; 0: at every one, or not known", 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,6 +184,7 @@ class Result(Record):
     slow_peak: int = u32("tigris_usage")
     slow_read: int = u32("tigris_usage")
     slow_written: int = u32("tigris_usage")
+    inputs_crc32: int = u32("of the inputs as the run found them, one after another")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,6 +226,19 @@ class Busy(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class Fault(Record):
+    """Response to FAULT. Indices of the plan, 0xFFFFFFFF where there is none."""
+
+    C_NAME = "tigris_serve_fault"
+
+    status: int = i32("tigris_status of the refusal; 0: nothing was refused")
+    stage: int = u32("stage")
+    op: int = u32("operator")
+    tensor: int = u32("tensor")
+    name: bytes = text(96, "name of the operator, else of the tensor, cut to what fits; empty: not known", b"")
+
+
+@dataclasses.dataclass(frozen=True)
 class Error(Record):
     """Payload of ERROR."""
 
@@ -238,5 +260,6 @@ RECORDS: tuple[type[Record], ...] = (
     Profile,
     Status,
     Busy,
+    Fault,
     Error,
 )

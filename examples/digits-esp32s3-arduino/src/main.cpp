@@ -34,7 +34,6 @@ static tigris_status open_model()
     const tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status != TIGRIS_OK)
         return status;
-    model.plan = &plan;
     return tigris_session_init(&session, &plan, fast, sizeof fast, nullptr, 0, nullptr);
 }
 
@@ -43,7 +42,8 @@ void setup()
     Serial.setRxBufferSize(1024);
     Serial.begin(115200);
     model.status = open_model();
-    model.session = model.status == TIGRIS_OK ? &session : nullptr;
+    model.plan = &plan;
+    model.session = &session;
     model.fast_bytes = sizeof fast;
     model.profile = profile;
     model.profile_count = TIGRIS_MODEL_DIGITS_OPS;

@@ -68,8 +68,8 @@ void app_main(void)
     open_uart();
     const tigris_status status = open_model(&TIGRIS_MODEL_DIGITS);
     const tigris_serve_model model = {
-        .plan = status == TIGRIS_OK ? &plan : NULL,
-        .session = status == TIGRIS_OK ? &session : NULL,
+        .plan = &plan,
+        .session = &session,
         .status = status,
         .fast_bytes = TIGRIS_MODEL_DIGITS.fast_bytes,
         .slow_bytes = TIGRIS_MODEL_DIGITS.slow_bytes,

@@ -50,11 +50,16 @@ int main(void)
     static const tigris_serve_board board = {.name = BOARD_NAME, .counter = instructions, .counter_unit = "instructions"};
 
     tigris_status status = open_model();
-    printf("%s: %s\n", TIGRIS_MODEL_DIGITS.name, tigris_status_text(status));
+    char place[96];
+    printf("%s: %s", TIGRIS_MODEL_DIGITS.name, tigris_status_text(status));
+    if (status != TIGRIS_OK)
+        printf(" (status %d) %s", (int)status,
+               tigris_fault_text(plan.header != NULL ? &session.fault : &plan.fault, &plan, place, sizeof place));
+    printf("\n");
 
     const tigris_serve_model model = {
-        .plan = status == TIGRIS_OK ? &plan : NULL,
-        .session = status == TIGRIS_OK ? &session : NULL,
+        .plan = &plan,
+        .session = &session,
         .status = status,
         .fast_bytes = TIGRIS_MODEL_DIGITS_FAST_BYTES,
         .slow_bytes = TIGRIS_MODEL_DIGITS_SLOW_BYTES,

@@ -17,14 +17,11 @@ static tigris_serve server;
 static tigris_serve_model open_model(unsigned index, const tigris_model *model, uint8_t *fast,
                                      tigris_serve_counts *profile, uint32_t ops)
 {
-    tigris_serve_model result = {.fast_bytes = model->fast_bytes, .profile = profile, .profile_count = ops};
+    tigris_serve_model result = {.plan = &plans[index], .session = &sessions[index], .fast_bytes = model->fast_bytes,
+                                 .profile = profile, .profile_count = ops};
     result.status = tigris_model_open(model, &plans[index]);
-    if (result.status != TIGRIS_OK)
-        return result;
-    result.plan = &plans[index];
-    result.status = tigris_session_init(&sessions[index], &plans[index], fast, model->fast_bytes, NULL, 0, NULL);
     if (result.status == TIGRIS_OK)
-        result.session = &sessions[index];
+        result.status = tigris_session_init(&sessions[index], &plans[index], fast, model->fast_bytes, NULL, 0, NULL);
     return result;
 }
 

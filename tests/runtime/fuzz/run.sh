@@ -53,7 +53,7 @@ build fuzz_plan_dsp -include tests/runtime/dsp_in_c.h $plan_sources
 build_backend fuzz_plan_esp_nn esp-nn
 build_backend fuzz_plan_cmsis_nn cmsis-nn
 build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c
-build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c runtime/src/serve.c runtime/src/serve_frame.c runtime/src/crc32.c
+build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c $(find runtime/src -name "serve*.c") runtime/src/crc32.c
 fuzz fuzz_plan "$seconds" 16384 "$corpus"
 fuzz fuzz_plan_dsp $((seconds / 2 + 1)) 16384 "$corpus"
 fuzz fuzz_plan_esp_nn $((seconds / 4 + 1)) 16384 "$corpus"

@@ -1,0 +1,52 @@
+/* What the server's parts share: a request that was accepted, and how it is answered. */
+#ifndef TIGRIS_SERVE_REQUESTS_H
+#define TIGRIS_SERVE_REQUESTS_H
+
+#include "tigris_serve.h"
+
+/* A request about a model. Its record is a tigris_serve_range, or the beginning of one: a tigris_serve_select, whose
+ * direction stands where a range has a reserved byte. */
+typedef struct tigris_serve_asked {
+    tigris_serve_range range;
+    const uint8_t *data; /* what follows the record, in server->frame */
+    uint32_t data_bytes;
+} tigris_serve_asked;
+
+#define TIGRIS_SERVE_ASKED_DIRECTION(asked) ((asked)->range.reserved)
+
+void tigris_serve_respond(tigris_serve *server, const void *payload, uint32_t bytes);
+void tigris_serve_refuse(tigris_serve *server, tigris_serve_refusal refusal);
+
+/* The sequence number in a header, and the one that follows another. */
+uint32_t tigris_serve_sequence(const tigris_serve_header *header);
+uint32_t tigris_serve_next_sequence(uint32_t sequence);
+
+/* Copies as much of a string as fits with its final zero; `to` is zeroed already. */
+void tigris_serve_copy_text(char *to, const char *from, size_t bytes);
+
+/* The board's counter; 0 when it has none. */
+uint32_t tigris_serve_count(const tigris_serve *server);
+
+/* The plan of a model that was opened, and its session if it can run; NULL otherwise. */
+const tigris_plan *tigris_serve_plan(const tigris_serve_model *model);
+tigris_session *tigris_serve_session(const tigris_serve_model *model);
+
+/* Begins work that takes long: the first sign of life. tigris_serve_go_on sends the next ones when they are due, calls the
+ * session's own yield hook, and returns 1 when that or the host asks to stop. */
+void tigris_serve_start_work(tigris_serve *server, const tigris_session *session);
+int tigris_serve_go_on(tigris_serve *server);
+
+/* The requests. */
+typedef void tigris_serve_handler(tigris_serve *server, const tigris_serve_model *model,
+                                  const tigris_serve_asked *asked);
+tigris_serve_handler tigris_serve_info_request;
+tigris_serve_handler tigris_serve_tensor_request;
+tigris_serve_handler tigris_serve_write_request;
+tigris_serve_handler tigris_serve_read_request;
+tigris_serve_handler tigris_serve_checksum_request;
+tigris_serve_handler tigris_serve_profile_request;
+tigris_serve_handler tigris_serve_plan_check_request;
+tigris_serve_handler tigris_serve_run_request;
+tigris_serve_handler tigris_serve_fault_request;
+
+#endif

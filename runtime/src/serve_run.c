@@ -1,0 +1,94 @@
+/* A run that the host asked for: the server's hooks take the place of the session's. */
+#include <string.h>
+
+#include "crc32.h"
+#include "serve_requests.h"
+
+/* Time in the hook, which sends and lets other tasks run, is not the network's. */
+static void stop_clock(tigris_serve *server)
+{
+    server->elapsed += tigris_serve_count(server) - server->resumed;
+}
+
+static int yield_hook(void *context)
+{
+    tigris_serve *server = (tigris_serve *)context;
+
+    stop_clock(server);
+    const int stop = tigris_serve_go_on(server);
+    server->resumed = tigris_serve_count(server);
+    return stop;
+}
+
+static uint32_t counter_hook(void *context)
+{
+    return tigris_serve_count((const tigris_serve *)context);
+}
+
+static void profile_hook(void *context, uint32_t op, uint32_t elapsed)
+{
+    const tigris_serve *server = (const tigris_serve *)context;
+
+    if (op < server->running->profile_count) {
+        server->running->profile[op].calls++;
+        server->running->profile[op].elapsed += elapsed;
+    }
+}
+
+/* Runs with the server's hooks in place of the session's, which come back afterwards. */
+static tigris_status run_session(tigris_serve *server, tigris_session *session)
+{
+    const tigris_session before = *session;
+    tigris_status status;
+
+    session->yield = yield_hook;
+    session->yield_context = server;
+    session->counter = server->board->counter != NULL ? counter_hook : NULL;
+    session->profile = server->running->profile != NULL && session->counter != NULL ? profile_hook : NULL;
+    session->profile_context = server;
+    server->elapsed = 0U;
+    server->resumed = tigris_serve_count(server);
+    status = tigris_run(session);
+    stop_clock(server);
+    session->yield = before.yield;
+    session->yield_context = before.yield_context;
+    session->counter = before.counter;
+    session->profile = before.profile;
+    session->profile_context = before.profile_context;
+    return status;
+}
+
+/* What the run is computed from, so that the host can tell that it is what it wrote. */
+static uint32_t inputs_crc32(const tigris_session *session)
+{
+    uint32_t crc = 0U;
+
+    for (uint32_t i = 0; i < session->plan->header->input_count; i++) {
+        crc = tigris_crc32_of_more(crc, (const uint8_t *)tigris_input(session, i), tigris_input_bytes(session, i));
+    }
+    return crc;
+}
+
+void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+{
+    tigris_serve_result answer;
+
+    if ((asked->range.index & TIGRIS_SERVE_RUN_FLAG_CLEAR_PROFILE) != 0U && model->profile != NULL) {
+        memset(model->profile, 0, model->profile_count * sizeof model->profile[0]);
+    }
+    server->running = model;
+    server->output_model = server->model_count;
+    tigris_serve_start_work(server, model->session);
+    answer.inputs_crc32 = inputs_crc32(model->session);
+    answer.status = (int32_t)run_session(server, model->session);
+    if (answer.status == 0) {
+        server->output_model = asked->range.model;
+    }
+    answer.elapsed[0] = (uint32_t)server->elapsed;
+    answer.elapsed[1] = (uint32_t)(server->elapsed >> 32);
+    answer.fast_peak = model->session->usage.fast_peak;
+    answer.slow_peak = model->session->usage.slow_peak;
+    answer.slow_read = model->session->usage.slow_read;
+    answer.slow_written = model->session->usage.slow_written;
+    tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
+}

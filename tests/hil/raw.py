@@ -1,0 +1,73 @@
+"""The protocol without the client: single frames, sent and awaited as a test wants them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.protocol import SEQUENCES, VERSION, Answer, Hello, HelloRequest, Request
+
+PATIENCE_SECONDS = 10.0
+Write, Read = Callable[[bytes], None], Callable[[], bytes]
+
+
+class Raw:
+    """One host on a socket. `greet` begins a session; `ask` sends its next request and awaits the answer."""
+
+    def __init__(self, url: str) -> None:
+        host, port = url.removeprefix("socket://").split(":")
+        self._wire = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
+        self._reader = FrameReader()
+        self.session, self.sequence = 0, 0
+        self.answers: list[Frame] = []  #: all that came, BUSY included
+
+    def __enter__(self) -> Raw:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wire.close()
+
+    def send(self, frame: Frame) -> None:
+        self._wire.sendall(encode(frame))
+
+    def receive(self) -> Frame:
+        """The next frame that is not BUSY."""
+        while True:
+            fresh = [frame for frame in self.answers if frame.type != Answer.BUSY]
+            if fresh:
+                self.answers.remove(fresh[0])
+                return fresh[0]
+            data = self._wire.recv(4096)
+            assert data, "the board hung up"
+            self.answers += self._reader.feed(data)
+
+    def pending(self, seconds: float = 0.2) -> list[Frame]:
+        """What else comes within a while."""
+        self._wire.settimeout(seconds)
+        with suppress(TimeoutError):
+            while data := self._wire.recv(4096):
+                self.answers += self._reader.feed(data)
+        self._wire.settimeout(PATIENCE_SECONDS)
+        found, self.answers = self.answers, []
+        return found
+
+    def greet(self, number: int = 77, sequence: int = 1) -> Hello:
+        """HELLO; the session it offers is taken up with the next request."""
+        self.send(Frame(Request.HELLO, sequence, number, HelloRequest(VERSION).pack()))
+        answer = self.receive()
+        assert (answer.type, answer.sequence, answer.session) == (Request.HELLO | 0x80, sequence, number)
+        hello = Hello.unpack(answer.payload)
+        self.session, self.sequence = number ^ hello.nonce, sequence
+        return hello
+
+    def next(self, request: int, payload: bytes = b"") -> Frame:
+        """The frame of the session's next request."""
+        self.sequence = (self.sequence + 1) % SEQUENCES
+        return Frame(request, self.sequence, self.session, payload)
+
+    def ask(self, request: int, payload: bytes = b"") -> Frame:
+        """The answer to the session's next request."""
+        self.send(self.next(request, payload))
+        return self.receive()
