@@ -25,7 +25,7 @@ def perfect(data: bytes) -> Iterable[bytes]:
 class Bridge:
     """Connects a client at `url` with a board process; without a command nothing answers.
 
-    A socket's board starts when the client connects; a pty's starts at once. `greeting` is on the line by then.
+    A socket's board starts when the client connects; a pty's starts at once. `greeting` comes before any answer.
     """
 
     def __init__(
@@ -109,8 +109,6 @@ class Bridge:
     def _serve(self) -> None:
         self._boot()
         assert self._connection is not None
-        if self._greeting:
-            self.say(self._greeting)
         while not self._stop.is_set():
             if not select.select([self._connection], [], [], 0.05)[0]:
                 continue
@@ -120,6 +118,9 @@ class Bridge:
                 return
             if not data:
                 return
+            if self._greeting:  # not before: pyserial drops what a socket brings while it is opened
+                self.say(self._greeting)
+                self._greeting = b""
             for piece in self._faults[0](data):
                 with contextlib.suppress(OSError, AttributeError, ValueError):
                     self._process.stdin.write(piece)  # type: ignore[union-attr]
