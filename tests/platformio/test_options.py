@@ -118,6 +118,7 @@ def test_other_options_are_not_looked_at(folder):
         ({"xip": "maybe"}, "custom_tigris_xip = maybe: is neither yes nor no"),
         ({"xip": "yes", "compress": "lz4"}, "custom_tigris_xip = yes: .* custom_tigris_compress = lz4 brings weights"),
         ({"compress": "zip"}, "custom_tigris_compress = zip: must be one of none, lz4"),
+        ({"partition": "a234567890123456_"}, "custom_tigris_partition = a234567890123456_: .* 1 to 16 letters"),
         ({"partition": "far too long a name"}, "custom_tigris_partition = far too long a name: .* 1 to 16 letters"),
         ({"backend": "esp-nn", "backend_path": "no"}, r"custom_tigris_backend_path = no: .*/no is no folder; give a"),
         ({"backend_path": "."}, r"custom_tigris_backend_path = \.: is for a kernel library; set custom_tigris_backend"),
@@ -161,6 +162,10 @@ def test_matching_checking_and_installing(folder):
         parse(folder, check="sometimes")
     with pytest.raises(OptionError, match="custom_tigris_match = any: must be one of interface, exact"):
         parse(folder, match="any")
+
+
+def test_a_partitions_name_has_up_to_16_letters(folder):
+    assert parse(folder, partition="a234567890123456").models[0].partition == "a234567890123456"
 
 
 def test_each_model_may_have_a_partition_of_its_own(folder):

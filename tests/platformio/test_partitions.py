@@ -231,3 +231,148 @@ def test_any_table_stays_valid_with_a_model(sectors, least, chip_mb):
     assert result[:-1] == table
     assert model.offset % 0x10000 == 0
     assert model.size >= least * 0x10000
+
+
+# ---- as gen_esp32part.py reads them ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a, data, fat, 0100000, 64K", r"`0100000` is no size; column Offset .*without leading zeros"),
+        ("a, data, fat, 0x100000, 010000", r"`010000` is no size; column Size .*without leading zeros"),
+        ("a, data, fat, -4096, 64K", "`-4096` is no size; column Offset"),
+        ("a, data, fat, 0x100000, 0x1G", "`0x1G` is no size; column Size"),
+        ("a, data, fat, 0x100000, ", "`` is no size; column Size"),
+        ("a, data, fat, 0x100000, 64K # comment", "`64K # comment` .* a comment needs a line of its own"),
+        ("a, data, fat, 0x110001, 64K", "`a` at 0x110001 must start on a flash sector .* column Offset: 0x111000"),
+        ("a, app, ota_0, 0x111000, 64K", "`a` at 0x111000 must start on a 64 KB boundary; column Offset: 0x120000"),
+        ("a, data, fat, , 100", "`a` has 100 bytes, which are no whole flash sectors of 4 KB; column Size: 0x1000"),
+        ("a, app, ota_0, , 0x10001, readonly", "has 65537 bytes, .* column Size: 0x11000"),
+        ("a, data, fat, , 64K, frobnicate", "column Flags: `frobnicate` is no flag; known are encrypted, readonly"),
+        ("a, data, fat, , 64K, encrypted:Readonly", "column Flags: `Readonly` is no flag"),
+        ("a, dta, fat, , 64K", "column Type: `dta` is no partition type.*known are app, data, bootloader"),
+        ("a, 0x100, fat, , 64K", "column Type: `0x100` is no partition type.*from 0x00 to 0xFE"),
+        ("a, , fat, , 64K", "column Type: `` is no partition type"),
+        ("a, data, 0x, , 64K", "column SubType: `0x` is no partition type or subtype"),
+        ("a, data, 010, , 64K", "column SubType: `010` is no"),
+        ("a, bootloader, factory, , 64K", "column SubType: `factory` is no.*known are primary, ota, recovery"),
+        ("a, partition_table, recovery, , 64K", "column SubType: `recovery` is no.*known are primary, ota"),
+        ("a, app, , , 64K", "column SubType is blank"),
+        ("a, data, ota, , 64K", "`a` of subtype ota has 0x10000 bytes; column Size: 0x2000"),
+        ("a, data, tee_ota, , 0x1000", "`a` of subtype tee_ota has 0x1000 bytes; column Size: 0x2000"),
+        ("a, data, fat, 0x10000, 64K", "`a` at 0x10000 overlaps `factory`, which ends at 0x110000; rows stand in"),
+        ("a123456789abcdef, data", "is no partition; a row is name"),
+        ("a123456789abcdefg, data, fat, , 64K", "`a123456789abcdefg` must have 1 to 16 bytes"),
+        ("ä23456789abcdefg, data, fat, , 64K", "must have 1 to 16 bytes"),
+    ],
+)
+def test_what_gen_esp32part_refuses_is_refused_with_row_and_column(row, message):
+    with pytest.raises(PartitionError, match="table.csv:6: .*" + message):
+        parse(SINGLE_APP + row)
+
+
+def test_rows_that_esp_idf_5_4_and_later_know():
+    table = partitions.parse_csv(
+        "# comment\r\n"
+        "boot, bootloader, primary, N/A, N/A\n"
+        "table, partition_table, primary, , \n"
+        "nvs, DATA, NVS, , 0x6000\n"
+        "otadata, data, ota, , 8k\n"
+        "tee_otadata, data, tee_ota, , 0x2000\n"
+        "tee_0, app, tee_0, , 0b1_0000000000000000\n"
+        "tee_1, app, tee_1, , 64K\n"
+        "boot2, bootloader, ota, , \n"
+        "table2, partition_table, ota, , \n"
+        "a#b, data, , , 100, encrypted:readonly\n"
+        "own, 0x40, , 0x100000, 0X1000\n"
+        "seventeen_b_yte, app, ota_15, , 1M, :encrypted:\n",
+        "t",
+        bootloader=0x2000,
+    )
+    partitions.check(table, 4 * MB)
+    rows = partitions.parse_binary(partitions.to_binary(table))
+    assert [(p.type, p.subtype, p.offset, p.size, p.flags) for p in rows] == [
+        ("0x02", "0x00", 0x2000, 0x6000, ""),
+        ("0x03", "0x00", 0x8000, 0x1000, ""),
+        ("0x01", "0x02", 0x9000, 0x6000, ""),
+        ("0x01", "0x00", 0xF000, 0x2000, ""),
+        ("0x01", "0x90", 0x11000, 0x2000, ""),
+        ("0x00", "0x30", 0x20000, 0x10000, ""),
+        ("0x00", "0x31", 0x30000, 0x10000, ""),
+        ("0x02", "0x01", 0x40000, 0x6000, ""),
+        ("0x03", "0x01", 0x46000, 0x1000, ""),
+        ("0x01", "0x06", 0x47000, 100, "0x3"),
+        ("0x40", "0x06", 0x100000, 0x1000, ""),
+        ("0x00", "0x1f", 0x110000, MB, "0x1"),
+    ]
+    assert rows[9].label == "a#b"
+    again = partitions.parse_csv(partitions.to_csv(table), "again", bootloader=0x2000)
+    assert partitions.to_binary(again) == partitions.to_binary(table)
+
+
+def test_a_variable_of_the_environment_is_read(monkeypatch):
+    monkeypatch.setenv("MODEL_SIZE", "0x20000")
+    assert parse("m, data, 0x40, , $MODEL_SIZE")[0].size == 0x20000
+
+
+SIZES = st.integers(1, 64).flatmap(
+    lambda n: st.sampled_from([f"{4 * n}K", f"{4 * n}k", hex(4096 * n), str(4096 * n), oct(4096 * n), bin(4096 * n)])
+)
+
+
+@given(st.lists(st.tuples(SIZES, st.booleans(), st.sampled_from(["", "encrypted"])), min_size=1, max_size=8))
+def test_any_spelling_of_a_table_reads_back_from_its_binary(rows):
+    lines = [f"p{i}, {'app' if app else 'data'}, 0x10, , {size}, {flag}" for i, (size, app, flag) in enumerate(rows)]
+    table = parse("\n".join(lines))
+    end = 0x9000
+    for p, (size, app, _), entry in zip(table, rows, partitions.parse_binary(partitions.to_binary(table)), strict=True):
+        assert p.offset == partitions.align_up(end, 0x10000 if app else 0x1000)
+        assert p.size == (int(size[:-1]) << 10 if size[-1] in "kK" else int(size, 0))
+        assert (entry.label, entry.offset, entry.size) == (p.label, p.offset, p.size)
+        end = p.end
+    assert parse(partitions.to_csv(table)) == table
+
+
+@given(st.text(max_size=80), st.lists(st.sampled_from(["a", "app", "data", "0x10", "ota", "4K", "-1", "", "#", "$"])))
+def test_any_text_is_a_table_or_a_named_row(text, words):
+    for csv in (text, ",".join(words), f"a,data,{text}", "x,app,factory,,64K\n" + ", ".join(words)):
+        try:
+            partitions.to_binary(parse(csv))
+        except PartitionError as error:
+            assert "table.csv" in str(error) or "partition type or subtype" in str(error)
+
+
+@pytest.mark.parametrize(("rows", "fits"), [(93, True), (94, True), (95, False), (96, False), (97, False)])
+def test_a_table_has_room_for_its_checksum_and_an_end(rows, fits):
+    """The chip's bootloader reads 96 entries: the last two are the checksum and the one that ends the table."""
+    table = parse("\n".join(f"p{i}, data, fat, , 4K" for i in range(rows)))
+    if not fits:
+        with pytest.raises(PartitionError, match=f"{rows} partitions are too many; a table holds 94"):
+            partitions.to_binary(table)
+        return
+    binary = partitions.to_binary(table)
+    assert len(binary) == 0xC00
+    assert binary[32 * rows : 32 * rows + 2] == b"\xeb\xeb"
+    assert binary[32 * rows + 16 : 32 * rows + 32] == hashlib.md5(binary[: 32 * rows]).digest()
+    assert set(binary[32 * rows + 32 :]) == {0xFF}
+
+
+def test_a_share_is_as_large_as_what_its_partition_needs():
+    """One of two partitions needs more than half of the rest."""
+    wanted = {"a": (2 * MB, None), "b": (0x10000, None)}
+    _, found = partitions.with_models(parse(SINGLE_APP), 4 * MB, wanted)
+    assert found["a"].size == 2 * MB
+    assert (found["b"].offset, found["b"].end) == (found["a"].end, 4 * MB)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=4), st.data())
+def test_shares_hold_what_each_needs_and_overlap_nothing(least, data):
+    limits = [data.draw(st.none() | st.integers(n, 40)) for n in least]
+    wanted = {f"m{i}": (n << 16, m and m << 16) for i, (n, m) in enumerate(zip(least, limits, strict=True))}
+    try:
+        table, found = partitions.with_models(parse(SINGLE_APP), 8 * MB, wanted)
+    except PartitionError:
+        return
+    partitions.check(table, 8 * MB)
+    assert all(found[label].size >= needed for label, (needed, _) in wanted.items())

@@ -8,6 +8,7 @@ Offsets and sizes are bytes. Standard library only: PlatformIO loads this file b
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import struct
 from collections.abc import Mapping, Sequence
@@ -24,15 +25,20 @@ SECTOR = 0x1000
 # The MMU maps flash in pages of 64 KB, and ESP-IDF wants applications on such a boundary.
 MMU_PAGE = 0x10000
 
-APP, DATA = 0x00, 0x01
-TYPES = {"app": APP, "data": DATA}
+APP, DATA, BOOTLOADER, TABLE = 0x00, 0x01, 0x02, 0x03
+TYPES = {"app": APP, "data": DATA, "bootloader": BOOTLOADER, "partition_table": TABLE}
 SUBTYPES = {
-    APP: {"factory": 0x00, "test": 0x20, **{f"ota_{i}": 0x10 + i for i in range(16)}},
+    APP: {"factory": 0x00, "test": 0x20, **{f"ota_{i}": 0x10 + i for i in range(16)}, "tee_0": 0x30, "tee_1": 0x31},
     DATA: {
         **{"ota": 0x00, "phy": 0x01, "nvs": 0x02, "coredump": 0x03, "nvs_keys": 0x04, "efuse": 0x05},
-        **{"undefined": 0x06, "esphttpd": 0x80, "fat": 0x81, "spiffs": 0x82, "littlefs": 0x83},
+        **{"undefined": 0x06, "esphttpd": 0x80, "fat": 0x81, "spiffs": 0x82, "littlefs": 0x83, "tee_ota": 0x90},
     },
+    BOOTLOADER: {"primary": 0x00, "ota": 0x01, "recovery": 0x02},
+    TABLE: {"primary": 0x00, "ota": 0x01},
 }
+# The data partitions that say which application is booted.
+OTA_DATA_BYTES = 0x2000
+OTA_DATA = (0x00, 0x90)
 FLAGS = {"encrypted": 1, "readonly": 2}
 MODEL_SUBTYPE = "0x40"
 RESIZABLE = ("spiffs", "littlefs", "fat", "coredump")
@@ -61,6 +67,15 @@ class Partition:
     def is_app(self) -> bool:
         return _number(self.type, TYPES) == APP
 
+    @property
+    def is_data(self) -> bool:
+        return _number(self.type, TYPES) == DATA
+
+    @property
+    def is_fixed(self) -> bool:
+        """The bootloader and the table that the chip starts with: they lie before all others."""
+        return _number(self.type, TYPES) in (BOOTLOADER, TABLE) and self.subtype in ("primary", "0", "0x0", "0x00")
+
 
 def read_text(path: str | Path) -> str:
     try:
@@ -77,23 +92,34 @@ def read_text(path: str | Path) -> str:
 # ---- CSV ---------------------------------------------------------------------------------------------------------
 
 
-def parse_csv(text: str, source: str) -> tuple[Partition, ...]:
-    """Rows in the file's order; a blank offset is filled in as ESP-IDF does. `source` is for messages."""
+def parse_csv(text: str, source: str, bootloader: int = 0) -> tuple[Partition, ...]:
+    """Rows in the file's order, as ESP-IDF's gen_esp32part.py reads them; a blank offset is filled in as it does.
+
+    `source` is for messages, `bootloader` the offset at which the chip has its own.
+    """
     rows: list[Partition] = []
-    end = TABLE_OFFSET + TABLE_SECTOR
+    previous, end = "the partition table itself", TABLE_OFFSET + TABLE_SECTOR
     for number, line in enumerate(text.splitlines(), 1):
-        content = line.split("#", 1)[0].strip()
-        if not content:
+        content = os.path.expandvars(line).strip()
+        if not content or content.startswith("#"):
             continue
-        row = _parse_row(content, end, f"{source}:{number}")
+        where = f"{source}:{number}"
+        row = _parse_row(content, end, bootloader, where)
         rows.append(row)
-        end = row.end
+        if row.is_fixed:
+            continue
+        if row.offset < end:
+            raise PartitionError(
+                f"{where}: partition `{row.label}` at 0x{row.offset:x} overlaps {previous}, which ends at 0x{end:x}; "
+                "rows stand in the order of their offsets, and a blank offset is filled in"
+            )
+        previous, end = f"`{row.label}`", row.end
     if not rows:
         raise PartitionError(f"{source}: the partition table is empty")
     return tuple(rows)
 
 
-def _parse_row(content: str, previous_end: int, where: str) -> Partition:
+def _parse_row(content: str, previous_end: int, bootloader: int, where: str) -> Partition:
     fields = [field.strip() for field in content.split(",")]
     if len(fields) < 5:
         raise PartitionError(
@@ -102,23 +128,91 @@ def _parse_row(content: str, previous_end: int, where: str) -> Partition:
     label, kind, subtype, offset_text, size_text = fields[:5]
     if not label or len(label.encode("utf-8")) > LABEL_BYTES:
         raise PartitionError(f"{where}: the name `{label}` must have 1 to {LABEL_BYTES} bytes")
-    alignment = MMU_PAGE if kind.lower() in ("app", "0", "0x0", "0x00") else SECTOR
-    offset = align_up(previous_end, alignment) if not offset_text else _parse_size(offset_text, where)
-    size = _parse_size(size_text, where)
+    kind, subtype = kind.lower(), subtype.lower()
+    number = _of_column("Type", kind, TYPES, where)
+    flags = _flags(fields[5] if len(fields) > 5 else "", where)
+    if not subtype:
+        if number == APP:
+            raise PartitionError(f"{where}: column SubType is blank; an application has factory, test, ota_0 …")
+        subtype = "undefined" if number == DATA else "0x06"
+    # Projects of ESP-IDF may add names of their own for applications and data.
+    if number in (BOOTLOADER, TABLE) or not subtype.isidentifier():
+        _of_column("SubType", subtype, SUBTYPES.get(number, {}), where)
+    row = Partition(label, kind, subtype, 0, 0, flags)
+    if row.is_fixed:
+        at, size = (TABLE_OFFSET, TABLE_SECTOR) if number == TABLE else (bootloader, TABLE_OFFSET - bootloader)
+        return replace(row, offset=at, size=size)
+    alignment = MMU_PAGE if number == APP else SECTOR
+    offset = align_up(previous_end, alignment) if not offset_text else _parse_size(offset_text, "Offset", where)
+    if number in (BOOTLOADER, TABLE):
+        size = TABLE_SECTOR if number == TABLE else TABLE_OFFSET - bootloader
+    else:
+        size = _parse_size(size_text, "Size", where)
     if size < 0:
         # ESP-IDF: a negative size is the offset at which the partition ends.
         size = -size - offset
-    if size <= 0:
-        raise PartitionError(f"{where}: partition `{label}` has {size} bytes; give a size above 0")
-    return Partition(label, kind.lower(), subtype.lower(), offset, size, ":".join(fields[5:]).strip(":"))
+    row = replace(row, offset=offset, size=size)
+    _check_row(row, alignment, where)
+    return row
 
 
-def _parse_size(text: str, where: str) -> int:
-    match = re.fullmatch(r"(-?)(0[xX][0-9a-fA-F]+|\d+)([kKmM]?)", text)
-    if not match:
-        raise PartitionError(f"{where}: `{text}` is no size; write bytes (0x10000, 65536) or 64K, 1M")
-    value = int(match[2], 0) << {"": 0, "k": 10, "m": 20}[match[3].lower()]
-    return -value if match[1] else value
+def _check_row(row: Partition, alignment: int, where: str) -> None:
+    if row.size <= 0:
+        raise PartitionError(f"{where}: partition `{row.label}` has {row.size} bytes; give a size above 0")
+    if row.offset % alignment:
+        nearest = align_up(row.offset, alignment)
+        what = "must start on a 64 KB boundary" if alignment == MMU_PAGE else "must start on a flash sector of 4 KB"
+        raise PartitionError(
+            f"{where}: {'application' if row.is_app else 'partition'} `{row.label}` at 0x{row.offset:x} {what}; "
+            f"column Offset: 0x{nearest:x}, or blank"
+        )
+    if row.size % SECTOR and (row.is_app or "readonly" not in row.flags.split(":")):
+        raise PartitionError(
+            f"{where}: partition `{row.label}` has {row.size} bytes, which are no whole flash sectors of 4 KB; "
+            f"column Size: 0x{align_up(row.size, SECTOR):x}"
+        )
+    is_ota_data = row.is_data and _known(row.subtype, SUBTYPES[DATA]) in OTA_DATA
+    if is_ota_data and row.size != OTA_DATA_BYTES:
+        raise PartitionError(
+            f"{where}: partition `{row.label}` of subtype {row.subtype} has 0x{row.size:x} bytes; "
+            f"column Size: 0x{OTA_DATA_BYTES:x}"
+        )
+
+
+def _flags(text: str, where: str) -> str:
+    names = [name for name in text.split(":") if name]
+    for name in names:
+        if name not in FLAGS:
+            raise PartitionError(f"{where}: column Flags: `{name}` is no flag; known are {', '.join(FLAGS)}")
+    return ":".join(names)
+
+
+def _of_column(column: str, text: str, names: dict[str, int], where: str) -> int:
+    try:
+        return _number(text, names)
+    except PartitionError as error:
+        raise PartitionError(f"{where}: column {column}: {error}") from None
+
+
+def _parse_size(text: str, column: str, where: str) -> int:
+    value = _integer(text)
+    if value is None or (column == "Offset" and value < 0):
+        hint = ", without leading zeros" if re.match(r"-?0[0-9]", text) else ""
+        hint = "; a comment needs a line of its own" if "#" in text else hint
+        raise PartitionError(
+            f"{where}: `{text}` is no size; column {column} takes bytes (0x10000, 65536) or 64K, 1M{hint}"
+        )
+    return value
+
+
+def _integer(text: str) -> int | None:
+    """As Python writes integers, with K or M behind."""
+    digits = text.rstrip("kKmM")
+    shift = sum({"k": 10, "m": 20}[letter] for letter in text[len(digits) :].lower())
+    try:
+        return int(digits, 0) << min(shift, 64)
+    except ValueError:
+        return None
 
 
 def to_csv(table: Sequence[Partition]) -> str:
@@ -161,17 +255,16 @@ def parse_binary(data: bytes) -> tuple[Partition, ...]:
 
 
 def _number(text: str, names: dict[str, int]) -> int:
-    if text in names:
-        return names[text]
-    try:
-        value = int(text, 0)
-    except ValueError:
-        raise PartitionError(
-            f"`{text}` is no partition type or subtype; known are {', '.join(names)}, or 0x00-0xFE"
-        ) from None
+    value = _known(text, names)
+    if value is None:
+        raise PartitionError(f"`{text}` is no partition type or subtype; known are {', '.join(names)}, or 0x00-0xFE")
     if not 0 <= value <= 0xFE:
         raise PartitionError(f"`{text}` is no partition type or subtype; numbers reach from 0x00 to 0xFE")
     return value
+
+
+def _known(text: str, names: dict[str, int]) -> int | None:
+    return names[text] if text in names else _integer(text)
 
 
 # ---- layout ------------------------------------------------------------------------------------------------------
@@ -195,12 +288,16 @@ def application(table: Sequence[Partition]) -> Partition:
 
 def check(table: Sequence[Partition], flash_bytes: int) -> None:
     """Raises when partitions overlap each other, the table itself, or the end of the flash chip."""
+    for subtype in OTA_DATA:
+        twice = [p.label for p in table if p.is_data and _known(p.subtype, SUBTYPES[DATA]) == subtype]
+        if len(twice) > 1:
+            raise PartitionError(f"partitions `{twice[0]}` and `{twice[1]}` both say which application boots; keep one")
     labels = [p.label for p in table]
     for label in labels:
         if labels.count(label) > 1:
             raise PartitionError(f"two partitions are named `{label}`; names must differ")
     end, previous = TABLE_OFFSET + TABLE_SECTOR, "the partition table itself"
-    for p in sorted(table, key=lambda item: item.offset):
+    for p in sorted((p for p in table if not p.is_fixed), key=lambda item: item.offset):
         if p.offset < end:
             raise PartitionError(
                 f"partition `{p.label}` at 0x{p.offset:x} overlaps {previous}, which ends at 0x{end:x}"

@@ -18,6 +18,8 @@ from . import backend, frameworks, install, layout, options, partitions, plans, 
 from . import compiler as compilers
 
 STATE = "TIGRIS_STATE"
+# Other chips start at 0.
+BOOTLOADER_OFFSETS = {"esp32": 0x1000, "esp32s2": 0x1000, "esp32c5": 0x2000, "esp32p4": 0x2000}
 ERRORS = (
     options.OptionError,
     partitions.PartitionError,
@@ -126,7 +128,7 @@ def _compiler(env: Any, settings: options.Settings, hook_path: Path) -> compiler
 def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Partition]:
     """Finds or adds the models' partitions, by label; a changed table replaces the board option build.partitions."""
     source = frameworks.table_file(env)
-    table = partitions.parse_csv(partitions.read_text(source), str(source))
+    table = partitions.parse_csv(partitions.read_text(source), str(source), _bootloader_offset(env, settings.chip))
     flash = settings.flash_bytes
     wanted = {
         label: (flash or partitions.MMU_PAGE, flash * len(settings.models_in(label)) if flash else None)
@@ -139,6 +141,12 @@ def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Pa
         _write_if_changed(target, partitions.to_csv(result).encode())
         env.BoardConfig().update("build.partitions", str(target))
     return found
+
+
+def _bootloader_offset(env: Any, chip: str) -> int:
+    """A row for the bootloader lies where the chip looks for it."""
+    named = str(env.BoardConfig().get("upload.bootloader_offset", ""))
+    return int(named, 0) if named else BOOTLOADER_OFFSETS.get(chip, 0)
 
 
 def _flash_bytes(env: Any) -> int:
