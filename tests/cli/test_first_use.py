@@ -171,6 +171,15 @@ def test_what_does_not_fit_is_said_before_the_table(run: Run, model: Path) -> No
     assert "with no limit" not in run("analyze", model, "-m", "64K").out
 
 
+def test_columns_of_zeros_are_left_out(run: Run, model: Path) -> None:
+    heads = [
+        next(line for line in run("analyze", model, "-m", memory).out.splitlines() if "strategy" in line)
+        for memory in ("64K", "256+1M")
+    ]
+    assert "fast peak" in heads[0] and "slow read" not in heads[0] and "again" not in heads[0]
+    assert "slow read" in heads[1] and "written" in heads[1]
+
+
 def test_bytes_that_were_meant_as_kilobytes(run: Run, model: Path) -> None:
     said = run("compile", model, "-m", "64", "-o", model.with_name("out.tgrs"))
     assert "(64 is bytes: did you mean -m 64K?)" in said.err and "slow memory" not in said.err

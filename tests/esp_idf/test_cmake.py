@@ -273,7 +273,10 @@ def test_wrong_arguments_stop_the_configuration(project, call, parts):
         (ONE.replace("MEM", "PARTITION factory MEM"), ["partition `factory` is for an application"]),
         (ONE.replace("MEM", "PARTITION modell MEM"), ["no partition `modell`, only nvs, factory, model, extra"]),
         (ONE.replace("MEM", "OFFSET 0x100 MEM"), ["OFFSET 0x100 is no multiple", "0x1000"]),
-        (ONE.replace("MEM", "OFFSET 0x3f000 MEM"), ["partition `model` is too small", "262144", "320K"]),
+        (
+            ONE.replace("MEM", "OFFSET 0x3f000 MEM"),
+            ["partition `model` is too small", "262144", "320K", "try COMPRESS lz4"],
+        ),
         (
             f"{ONE}\n{ONE.replace('NAME digits', 'NAME second OFFSET 0x1000')}",
             ["second: OFFSET 0x1000 lies within digits, which ends at 0x5000"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def answer(*command: object) -> Answer:
 def plans(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Keyword spotting in bands, spilling, with compressed weights; anomaly detection whole."""
     folder = tmp_path_factory.mktemp("plans")
-    options = {"kws": {"fast": "8K", "slow": "1M", "compress": "lz4"}, "ad": {"fast": "64K"}}
+    options: dict[str, dict[str, Any]] = {"kws": {"fast": "8K", "slow": "1M", "compress": "lz4"}, "ad": {"fast": "64K"}}
     for name, given in options.items():
         compile_model(models_dir / f"{name}_int8.onnx", alignment=ALIGNMENT, **given).save(folder / f"{name}.tgrs")
     return [folder / f"{name}.tgrs" for name in options]

@@ -59,20 +59,23 @@ def print_report(document: dict[str, Any]) -> None:
 
 
 def _stages(stages: Sequence[dict[str, Any]]) -> Table:
+    """Columns of zeros are left out, for terminals are narrow."""
     table = Table(title=f"{len(stages)} stage{'s' if len(stages) > 1 else ''}", title_justify="left")
-    for name, justify in (("", "right"), ("strategy", "left"), ("operators", "left"), ("bands", "right"),
-                          ("fast peak", "right"), ("slow read", "right"), ("written", "right"),
-                          ("again", "right")):  # fmt: skip
+    slow = any(stage["slow_read"] or stage["slow_written"] for stage in stages)
+    again = any(stage["recomputed_macs"] for stage in stages)
+    columns = [("", "right"), ("strategy", "left"), ("operators", "left"), ("bands", "right"), ("fast peak", "right")]
+    columns += [("slow read", "right"), ("written", "right")] if slow else []
+    columns += [("again", "right")] if again else []
+    for name, justify in columns:
         table.add_column(name, justify=justify, overflow="fold" if name == "operators" else "ellipsis")  # type: ignore[arg-type]
     for number, stage in enumerate(stages, 1):
         ops = stage["ops"]
         span = ops[0] if len(ops) == 1 else f"{ops[0]} … {ops[-1]} ({len(ops)})"
         bands = str(stage["bands"]) if stage["bands"] == 1 else f"{stage['bands']} x {stage['band_rows']} rows"
-        again = 100 * stage["recomputed_macs"] / max(1, stage["macs"])
-        table.add_row(
-            str(number), stage["strategy"], escape(span), bands, format_size(stage["fast_peak"]),
-            format_size(stage["slow_read"]), format_size(stage["slow_written"]), f"{again:.1f} %",
-        )  # fmt: skip
+        row = [str(number), stage["strategy"], escape(visible_name(span)), bands, format_size(stage["fast_peak"])]
+        row += [format_size(stage["slow_read"]), format_size(stage["slow_written"])] if slow else []
+        row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if again else []
+        table.add_row(*row)
     return table
 
 
