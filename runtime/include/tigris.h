@@ -44,11 +44,28 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define TIGRIS_MUST_CHECK __attribute__((warn_unused_result))
-/* For arenas and embedded plans: enough for any plan the compiler makes by default. */
-#define TIGRIS_ALIGNED __attribute__((aligned(32)))
 #else
 #define TIGRIS_MUST_CHECK
-#define TIGRIS_ALIGNED
+#endif
+
+/* For arenas and embedded plans, before the type: enough for any plan the compiler makes by default. For a compiler that
+ * is not among these, define it: nothing else puts an arena where it must lie. */
+#if !defined(TIGRIS_ALIGNED)
+#if defined(__GNUC__)
+#define TIGRIS_ALIGNED __attribute__((aligned(32)))
+#elif defined(__CC_ARM)
+#define TIGRIS_ALIGNED __align(32)
+#elif defined(_MSC_VER)
+#define TIGRIS_ALIGNED __declspec(align(32))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define TIGRIS_ALIGNED _Alignas(32)
+#endif
+#endif
+
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define TIGRIS_NULL nullptr
+#else
+#define TIGRIS_NULL NULL
 #endif
 
 /* 0, or a negative reason. tigris_status_text gives each as a sentence. */
@@ -120,7 +137,8 @@ typedef struct tigris_plan {
     tigris_fault fault; /* of tigris_plan_open; when that fails everything else is zeroed */
 } tigris_plan;
 
-/* Opens the plan at `data` (16-byte aligned, stays there unchanged while in use) and checks its structure. */
+/* Opens the plan at `data`, 16-byte aligned, and checks its structure. The bytes are read in place by every run and not
+ * checked again: they must stay where they are, mapped and unchanged, as long as the plan or a session of it is used. */
 TIGRIS_MUST_CHECK tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes);
 
 /* Reads the whole plan and compares its CRC-32: one that is damaged may pass tigris_plan_open and give wrong numbers,
@@ -228,7 +246,7 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session
                                                                   const struct tigris_backend *backend)
 {
     return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != NULL ? backend : &TIGRIS_DEFAULT_BACKEND, NULL);
+                               backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND, TIGRIS_NULL);
 }
 
 /* The same, in arenas of any sizes. Where one is smaller than planned, tensors are placed as they come and moved
@@ -241,7 +259,7 @@ tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, vo
                             void *slow, size_t slow_bytes, const struct tigris_backend *backend)
 {
     return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != NULL ? backend : &TIGRIS_DEFAULT_BACKEND, &tigris_dynamic_placement);
+                               backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND, &tigris_dynamic_placement);
 }
 
 /* Where to write input `index`, and its bytes; NULL and 0 when out of range, or when the session is NULL or was

@@ -66,8 +66,33 @@ def test_cppcheck_finds_nothing(macros: tuple[str, ...]) -> None:
 def test_headers_are_valid_cpp(tmp_path: Path) -> None:
     source = tmp_path / "all.cpp"
     source.write_text('#include "tigris.h"\n#include "tigris_kernel.h"\n#include "tigris_kernels.h"\n')
-    command = ["g++", "-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{INCLUDE}", "-fsyntax-only", source]
-    program("g++", "g++")
+    for compiler_name in ("g++", "clang++"):
+        command = [compiler_name, "-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Wzero-as-null-pointer-constant"]
+        program(compiler_name, compiler_name.replace("clang++", "clang"))
+        result = subprocess.run([*command, "-Werror", f"-I{INCLUDE}", "-fsyntax-only", source], capture_output=True,
+                                text=True, check=False)  # fmt: skip
+        assert result.returncode == 0, result.stderr
+
+
+def test_all_headers_go_into_one_file(tmp_path: Path) -> None:
+    """No name is two things."""
+    headers = sorted({*(RUNTIME / "src").rglob("*.h"), *INCLUDE.glob("tigris*.h")} - set(INCLUDE.glob("*esp_idf*")))
+    source = tmp_path / "all.c"
+    source.write_text("".join(f'#include "{path}"\n' for path in headers if not path.stem.endswith(("_dsp", "_lanes"))))
+    command = ["gcc", "-std=c99", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}", str(source)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert len(headers) > 25
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("flags", [
+    ("-std=c11", "-U__GNUC__"), ("-std=c99", "-fms-extensions", "--target=x86_64-pc-windows-msvc"), ("-std=c99",),
+], ids=("c11", "msvc", "gnu"))  # fmt: skip
+def test_arenas_are_aligned_by_every_compiler(flags: tuple[str, ...], tmp_path: Path) -> None:
+    source = tmp_path / "aligned.c"
+    source.write_text('#include "tigris.h"\nstatic TIGRIS_ALIGNED uint8_t arena[3];\n'
+                      "TIGRIS_STATIC_ASSERT(__alignof__(arena) == 32, arena_alignment);\n")  # fmt: skip
+    command = ["clang", *flags, "-ffreestanding", f"-I{INCLUDE}", "-fsyntax-only", str(source)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
