@@ -12,9 +12,11 @@ import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -71,6 +73,8 @@ class BuildRuntime(build_ext):
         with tempfile.TemporaryFile() as errors:
             try:
                 with standard_error_to(errors.fileno()):
+                    if sys.platform != "win32":
+                        self.compiler.compile = in_parallel(self.compiler.compile)
                     super().build_extensions()
                 failure = None
             except (BaseError, CompileError, LinkError, OSError) as error:
@@ -84,6 +88,17 @@ class BuildRuntime(build_ext):
     def get_export_symbols(self, ext: Extension) -> list[str]:
         """The functions export themselves: there is no PyInit function to add."""
         return list(ext.export_symbols)
+
+
+def in_parallel(compile_all: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """A compiler's method that compiles sources one after the other, with as many processes as there are processors."""
+
+    def compile_each(sources: list[str], **options: Any) -> list[str]:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = pool.map(lambda source: compile_all([source], **options), sources)
+            return [name for part in parts for name in part]
+
+    return compile_each
 
 
 @contextmanager

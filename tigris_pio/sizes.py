@@ -7,7 +7,8 @@ import re
 from tigris_pio.errors import UsageError
 
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
-_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\Z")
+#: No memory has more digits, and float takes no number that has.
+_PATTERN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)\Z")
 
 
 def parse_size(value: str | int, option: str = "size") -> int:

@@ -33,8 +33,9 @@ def ensure(root: Path, venv: Path, purpose: str) -> Path:
     stamps = [venv / f"tigris-{name}.stamp" for name in ("test", purpose)]
     if not any(stamp.is_file() and stamp.read_text("utf-8") == digest for stamp in stamps):
         print(f"Installing tigris-pio and its tools into {venv.name}", flush=True)
+        # Of the packages' modules few are ever imported; Python compiles those then.
         pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-        _run([*pip, "-e", f".[{EXTRAS[purpose]}]"], root)
+        _run([*pip, "--no-compile", "-e", f".[{EXTRAS[purpose]}]"], root)
         stamps[-1].write_text(digest, "utf-8")
     return python
 

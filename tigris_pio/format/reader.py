@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from tigris_pio.errors import PlanError
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
 from tigris_pio.format.params import PARAMS
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
@@ -53,7 +53,10 @@ class PlanFile:
         record = PARAMS.get((OpKind(op.kind), DType(op.dtype)))
         if record is None or op.params_bytes != record.size():
             raise PlanError(f"operator {self.text(op.name)}: kind {op.kind} with type {op.dtype} is unknown")
-        return record.unpack(self.data, self.header.params + op.params)
+        start = self.header.params + op.params
+        if start + op.params_bytes > len(self.data):
+            raise PlanError(f"operator {self.text(op.name)}: its parameters lie outside the file; the plan is damaged")
+        return record.unpack(self.data, start)
 
     @property
     def inputs(self) -> tuple[IoRecord, ...]:
@@ -88,7 +91,7 @@ def read_plan(data: bytes) -> PlanFile:
     data = data[: header.total_bytes]
     if zlib.crc32(data[CRC_COVERS_FROM:]) != header.crc32:
         raise PlanError("plan is damaged: its checksum differs; copy or compile it again")
-    return PlanFile(
+    plan = PlanFile(
         data,
         header,
         _section(data, TensorRecord, header.tensors, header.tensor_count),
@@ -98,6 +101,26 @@ def read_plan(data: bytes) -> PlanFile:
         _section(data, OpRecord, header.ops, header.op_count),
         _section(data, OperandRecord, header.operands, header.operand_count),
     )
+    _check_values(plan)
+    return plan
+
+
+def _check_values(plan: PlanFile) -> None:
+    """Numbers that stand for something: those of enumerations, and indices of other records."""
+    for what, values, known in (
+        ("kind of operator", [op.kind for op in plan.ops], OpKind),
+        ("type of operator", [op.dtype for op in plan.ops], DType),
+        ("type of tensor", [tensor.dtype for tensor in plan.tensors], DType),
+        ("home of tensor", [tensor.home for tensor in plan.tensors], Home),
+        ("type of input or output", [io.model_dtype for io in plan.io], DType),
+        ("strategy of stage", [stage.strategy for stage in plan.stages], Strategy),
+        ("weights of stage", [stage.weight_mode for stage in plan.stages], WeightMode),
+        ("tensor of input or output", [io.tensor for io in plan.io], range(len(plan.tensors))),
+        ("operator of stage", [stage.first_op for stage in plan.stages], range(len(plan.ops))),
+    ):
+        unknown = set(values) - set(map(int, known))
+        if unknown:
+            raise PlanError(f"{what} {min(unknown)} is unknown; the plan is damaged, or made for another version")
 
 
 def _section(data: bytes, record: type[R], offset: int, count: int) -> tuple[R, ...]:

@@ -157,13 +157,13 @@ def _models(text: str, project_dir: Path) -> tuple[Model, ...]:
 
 def _model(line: str, project_dir: Path) -> Model:
     match = re.fullmatch(r"([^=]+?)\s*=\s*(.+)", line)
-    if match and not _resolve(_unquoted(line), project_dir).is_file():
+    if match and not os.path.isfile(_resolve(_unquoted(line), project_dir)):
         name, path_text = _unquoted(match[1]), _unquoted(match[2])
     else:
         path_text = _unquoted(line)
         name = plain_name(Path(path_text).stem)
     path = _resolve(path_text, project_dir)
-    if not path.is_file():
+    if not os.path.isfile(path):  # which, unlike Path's own, takes any text for a path
         raise OptionError("models", line, _no_model(path_text, path, project_dir))
     fault = name_fault(name)
     if fault:
@@ -174,10 +174,10 @@ def _model(line: str, project_dir: Path) -> Model:
 def _no_model(text: str, path: Path, project_dir: Path) -> str:
     """Why the path of a model names no file, and what would be right."""
     right = "give an ONNX file's path, relative to the project"
-    if path.is_dir():
+    if os.path.isdir(path):
         return f"the file {path} is a folder; {right}"
     parts = [part for part in (_unquoted(part) for part in re.split(r"[,;]\s*|\s+", text)) if part]
-    if len(parts) > 1 and any(_resolve(part, project_dir).is_file() for part in parts):
+    if len(parts) > 1 and any(os.path.isfile(_resolve(part, project_dir)) for part in parts):
         return "give one model a line, without commas between them"
     if re.search(r"[*?\[]", text):
         found = sorted(str(item.relative_to(project_dir)) for item in _matching(text, project_dir))
@@ -193,14 +193,15 @@ def _matching(pattern: str, project_dir: Path) -> list[Path]:
 
 
 def _resolve(text: str, project_dir: Path) -> Path:
-    return Path(os.path.normpath(project_dir / Path(text).expanduser()))
+    return Path(os.path.normpath(project_dir / os.path.expanduser(text)))
 
 
 # ---- values ------------------------------------------------------------------------------------------------------
 
 
 def parse_size(name: str, text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)", text.strip())
+    # No memory has more digits, and float takes no number that has.
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)", text.strip())
     unit = match and _UNITS.get(match[2].upper())
     if not match or not unit:
         raise OptionError(name, text, "is no size; give bytes or a number with K or M, such as 256K or 8M")
@@ -241,7 +242,7 @@ def _dims(text: str) -> tuple[str, ...]:
     items = tuple(text.replace(",", " ").split())
     for item in items:
         name, _, value = item.partition("=")
-        if not name or not value.isdecimal() or int(value) == 0:
+        if not name or not re.fullmatch(r"0*[1-9][0-9]{0,9}", value):
             raise OptionError(
                 "dims", text, f"`{item}` is not NAME=NUMBER; write length=512, several with spaces between"
             )
@@ -266,7 +267,7 @@ def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:
     if backend in PORTABLE_BACKENDS:
         raise OptionError("backend_path", text, "is for a kernel library; set custom_tigris_backend to its name, too")
     path = _resolve(text, project_dir)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise OptionError("backend_path", text, f"{path} is no folder; give a checkout of the library")
     return path
 
