@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from tests.harness.command import tigris
 from tests.hil.bridge import Bridge
 from tests.hil.conftest import DIGITS
 from tests.hil.test_check import corrupting
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.frames import FrameReader, encode
+from tigris_pio.hil.protocol import Request
 
 Connect = Callable[..., Bridge]
 ROOT = DIGITS.parents[1]
@@ -186,3 +190,77 @@ def test_pytest_plugin_without_a_board(tmp_path: Path) -> None:
     done = plugin(tmp_path)
     assert "2 skipped" in done.stdout
     assert "needs a board: --tigris-port URL" in done.stdout
+
+
+# How a check ends.
+
+
+def test_the_results_so_far_survive_a_line_that_breaks(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    for words in ((), ("--json",)):
+        url = line([real_board, "--model", digits_plan], to_host=falls_silent(3)).url
+        done = hil(digits_plan, "--port", url, "--silence", "1", *words)
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert "began RUN and then gave no sign of life for 1 s" in done.stderr
+        if words:
+            report = json.loads(done.stdout)
+            assert (report["kind"], report["partial"], report["samples"]) == ("HungBoardError", True, 3)
+            assert report["equal_samples"] == 3
+        else:
+            assert done.stdout.splitlines()[-1] == "3/3 outputs equal to the host, 5 of 8 runs not made"
+
+
+def falls_silent(runs: int) -> Callable[[bytes], list[bytes]]:
+    """Lets the answers of so many runs through, and of the next one its BUSY."""
+    seen, reader = [0], FrameReader()
+
+    def pass_on(data: bytes) -> list[bytes]:
+        frames = reader.feed(data)
+        passed = []
+        for frame in frames:
+            seen[0] += frame.type == Request.RUN | 0x80
+            passed += [encode(frame)] if seen[0] <= runs else []
+        return passed
+
+    return pass_on
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_the_results_so_far_survive_ctrl_c(
+    real_board: Path, digits_plan: Path, line: Connect, words: tuple[str, ...]
+) -> None:
+    count = falls_silent(3)
+    process: subprocess.Popen[str] | None = None
+    sent: list[None] = []
+
+    def interrupt(data: bytes) -> list[bytes]:
+        if not count(data) and process is not None and not sent:
+            sent.append(process.send_signal(signal.SIGINT))
+        return [data]
+
+    url = line([real_board, "--model", digits_plan], to_host=interrupt).url
+    command = [sys.executable, "-m", "tigris_pio", "hil", digits_plan, "--port", url, "--samples", "500", *words]
+    process = subprocess.Popen([str(word) for word in command], cwd=ROOT, stdout=-1, stderr=-1, text=True)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, "interrupted" in err) == (130, True), err
+    if words:
+        report = json.loads(out)
+        assert (report["kind"], report["partial"], report["wanted_samples"]) == ("Interrupted", True, 500)
+        assert report["equal_samples"] == report["samples"]
+    else:
+        assert "of 500 runs not made" in out.splitlines()[-1]
+
+
+def test_the_outcome_has_a_name(port: str, real_board: Path, digits_plan: Path, line: Connect) -> None:
+    assert json.loads(hil(digits_plan, "--port", port, "--samples", "1", "--json").stdout)["kind"] == "Equal"
+    wrong = line([real_board, "--model", digits_plan], to_host=corrupting(0, 0, 1)).url
+    assert json.loads(hil(digits_plan, "--port", wrong, "--samples", "1", "--json").stdout)["kind"] == "Mismatch"
+
+
+def test_a_second_program_hears_that_the_board_is_busy(port: str, digits_plan: Path) -> None:
+    with Board(port):
+        done = hil(digits_plan, "--port", port, "--json")
+        assert done.returncode == 3
+        report = json.loads(done.stdout)
+        assert report["kind"] == "BusyError"
+        assert f"busy: process {os.getpid()} (" in report["error"]
+    assert hil("--port", port, "--info").returncode == 0

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.hil.bridge import Bridge
+from tests.hil.conftest import CALM
+from tests.hil.raw import Raw
 from tests.hil.test_line import command
 from tigris_pio.hil.client import Board, Timing
-from tigris_pio.hil.errors import NoisyBoardError, PortError, PortNameError, SilentBoardError, VersionError
+from tigris_pio.hil.errors import (
+    BusyError,
+    HungBoardError,
+    NoisyBoardError,
+    PortError,
+    PortNameError,
+    SilentBoardError,
+    VersionError,
+)
 from tigris_pio.hil.frames import Frame, FrameReader, encode
-from tigris_pio.hil.protocol import Hello
+from tigris_pio.hil.lock import lock_path
+from tigris_pio.hil.protocol import Answer, Busy, Hello, Refusal, Request, Select
 
 Connect = Callable[..., Bridge]
 SHORT = Timing(connect=0.4, answer=0.1, longest_answer=0.2, tries=3, run=1.0)
@@ -96,7 +109,7 @@ def test_port_where_nothing_listens() -> None:
         Board(url)
 
 
-def hello_server(payload: bytes) -> str:
+def hello_server(payload: bytes, kind: int = Request.HELLO | 0x80) -> str:
     """Answers one HELLO with a payload."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -106,7 +119,7 @@ def hello_server(payload: bytes) -> str:
         with listener, connection:
             while data := connection.recv(4096):
                 for frame in reader.feed(data):
-                    connection.sendall(encode(Frame(frame.type | 0x80, frame.sequence, frame.session, payload)))
+                    connection.sendall(encode(Frame(kind, frame.sequence, frame.session, payload)))
 
     threading.Thread(target=serve, daemon=True).start()
     return f"socket://127.0.0.1:{listener.getsockname()[1]}"
@@ -134,3 +147,47 @@ def test_line_that_ends(standin: Path, line: Connect) -> None:
         connection.shutdown(socket.SHUT_RDWR)
         with pytest.raises(PortError, match=r"the connection ended|sending failed"):
             board.model(0)
+
+
+def test_a_board_that_hangs_at_work_is_noticed(standin: Path, line: Connect) -> None:
+    timing = Timing(connect=5.0, answer=0.1, longest_answer=0.2, tries=3, run=60.0, silence=0.5)
+    with Board(line(command(standin, "--hang", "3")).url, timing=timing) as board:
+        started = time.monotonic()
+        with pytest.raises(HungBoardError, match=r"began RUN and then gave no sign of life for 0.5 s.*--silence"):
+            board.run(0)
+        assert time.monotonic() - started < 5
+
+
+def test_a_long_check_gives_signs_of_life_and_can_be_cancelled(standin: Path, line: Connect) -> None:
+    with Raw(line(command(standin, "--busy", "1", models=["Large"]), pty=False).url) as raw:
+        raw.greet()
+        answer = raw.ask(Request.PLAN_CHECK, Select(0).pack())
+        assert answer.payload[:4] == bytes(4)
+        signs = [Busy.unpack(frame.payload).yields for frame in raw.answers if frame.type == Answer.BUSY]
+        assert signs == list(range(256)), "one for each 4 KB"
+        raw.send(raw.next(Request.PLAN_CHECK, Select(0).pack()))
+        raw.send(raw.next(Request.CANCEL))
+        cancelled = raw.receive()
+        assert int.from_bytes(cancelled.payload[:4], "little", signed=True) in {0, -5}
+
+
+def test_a_board_that_stays_busy_with_another_host(line: Connect) -> None:
+    url = hello_server(Refusal.BUSY.to_bytes(4, "little"), Answer.ERROR)
+    with pytest.raises(BusyError, match=r"busy: the board runs a model for another program, and did so for 0.4 s"):
+        Board(url, timing=SHORT)
+
+
+def test_a_port_is_for_one_program(standin: Path, line: Connect) -> None:
+    bridge = line(command(standin))
+    with Board(bridge.url, timing=CALM), pytest.raises(BusyError, match=f"process {os.getpid()} "):
+        Board(bridge.url)
+    with Board(bridge.url, timing=CALM) as board, pytest.raises(PortError):
+        Board("/dev/ttyNONE")
+    assert board.info.name == "test board"
+
+
+def test_other_names_of_a_port_have_its_lock(tmp_path: Path) -> None:
+    (tmp_path / "by-id").symlink_to("/dev/null")
+    assert lock_path(str(tmp_path / "by-id")) == lock_path("/dev/null")
+    assert lock_path("socket://localhost:5000") == lock_path("socket://127.0.0.1:5000")
+    assert lock_path("socket://127.0.0.1:5000") != lock_path("socket://127.0.0.1:5001")

@@ -14,8 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON
 from tigris_pio.errors import UsageError
-from tigris_pio.hil.check import CheckReport, HostPlan, Sample, check, open_plan
+from tigris_pio.hil.check import CheckInterruptedError, CheckReport, HostPlan, Sample, check, open_plan
 from tigris_pio.hil.client import Board, Timing
+from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.project import Project, open_project
 from tigris_pio.hil.report import document, print_board, print_report, verdict
 from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
@@ -41,6 +42,9 @@ _DEFAULT_SAMPLES = 8
     "--tolerance", default=0.0, metavar="REL", help="Largest relative difference of float32 outputs. Default 0."
 )
 @click.option("--timeout", default=120.0, show_default=True, metavar="S", help="Seconds one inference may take.")
+@click.option(
+    "--silence", default=5.0, show_default=True, metavar="S", help="Seconds a board at work may give no sign of life."
+)
 @click.option("--info", "info_only", is_flag=True, help="Only ask the board what it runs.")
 @JSON
 def hil(
@@ -57,6 +61,7 @@ def hil(
     samples: int | None,
     tolerance: float,
     timeout: float,
+    silence: float,
     info_only: bool,
     as_json: bool,
 ) -> None:
@@ -69,13 +74,22 @@ def hil(
       tigris hil --project examples/digits --upload --data test.npz
       tigris hil --port socket://127.0.0.1:5555 --info            what does it run?
 
-    Exit status: 0 all outputs equal, 1 any difference or failure, 2 wrong usage.
+    One program a board: a second one ends at once with status 3 and names the first.
+
+    \b
+    Exit status:
+      0    all outputs equal
+      1    the model: an output differs, a run fails or takes too long, the board holds another plan
+      2    wrong usage
+      3    the line: no such port, busy, no board, no answer, another protocol version
+      130  interrupted (Ctrl-C)
+    Results so far are printed with 1, 3 and 130, too, and with --json marked "partial"; "kind" there names the outcome.
     """
     place = _project(project, environment, upload)
     port = port or (place.port() if place else None)
     if port is None:
         raise UsageError("no port: give --port URL, or --project DIR")
-    timing = Timing(run=timeout)
+    timing = Timing(run=timeout, silence=silence)
     if info_only:
         _show_info(port, baud, timing, as_json)
         return
@@ -85,8 +99,27 @@ def hil(
         if not as_json:
             print_board(console.out, port, board.info, board.models())
         with _progress(len(chosen.inputs), as_json) as progress:
-            report = check(board, host, chosen.inputs, chosen.labels, progress, tolerance)
+            report = _check(board, host, chosen, progress, tolerance, as_json)
     _finish(report, as_json)
+
+
+def _check(
+    board: Board, host: HostPlan, chosen: SampleSet, progress: Callable[[Sample], None], tolerance: float, as_json: bool
+) -> CheckReport:
+    """Prints what was found until then when it ends early."""
+    try:
+        return check(board, host, chosen.inputs, chosen.labels, progress, tolerance)
+    except HarnessError as error:
+        if error.report is None or not error.report.samples:
+            raise
+        _show(error.report, as_json, {"error": str(error), "kind": type(error).__name__})
+        if not as_json:
+            raise
+        console.print_error(str(error))
+        sys.exit(error.exit_status)
+    except CheckInterruptedError as error:
+        _show(error.report, as_json, {"error": "interrupted", "kind": "Interrupted"})
+        raise
 
 
 def _project(directory: str | None, environment: str | None, upload: bool) -> Project | None:
@@ -148,11 +181,16 @@ def _progress(total: int, quiet: bool) -> Iterator[Callable[[Sample], None]]:
 
 
 def _finish(report: CheckReport, as_json: bool) -> None:
-    if as_json:
-        console.print_json(document(report))
-    else:
-        print_report(console.out, report)
-        colour = "green" if report.equal else "bold red"
-        console.out.print(f"[{colour}]{escape(verdict(report))}[/]")
+    _show(report, as_json, {})
     if not report.equal:
         sys.exit(1)
+
+
+def _show(report: CheckReport, as_json: bool, more: dict[str, str]) -> None:
+    if as_json:
+        console.print_json({**document(report), **more})
+        return
+    if report.samples:
+        print_report(console.out, report)
+    colour = "green" if report.equal else "bold red"
+    console.out.print(f"[{colour}]{escape(verdict(report))}[/]")

@@ -13,7 +13,7 @@ from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import Home, OpKind
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
-from tigris_pio.hil.errors import RunError, WrongModelError
+from tigris_pio.hil.errors import HarnessError, RunError, WrongModelError
 from tigris_pio.host import Session
 from tigris_pio.host.io import Array
 from tigris_pio.host.session import plan_bytes
@@ -78,6 +78,17 @@ class CheckReport:
     ops: tuple[OpTime, ...]  #: empty when the firmware keeps no profile
     seconds: float
     repeats: int  #: requests sent more than once because the line lost something
+    wanted: int  #: runs that were asked for; with fewer samples the check was cut short
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs were made."""
+        return len(self.samples) == self.wanted
+
+    @property
+    def mismatched(self) -> bool:
+        """Whether some run's outputs are not the host's."""
+        return self.equal_samples < len(self.samples)
 
     @property
     def equal_samples(self) -> int:
@@ -86,14 +97,22 @@ class CheckReport:
 
     @property
     def equal(self) -> bool:
-        """Whether every run's outputs are the host's."""
-        return self.equal_samples == len(self.samples)
+        """Whether every run's outputs are the host's, none missing."""
+        return self.equal_samples == self.wanted
 
     @property
     def accuracy(self) -> float | None:
         """Share of labelled runs whose best element is the label; None without labels."""
         labelled = [sample for sample in self.samples if sample.label is not None]
         return sum(sample.best == sample.label for sample in labelled) / len(labelled) if labelled else None
+
+
+class CheckInterruptedError(KeyboardInterrupt):
+    """Ctrl-C during a check; `report` has the runs until then."""
+
+    def __init__(self, report: CheckReport) -> None:
+        super().__init__("interrupted")
+        self.report = report
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,11 +139,13 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     for model in models:
         if (model.plan_crc32, model.plan_bytes) == (plan.header.crc32, plan.header.total_bytes):
             if model.status:
-                raise RunError(f"{board.url}: model {model.name} cannot run on the board: {_why_not(model)}")
+                place = board.fault(model.index).sentence()
+                why = _why_not(model, f" ({place})" if place else "")
+                raise RunError(f"{board.url}: model {model.name} cannot run on the board: {why}")
             return model
     broken = [model for model in models if model.status and not model.plan_bytes]
     if broken:
-        reasons = "; ".join(f"model {model.index}: {model.status_text}" for model in broken)
+        reasons = "; ".join(_refused(board, model) for model in broken)
         raise RunError(
             f"{board.url}: the board found no plan it can open ({reasons}). "
             "Upload the plan again, compiled for this board."
@@ -141,12 +162,17 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     )
 
 
+def _refused(board: Board, model: ModelInfo) -> str:
+    place = board.fault(model.index).sentence()
+    return f"model {model.index}: {model.status_text}" + (f" ({place})" if place else "")
+
+
 def _checksums(models: Sequence[ModelInfo]) -> str:
     return ", ".join(f"{model.plan_crc32:08x}" for model in models)
 
 
-def _why_not(model: ModelInfo) -> str:
-    text = model.status_text.rstrip(".")
+def _why_not(model: ModelInfo, place: str) -> str:
+    text = f"status {model.status}{place}: {model.status_text.rstrip('.')}"
     for kind in ("fast", "slow"):
         needed, given = getattr(model, f"{kind}_needed"), getattr(model, f"{kind}_given")
         if needed > given:
@@ -166,32 +192,56 @@ def check(
 
     `tolerance`: largest |board - host| / max(1, |host|) of float32 outputs that counts as equal; whole
     numbers must always be the same. `progress(sample)` is called after each. Raises HarnessError when
-    the board cannot be asked; a mismatch is a result, not an error.
+    the board cannot be asked; a mismatch is a result, not an error. What was found before is in the error's `report`,
+    and in that of CheckInterruptedError.
     """
     started = time.monotonic()
     model = find_model(board, plan.file)
     board.check_plan(model.index)
     results: list[Sample] = []
-    for index, inputs in enumerate(samples):
-        expected = plan.session.run_raw(inputs)
-        run, outputs = run_on_board(board, plan.session, model, inputs, clear_profile=not results)
-        mismatches = [compare(name, outputs[name], expected[name], tolerance) for name in outputs]
-        found = tuple(mismatch for mismatch in mismatches if mismatch is not None)
-        best = int(outputs[plan.session.outputs[0].name].argmax())
-        results.append(Sample(index, found, best, None if labels is None else labels[index], run))
-        if progress is not None:
-            progress(results[-1])
-    return CheckReport(
-        port=board.url,
-        board=board.info,
-        model=model,
-        samples=tuple(results),
-        output_bytes=len(results) * sum(io.stored_bytes for io in plan.session.outputs),
-        io_in_fast=all(plan.file.tensors[io.tensor].home == Home.FAST for io in plan.file.io),
-        ops=_op_times(plan.file, board, model),
-        seconds=time.monotonic() - started,
-        repeats=board.repeats,
-    )
+
+    def report(ops: tuple[OpTime, ...] = ()) -> CheckReport:
+        return CheckReport(
+            port=board.url,
+            board=board.info,
+            model=model,
+            samples=tuple(results),
+            output_bytes=len(results) * sum(io.stored_bytes for io in plan.session.outputs),
+            io_in_fast=all(plan.file.tensors[io.tensor].home == Home.FAST for io in plan.file.io),
+            ops=ops,
+            seconds=time.monotonic() - started,
+            repeats=board.repeats,
+            wanted=len(samples),
+        )
+
+    try:
+        for index, inputs in enumerate(samples):
+            results.append(_check_sample(board, plan, model, index, inputs, labels, tolerance))
+            if progress is not None:
+                progress(results[-1])
+        return report(_op_times(plan.file, board, model))
+    except HarnessError as error:
+        error.report = report()
+        raise
+    except KeyboardInterrupt:
+        raise CheckInterruptedError(report()) from None
+
+
+def _check_sample(
+    board: Board,
+    plan: HostPlan,
+    model: ModelInfo,
+    index: int,
+    inputs: Mapping[str, Array],
+    labels: Sequence[int] | None,
+    tolerance: float,
+) -> Sample:
+    expected = plan.session.run_raw(inputs)
+    run, outputs = run_on_board(board, plan.session, model, inputs, clear_profile=index == 0)
+    mismatches = [compare(name, outputs[name], expected[name], tolerance) for name in outputs]
+    found = tuple(mismatch for mismatch in mismatches if mismatch is not None)
+    best = int(outputs[plan.session.outputs[0].name].argmax())
+    return Sample(index, found, best, None if labels is None else labels[index], run)
 
 
 def run_on_board(

@@ -18,8 +18,11 @@ _MISMATCHES_SHOWN = 10
 
 def document(report: CheckReport) -> dict[str, Any]:
     """The report as JSON has it; bytes and counts unless named otherwise, operators per inference."""
-    elapsed, runs = [sample.run.elapsed for sample in report.samples], len(report.samples)
+    elapsed, runs = [sample.run.elapsed for sample in report.samples] or [0], len(report.samples)
     return {
+        "kind": "Equal" if report.equal else "Mismatch" if report.mismatched else "Incomplete",
+        "partial": not report.complete,
+        "wanted_samples": report.wanted,
         "equal": report.equal,
         "samples": len(report.samples),
         "equal_samples": report.equal_samples,
@@ -71,6 +74,8 @@ def document(report: CheckReport) -> dict[str, Any]:
 def _memory(report: CheckReport) -> dict[str, Any]:
     """Peaks over all runs, traffic of the last."""
     runs = [sample.run for sample in report.samples]
+    if not runs:
+        return {}
     return {
         "fast_given": report.model.fast_given,
         "fast_peak": max(run.fast_peak for run in runs),
@@ -170,6 +175,8 @@ def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:
 def verdict(report: CheckReport) -> str:
     """One line: how many runs gave the host's outputs, and how many labels were met."""
     text = f"{report.equal_samples}/{len(report.samples)} outputs equal to the host"
+    if not report.complete:
+        text += f", {report.wanted - len(report.samples)} of {report.wanted} runs not made"
     if report.accuracy is not None:
         text += f", accuracy {report.accuracy:.1%}".replace("%", " %")
     return text
