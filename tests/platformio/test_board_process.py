@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -88,6 +92,54 @@ def test_a_stale_or_damaged_record_is_no_board(tmp_path):
     for text in ('{"pid": 4194304, "port": 1}', '{"pid": -1}', f'{{"pid": {os.getpid()}}}', "noise", "[]"):
         (tmp_path / "board.json").write_text(text, "utf-8")
         assert board_process.running_process(tmp_path) is None
+
+
+EMULATOR = """#!{python}
+import re, socket, sys, time
+server = socket.create_server(("127.0.0.1", int(re.search(r"port=([0-9]+),", " ".join(sys.argv))[1])))
+print("waiting for connection", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def board(tmp_path):
+    """The folder of a board that is on, and its port."""
+    emulator = tmp_path / "emulator"
+    emulator.write_text(EMULATOR.format(python=sys.executable), "utf-8")
+    emulator.chmod(0o755)
+    state = tmp_path / "a folder, with a comma" / "emu"
+    board_process.write_flash(state, CHIP, [(0, emulator)])
+    spec = board_process.Spec(str(emulator), ("{flash}",), CHIP, 0)
+    port = board_process.start(state, spec, board_process.default_port(str(tmp_path), "emu"), fixed_port=False)
+    yield state, port
+    board_process.stop(state)
+
+
+def test_a_board_ends_with_its_folder(board):
+    """Nobody would find it again after `rm -rf .pio`, and it would keep its port."""
+    state, port = board
+    assert board_process.running_process(state) is not None
+    shutil.rmtree(state.parent)
+    deadline = time.monotonic() + 20
+    while board_process.running_process(state) is not None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert board_process.running_process(state) is None
+    assert board_process._is_free(port)
+
+
+def test_a_board_whose_record_is_lost_is_found_by_its_command_line(board):
+    state, port = board
+    pid = board_process.running_process(state)
+    (state / "board.json").write_text("noise", "utf-8")
+    command = [sys.executable, board_process.__file__, "stop", "--state", str(state)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "The board is off\n"
+    assert board_process.running_process(state) is None
+    assert board_process._is_free(port)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    assert not board_process.stop(state)
 
 
 def test_a_missing_emulator_is_named_with_its_package(tmp_path):

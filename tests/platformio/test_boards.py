@@ -196,6 +196,11 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(shared_project):
     assert "open: ok." in project.serial("emu_rv32", b".").decode()
 
     offset = model_offset(project, "emu_rv32")
+    marked = plan[:16] + b"\xff" * 4080 + plan[4096:]
+    for cut_off in (marked, plan[:4096] + first[4096:], plan[:64] + b"\xff" * 4032 + plan[4096:]):
+        overwrite(project, "emu_rv32", offset, cut_off)
+        assert "is damaged" in (text := project.serial("emu_rv32", b".").decode())
+        assert "upload it again" in text
     header = Header.unpack(plan)
     larger = dataclasses.replace(header, fast_bytes=header.fast_bytes + 16).pack() + plan[Header.size() :]
     overwrite(project, "emu_rv32", offset, larger)

@@ -119,7 +119,7 @@ def _reason(error: Exception) -> str:
 
 def _remedy(url: str, reason: str) -> str:
     if url.startswith(("socket://", "rfc2217://")):
-        return "Is the emulated board or the serial server running, and the port number right?"
+        return "Is the emulated board (pio run -t upload) or the serial server running, and the port number right?"
     if "ermission" in reason:
         return "Join the group that owns the device (often dialout), or close the program that has it open."
     return _found()

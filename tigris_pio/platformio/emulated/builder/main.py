@@ -19,8 +19,8 @@ environment = env["PIOENV"]
 board_process = platform.board_process()
 
 TOOLCHAIN_PACKAGES = {
-    "riscv64-unknown-elf": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
-    "arm-none-eabi": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "riscv64-unknown-elf": "binutils-riscv64-unknown-elf gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    "arm-none-eabi": "binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi",
 }
 
 
@@ -37,11 +37,12 @@ def flash_bytes():
 
 
 toolchain = board.get("build.toolchain")
-if shutil.which(f"{toolchain}-gcc", path=env["ENV"].get("PATH")) is None:
-    fail(
-        f"{toolchain}-gcc is not installed; board {board.id} needs it. "
-        f"On Debian or Ubuntu: sudo apt install {TOOLCHAIN_PACKAGES[toolchain]}"
-    )
+for tool in ("gcc", "gcc-ar", "gcc-ranlib", "objcopy", "size"):
+    if shutil.which(f"{toolchain}-{tool}", path=env["ENV"].get("PATH")) is None:
+        fail(
+            f"{toolchain}-{tool} is not installed; board {board.id} needs it. "
+            f"On Debian or Ubuntu: sudo apt install {TOOLCHAIN_PACKAGES[toolchain]}"
+        )
 
 env.Replace(
     AR=f"{toolchain}-gcc-ar",

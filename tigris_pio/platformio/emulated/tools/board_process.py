@@ -6,6 +6,9 @@ Standard library only: PlatformIO loads this inside its own Python, and runs it 
     board_process.py --state DIR --spec JSON read_flash OFFSET SIZE FILE
     board_process.py stop --state DIR
     board_process.py port --state DIR
+    board_process.py watch --state DIR
+
+The last one runs beside the board and switches it off when its folder is removed.
 
 A state folder holds, per PlatformIO environment: `flash.bin` (the chip; erased bytes are 0xFF; kept between uploads),
 `board.json` (process, port), `uart.log` (everything the board has said since it was started), `emulator.log`.
@@ -37,6 +40,7 @@ FIRST_PORT = 20000
 PORT_COUNT = 12000
 START_SECONDS = 15.0
 STOP_SECONDS = 5.0
+WATCH_SECONDS = 1.0
 
 PACKAGES = {"qemu-system-riscv32": "qemu-system-misc", "qemu-system-arm": "qemu-system-arm"}
 
@@ -162,40 +166,64 @@ def read_record(state: Path) -> dict[str, int]:
 
 
 def running_process(state: Path) -> int | None:
-    """The process id of this state folder's board, or None. A recycled id is told apart by its command line."""
-    pid = read_record(state).get("pid")
-    if not isinstance(pid, int) or pid <= 1:
-        return None
-    return pid if str(state.resolve()) in _command_line(pid) else None
+    """The process id of this state folder's board, or None."""
+    return next(iter(_boards(state)), None)
 
 
-def _command_line(pid: int) -> str:
-    proc = Path(f"/proc/{pid}/cmdline")
-    if proc.exists():
+def _boards(state: Path) -> dict[int, int]:
+    """Ports by process ids of the emulators that were started for this folder.
+
+    They are known by their command lines: the record in the folder may be gone with it, or tell of a recycled number.
+    """
+    log = f"logfile={_uart_log(state)}"
+    found = {}
+    for pid, command in _command_lines():
+        port = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),", command)
+        if port and log in command:
+            found[pid] = int(port[1])
+    return found
+
+
+def _command_lines() -> Iterator[tuple[int, str]]:
+    if not Path("/proc/self").exists():
+        listing = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, text=True, check=False)
+        for line in listing.stdout.splitlines():
+            pid, _, command = line.strip().partition(" ")
+            yield int(pid), command
+        return
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            return proc.read_bytes().replace(b"\0", b" ").decode("utf-8", "surrogateescape").replace(",,", ",")
-    if Path("/proc/self").exists():
-        return ""
-    listing = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return listing.stdout.replace(",,", ",")
+            command_line = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+            yield int(process.name), command_line.decode("utf-8", "surrogateescape")
+
+
+def _uart_log(state: Path) -> str:
+    # QEMU separates its sub-options by commas; a doubled comma is a comma.
+    return str(state.resolve() / "uart.log").replace(",", ",,")
 
 
 def stop(state: Path) -> bool:
     """Switches the board off; False if it was not running. Flash and port number stay."""
-    pid = running_process(state)
-    if pid is None:
-        return False
-    # SIGKILL: an emulator that waits for its first connection does not react to SIGTERM, and it owns no data.
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    # Its threads end one by one; it is off when it has let go of its port.
-    port = read_record(state).get("port", 0)
-    deadline = time.monotonic() + STOP_SECONDS
-    while not _is_free(port) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-    return True
+    boards = _boards(state)
+    for pid, port in boards.items():
+        # SIGKILL: an emulator that waits for its first connection does not react to SIGTERM, and it owns no data.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        # Its threads end one by one; it is off when it has let go of its port.
+        deadline = time.monotonic() + STOP_SECONDS
+        while not _is_free(port) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return bool(boards)
+
+
+def watch(state: Path) -> None:
+    """Returns when the board is off; switches it off when its folder is gone: nobody would find it again."""
+    while _boards(state):
+        if not (state / "board.json").is_file():
+            stop(state)
+        time.sleep(WATCH_SECONDS)
 
 
 def start(state: Path, spec: Spec, port: int, *, fixed_port: bool) -> int:
@@ -229,6 +257,9 @@ def _launch(command: str, state: Path, spec: Spec, port: int) -> None:
         )
     (state / "board.json").write_text(json.dumps({"pid": process.pid, "port": port}), "utf-8")
     _await_listening(process, log)
+    watcher = [sys.executable, str(Path(__file__).resolve()), "watch", "--state", str(state)]
+    nothing = subprocess.DEVNULL
+    subprocess.Popen(watcher, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd="/")
 
 
 def _free_port(port: int, fixed: bool) -> int:
@@ -261,7 +292,7 @@ def _spec_arguments(state: Path, spec: Spec) -> list[str]:
 
 
 def _common_arguments(state: Path, port: int) -> list[str]:
-    log = str(state / "uart.log").replace(",", ",,")
+    log = _uart_log(state)
     return [
         *("-icount", "shift=0", "-display", "none", "-monitor", "none", "-no-reboot"),
         *("-chardev", f"socket,id=uart,host=127.0.0.1,port={port},server=on,wait=on,nodelay=on,logfile={log}"),
@@ -312,7 +343,7 @@ def _arguments() -> argparse.ArgumentParser:
     for name in ("offset", "size"):
         reader.add_argument(name, type=lambda text: int(text, 0))
     reader.add_argument("file", type=Path)
-    for name in ("stop", "port"):
+    for name in ("stop", "port", "watch"):
         commands.add_parser(name).add_argument("--state", type=Path, default=argparse.SUPPRESS)
     return parser
 
@@ -340,6 +371,8 @@ def main() -> int:
     try:
         if options.action == "stop":
             print("The board is off" if stop(options.state) else "The board was not running")
+        elif options.action == "watch":
+            watch(options.state)
         elif options.action == "port":
             print(f"socket://127.0.0.1:{_recorded_port(options.state)}")
         elif options.action == "read_flash":
