@@ -197,7 +197,7 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(shared_project):
 
     offset = model_offset(project, "emu_rv32")
     marked = plan[:16] + b"\xff" * 4080 + plan[4096:]
-    for cut_off in (marked, plan[:4096] + first[4096:], plan[:64] + b"\xff" * 4032 + plan[4096:]):
+    for cut_off in (marked, plan[:4096] + b"\xff" * (len(plan) - 4096), plan[:64] + b"\xff" * 4032 + plan[4096:]):
         overwrite(project, "emu_rv32", offset, cut_off)
         assert "is damaged" in (text := project.serial("emu_rv32", b".").decode())
         assert "upload it again" in text
