@@ -27,6 +27,7 @@ def drawn(network: Network, count: int, seed: int, shape: tuple[int, ...]) -> tu
 
 def trained(network: Network) -> Any:
     """The network with weights from training, the same each time on the same machine."""
+    keras.backend.clear_session()  # layers are named as in a process of their own
     keras.utils.set_random_seed(SEED)
     tf.config.experimental.enable_op_determinism()
     model = network.build()
