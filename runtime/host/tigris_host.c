@@ -18,7 +18,7 @@
 #endif
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
-#define TIGRIS_HOST_VERSION 2U
+#define TIGRIS_HOST_VERSION 3U
 
 /* Calls and time of one operator, over all runs. */
 typedef struct tigris_host_profile {
@@ -43,6 +43,7 @@ TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t f
                                          size_t slow_bytes, tigris_host_profile *profile);
 TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
 TIGRIS_HOST_API uint32_t tigris_host_bytes_short(const tigris_host *host);
+TIGRIS_HOST_API uint32_t tigris_host_fault(const tigris_host *host, char *text, size_t bytes);
 TIGRIS_HOST_API void *tigris_host_input(const tigris_host *host, uint32_t index);
 TIGRIS_HOST_API const void *tigris_host_output(const tigris_host *host, uint32_t index);
 TIGRIS_HOST_API const char *tigris_host_status_text(int32_t status);
@@ -129,6 +130,15 @@ int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris
 uint32_t tigris_host_bytes_short(const tigris_host *host)
 {
     return host->session.bytes_short;
+}
+
+/* Where the plan was refused or a run failed, in words; returns the operator. */
+uint32_t tigris_host_fault(const tigris_host *host, char *text, size_t bytes)
+{
+    const tigris_fault *fault = host->plan.header == NULL ? &host->plan.fault : &host->session.fault;
+
+    (void)tigris_fault_text(fault, &host->plan, text, bytes);
+    return fault->op;
 }
 
 void *tigris_host_input(const tigris_host *host, uint32_t index)

@@ -430,3 +430,40 @@ def test_inspect_says_what_the_runtime_says(status: int, tmp_path: Path) -> None
     result = CliRunner().invoke(inspect, [str(path)])
     assert isinstance(result.exception, PlanError)
     assert f"{status_text(status)} (status {status})" in str(result.exception)
+
+
+# Where it is.
+
+
+def refusal(plan: bytes) -> str:
+    """What the runtime says of it."""
+    with pytest.raises(PlanError) as error:
+        Session(plan)
+    return str(error.value)
+
+
+def test_a_refusal_names_the_record(plan: bytes) -> None:
+    """By every record that has an index: the loader's by numbers, those found with kernels by names, too."""
+    header = Header.unpack(plan)
+    assert (header.stage_count, header.op_count) == (1, 4)
+    for index in range(header.tensor_count):
+        assert f"(status -22) at tensor {index}" in refusal(changed(plan, TensorRecord, index, batch=0))
+    for index in range(header.view_count):
+        tensor = ViewRecord.unpack(plan, header.views + index * ViewRecord.size()).tensor
+        damaged = changed(plan, ViewRecord, index, flags=0x80)
+        assert f"(status -25) at stage 0, tensor {tensor}" in refusal(damaged)
+    for index in range(header.op_count):
+        assert f"(status -26) at stage 0, operator {index}" in refusal(changed(plan, OpRecord, index, flags=1))
+        name = next(op.name for place, op in enumerate(Session(plan).profile) if place == index)
+        text = refusal(changed(plan, OpRecord, index, kind=250))
+        assert f"(status -30) at stage 0, operator {index} (kind 250 {name})" in text
+    assert "(status -24) at stage 0" in refusal(changed(plan, StageRecord, 0, band_count=0))
+    assert refusal(changed(plan, Header, 0, alignment=24)).endswith("(status -14)")
+
+
+def test_rows_that_are_missing_are_those_of_an_operator_and_a_tensor(plan: bytes) -> None:
+    header = Header.unpack(plan)
+    views = [ViewRecord.unpack(plan, header.views + i * ViewRecord.size()) for i in range(header.view_count)]
+    kept = next(i for i, view in enumerate(views) if view.flags & ViewFlag.KEEP)
+    text = refusal(changed(plan, ViewRecord, kept, capacity_rows=1))
+    assert f"(status -28) at stage 0, tensor {views[kept].tensor} (" in text

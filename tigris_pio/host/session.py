@@ -14,7 +14,7 @@ import numpy as np
 
 from tigris_pio.errors import ArgumentError, PlanError, PlanFileError, RuntimeFailure, UsageError
 from tigris_pio.files import read_named
-from tigris_pio.format.enums import DType, Strategy
+from tigris_pio.format.enums import DType, OpKind, Strategy
 from tigris_pio.format.reader import is_plan
 from tigris_pio.format.records import (
     Header,
@@ -31,6 +31,7 @@ from tigris_pio.host.memory import Arena, aligned_copy
 from tigris_pio.sizes import parse_size
 from tigris_pio.text import visible_name
 
+_LONGEST_PLACE = 300
 _FAST_TOO_SMALL, _SLOW_TOO_SMALL, _CRC = -2, -3, -13
 
 
@@ -156,6 +157,7 @@ class Session:
             raise PlanError("the plan is empty")
         self._plan = aligned_copy(data)
         self._host = Arena(int(self._library.tigris_host_bytes()))
+        self._data = data
         self._refuse(self._library.tigris_host_open(self._host.address, self._plan.address, len(data)))
         self._refuse(self._library.tigris_host_check_crc(self._host.address))
         self._records = _Records(data)
@@ -184,10 +186,22 @@ class Session:
             )
         self._refuse(status)
 
-    @staticmethod
-    def _refuse(status: int) -> None:
+    def _refuse(self, status: int) -> None:
         if status != 0:
-            raise PlanError(f"the runtime refuses the plan: {library.status_text(status)} (status {status})")
+            raise PlanError(
+                f"the runtime refuses the plan: {library.status_text(status)} (status {status}){self._place()}"
+            )
+
+    def _place(self) -> str:
+        """` at stage 3, operator 12 (MAT_MUL /block/MatMul)`; empty when the runtime does not know."""
+        text = ctypes.create_string_buffer(_LONGEST_PLACE)
+        op = int(self._library.tigris_host_fault(self._host.address, text, len(text)))
+        place = visible_name(text.value.decode(errors="replace"))
+        if f"operator {op} (" in place:  # it has a name: the plan's records can be read
+            kind = OpRecord.unpack(self._data, Header.unpack(self._data).ops + op * OpRecord.size()).kind
+            name = OpKind(kind).name if kind in set(OpKind) else f"kind {kind}"
+            place = place.replace(f"operator {op} (", f"operator {op} ({name} ", 1)
+        return f" at {place}" if place else ""
 
     def __repr__(self) -> str:
         state = "" if self._open else ", closed"
@@ -279,7 +293,7 @@ class Session:
         pointers = None if traces is None else (ctypes.c_void_p * len(traces))(*[t.ctypes.data for t in traces])
         status = self._library.tigris_host_run(self._host.address, pointers, ctypes.byref(self._usage))
         if status != 0:
-            raise RuntimeFailure(f"the run failed: {library.status_text(status)} (status {status})")
+            raise RuntimeFailure(f"the run failed: {library.status_text(status)} (status {status}){self._place()}")
         self._check_guards()
         return {io.name: self._output(index, io) for index, io in enumerate(self.outputs)}
 
