@@ -132,8 +132,13 @@ def model_offset(project, name):
 
 
 def renamed(plan):
-    """The plan with another name, and the checksum that goes with it."""
-    covered = plan[CRC_COVERS_FROM:].replace(b"digits", b"Digits", 1)
+    """The plan with another name."""
+    return sealed(plan[:CRC_COVERS_FROM] + plan[CRC_COVERS_FROM:].replace(b"digits", b"Digits", 1))
+
+
+def sealed(plan):
+    """The plan with the checksum that its bytes have."""
+    covered = plan[CRC_COVERS_FROM:]
     return plan[: CRC_COVERS_FROM - 4] + zlib.crc32(covered).to_bytes(4, "little") + covered
 
 
@@ -203,9 +208,9 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(shared_project):
         assert "upload it again" in text
     header = Header.unpack(plan)
     larger = dataclasses.replace(header, fast_bytes=header.fast_bytes + 16).pack() + plan[Header.size() :]
-    overwrite(project, "emu_rv32", offset, larger)
+    overwrite(project, "emu_rv32", offset, sealed(larger))
     assert "open: the fast arena is smaller than the plan needs" in project.serial("emu_rv32", b".").decode()
     (tensor,) = struct.unpack_from("<H", plan, header.io + 4)
     scale = header.tensors + 36 * tensor + 28
-    overwrite(project, "emu_rv32", offset, plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :])
+    overwrite(project, "emu_rv32", offset, sealed(plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :]))
     assert "open: the plan's inputs or outputs are not those" in project.serial("emu_rv32", b".").decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zlib
 
 import numpy as np
@@ -290,6 +291,19 @@ def test_a_missing_compiler_is_one_error(make, fake_compiler):
     text = make(*ONE).refused()
     assert f"Error: custom_tigris_python = {fake_compiler.python}: has no package tigris-pio" in text
     assert "-m pip install tigris-pio" in text
+
+
+def test_each_missing_tool_of_the_toolchain_is_named(make, tmp_path):
+    tools, prefix = ("gcc", "gcc-ar", "gcc-ranlib", "objcopy", "size"), "riscv64-unknown-elf-"
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    project = make(*ONE)
+    for tool in tools:
+        if tool in ("gcc", "objcopy", "size"):
+            text = project.refused(PATH=str(folder))
+            assert f"Error: {prefix}{tool} is not installed; board emu_rv32 needs it" in text
+            assert "sudo apt install binutils-riscv64-unknown-elf gcc-riscv64-unknown-elf" in text
+        (folder / f"{prefix}{tool}").symlink_to(shutil.which(prefix + tool))
 
 
 # ---- the model alone ---------------------------------------------------------------------------------------------
