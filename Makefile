@@ -47,6 +47,7 @@ fuzz:
 	@$(PYTHON) tools/prepare.py fuzz
 	@PYTHON="$(CURDIR)/$(VENV_PYTHON)" tests/runtime/fuzz/run.sh $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.run $(SECONDS)
+	@$(VENV_PYTHON) -m tests.fuzz.hostile $(SECONDS)
 	@TIGRIS_THOROUGH=1 $(VENV_PYTHON) -m pytest -m thorough tests
 
 mutants:

@@ -39,6 +39,7 @@ OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
     "alignment": ("--align", "alignment", "alignment", "alignment"),
     "backend": ("--backend", "custom_tigris_backend", "BACKEND", "backend"),
     "chip": ("--chip", "board_build.mcu", "IDF_TARGET", "chip"),
+    "limit": ("--limit", "custom_tigris_limits", "LIMITS", "limits"),
     "name": ("--name", "custom_tigris_models", "NAME", "name"),
     "table": ("--table", "board_build.partitions", "the partition table", "table"),
 }
@@ -101,3 +102,10 @@ def switch(name: str, on: bool = True) -> str:
     if caller is Caller.PYTHON:
         return f"{option(name)}={on}"
     return option(name) if on else f"no {option(name)}"
+
+
+def limit(name: str, value: object) -> str:
+    """A limit of the compiler: `--limit nodes=200000`, or `limits={"nodes": 200000}`."""
+    if _caller.get() is Caller.PYTHON:
+        return f'{option("limit")}={{"{name}": {value}}}'
+    return option("limit", f"{name}={value}")

@@ -141,6 +141,11 @@ def test_a_kernel_library_reaches_the_compiler_with_the_chip(folder):
 
 
 def test_free_dimensions_reach_the_compiler(folder):
+    settings = parse(folder, limits="nodes=200000 constants=1000000")
+    arguments = plans.compile_arguments(settings.models[0], settings)
+    assert arguments[-4:] == ["--limit", "nodes=200000", "--limit", "constants=1000000"]
+    with pytest.raises(OptionError, match="limits = nodes: `nodes` is not NAME=NUMBER; write nodes=200000"):
+        parse(folder, limits="nodes")
     settings = parse(folder, dims="length=512, batch=2\nchannels=3")
     assert settings.dims == ("length=512", "batch=2", "channels=3")
     arguments = plans.compile_arguments(settings.models[0], settings)

@@ -35,6 +35,7 @@ def analyze(
     memory: str | None,
     flash: str | None,
     dims: tuple[str, ...],
+    limits: tuple[str, ...],
     backend: str,
     chip: str,
     as_json: bool,
@@ -53,7 +54,7 @@ def analyze(
     check_model(model)
     if report_path is not None:
         check_output("--report", report_path, model)
-    options = compile_options(memory, flash, dims, backend=backend, chip=chip)
+    options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits)
     with console.progress(as_json) as progress:
         result = analyze_model(model, options, progress)
     if report_path is not None:

@@ -40,6 +40,7 @@ def compile_command(
     memory: str,
     flash: str | None,
     dims: tuple[str, ...],
+    limits: tuple[str, ...],
     xip: bool,
     compress: str,
     copy_weights: bool,
@@ -67,7 +68,7 @@ def compile_command(
     for option, path in (("--header", header), ("--depfile", depfile)):
         if path is not None:
             check_output(option, path, model)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip)
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits)
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
     text = render_model_header(result.plan, result.data).encode()

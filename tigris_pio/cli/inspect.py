@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tigris_pio.cli import console
+from tigris_pio.cli.options import LIMIT, parse_limits
 from tigris_pio.cli.tables import facts
 from tigris_pio.errors import ToolError
 from tigris_pio.files import read_named
@@ -21,8 +22,9 @@ from tigris_pio.text import visible_name
 
 @click.command(short_help="Show what a model or a plan holds.")
 @click.argument("file", type=click.Path(), metavar="FILE")
+@LIMIT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
-def inspect(file: str, as_json: bool) -> None:
+def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
     """Show what FILE holds: the inputs, outputs and operators of an ONNX model, or the stages,
     memory and operators of a .tgrs plan.
 
@@ -38,7 +40,7 @@ def inspect(file: str, as_json: bool) -> None:
     else:
         from tigris_pio.compiler.load.describe import describe_model  # noqa: PLC0415  plans need no onnx
 
-        document = describe_model(Path(file))
+        document = describe_model(Path(file), parse_limits(limits))
     if as_json:
         console.print_json(document)
     else:

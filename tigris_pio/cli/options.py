@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE, find_backend
+from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import UsageError
@@ -23,10 +24,20 @@ MODEL = click.argument("model", type=click.Path(), metavar="MODEL.onnx")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 
 
+LIMIT = click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Let the model file ask for more than is usual, e.g. --limit nodes=200000. A refusal names what to raise.",
+)
+
+
 def budget_options(memory_required: bool) -> Callable[[F], F]:
-    """-m, -f and --dim."""
+    """-m, -f, --dim and --limit."""
 
     def decorate(command: F) -> F:
+        command = LIMIT(command)
         command = click.option(
             "--dim",
             "dims",
@@ -122,6 +133,7 @@ def compile_options(
     name: str | None = None,
     backend: str = "auto",
     chip: str = "",
+    limits: tuple[str, ...] = (),
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
@@ -129,7 +141,8 @@ def compile_options(
         raise UsageError(f"{option('mem')}: the fast memory is 0; give at least a few kilobytes, like 64K")
     budget = Budget(fast, slow, None if flash is None else parse_size(flash, option("flash")))
     find_backend(backend)
-    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name, backend, chip)
+    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name, backend, chip,
+                             parse_limits(limits))  # fmt: skip
     options.weights()
     return options
 
@@ -144,3 +157,14 @@ def _dims(texts: tuple[str, ...]) -> dict[str, int]:
             )
         dims[name] = int(value)
     return dims
+
+
+def parse_limits(texts: tuple[str, ...]) -> Limits:
+    """Limits from texts like nodes=200000; sizes may be written 512M."""
+    given = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{option('limit', text)}: is not NAME=VALUE, like nodes=200000")
+        given[name.strip()] = parse_size(value, option("limit", name.strip()))
+    return find_limits(given)

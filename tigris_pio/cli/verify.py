@@ -33,6 +33,7 @@ def verify(
     memory: str | None,
     flash: str | None,
     dims: tuple[str, ...],
+    limits: tuple[str, ...],
     xip: bool,
     compress: str,
     copy_weights: bool,
@@ -54,7 +55,7 @@ def verify(
       tigris verify kws.onnx -m 16K --samples 32
     """
     check_model(model)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align)
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, limits=limits)
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         compiled = back(start, options, progress)

@@ -27,6 +27,7 @@ from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
@@ -34,7 +35,7 @@ from tigris_pio.compiler.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.planner import find_plan, plan_program
 from tigris_pio.compiler.report import Report, build_report
 from tigris_pio.compiler.weight_blocks import WeightOptions
-from tigris_pio.errors import BudgetError, UsageError
+from tigris_pio.errors import BudgetError, ModelError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.platformio.options import name_fault
@@ -66,10 +67,14 @@ class CompileOptions:
     backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
     chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
 
+    #: What the file may ask for: limits.py, or some of its numbers by name.
+    limits: Limits | Mapping[str, int] = dataclasses.field(default_factory=Limits)
+
     def __post_init__(self) -> None:
         fault = None if self.name is None else name_fault(self.name)
         if fault:
             raise UsageError(f"{option('name')}: {fault}")
+        object.__setattr__(self, "limits", find_limits(self.limits))
         object.__setattr__(self, "chip", find_chip(self.chip))
         if self.xip and (self.compress == "lz4" or self.copy_weights):
             other = option("compress", "lz4") if self.compress == "lz4" else switch("copy_weights")
@@ -134,8 +139,21 @@ def _silent(_: str) -> None:
 
 def front(model: Any, options: CompileOptions, progress: Progress = _silent) -> Front:
     """Loads and lowers `model`, a path or an onnx.ModelProto."""
+    try:
+        return _front(model, options, progress)
+    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
+        if os.environ.get("TIGRIS_DEBUG"):
+            raise
+        name = f"model {model.graph.name}" if isinstance(model, onnx.ModelProto) else str(model)
+        raise ModelError(
+            f"{name}: breaks ONNX's rules in a way that has no message of its own ({type(error).__name__}: {error}); "
+            "onnx.checker.check_model may say more, TIGRIS_DEBUG=1 shows where"
+        ) from error
+
+
+def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     progress("load")
-    graph = load_model(model, options.dims)
+    graph = load_model(model, options.dims, find_limits(options.limits))
     progress("normalise")
     result = normalise(graph)
     return Front(_lowered(result, options), tuple(result.statistics), graph, result)
@@ -212,6 +230,7 @@ def compile_model(
     name: str | None = None,
     backend: str = "auto",
     chip: str = "",
+    limits: Limits | Mapping[str, int] | None = None,
     **unknown: NoReturn,
 ) -> Compiled:
     """Compiles an ONNX model (path or ModelProto) to a plan.
@@ -234,6 +253,7 @@ def compile_model(
         name=None if name is None else arguments.text("name", name),
         backend=arguments.text("backend", backend),
         chip=arguments.text("chip", chip),
+        limits={} if limits is None else limits,
     )
     options.weights()
     find_backend(options.backend)

@@ -15,7 +15,7 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install"),
+    *("python", "auto_install", "limits"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -61,6 +61,7 @@ class Settings:
     python: str | None
     auto_install: bool = False
     dims: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     match: str = "interface"
     check: bool = True
     backend_path: Path | None = None
@@ -97,7 +98,8 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         backend=_choice("backend", own.get("backend") or "auto", BACKENDS),
         python=own.get("python") or None,
         auto_install=_boolean("auto_install", own.get("auto_install") or "no"),
-        dims=_dims(own.get("dims", "")),
+        dims=_numbers("dims", own.get("dims", ""), "length=512"),
+        limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
         backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
@@ -238,13 +240,13 @@ def _memory(text: str) -> str:
     return "+".join(part.strip() for part in parts)
 
 
-def _dims(text: str) -> tuple[str, ...]:
+def _numbers(option: str, text: str, example: str) -> tuple[str, ...]:
     items = tuple(text.replace(",", " ").split())
     for item in items:
         name, _, value = item.partition("=")
         if not name or not re.fullmatch(r"0*[1-9][0-9]{0,9}", value):
             raise OptionError(
-                "dims", text, f"`{item}` is not NAME=NUMBER; write length=512, several with spaces between"
+                option, text, f"`{item}` is not NAME=NUMBER; write {example}, several with spaces between"
             )
     return items
 

@@ -60,6 +60,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["-f", settings.flash]
     for dim in settings.dims:
         arguments += ["--dim", dim]
+    for limit in settings.limits:
+        arguments += ["--limit", limit]
     if settings.xip:
         arguments.append("--xip")
     if settings.compress != "none":

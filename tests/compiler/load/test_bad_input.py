@@ -118,7 +118,7 @@ def test_free_batch_without_a_name() -> None:
 
 
 def test_other_free_dimension_names_the_option() -> None:
-    with pytest.raises(ModelError, match=r"free dimension width \(axis 2\).*dims={\"width\": VALUE}"):
+    with pytest.raises(ModelError, match=r"width \(axis 2 of input x\).*dims={\"width\": VALUE}"):
         load_model(relu((1, 4, "width")))
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tigris_pio.compiler.limits import Limits
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantisation:
@@ -79,5 +81,6 @@ class Graph:
     outputs: tuple[str, ...]
     source_sha256: bytes = b"\0" * 32
     warnings: tuple[str, ...] = ()
+    limits: Limits = dataclasses.field(default_factory=Limits)
     io_dtypes: Mapping[str, np.dtype[Any]] = dataclasses.field(default_factory=dict)
     output_permutations: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.limits import Limits
 from tigris_pio.errors import ModelError
 
 #: A plan counts bytes in 32 bits; sums of two such sizes must not leave them.
@@ -16,15 +17,15 @@ MOST_BYTES = (1 << 31) - 1
 
 def check_sizes(
     nodes: Sequence[Node], tensors: Mapping[str, Tensor], inputs: Sequence[str], weights: Mapping[str, np.ndarray],
-    label: str,
-) -> None:
-    """Raises ModelError for a tensor of 2 GB or more, and for weights that are so large together."""
+    label: str, limits: Limits,
+) -> None:  # fmt: skip
+    """Raises ModelError for a tensor of 2 GB or more, or beyond the limit, and for weights of 2 GB together."""
     for name in inputs:
-        _check_tensor(tensors[name], f"graph input {name}", label)
+        _check_tensor(tensors[name], f"graph input {name}", label, limits)
     for node in nodes:
         for name in filter(None, node.outputs):
             if name in tensors:
-                _check_tensor(tensors[name], f"node {node.name} ({node.op})", label)
+                _check_tensor(tensors[name], f"node {node.name} ({node.op})", label, limits)
     total = sum(value.nbytes for value in weights.values())
     if total > MOST_BYTES:
         largest = max(weights, key=lambda name: weights[name].nbytes)
@@ -34,13 +35,14 @@ def check_sizes(
         )
 
 
-def _check_tensor(tensor: Tensor, where: str, label: str) -> None:
+def _check_tensor(tensor: Tensor, where: str, label: str, limits: Limits) -> None:
     size = math.prod(tensor.shape) * tensor.dtype.itemsize
     if size > MOST_BYTES:
         raise ModelError(
             f"{label}: {where}: tensor {tensor.name} of shape {list(tensor.shape)} takes {size} bytes; "
             "a plan's tensors are smaller than 2 GB"
         )
+    limits.check("elements", math.prod(tensor.shape), f"{label}: {where}: tensor {tensor.name} {list(tensor.shape)}")
 
 
 def check_empty(
@@ -81,13 +83,18 @@ def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], label: 
             )
 
 
-def check_computed(node: Node, values: Mapping[str, np.ndarray], label: str) -> None:
+def check_computed(node: Node, values: Mapping[str, np.ndarray], label: str, limits: Limits) -> None:
     """Raises ModelError for a node of known inputs whose result would be too large to compute."""
     shape = _computed_shape(node, values)
+    if shape is not None and min(shape, default=0) < 0:
+        raise ModelError(f"{label}: node {node.name} ({node.op}): a constant of shape {shape}, which is negative")
     if shape is not None and math.prod(shape) > MOST_BYTES // 4:
         raise ModelError(
             f"{label}: node {node.name} ({node.op}): a constant of shape {shape} takes 2 GB or more"
         )
+    if shape is not None:
+        where = f"{label}: node {node.name} ({node.op}): a constant of shape {shape}"
+        limits.check("elements", math.prod(shape), where)
 
 
 def _computed_shape(node: Node, values: Mapping[str, np.ndarray]) -> list[int] | None:

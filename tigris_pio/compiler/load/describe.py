@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tigris_pio.compiler.ir.graph import Tensor
+from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.model import load_model
 
 
-def describe_model(path: Path) -> dict[str, Any]:
+def describe_model(path: Path, limits: Limits) -> dict[str, Any]:
     """Inputs, outputs, weights and operators of the model at `path`, as plain values."""
-    graph = load_model(path)
+    graph = load_model(path, limits=limits)
     counts = Counter(node.op for node in graph.nodes)
     return {
         "file": "onnx",

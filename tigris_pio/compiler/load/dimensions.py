@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 
 import onnx
 
 from tigris_pio import spelling
 from tigris_pio.errors import ModelError, UsageError
+from tigris_pio.text import visible_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,7 @@ def bind_dimensions(inputs: list[onnx.ValueInfoProto], dims: Mapping[str, int], 
     values: dict[tuple[str, int], int] = {}
     symbols = {name: value for name, value in dims.items() if any(name == dim.symbol for dim in free)}
     warnings: list[str] = []
+    missing: list[_Free] = []
     for dim in sorted(free, key=lambda item: item.axis):  # batch axes first: their symbols may recur elsewhere
         given = next((dims[name] for name in dim.names if name in dims), None)
         if given is None:
@@ -51,18 +54,33 @@ def bind_dimensions(inputs: list[onnx.ValueInfoProto], dims: Mapping[str, int], 
             given = 1
             warnings.append(f"input {dim.input}: free batch dimension {dim.names[0]} taken as 1")
         if given is None:
-            raise ModelError(
-                f"{label}: input {dim.input} has a free dimension {dim.names[0]} (axis {dim.axis}); "
-                f"give its size with {spelling.dims({dim.names[0]: 'VALUE'})}"
-            )
+            missing.append(dim)
+            continue
         if dim.symbol:
             symbols.setdefault(dim.symbol, given)
         values[dim.input, dim.axis] = given
+    if missing:
+        raise ModelError(_missing(missing, label))
     bound = {
         name: tuple(values[name, axis] if isinstance(dim, str) else dim for axis, dim in enumerate(shape))
         for name, shape in shapes.items()
     }
     return Binding(bound, symbols, tuple(warnings))
+
+
+def _missing(dims: list[_Free], label: str) -> str:
+    """All dimensions that lack a size, each by the name that sets it and no other one."""
+    dims = sorted(dims, key=lambda dim: (dim.input, dim.axis))
+    names = {_name(dim): f"axis {dim.axis} of input {visible_name(dim.input)}" for dim in reversed(dims)}
+    told = ", ".join(f"{name} ({where})" for name, where in reversed(names.items()))
+    what = "a free dimension" if len(names) == 1 else f"{len(names)} free dimensions"
+    given = spelling.dims(dict.fromkeys(reversed(names), "VALUE"))
+    return f"{label}: it has {what} without a size: {told}; give it with {given}"
+
+
+def _name(dim: _Free) -> str:
+    """What sets this dimension: its symbol, unless that is no name, as the `?` that some exporters give to all."""
+    return dim.symbol if re.fullmatch(r"[^\W\d][\w.-]*", dim.symbol) else dim.names[-1]
 
 
 def _declared(value: onnx.ValueInfoProto, label: str) -> tuple[int | str, ...]:

@@ -10,6 +10,8 @@ from typing import Any
 import onnx
 from onnx import helper, inliner, shape_inference
 
+from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.shapes import walked_types
 from tigris_pio.errors import ModelError
 
 #: Functions of functions: each round opens one more level.
@@ -22,7 +24,7 @@ _SMALL = 4096
 Keep = Callable[[onnx.NodeProto], bool]
 
 
-def expand_functions(model: onnx.ModelProto, keep: Keep, label: str) -> onnx.ModelProto:
+def expand_functions(model: onnx.ModelProto, keep: Keep, label: str, limits: Limits) -> onnx.ModelProto:
     """The model with every node that `keep` rejects replaced by its body, where ONNX has one.
 
     A part is named after the node it comes from. Returns `model` itself when there is nothing to do.
@@ -35,6 +37,9 @@ def expand_functions(model: onnx.ModelProto, keep: Keep, label: str) -> onnx.Mod
         changed = _with_local_functions(model, chosen, opsets)
         if changed is None:
             break
+        parts = sum(len(function.node) for function in changed.functions)
+        where = f"{label}: the graph, with its operators' functions inlined"
+        limits.check("nodes", len(changed.graph.node) + parts, where)
         try:
             model = inliner.inline_local_functions(changed)
         except (RuntimeError, ValueError) as error:
@@ -126,9 +131,11 @@ def tensor_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
             graph.initializer.append(tensor)
         else:
             graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    with contextlib.suppress(RuntimeError, ValueError):  # the loader infers again and reports what is wrong
-        light = shape_inference.infer_shapes(light, data_prop=True)
+    # The loader infers again and reports what is wrong.
+    with contextlib.suppress(RuntimeError, ValueError, shape_inference.InferenceError):
+        light = shape_inference.infer_shapes(light)
     types = {tensor.name: helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
              for tensor in graph.initializer}
     known = (*light.graph.value_info, *light.graph.output, *light.graph.input)
-    return types | {value.name: value.type for value in known}
+    types |= {value.name: value.type for value in known}
+    return types | walked_types(light, types)

@@ -11,8 +11,10 @@ import numpy as np
 import onnx
 
 from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
+from tigris_pio.compiler.load.extent import check_extent
 from tigris_pio.compiler.load.functions import expand_functions
 from tigris_pio.compiler.load.nodes import check_names, read_nodes, read_weights
 from tigris_pio.compiler.load.protobuf import Source, read
@@ -23,16 +25,19 @@ from tigris_pio.compiler.load.shapes import infer
 from tigris_pio.errors import ModelError
 
 OLDEST_OPSET = 7
+DEFAULT_LIMITS = Limits()
 
 
-def load_model(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None = None) -> Graph:
+def load_model(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None = None,
+               limits: Limits = DEFAULT_LIMITS) -> Graph:
     """Reads a model and gives every tensor a static shape and every node its place in the execution order.
 
     `dims` sizes free input dimensions, by symbol or as INPUT:AXIS; a free batch dimension becomes 1
     and says so in the graph's warnings. Raises ModelError, UnsupportedError or UsageError.
     """
     source = read(path)
-    model = _inlined(source)
+    check_extent(source.model, limits, source.label)
+    model = _inlined(source, limits)
     opset = _opset(model, source.label)
     weights = read_weights(model.graph, source.label)
     inputs = [value for value in model.graph.input if value.name not in weights]
@@ -41,12 +46,12 @@ def load_model(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | Non
         raise ModelError(f"{source.label}: two inputs or two outputs of the graph have the same name")
     binding = bind_dimensions(inputs, dims or {}, source.label)
     nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.label)
-    tensors = infer(model, nodes, protos, binding, weights, source.label)
+    tensors = infer(model, nodes, protos, binding, weights, source.label, limits)
     _check_outputs(outputs, tensors, source.label)
     names = tuple(value.name for value in inputs)
     check_reshapes(nodes, tensors, source.label)
     check_empty(nodes, tensors, names, outputs, source.label)
-    check_sizes(nodes, tensors, names, weights, source.label)
+    check_sizes(nodes, tensors, names, weights, source.label, limits)
     return Graph(
         name=source.name,
         opset=opset,
@@ -57,11 +62,12 @@ def load_model(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | Non
         outputs=tuple(outputs),
         source_sha256=source.sha256,
         warnings=binding.warnings,
+        limits=limits,
         io_dtypes={name: tensors[name].dtype for name in (*names, *outputs)},
     )
 
 
-def _inlined(source: Source) -> onnx.ModelProto:
+def _inlined(source: Source, limits: Limits) -> onnx.ModelProto:
     """The model without functions: its own, and those of operators that have no kernels."""
     from tigris_pio.compiler.lower.registry import is_lowered  # noqa: PLC0415 (only to know what has kernels)
 
@@ -69,8 +75,15 @@ def _inlined(source: Source) -> onnx.ModelProto:
     if model.functions:
         from onnx import inliner  # noqa: PLC0415 (rarely needed and slow to import)
 
-        model = inliner.inline_local_functions(model)
-    return unroll_scans(expand_qoperators(model), lambda part: expand_functions(part, is_lowered, source.label))
+        try:
+            model = inliner.inline_local_functions(model)
+        except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
+            raise ModelError(f"{source.label}: its functions cannot be inlined: {error}") from None
+
+    def expand(part: onnx.ModelProto) -> onnx.ModelProto:
+        return expand_functions(part, is_lowered, source.label, limits)
+
+    return unroll_scans(expand_qoperators(model), expand, source.label, limits)
 
 
 def _opset(model: onnx.ModelProto, label: str) -> int:

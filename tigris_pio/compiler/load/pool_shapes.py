@@ -33,12 +33,21 @@ def settle_pools(model: onnx.ModelProto) -> None:
             _forget_declared(model)
 
 
+def settled(node: onnx.NodeProto, inputs: Mapping[str, onnx.TypeProto], found: Mapping[str, onnx.TypeProto]) -> bool:
+    """The same for one node whose output's shape inference has `found`; whether it was rewritten."""
+    if node.op_type not in _POOLS or not _attributes(node).get("ceil_mode"):
+        return False
+    shapes = [[dim.dim_value for dim in kind.tensor_type.shape.dim]
+              for kind in (inputs[node.input[0]], found[node.output[0]])]
+    return all(len(shape) > 2 for shape in shapes) and _correct(node, *shapes)
+
+
 def _inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
     """Shapes as inference finds them, whatever the model declares."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     _forget_declared(bare)
-    graph = onnx.shape_inference.infer_shapes(bare, strict_mode=False, data_prop=True).graph
+    graph = onnx.shape_inference.infer_shapes(bare, strict_mode=False).graph
     shapes = {}
     for value in (*graph.value_info, *graph.output, *graph.input):
         dims = value.type.tensor_type.shape.dim

@@ -13,15 +13,17 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.functions import tensor_types
+from tigris_pio.errors import ModelError
+from tigris_pio.text import visible_name
 
-#: Nodes that one unrolled Scan may become; more are refused as an operator without kernels.
-MOST_NODES = 4096
 _FIRST_VERSION = 9
 _AXES_ARE_AN_INPUT_SINCE = 13
 
 
-def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onnx.ModelProto]) -> onnx.ModelProto:
+def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onnx.ModelProto], label: str,
+                 limits: Limits) -> onnx.ModelProto:
     """The model with functions expanded by `expand` and every Scan of static length unrolled."""
     model = expand(model)
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
@@ -31,8 +33,15 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
     nodes: list[onnx.NodeProto] = []
     for index, node in enumerate(model.graph.node):
         name = node.name or f"Scan_{index}"
-        unrolled = _unrolled(node, name, types, versions[0]) if node.op_type == "Scan" else None
-        nodes += [node] if unrolled is None else unrolled
+        if node.op_type != "Scan" or node.domain not in ("", "ai.onnx"):
+            nodes.append(node)
+            continue
+        where = f"{label}: node {visible_name(name)} (Scan)"
+        scan = _Scan(node, where)
+        length = _length(node, scan, types)
+        limits.check("unrolled", length * (len(scan.body.node) + 2 * scan.scanned), where)
+        nodes += _unrolled(node, name, scan, length, versions[0]) if length else [node]
+        limits.check("nodes", len(nodes), f"{label}: the graph, with its Scans unrolled")
     if len(nodes) == len(model.graph.node):
         return model
     changed = onnx.ModelProto()
@@ -43,27 +52,45 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
 
 
 class _Scan:
-    """One Scan node's attributes, with their defaults."""
+    """One Scan node's attributes, with their defaults; ModelError where they contradict the node or each other."""
 
-    def __init__(self, node: onnx.NodeProto):
+    def __init__(self, node: onnx.NodeProto, where: str):
         attributes: dict[str, Any] = {item.name: helper.get_attribute_value(item) for item in node.attribute}
-        self.body: onnx.GraphProto = attributes["body"]
-        self.scanned = int(attributes["num_scan_inputs"])
+        body = attributes.get("body")
+        if not isinstance(body, onnx.GraphProto):
+            raise ModelError(f"{where} has no graph as its body")
+        self.body: onnx.GraphProto = body
+        scanned = attributes.get("num_scan_inputs")
+        if not isinstance(scanned, int) or not 1 <= scanned <= len(node.input):
+            raise ModelError(f"{where} has {len(node.input)} inputs and num_scan_inputs = {scanned}")
+        self.scanned = scanned
         self.states = len(node.input) - self.scanned
         gathered = len(node.output) - self.states
-        self.input_axes = list(attributes.get("scan_input_axes", [0] * self.scanned))
-        self.input_reversed = list(attributes.get("scan_input_directions", [0] * self.scanned))
-        self.output_axes = list(attributes.get("scan_output_axes", [0] * gathered))
-        self.output_reversed = list(attributes.get("scan_output_directions", [0] * gathered))
+        if gathered < 0 or (len(body.input), len(body.output)) != (len(node.input), len(node.output)):
+            raise ModelError(
+                f"{where} has {len(node.input)} inputs and {len(node.output)} outputs, its body {len(body.input)} and "
+                f"{len(body.output)}"
+            )
+        given = {item.name for item in (*body.input, *body.initializer)}
+        given |= {name for part in body.node for name in part.output}
+        for item in body.output:
+            if item.name not in given:
+                raise ModelError(f"{where}: its body does not compute its output {item.name}")
+
+        def numbers(name: str, count: int) -> list[int]:
+            values = list(attributes.get(name, [0] * count))
+            if len(values) != count or not all(isinstance(value, int) for value in values):
+                raise ModelError(f"{where}: {name} has {len(values)} numbers for {count} inputs or outputs")
+            return values
+
+        self.input_axes = numbers("scan_input_axes", self.scanned)
+        self.input_reversed = numbers("scan_input_directions", self.scanned)
+        self.output_axes = numbers("scan_output_axes", gathered)
+        self.output_reversed = numbers("scan_output_directions", gathered)
 
 
-def _unrolled(node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto],
-              version: int) -> list[onnx.NodeProto] | None:
-    """The nodes in place of a Scan; None when its length is not known or too large."""
-    scan = _Scan(node)
-    length = _length(node, scan, types)
-    if not length or length * (len(scan.body.node) + 2 * scan.scanned) > MOST_NODES:
-        return None
+def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version: int) -> list[onnx.NodeProto]:
+    """The nodes in place of a Scan."""
     nodes: list[onnx.NodeProto] = []
     states = list(node.input[: scan.states])
     gathered: list[list[str]] = [[] for _ in node.output[scan.states :]]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,10 +15,14 @@ from onnx import helper, numpy_helper, shape_inference
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic, node_proto
 from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.consistency import check_computed
 from tigris_pio.compiler.load.dimensions import Binding
-from tigris_pio.compiler.load.pool_shapes import settle_pools
+from tigris_pio.compiler.load.nodes import captured_names, read_nodes
+from tigris_pio.compiler.load.pool_shapes import settle_pools, settled
+from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.errors import ModelError, UnsupportedError
+from tigris_pio.text import visible
 
 #: Initializers with more elements enter inference by shape only: shapes never depend on them.
 _SMALL = 4096
@@ -25,7 +33,7 @@ _QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
 
 
 def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], binding: Binding,
-          weights: Mapping[str, np.ndarray], label: str) -> dict[str, Tensor]:
+          weights: Mapping[str, np.ndarray], label: str, limits: Limits) -> dict[str, Tensor]:
     """Tensors by name for all inputs, weights and node outputs.
 
     `nodes` and `protos` are the same nodes in execution order. Raises ModelError where shapes
@@ -37,20 +45,43 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
         if not unknown:
             _check(skeleton)
         settle_pools(skeleton)
-        inferred = shape_inference.infer_shapes(skeleton, check_type=True, strict_mode=True, data_prop=True)
+        # Without the library's propagation of data, which makes an object of every element of a vector; see _Walk.
+        inferred = shape_inference.infer_shapes(skeleton, check_type=True, strict_mode=True)
     except (onnx.checker.ValidationError, shape_inference.InferenceError, ValueError, RuntimeError) as error:
         raise ModelError(f"{label}: {_message(error)}") from None
     types = _types(inferred)
+    declared = _only_declared(skeleton)
     tensors = {name: Tensor(name, value.shape, value.dtype) for name, value in weights.items()}
     for name, kind in types.items():
         tensor = _tensor(name, kind)
-        if tensor is not None and name not in weights:
+        if tensor is not None and name not in weights and name not in declared:
             tensors[name] = tensor
     missing = {name for node in nodes for name in node.outputs if name and name not in tensors}
     if missing:
-        _Walk(nodes, protos, types, tensors, weights, model, label).run()
+        types = {name: kind for name, kind in types.items() if name not in declared}
+        _Walk(nodes, protos, types, tensors, weights, model, label, limits, declared).run()
         _require_all(nodes, [value.name for value in model.graph.output], tensors, unknown, label)
     return tensors
+
+
+def _only_declared(skeleton: onnx.ModelProto) -> dict[str, Tensor]:
+    """Tensors whose shape the model declares, but inference does not find by itself: perhaps not true."""
+    names = {value.name for value in (*skeleton.graph.value_info, *skeleton.graph.output)}
+    if not names:
+        return {}
+    bare = onnx.ModelProto()
+    bare.CopyFrom(skeleton)
+    del bare.graph.value_info[:]
+    for value in bare.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    try:
+        found = _types(shape_inference.infer_shapes(bare))
+    except shape_inference.InferenceError:  # the walk along the nodes says which
+        found = {}
+    declared = _types(skeleton)
+    tensors = ((name, _tensor(name, declared[name])) for name in names)
+    return {name: tensor for name, tensor in tensors
+            if tensor is not None and (name not in found or _tensor(name, found[name]) is None)}
 
 
 def _check(skeleton: onnx.ModelProto) -> None:
@@ -147,19 +178,43 @@ class _Walk:
     """
 
     def __init__(self, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types: Mapping[str, onnx.TypeProto],
-                 tensors: dict[str, Tensor], weights: Mapping[str, np.ndarray], model: onnx.ModelProto, label: str):
+                 tensors: dict[str, Tensor], weights: Mapping[str, np.ndarray], model: onnx.ModelProto, label: str,
+                 limits: Limits, declared: Mapping[str, Tensor]):
+        self.declared = declared
         self.nodes, self.protos, self.tensors, self.label = nodes, protos, tensors, label
+        self.limits, self.budget = limits, ConstantBudget(limits, label)
+        self.readers = Counter(name for node in nodes for name in {*node.inputs, *captured_names(node)})
         self.types = dict(types)
         self.values: dict[str, np.ndarray] = dict(weights)
         self.opsets = _opsets(model)
 
     def run(self) -> None:
         for node, proto in zip(self.nodes, self.protos, strict=True):
-            self._evaluate(node)
+            self._evaluate(node, proto)
             if any(name and name not in self.tensors for name in node.outputs):
                 self._infer(node, proto)
+            self._settle(node)
+            self._forget(node)
 
-    def _evaluate(self, node: Node) -> None:
+    def _settle(self, node: Node) -> None:
+        """Takes declared shapes that nothing contradicts. Raises ModelError for one that is not what is computed."""
+        for name in node.outputs:
+            if name in self.declared:
+                computed, declared = self.tensors.setdefault(name, self.declared[name]), self.declared[name]
+                if computed.shape != declared.shape:
+                    raise ModelError(
+                        f"{self.label}: node {node.name} ({node.op}): {name} is declared as {list(declared.shape)}, "
+                        f"but is {list(computed.shape)}; export the model again, or correct the declaration"
+                    )
+
+    def _forget(self, node: Node) -> None:
+        """Drops computed values that no node behind this one reads."""
+        for name in {*node.inputs, *captured_names(node)}:
+            self.readers[name] -= 1
+            if not self.readers[name] and self.budget.free(name):
+                del self.values[name]
+
+    def _evaluate(self, node: Node, proto: onnx.NodeProto) -> None:
         source = self.tensors.get(node.inputs[0]) if node.inputs else None
         if node.op == "Shape" and source is not None:
             start, end = node.attributes.get("start", 0), node.attributes.get("end")
@@ -168,11 +223,22 @@ class _Walk:
             large = sum(self.values[name].size for name in node.inputs if name) > _SMALL
             if large and all(name in self.tensors for name in node.outputs if name):
                 return
-            check_computed(node, self.values, self.label)
+            check_computed(node, self.values, self.label, self.limits)
+            where = f"node {node.name} ({node.op})"
+            self.budget.ask(where, self._size(node, proto))
             results = evaluate(node, self.values, self.opsets, self.label)
             for name, value in zip(node.outputs, results, strict=False):
                 if name:
+                    self.budget.add(name, value.nbytes, where)
                     self._learn(name, value)
+
+    def _size(self, node: Node, proto: onnx.NodeProto) -> int:
+        """Bytes of what a node of known inputs will compute, as far as inference can tell."""
+        if any(name and name not in self.tensors for name in node.outputs):
+            self._infer(node, proto)
+        sizes = [math.prod(tensor.shape) * tensor.dtype.itemsize
+                 for name in node.outputs if (tensor := self.tensors.get(name)) is not None]
+        return sum(sizes)
 
     def _is_known(self, node: Node) -> bool:
         if node.op in _QUANTISING or not is_deterministic(node):
@@ -195,11 +261,14 @@ class _Walk:
         inputs = {name: kind for name in node.inputs if name and (kind := self._type(name)) is not None}
         if len(inputs) != len({name for name in node.inputs if name}):
             return
-        data = {name: numpy_helper.from_array(self.values[name]) for name in node.inputs if name in self.values}
+        data = {name: numpy_helper.from_array(self.values[name]) for name in node.inputs
+                if name in self.values and self.values[name].size <= _SMALL}
         imports = [helper.make_opsetid(domain, opset) for domain, opset in self.opsets.items()]
         try:
-            found = shape_inference.infer_node_outputs(schema, node_proto(node) if node.attributes else proto, inputs,
-                                                       data, {}, imports)
+            own = node_proto(node) if node.attributes else proto
+            found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)
+            if settled(own, inputs, found):
+                found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)
         except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError) as error:
             raise ModelError(f"{self.label}: node {node.name} ({node.op}): {_message(error)}") from None
         for name, kind in found.items():
@@ -213,6 +282,23 @@ class _Walk:
         if tensor is None:
             return self.types.get(name)
         return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.dtype), tensor.shape)
+
+
+def walked_types(model: onnx.ModelProto, types: Mapping[str, onnx.TypeProto]) -> dict[str, onnx.TypeProto]:
+    """Types beyond `types` that follow from constants of a model whose inputs are not bound yet; the loader finds its
+    faults later."""
+    tensors = {name: tensor for name, kind in types.items() if (tensor := _tensor(name, kind)) is not None}
+    if all(name in tensors for node in model.graph.node for name in node.output if name):
+        return {}
+    known = dict(tensors)
+    with contextlib.suppress(ModelError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
+        nodes = read_nodes(model.graph, "model")
+        protos = dict(zip((node.name for node in nodes), model.graph.node, strict=True))
+        order = execution_order(nodes, "model")
+        values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+        _Walk(order, [protos[node.name] for node in order], types, tensors, values, model, "model", Limits(), {}).run()
+    return {name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.dtype), tensor.shape)
+            for name, tensor in tensors.items() if name not in known}
 
 
 def _require_all(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor],
@@ -234,6 +320,24 @@ def _require_all(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping
 
 
 def _message(error: Any) -> str:
-    """The library's message on one line, without its own location marks."""
-    text = " ".join(str(error).split())
-    return text.replace("[ShapeInferenceError] ", "").replace("==> Context: ", "in ")
+    """The library's message on one line, with nodes as ours name them, and a remedy."""
+    text = " ".join(str(error).split()).replace("[ShapeInferenceError] ", "").replace("Inference error(s): ", "")
+    text = re.sub(r"\(op_type: ?(\w+)(?:, node name: ?([^)]*))?\):? ?", _node_of, text)
+    text = visible(text.replace("==> Context: ", "in "))
+    known = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), _REMEDY)
+    return f"{text.rstrip('. ')}; {known}"
+
+
+def _node_of(match: re.Match[str]) -> str:
+    return f"node {match[2]} ({match[1]}): " if match[2] else f"node ({match[1]}): "
+
+
+_REMEDY = "the model breaks ONNX's rules there: export it again"
+_REMEDIES = {
+    "Inferred shape and existing shape differ": "the model declares another shape than its operators give: export it "
+    "again, or clear graph.value_info and the outputs' shapes",
+    "No opset import for domain": "import the domain with onnx.helper.make_opsetid, or export the model again",
+    "Unrecognized attribute": "the operator has no such attribute in the model's opset: export it again",
+    "Incompatible dimensions": "the shapes do not fit each other: check the sizes given to free dimensions, or export "
+    "the model again",
+}

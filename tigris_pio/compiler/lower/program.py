@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Graph, Node
@@ -79,6 +81,11 @@ def _lower_node(builder: Builder, node: Node) -> str | None:
         contract.lower(builder, node)
     except Refusal as refusal:
         return str(refusal)
+    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError) as error:
+        if os.environ.get("TIGRIS_DEBUG"):
+            raise
+        # Numbers that contradict each other in a way that nobody thought of: the node is what the user can look at.
+        return f"its attributes, types or shapes contradict each other ({type(error).__name__}: {error})"
     return None
 
 

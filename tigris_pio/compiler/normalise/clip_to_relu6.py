@@ -8,6 +8,7 @@ import math
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.errors import ModelError
 
 
 def run(graph: Graph, parameters: Parameters) -> PassResult:
@@ -36,6 +37,8 @@ def _bounds(editor: GraphEditor, node: Node) -> tuple[float, float] | None:
             value = editor.constant(node, index)
             if value is None:
                 return None
+            if value.size != 1:
+                raise ModelError(f"{editor.graph.name}: node {node.name} (Clip): its {name} has {value.size} elements")
             found.append(float(value.reshape(-1)[0]))
         else:
             found.append(float(node.attributes.get(name, default)))

@@ -7,11 +7,13 @@ stays: it says that a constant is quantised.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic
-from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
+from tigris_pio.compiler.limits import ConstantBudget
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
@@ -30,20 +32,37 @@ def run(graph: Graph, parameters: Parameters) -> PassResult:
 
 def fold_constants(editor: GraphEditor) -> int:
     """Evaluates every node that reads constants only; annotated ones enter as real numbers."""
-    folded = 0
+    folded, budget = 0, ConstantBudget(editor.graph.limits, editor.graph.name)
     for node in editor.nodes():
         folded += _fold_empty(editor, node)
     for node in editor.nodes():
         if _foldable(editor, node):
             _check_defined(editor, node)
             values = {name: value for name in node.inputs if name and (value := editor.value(name)) is not None}
+            where = f"node {node.name} ({node.op})"
+            budget.ask(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name in editor.tensors)
+                       - sum(editor.weights[name].nbytes for name in _dying(editor, node) if not budget.knows(name)))
             results = evaluate(node, values, editor.opsets(), editor.graph.name)
+            for name in _dying(editor, node):  # what nobody else reads need not be kept
+                budget.free(name)
+                del editor.weights[name]
             editor.remove(node)
             for name, value in zip(node.outputs, results, strict=False):
                 if name:
+                    budget.add(name, value.nbytes, where)
                     editor.set_constant(name, value)
             folded += 1
     return folded
+
+
+def _bytes(tensor: Tensor) -> int:
+    return math.prod(tensor.shape) * tensor.dtype.itemsize
+
+
+def _dying(editor: GraphEditor, node: Node) -> list[str]:
+    """Constants that only this node reads."""
+    return [name for name in dict.fromkeys(node.inputs)
+            if name in editor.weights and len(editor.consumers(name)) == 1 and not editor.is_output(name)]
 
 
 def _fold_empty(editor: GraphEditor, node: Node) -> int:

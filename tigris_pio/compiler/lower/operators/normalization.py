@@ -131,6 +131,8 @@ def lower_group_normalization(builder: Builder, node: Node) -> None:
         result = composer.part("TigrisStandardise", [source], shape, {"axes": tuple(range(2, len(shape))), **epsilon})
     else:
         groups = int(node.attributes["num_groups"])
+        if groups < 1 or shape[1] % groups:
+            raise Refusal(f"{shape[1]} channels do not divide into num_groups = {groups}")
         grouped = (shape[0], groups, math.prod(shape[1:]) // groups)
         result = composer.part("Reshape", [source], grouped)
         result = composer.part("TigrisStandardise", [result], grouped, {"axes": (2,), **epsilon})

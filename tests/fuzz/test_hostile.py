@@ -1,0 +1,30 @@
+"""Some of the hostile models, the same ones each time; `make fuzz` tries others for as long as it is told."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+from tests.fuzz.hostile import MEMORY
+
+CODE = """
+import sys
+from tests.fuzz.hostile import CHANGES, bounded, hostile, outcome
+bounded()
+counts = {"refused": 0, "opened": 0}
+for seed in range(250):
+    model = hostile(seed)
+    if model is not None:
+        counts[outcome(model)] += 1
+print(counts["refused"], counts["opened"])
+"""
+
+
+def test_whatever_a_file_asks_is_refused_or_opens():
+    """In a child of little memory: an exception that is no refusal, or a plan that the runtime refuses, ends it."""
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    refused, opened = map(int, done.stdout.split())
+    assert refused > 100 and opened > 20
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 < MEMORY
