@@ -12,13 +12,13 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.harness.command import tigris
 from tigris_pio import Session, compile_model
 from tigris_pio.platformio import partitions
 
@@ -58,12 +58,7 @@ def copied(tmp_path, core_dir):
 
 
 def hil(plan: Path, port: str, data: Path, samples: int) -> str:
-    command = [sys.executable, "-m", "tigris_pio", "hil", str(plan), "--port", port, "--data", str(data)]
-    done = subprocess.run(
-        [*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return tigris("hil", plan, "--port", port, "--data", data, "--samples", samples).stdout
 
 
 @contextlib.contextmanager
