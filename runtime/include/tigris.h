@@ -198,6 +198,7 @@ typedef struct tigris_session {
     uint32_t slow_bytes;
     uint8_t *backend_scratch;
     uint32_t backend_scratch_bytes;
+    uint32_t checked; /* multipliers that the checks of operators looked at, of bind or the last run */
     const struct tigris_placement *placement; /* NULL: everything lies where the plan says */
     /* After tigris_session_init gave TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL: by how much. */
     uint32_t bytes_short;

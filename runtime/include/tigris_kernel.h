@@ -35,6 +35,7 @@ typedef struct tigris_check_call {
     const tigris_tensor_record *output;
     const uint8_t *weights; /* NULL when the block is compressed */
     uint32_t weights_bytes; /* of the block once decompressed */
+    uint32_t *checked;      /* multipliers that the checks of all operators have looked at, one by one */
 } tigris_check_call;
 
 /* Returns TIGRIS_OK when, for these parameters, the kernel reads and writes only inside its bands,

@@ -388,6 +388,7 @@ tigris_status tigris_run(tigris_session *session)
         return TIGRIS_ERR_ARGUMENT;
     }
     session->usage = (tigris_usage){session->plan->header->state_bytes, 0U, 0U, 0U};
+    session->checked = 0U;
     if (session->placement != NULL) {
         session->placement->begin(session);
     }

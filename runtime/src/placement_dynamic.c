@@ -388,11 +388,16 @@ static int rehearse(tigris_session *session, uint32_t endless)
     return books->failed == 0U;
 }
 
+/* A rehearsal takes at most as many steps: nothing can stop it. Large networks take less than a tenth. */
+#define MOST_STEPS (UINT32_C(1) << 24)
+
 /* Indices and uses have 16 bits: room for 65 thousand objects and operands. */
 static int is_countable(const tigris_session *session)
 {
     const tigris_header_record *header = session->plan->header;
-    return scratch_index(session) < END && header->op_count + header->operand_count + io_count(session) <= UINT16_MAX;
+    const uint32_t uses = header->op_count + header->operand_count + io_count(session);
+    return scratch_index(session) < END && uses <= UINT16_MAX &&
+           tigris_multiply(scratch_index(session), uses) <= MOST_STEPS;
 }
 
 static tigris_status bind(tigris_session *session)

@@ -48,6 +48,7 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
     call.output = view.tensor;
     call.weights = weights;
     call.weights_bytes = run->stage->block_raw_bytes;
+    call.checked = &run->session->checked;
     return entry->check(&call);
 }
 
@@ -92,11 +93,8 @@ static tigris_status bind_arenas(tigris_session *session, const tigris_header_re
         const uint32_t given = session->fast_bytes;
         lacking = scratch > given ? scratch - given : 0U;
         session->fast_bytes = (given + lacking - scratch) & ~mask;
-        if (placement == NULL && header->fast_bytes < session->fast_bytes) {
-            session->fast_bytes = (header->fast_bytes + mask) & ~mask; /* some bands may want more than was asked for */
-        }
         session->backend_scratch = session->fast + session->fast_bytes;
-        session->backend_scratch_bytes = given - session->fast_bytes;
+        session->backend_scratch_bytes = scratch;
     }
     if (placement != NULL && lacking == 0U) {
         session->placement = placement;

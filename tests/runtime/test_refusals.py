@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tigris_pio.cli.inspect import inspect
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
-from tigris_pio.format.params import PARAMS, BinaryFloatParams, UnaryFloatParams
+from tigris_pio.format.params import PARAMS, BinaryFloatParams, ConvInt8Params, UnaryFloatParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     Header,
@@ -196,6 +197,35 @@ def test_steps_of_the_proof_are_limited(plan: bytes, more: int, status: int) -> 
         late = (bands - stage.band_count) * view.pace_numerator
         plan = changed(plan, ViewRecord, index, pace_offset=view.pace_offset - late)
     assert bind_status(changed(plan, StageRecord, 0, band_count=bands)) == status
+
+
+@pytest.mark.parametrize(("kind", "channels", "stages", "status"), [
+    (OpKind.DEPTHWISE_CONV_2D, 1 << 16, 64, 0), (OpKind.DEPTHWISE_CONV_2D, 1 << 16, 65, TIGRIS_ERR_PARAMS),
+    (OpKind.PLAIN_DEPTHWISE_CONV_2D, 1 << 16, 65, TIGRIS_ERR_PARAMS),
+], ids=str)  # fmt: skip
+def test_checks_of_shared_constants_are_limited(kind: OpKind, channels: int, stages: int, status: int) -> None:
+    """Every stage has the block of the first: 2^22 multipliers may be looked at, all stages together."""
+    plan = PlanBuilder()
+    tensors = [plan.tensor(name, (1, 1, 1, channels)) for name in ("in", "out")]
+    plan.input(tensors[0])
+    plan.output(tensors[1])
+    shifts = np.int8 if kind is OpKind.DEPTHWISE_CONV_2D else np.int32
+    blobs = {"weights": np.zeros((1, 1, channels), np.int8), "bias": np.zeros(channels, np.int32),
+             "multiplier": np.zeros(channels, np.int32), "shift": np.zeros(channels, shifts)}  # fmt: skip
+    placed = dict(zip(blobs, itertools.accumulate((blob.nbytes for blob in blobs.values()), initial=0), strict=False))
+    for index in range(stages):
+        stage = plan.stage()
+        views = [stage.view(tensors[0]), stage.view(tensors[1], pace=(1, 1, 0))]
+        params = ConvInt8Params(1, 1, 1, 1, 1, 1, 0, 1, 0, 0, -128, 127, **placed)
+        stage.op(kind, DType.INT8, params, [(views[0], RowMap.same())], views[1], blobs={} if index else blobs)
+    data = bytearray(plan.build())
+    header = Header.unpack(data)
+    first, size = StageRecord.unpack(data, header.stages), StageRecord.size()
+    for index in range(1, stages):
+        at = header.stages + index * size
+        same = {name: getattr(first, name) for name in ("block", "block_stored_bytes", "block_raw_bytes")}
+        data[at : at + size] = dataclasses.replace(StageRecord.unpack(data, at), **same).pack()
+    assert bind_status(with_crc(bytes(data))) == status
 
 
 def two_sines(first_reads: int, *, windows: bool) -> bytes:

@@ -2,6 +2,10 @@
 
 #include "../band.h"
 
+/* Operators may share constants, so a hostile plan could have them checked for hours. Of a bind or run; real plans check
+ * each of their channels once. */
+#define MOST_CHECKS (UINT32_C(1) << 22)
+
 /* Rows and columns between the first and the last position that a window reads. */
 #define LARGEST_REACH (INT32_MAX / 2)
 
@@ -119,6 +123,15 @@ int tigris_check_multiplier(int32_t multiplier, int32_t shift)
     return multiplier >= 0 && shift >= -31 && shift <= 31;
 }
 
+int tigris_check_more(const tigris_check_call *call, uint32_t count)
+{
+    if (count > MOST_CHECKS - *call->checked) {
+        return 0;
+    }
+    *call->checked += count;
+    return 1;
+}
+
 int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
 {
     if (!tigris_check_data(call, multiplier, count, sizeof(int32_t)) || !tigris_check_data(call, shift, count, 1U)) {
@@ -126,6 +139,9 @@ int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, 
     }
     if (call->weights == NULL) {
         return 1;
+    }
+    if (!tigris_check_more(call, count)) {
+        return 0;
     }
     const int32_t *multipliers = (const int32_t *)(const void *)(call->weights + multiplier);
     const int8_t *shifts = (const int8_t *)(const void *)(call->weights + shift);

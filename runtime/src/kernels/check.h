@@ -32,6 +32,9 @@ int tigris_check_window(const tigris_check_call *call);
  * 2 GB. UINT32_MAX, which tigris_multiply gives for too many, is never right. */
 int tigris_check_data(const tigris_check_call *call, uint32_t offset, uint32_t count, uint32_t element_bytes);
 
+/* Whether `count` more constants may be looked at; counts them. */
+int tigris_check_more(const tigris_check_call *call, uint32_t count);
+
 /* `count` Q0.31 multipliers and shifts: inside the block, not negative, and within -31 … 31. */
 int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count);
 int tigris_check_multiplier(int32_t multiplier, int32_t shift);

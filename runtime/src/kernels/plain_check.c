@@ -20,8 +20,9 @@ static int is_requantise(const tigris_check_call *call, uint32_t multiplier, uin
         return 0;
     }
     return call->weights == NULL ||
-           tigris_plain_scales_hold((const int32_t *)(const void *)(call->weights + multiplier),
-                                    (const int32_t *)(const void *)(call->weights + shift), count);
+           (tigris_check_more(call, count) &&
+            tigris_plain_scales_hold((const int32_t *)(const void *)(call->weights + multiplier),
+                                     (const int32_t *)(const void *)(call->weights + shift), count));
 }
 
 static int is_int8_call(const tigris_check_call *call, int32_t zero_point, int32_t low, int32_t high)
