@@ -339,3 +339,25 @@ def test_after_a_request_without_an_answer_a_new_session_begins(standin: Path, l
             board.read_output(0, 0, 4)
         infer(board, 2)
         assert board.tensor(0, Direction.INPUT, 1).size == 7
+
+
+# Outputs of an earlier run.
+
+
+@pytest.mark.parametrize("model", [0, 1])
+def test_a_write_and_a_cancelled_run_of_any_model_end_the_outputs(standin: Path, line: Connect, model: int) -> None:
+    """Both models' memory may be the same."""
+    url = line(command(standin, "--sleep", "10000", models=("one", "two")), pty=False).url
+    with Raw(url) as raw:
+        raw.greet()
+        for end in (Request.WRITE, Request.CANCEL):
+            assert Result.unpack(raw.ask(Request.RUN, Select(0).pack()).payload).status == 0
+            assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
+            if end == Request.WRITE:
+                assert raw.ask(Request.WRITE, Range(model, 0, 1, 0, 1).pack() + b"x").type == Request.WRITE | 0x80
+            else:
+                raw.send(raw.next(Request.RUN, Select(model).pack()))
+                raw.send(raw.next(Request.CANCEL))
+                assert Result.unpack(raw.receive().payload).status == CANCELLED
+            assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]
+            assert raw.ask(Request.CHECKSUM, Select(0, 1).pack()).payload == REFUSED[Refusal.NO_OUTPUT]
