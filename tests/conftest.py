@@ -11,8 +11,10 @@ import onnx
 import pytest
 from hypothesis import settings
 
+from tests.compiler.passes import verify_after
 from tests.harness import timeout, vendors
 from tests.networks.folders import OWN, float_twin
+from tigris_pio.compiler.normalise import manager
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
 # No deadline: a busy machine is no error.
@@ -73,3 +75,11 @@ def float_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("kws", "resnet", "vww"):
         onnx.save(float_twin(OWN / f"{name}_int8.onnx"), folder / f"{name}_fp32.onnx")
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def graphs_are_verified(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Models that a test compiles in this process are verified after each pass; ONNX's two thousand only at the end."""
+    manager.watch = None if "node_tests" in request.path.parts else verify_after
+    yield
+    manager.watch = None

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+from onnx import helper
 
 from tests.compiler.lower.program_interpreter import run
 from tests.compiler.models import Quantiser, make, node, ort, program
@@ -133,6 +134,23 @@ def test_resize(scales: list[float] | None, sizes: list[int] | None, coordinates
     model = resize((1, 2, 6, 8), scales, sizes, mode=mode, coordinate_transformation_mode=coordinates, **extra)
     lowered = check(model, noise(1, 2, 6, 8), tolerance=2e-5)
     assert [op.kind for op in lowered.ops] == [OpKind.SELECT if mode == "nearest" else OpKind.RESAMPLE]
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("as_node", [False, True])
+@pytest.mark.parametrize(("height", "width", "scales"), [(10, 5, [1, 1, 1.3, 0.7]), (10, 10, [1, 1, 0.7, 1.1]),
+                                                         (20, 3, [1, 1, 1.15, 2.45])])
+def test_sizes_are_products_in_float32(height: int, width: int, scales: list[float], as_node: bool,
+                                       coordinates: str) -> None:
+    """10 times 1.3 are 13, as torch.onnx declares and onnxruntime computes; onnx finds 12. Twice in a row."""
+    model = resize((1, 2, height, width), scales, None, mode="linear", coordinate_transformation_mode=coordinates)
+    model.graph.node[0].output[0] = "r"
+    model.graph.node.extend([node("Relu", "r", "q"), node("Resize", "q - s", "y", "again", mode="nearest")])
+    if as_node:
+        constant = helper.make_node("Constant", [], ["s"], value=model.graph.initializer[0])
+        model.graph.ClearField("initializer")
+        model.graph.node.insert(0, constant)
+    check(model, noise(1, 2, height, width), tolerance=2e-5)
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])

@@ -21,32 +21,32 @@ def settle_pools(model: onnx.ModelProto) -> None:
 
     The rewritten nodes infer the right shape and serve for nothing else: their pads are not those of the model.
     """
-    pools = [node for node in model.graph.node if node.op_type in _POOLS and _attributes(node).get("ceil_mode")]
+    pools = [node for node in model.graph.node if node.op_type in _POOLS and attributes_of(node).get("ceil_mode")]
     changed = bool(pools)
     while changed:
-        shapes = _inferred(model)
+        shapes = inferred(model)
         changed = False
         for node in pools:
             if not changed and node.input[0] in shapes and node.output[0] in shapes:
                 changed = _correct(node, shapes[node.input[0]], shapes[node.output[0]])
         if changed:
-            _forget_declared(model)
+            forget_declared(model)
 
 
 def settled(node: onnx.NodeProto, inputs: Mapping[str, onnx.TypeProto], found: Mapping[str, onnx.TypeProto]) -> bool:
     """The same for one node whose output's shape inference has `found`; whether it was rewritten."""
-    if node.op_type not in _POOLS or not _attributes(node).get("ceil_mode"):
+    if node.op_type not in _POOLS or not attributes_of(node).get("ceil_mode"):
         return False
     shapes = [[dim.dim_value for dim in kind.tensor_type.shape.dim]
               for kind in (inputs[node.input[0]], found[node.output[0]])]
     return all(len(shape) > 2 for shape in shapes) and _correct(node, *shapes)
 
 
-def _inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
+def inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
     """Shapes as inference finds them, whatever the model declares."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
-    _forget_declared(bare)
+    forget_declared(bare)
     graph = onnx.shape_inference.infer_shapes(bare, strict_mode=False).graph
     shapes = {}
     for value in (*graph.value_info, *graph.output, *graph.input):
@@ -56,19 +56,20 @@ def _inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
     return shapes
 
 
-def _forget_declared(model: onnx.ModelProto) -> None:
+def forget_declared(model: onnx.ModelProto) -> None:
     """Tools write what inference counted into the model."""
     del model.graph.value_info[:]
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
 
 
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
+    """A node's attributes by name."""
     return {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
 
 
 def _correct(node: onnx.NodeProto, source: Sequence[int], result: Sequence[int]) -> bool:
-    attributes = _attributes(node)
+    attributes = attributes_of(node)
     if not attributes.get("ceil_mode") or attributes.get("auto_pad", b"NOTSET") != b"NOTSET":
         return False
     axes = len(source) - 2

@@ -20,6 +20,7 @@ from tigris_pio.compiler.load.consistency import check_computed
 from tigris_pio.compiler.load.dimensions import Binding
 from tigris_pio.compiler.load.nodes import captured_names, read_nodes
 from tigris_pio.compiler.load.pool_shapes import settle_pools, settled
+from tigris_pio.compiler.load.resize_shapes import settle_resizes
 from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.errors import ModelError, UnsupportedError
 from tigris_pio.text import visible
@@ -45,6 +46,7 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
         if not unknown:
             _check(skeleton)
         settle_pools(skeleton)
+        settle_resizes(skeleton)
         # Without the library's propagation of data, which makes an object of every element of a vector; see _Walk.
         inferred = shape_inference.infer_shapes(skeleton, check_type=True, strict_mode=True)
     except (onnx.checker.ValidationError, shape_inference.InferenceError, ValueError, RuntimeError) as error:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.normalise.finite import check_numbers
 from tigris_pio.compiler.normalise.order import ORDERS, ordered
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, Retry
 from tigris_pio.compiler.normalise.registry import PASSES
+from tigris_pio.compiler.normalise.verify import check_graph
+
+#: Called with each pass and the graph it leaves; tests set it.
+Watch = Callable[[Pass, Graph], None]
+watch: Watch | None = None
 
 #: Each retry must bring new parameters, so this only bounds a long search.
 MOST_RETRIES = 16
@@ -76,6 +81,9 @@ def _run_once(graph: Graph, parameters: Parameters, passes: Sequence[Pass]) -> N
             return result
         statistics.append(PassStatistics(step.name, len(graph.nodes), result.folded, len(result.graph.nodes)))
         graph = result.graph
+        if watch is not None:
+            watch(step, graph)
+    check_graph(graph)
     check_numbers(graph)  # constants of nodes are weights by now
     return NormaliseResult(ordered(graph, parameters.schedule), tuple(statistics), parameters)
 

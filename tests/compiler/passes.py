@@ -1,0 +1,39 @@
+"""What holds after each pass, for every model that a test compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
+from tigris_pio.compiler.normalise import PASSES, Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.verify import check_graph
+
+#: Nodes as they were last seen, with their tensors: what has not changed need not be inferred again.
+_SEEN: dict[int, tuple[Node, list[Tensor | None]]] = {}
+_MOST_SEEN = 5000
+
+
+def changed(graph: Graph) -> Callable[[Node], bool]:
+    """Whether a node, or a tensor of it, is another one than after the pass before."""
+
+    def is_new(node: Node) -> bool:
+        tensors = [graph.tensors.get(name) for name in (*node.inputs, *node.outputs)]
+        before = _SEEN.get(id(node))
+        _SEEN[id(node)] = (node, tensors)
+        return before is None or before[0] is not node or any(
+            old is not new for old, new in zip(before[1], tensors, strict=True))
+
+    if len(_SEEN) > _MOST_SEEN:
+        _SEEN.clear()
+    return is_new
+
+
+def verify_after(step: Pass, graph: Graph) -> None:
+    """The graph is whole; and after the last pass no pass finds anything to do, so what each provides holds."""
+    check_graph(graph, changed(graph))
+    if step is not PASSES[-1]:
+        return
+    for earlier in PASSES:
+        again = earlier.run(graph, Parameters())
+        assert isinstance(again, PassResult)
+        assert again.graph.nodes == graph.nodes, f"{', '.join(earlier.provides)} does not hold after all passes"

@@ -1,0 +1,151 @@
+"""Verifies a graph: what every pass may rely on, and must leave as it was.
+
+A fault here is the compiler's own: compiling ends with an internal error instead of a wrong plan. The graph that
+stage 2 hands on is always checked; the tests check it after each pass as well, shapes included.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper, shape_inference
+
+from tigris_pio.compiler.evaluate import node_proto
+from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
+from tigris_pio.compiler.load.nodes import captured_names
+
+#: Their two sides differ in what the integers mean.
+_RECODING = frozenset(("QuantizeLinear", "DequantizeLinear", "TigrisRecode"))
+#: The operators that labels stand for.
+_LABELS = {"DepthwiseConv": "Conv", "Conv1D": "Conv", "Relu6": "Relu"}
+#: Inference lacks their parameters once these are attributes, or computes another size (pools with ceil_mode).
+_OWN_SHAPES = frozenset(("AveragePool", "Clip", "Expand", "LpPool", "MaxPool", "Reshape", "Resize", "Upsample"))
+_SMALL = 4096
+
+
+class BrokenGraph(Exception):
+    """A pass left a graph that contradicts itself."""
+
+
+def check_graph(graph: Graph, infer: Callable[[Node], bool] | None = None) -> None:
+    """Raises BrokenGraph. `infer`: for which nodes shapes are inferred again, which takes a millisecond for each."""
+    for tensor in graph.tensors.values():
+        _check_tensor(graph, tensor)
+    defined = {*graph.inputs, *graph.weights}
+    for node in graph.nodes:
+        where = f"node {node.name} ({node.op})"
+        for name in (*filter(None, node.inputs), *captured_names(node)):
+            _require(name in defined and name in graph.tensors, f"{where} reads {name}, defined by nothing before it")
+        for name in filter(None, node.outputs):
+            _require(name not in defined, f"{where} defines {name}, which is defined already")
+            defined.add(name)
+        _check_types(graph, node, where)
+        if infer is not None and infer(node):
+            _check_shapes(graph, node, where)
+    for name in graph.outputs:
+        _require(name in defined and name in graph.tensors, f"nothing defines the model's output {name}")
+
+
+def _require(holds: bool, text: str) -> None:
+    if not holds:
+        raise BrokenGraph(text)
+
+
+def _check_tensor(graph: Graph, tensor: Tensor) -> None:
+    name, quantisation, value = tensor.name, tensor.quantisation, graph.weights.get(tensor.name)
+    _require(all(size >= 0 for size in tensor.shape), f"tensor {name} has shape {tensor.shape}")
+    if value is not None:
+        fits = value.shape == tensor.shape and value.dtype == tensor.dtype
+        _require(fits, f"constant {name} is {value.dtype} {value.shape}, its tensor {tensor.dtype} {tensor.shape}")
+    if quantisation is None:
+        return
+    scale, zero, axis = quantisation.scale, quantisation.zero_point, quantisation.axis
+    _require(tensor.dtype == quantisation.dtype and tensor.dtype in (np.int8, np.int32),
+             f"tensor {name} is {tensor.dtype} and annotated as {quantisation.dtype}")
+    _require(bool(np.all(np.isfinite(scale)) and np.all(scale > 0)), f"tensor {name} has a scale that is not positive")
+    if axis is None:
+        fits = scale.shape == zero.shape == ()
+    else:
+        fits = 0 <= axis < len(tensor.shape) and scale.shape == zero.shape == (tensor.shape[axis],)
+    _require(fits, f"tensor {name} of shape {tensor.shape} is annotated along {axis} with {scale.shape} {zero.shape}")
+    if value is None:
+        _require(axis is None and tensor.dtype == np.int8 and -128 <= int(zero) <= 127,
+                 f"activation {name} is annotated as {tensor.dtype} along {axis}, zero point {zero}")
+
+
+def _meant(tensor: Tensor) -> np.dtype:
+    """The element type that a tensor stands for: annotated integers are real numbers."""
+    return np.dtype(np.float32) if tensor.quantisation is not None else tensor.dtype
+
+
+def _schema(graph: Graph, node: Node) -> onnx.defs.OpSchema | None:
+    op = _LABELS.get(node.op, node.op)
+    known = not node.domain and node.op not in _RECODING and onnx.defs.has(op, graph.opset, "")
+    return onnx.defs.get_schema(op, graph.opset, "") if known else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _variables(op: str, opset: int) -> tuple[tuple[str, ...], bool, tuple[str, ...], bool]:
+    """Type variables of an operator's inputs and outputs, empty for fixed types; and whether the last ones repeat."""
+    op = _LABELS.get(op, op)
+    if op in _RECODING or not onnx.defs.has(op, opset, ""):
+        return (), False, (), False
+    schema = onnx.defs.get_schema(op, opset, "")
+    variables = {item.type_param_str for item in schema.type_constraints}
+    found = [tuple(item.type_str if item.type_str in variables else "" for item in formal)
+             for formal in (schema.inputs, schema.outputs)]
+    many = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    last = [bool(formal) and formal[-1].option == many and formal[-1].is_homogeneous
+            for formal in (schema.inputs, schema.outputs)]
+    return found[0], last[0], found[1], last[1]
+
+
+def _check_types(graph: Graph, node: Node, where: str) -> None:
+    """Tensors of one type variable mean numbers of one type: integers without a scale are never real numbers."""
+    if node.domain:
+        return
+    read, many_read, written, many_written = _variables(node.op, graph.opset)
+    found: dict[str, tuple[str, np.dtype]] = {}
+    for variables, repeats, names in ((read, many_read, node.inputs), (written, many_written, node.outputs)):
+        for index, name in enumerate(names):
+            if not name or name not in graph.tensors or (index >= len(variables) and not repeats):
+                continue
+            variable = variables[min(index, len(variables) - 1)]
+            meant = _meant(graph.tensors[name])
+            if variable:
+                other, dtype = found.setdefault(variable, (name, meant))
+                _require(dtype == meant, f"{where}: {name} is {meant}, {other} {dtype}")
+
+
+def _check_shapes(graph: Graph, node: Node, where: str) -> None:
+    """What inference finds by itself is what the tensors say."""
+    schema = _schema(graph, node)
+    if schema is None or node.op in _OWN_SHAPES or captured_names(node):
+        return
+    inputs = node.inputs[:2] if node.op == "MatMul" else node.inputs
+    attributes = {name: value for name, value in node.attributes.items() if name in schema.attributes}
+    plain = Node(node.name, _LABELS.get(node.op, node.op), inputs, node.outputs, attributes)
+    types, data = {}, {}
+    for name in filter(None, inputs):
+        tensor = graph.tensors[name]
+        types[name] = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(_meant(tensor)), tensor.shape)
+        if name in graph.weights and tensor.dtype.kind == "i" and graph.weights[name].size <= _SMALL:
+            data[name] = numpy_helper.from_array(np.asarray(graph.weights[name]))
+    imports = [helper.make_opsetid("", graph.opset)]
+    try:
+        found = shape_inference.infer_node_outputs(schema, node_proto(plain), types, data, {}, imports)
+    except (shape_inference.InferenceError, ValueError, RuntimeError) as error:
+        raise BrokenGraph(f"{where}: {error}") from None
+    for name, kind in found.items():
+        dims = kind.tensor_type.shape.dim if kind.tensor_type.HasField("shape") else ()
+        if name not in graph.tensors or any(dim.WhichOneof("value") != "dim_value" for dim in dims):
+            continue
+        tensor = graph.tensors[name]
+        shape = tuple(dim.dim_value for dim in dims)
+        if kind.tensor_type.HasField("shape"):
+            _require(shape == tensor.shape, f"{where}: {name} has shape {tensor.shape}, inference finds {shape}")
+        dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
+        _require(dtype == _meant(tensor), f"{where}: {name} is {tensor.dtype}, inference finds {dtype}")
