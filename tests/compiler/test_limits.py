@@ -236,6 +236,15 @@ def test_groups_that_divide_nothing(groups):
         compile_model(model)
 
 
+def test_element_types_that_do_not_exist():
+    model = make([node("Relu", "x", "y")], X, ["y"])
+    model.graph.input[0].type.tensor_type.elem_type = 99
+    with pytest.raises(ModelError, match="input x has element type 99, which ONNX does not define"):
+        compile_model(model)
+    with pytest.raises(TigrisError, match="culprit"):
+        compile_model(make([node("Cast", "x", "y", "culprit", to=99)], X, ["y"]))
+
+
 def test_a_declared_shape_that_is_not_what_is_computed():
     nodes = [
         node("Shape", "x", "s"),

@@ -79,6 +79,9 @@ class _Check:
 
     def _dimensions(self, value: onnx.ValueInfoProto, where: str) -> None:
         if value.type.HasField("tensor_type"):
+            kind = value.type.tensor_type.elem_type
+            if kind not in onnx.TensorProto.DataType.values():
+                raise ModelError(f"{self.label}: {where} has element type {kind}, which ONNX does not define")
             for dim in value.type.tensor_type.shape.dim:
                 self.texts(dim, where, ("dim_param",))
 

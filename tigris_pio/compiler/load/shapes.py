@@ -163,7 +163,7 @@ def _tensor(name: str, kind: onnx.TypeProto) -> Tensor | None:
     """The tensor, or None when its type or a dimension is unknown."""
     if kind.WhichOneof("value") != "tensor_type" or not kind.tensor_type.HasField("shape"):
         return None
-    if not kind.tensor_type.elem_type:
+    if not kind.tensor_type.elem_type or kind.tensor_type.elem_type not in onnx.TensorProto.DataType.values():
         return None
     dims = kind.tensor_type.shape.dim
     if any(dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0 for dim in dims):
