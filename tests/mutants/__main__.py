@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -72,10 +73,10 @@ def compiles(mutant: Mutant, root: Path) -> str:
     return ""
 
 
-def run_tests(mutant: Mutant, root: Path, seconds: float) -> tuple[int | None, str]:
-    """pytest's exit status over the mutant's tests (None: still running after `seconds`), and the test that failed."""
+def run_tests(tests: tuple[str, ...], root: Path, seconds: float) -> tuple[int | None, str]:
+    """pytest's exit status (None: still running after `seconds`), and the test that failed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:randomly",
-               *mutant.tests]
+               *tests]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, start_new_session=True) as process:
@@ -89,6 +90,22 @@ def run_tests(mutant: Mutant, root: Path, seconds: float) -> tuple[int | None, s
     return process.returncode, failed[0].split(" - ")[0] if failed else output.strip()[-200:]
 
 
+_PASSING: dict[tuple[str, ...], tuple[bool, str]] = {}
+_LOCK = threading.Lock()
+
+
+def passes_without(tests: tuple[str, ...], root: Path, seconds: float) -> tuple[bool, str]:
+    """Whether these tests pass without any fault, tried once for all mutants that name them; and which one fails."""
+    with _LOCK:
+        known = _PASSING.get(tests)
+    if known is None:
+        status, text = run_tests(tests, root, seconds)
+        known = status == 0, text
+        with _LOCK:
+            _PASSING[tests] = known
+    return known
+
+
 def judge(area: str, mutant: Mutant, root: Path, seconds: float) -> Verdict:
     """Runs one mutant in the copy at `root`."""
     begun = time.monotonic()
@@ -96,12 +113,15 @@ def judge(area: str, mutant: Mutant, root: Path, seconds: float) -> Verdict:
     def verdict(outcome: str, by: str) -> Verdict:
         return Verdict(area, mutant, outcome, by, time.monotonic() - begun)
 
+    passes, first = passes_without(mutant.tests, root, seconds)
+    if not passes:
+        return verdict(STALE, f"the tests fail without it: {first}")
     try:
         with fault(mutant, root):
             stopped = compiles(mutant, root)
             if stopped:
                 return verdict(STALE, f"a compiler stops it: {stopped.strip()[-200:]}")
-            status, text = run_tests(mutant, root, seconds)
+            status, text = run_tests(mutant.tests, root, seconds)
     except ValueError as error:
         return verdict(STALE, str(error))
     if status is None or status in (1, 2):

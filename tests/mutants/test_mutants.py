@@ -37,3 +37,9 @@ def test_the_judge(copy: Path, old: str, new: str, outcome: str) -> None:
     verdict = judge("", Mutant("", "double.py", old, new, ("test_double.py",)), copy, 60)
     assert verdict.outcome == outcome
     assert (copy / "double.py").read_text("utf-8") == before
+
+
+def test_tests_that_fail_anyway_judge_nothing(copy: Path) -> None:
+    (copy / "test_wrong.py").write_text("def test_wrong():\n    assert False\n", "utf-8")
+    verdict = judge("", Mutant("", "double.py", "2 * x", "3 * x", ("test_wrong.py",)), copy, 60)
+    assert verdict.outcome == STALE

@@ -233,6 +233,7 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "compress": ("none", "lz4"),
     "dims": ("length=512", "length=256"),
     "backend": ("esp-nn", "cmsis-nn"),
+    "limits": ("nodes=200000", "nodes=300000"),
     "partition": None,
     "match": None,
     "check": None,
