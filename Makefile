@@ -11,8 +11,9 @@ SECONDS ?= 60
 PROCESSES ?= 2
 
 VENV_PYTHON := .venv/bin/python
-# A core folder of our own: complete without PlatformIO's registry, and apart from the user's.
-PIO_SETTINGS := PLATFORMIO_CORE_DIR="$(CURDIR)/.tigris/platformio" PLATFORMIO_SETTING_ENABLE_TELEMETRY=no \
+# A core folder of our own: complete without PlatformIO's registry, and apart from the user's. Hundreds of short Python
+# processes are started: what one has compiled the others shall find, also where the environment says not to write it.
+PIO_SETTINGS := PYTHONDONTWRITEBYTECODE= PLATFORMIO_CORE_DIR="$(CURDIR)/.tigris/platformio" PLATFORMIO_SETTING_ENABLE_TELEMETRY=no \
                 PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL=36500
 EXAMPLE := examples/digits
 BOARD := emu_rv32

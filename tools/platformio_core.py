@@ -6,6 +6,7 @@ PlatformIO's requirement names its version: 4.41101.0 is SCons 4.11.1.
 
 from __future__ import annotations
 
+import compileall
 import json
 import re
 import shutil
@@ -79,6 +80,7 @@ def _assemble(package: Path, source: Path, version: str) -> None:
     shutil.rmtree(package, ignore_errors=True)
     package.mkdir(parents=True)
     shutil.copytree(source, package / "SCons", ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(package / "SCons", quiet=1)
     (package / "scons.py").write_text(_LAUNCHER, "utf-8")
     (package / "package.json").write_text(json.dumps({"name": "tool-scons", "version": version}), "utf-8")
     spec = {"owner": "platformio", "id": None, "name": "tool-scons", "requirements": None, "uri": None}
