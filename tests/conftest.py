@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ settings.load_profile("repeatable")
 
 def pytest_configure() -> None:
     timeout.begin()
+    # Started in the background, this process ignores Ctrl-C, and so would the programs whose end by it is tested.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
