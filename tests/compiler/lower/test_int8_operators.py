@@ -9,6 +9,7 @@ import pytest
 
 from tests.compiler.lower.program_interpreter import run
 from tests.compiler.models import Quantiser, make, node, ort, program
+from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.format.enums import DType, OpKind
 
@@ -283,3 +284,22 @@ def test_flatten_and_reshape_between_pairs_are_free() -> None:
     q.add(node("Gemm", f"{flat} {matrix}", "g", transB=1), node("Identity", q.pair("g", 0.1, 0), "y"))
     lowered = check(make(q.nodes, {"x": (1, 3, 6, 6)}, ["y"], q.weights), {"x": (1, 3, 6, 6)}, 0.1)
     assert kinds(lowered) == [OpKind.CONV_2D, OpKind.FULLY_CONNECTED]
+
+
+JUMPS = [node("Round", "x_dq", "t"), node("Floor", "x_dq", "t"), node("Ceil", "x_dq", "t"),
+         node("Shrink", "x_dq", "t", lambd=0.5), node("Shrink", "x_dq", "t", lambd=1.2, bias=0.7),
+         node("ThresholdedRelu", "x_dq", "t", alpha=0.5)]
+
+
+@pytest.mark.parametrize("scale", [0.02, 0.1, 0.3, 0.7])
+@pytest.mark.parametrize("jump", JUMPS, ids=lambda jump: jump.op_type)
+def test_steps_lie_where_real_values_in_float32_put_them(jump: onnx.NodeProto, scale: float) -> None:
+    """0.1 times 5 is 0.5 in float32 and more than that in double; Round makes 0 of the one and 1 of the other."""
+    q = Quantiser()
+    nodes = [node("DequantizeLinear", "x s z", "x_dq"), jump]
+    last = q.pair("t", 0.05, 3)
+    model = make([*nodes, *q.nodes, node("Identity", last, "y")], {"x": (1, 256)}, ["y"],
+                 q.weights | {"s": np.float32(scale), "z": np.int8(-7)}, types={"x": onnx.TensorProto.INT8})
+    x = {"x": np.arange(-128, 128).astype(np.int8)[np.newaxis]}
+    with Session(compile_model(model)) as session:
+        np.testing.assert_allclose(session.run(x)["y"], ort(model, x)["y"], atol=0.051)

@@ -130,6 +130,22 @@ def test_scatter_keeps_the_last_update() -> None:
     check(make([node("ScatterElements", "x i u", "y", axis=1)], {"x": (4, 6)}, ["y"], weights), noise(4, 6))
 
 
+@pytest.mark.parametrize("quantised", [False, True])
+@pytest.mark.parametrize("op", ["ScatterND", "ScatterElements"])
+def test_scattered_updates_may_exceed_the_range_of_a_quantised_input(op: str, quantised: bool) -> None:
+    """They are rounded where and as the result is, not before."""
+    q = Quantiser()
+    updates = np.float32([[0.013, -70.4, 9.0]])
+    indices, axis = (np.array([[2]]), {}) if op == "ScatterND" else (np.array([[1, 3, 0]]), {"axis": 0})
+    q.add(node(op, f"{q.pair('x', 0.02, -3)} i u", "t", **axis))
+    last = q.pair("t", 1.0, 0) if quantised else "t"
+    model = make([*q.nodes, node("Identity", last, "y")], {"x": (4, 3)}, ["y"],
+                 q.weights | {"i": indices, "u": updates})
+    x = noise(4, 3)
+    with Session(compile_model(model)) as session:
+        np.testing.assert_array_equal(session.run({"x": x})["y"], ort(model, {"x": x})["y"])
+
+
 @pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
 def test_scatter_reductions_take_every_update(reduction: str) -> None:
     weights = {"i": np.array([[1], [3], [1], [0], [1]]), "u": noise(5, 6)}

@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
+from collections.abc import Callable
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto
 
 from tests.compiler.models import make, node
 from tigris_pio.compiler import pipeline
@@ -14,6 +18,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.normalise import Parameters, normalise
 from tigris_pio.compiler.normalise.order import ORDERS, ordered, peak
+from tigris_pio.compiler.normalise.passes import Schedule
 from tigris_pio.compiler.pipeline import CompileOptions, back, front
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import BudgetError
@@ -158,3 +163,35 @@ def test_a_partition_that_does_not_fit_asks_for_another_schedule(monkeypatch: py
 def test_no_schedule_fits() -> None:
     with pytest.raises(BudgetError, match="smallest fast memory that works"):
         back(front(make([node("Relu", "x", "y")], {"x": (1, 64)}, ["y"]), CompileOptions()), CompileOptions(Budget(64)))
+
+
+def several_outputs_of_a_split() -> onnx.ModelProto:
+    """Both names of one are outputs, and the other changes its name after that."""
+    nodes = [node("Sigmoid", "x", "s"), node("QuantizeLinear", "s c z", "q"), node("Split", "q", "a b", axis=1),
+             node("DequantizeLinear", "b c z", "bd"), node("DequantizeLinear", "a c z", "ad")]
+    return make(nodes, {"x": (1, 4, 3, 5)}, ["b", "bd", "ad"], {"c": np.float32(0.05), "z": np.uint8(9)},
+                types={"b": TensorProto.UINT8})
+
+
+def integers_as_numbers_amid_a_path() -> onnx.ModelProto:
+    """Clip computes with what Tile and Concat move: recoded before and behind, one after the other."""
+    nodes = [node("Tile", "x two", "t"), node("Clip", "x - high", "k"), node("Clip", "k low", "l"),
+             node("Concat", "l k x", "m", axis=1), node("DequantizeLinear", "m c z", "d"),
+             node("DequantizeLinear", "l c z", "ld")]
+    weights = {"two": np.array([1, 2, 1, 1]), "high": np.uint8(168), "low": np.uint8(30), "c": np.float32(0.05),
+               "z": np.uint8(9)}
+    return make(nodes, {"x": (1, 4, 3, 5)}, ["t", "d", "l", "ld"], weights,
+                types=dict.fromkeys(("x", "t", "l"), TensorProto.UINT8))
+
+
+@pytest.mark.parametrize("schedule", [*ORDERS, "least_peak"])
+@pytest.mark.parametrize("model", [several_outputs_of_a_split, integers_as_numbers_amid_a_path])
+def test_passes_leave_every_node_behind_those_it_reads(model: Callable[[], onnx.ModelProto],
+                                                      schedule: Schedule) -> None:
+    graph = normalise(load_model(model()), Parameters(schedule=schedule)).graph
+    known = {*graph.inputs, *graph.weights}
+    for item in graph.nodes:
+        assert known.issuperset(filter(None, item.inputs)), item.name
+        known.update(item.outputs)
+    with pytest.raises(BudgetError, match="smallest fast memory that works"):
+        back(front(model(), CompileOptions()), CompileOptions(Budget(16)))

@@ -143,11 +143,15 @@ class GraphEditor:
         )
 
     def replace(self, node: Node, *new: Node) -> None:
-        """Puts nodes where one was. They may read only what was computed before it."""
-        slot = self._slot_of[_key(node)]
+        """Puts nodes where one was, before those that came to its slot later; they read what was computed before it."""
+        index = self._slot_of[_key(node)]
+        slot = self._slots[index]
+        behind = list(slot)[list(slot).index(_key(node)) + 1 :]
         self.remove(node)
         for item in new:
-            self._insert(item, slot)
+            self._insert(item, index)
+        for key in behind:
+            slot[key] = slot.pop(key)
 
     def remove(self, node: Node) -> None:
         """Takes a node out; whoever reads its outputs must be given another source."""

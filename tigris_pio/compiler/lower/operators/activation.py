@@ -155,6 +155,10 @@ _TABLE: dict[str, Callable[[Node], Unary]] = {
 }
 
 
+#: Of these, the ones with steps: on which side of a step a stored value lies is decided by its real value in float32.
+_JUMPING = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
+
+
 @operator(*_TABLE, summary="elementwise, int8 and float32")
 def lower_unary(builder: Builder, node: Node) -> None:
     """LOOKUP or UNARY in whatever element order the input has."""
@@ -168,6 +172,8 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
         source, result = builder.numeric(name), builder.numeric(output)
         value = builder.value(name)
         codes = (np.arange(-128, 128) - source.zero_point) * source.scale
+        if node.op in _JUMPING:
+            codes = codes.astype(np.float32).astype(np.float64)
         with np.errstate(all="ignore"):  # a table may hold values its input never takes, such as log(-1)
             table = numerics.quantize(unary.function(codes), result.scale, result.zero_point)
         builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,

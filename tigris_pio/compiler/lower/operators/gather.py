@@ -139,7 +139,7 @@ def _emit_reduction(builder: Builder, node: Node, places: np.ndarray, inner: int
 def _emit_replacement(builder: Builder, node: Node, places: np.ndarray, inner: int) -> None:
     """Input and updates side by side, then for each slice the one that counts last."""
     name, updates, output = node.inputs[0], node.inputs[2], node.outputs[0]
-    numeric = builder.numeric(name)
+    numeric = builder.numeric(output)  # updates need not fit the input's range
     counts = [math.prod(builder.shape(item)) for item in (name, updates)]
     sources = []
     for item, count in zip((name, updates), counts, strict=True):
@@ -148,7 +148,7 @@ def _emit_replacement(builder: Builder, node: Node, places: np.ndarray, inner: i
     total = sum(counts)
     both = builder.emit_part(f"{output}/both", OpKind.CONCAT, numeric.dtype, sources,
                              Cell((1, 1, total, 1), fixed=True), numeric, ConcatParams(_COLUMNS))
-    joined = declare(builder, f"{output}/joined", (total,), name)
+    joined = declare(builder, f"{output}/joined", (total,), output)
     builder.add_value(joined, Value(both, plain((total,))))
     table = np.arange(counts[0] // inner)
     table[places.reshape(-1)] = counts[0] // inner + np.arange(places.size)
