@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from tigris_pio.compiler.ir.program import ProgramTensor, StoredValue
+from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
 from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import Reference
-from tigris_pio.verify.traces import Masked, in_model_order, real, traced
+from tigris_pio.verify.traces import Masked, in_model_order, numbers, real, traced
 
 #: A layer departs when, fed with the plan's own values, it misses by more than this. int8 in steps of its scale: one
 #: for roundings, two for asymmetric weights, which are rounded to symmetric ones. float32 as a share of the largest.
 OWN_STEPS, OWN_RELATIVE = 3.0, 1e-3
-#: An output departs below this cosine similarity (int8), or beyond this relative difference (float32).
+#: An output departs below this cosine similarity where int8 tensors lie before it, each of which may round otherwise,
+#: or beyond this relative difference (float32 throughout).
 INT8_COSINE, FLOAT_RELATIVE = 0.9, 1e-3
 
 
@@ -103,6 +104,7 @@ def compare(
     outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
     named = {value.tensor: (name, value) for name, value in reversed(list(program.values.items()))}
     own_inputs = OwnInputs(reference.model, program)
+    rounded = _rounded(program)
     identical = True
     with Session(compiled.data) as banded, Session(whole.data) as reference_run:
         for sample in samples:
@@ -113,27 +115,31 @@ def compare(
             tensors = reference.run(sample)
             for layer in layers:
                 if layer.tensor in named:
-                    _measure_layer(layer, program.tensors[layer.tensor], trace[layer.name], named[layer.tensor],
-                                   reference.value(tensors, named[layer.tensor][0]))
+                    name, value = named[layer.tensor]
+                    tensor = program.tensors[layer.tensor]
+                    expected_value = reference.value(tensors, name) if tensor.scale else tensors.get(name)
+                    _measure_layer(layer, tensor, trace[layer.name], value, expected_value)
             for own in own_inputs.run(banded, sample):
                 _add_own(by_name[own.op], own, program.tensors[by_name[own.op].tensor])
             for layer, io in zip(outputs, banded.outputs, strict=True):
                 if io.name in tensors:
-                    scale = program.tensors[layer.tensor].scale
-                    _measure(layer, io.to_model(raw[io.name]), tensors[io.name], scale)
-                    layer.departs |= _departs(layer, scale, tensors[io.name])
+                    tensor = program.tensors[layer.tensor]
+                    wanted = numbers(tensors[io.name], tensor)
+                    _measure(layer, numbers(io.to_model(raw[io.name]), tensor), wanted, tensor.scale)
+                    layer.departs |= _departs(layer, tensor, wanted, layer.tensor in rounded)
     return Comparison(len(samples), tuple(layers), tuple(outputs), identical)
 
 
-def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, named: tuple[str, StoredValue],
+def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, value: StoredValue,
                    expected: np.ndarray | None) -> None:
-    value = named[1]
     if expected is None or expected.shape != value.shape:
         return
     array = in_model_order(stored, value)
     made = ~np.ma.getmaskarray(array)
-    scale = tensor.scale if tensor.dtype is DType.INT8 else 0.0
-    _measure(layer, real(array.data[made], tensor), expected[made], scale)
+    wanted = numbers(expected[made], tensor)
+    if tensor.scale and tensor.dtype is DType.INT8:  # where an activation that follows saturates, so may this layer
+        wanted = np.clip(wanted, *(real(np.array(end), tensor) for end in (-128, 127)))
+    _measure(layer, real(array.data[made], tensor), wanted, tensor.scale if tensor.dtype is DType.INT8 else 0.0)
 
 
 def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
@@ -155,10 +161,18 @@ def _measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: floa
         layer.steps = max(layer.steps or 0.0, difference / scale)
 
 
-def _departs(output: Layer, scale: float, expected: np.ndarray) -> bool:
-    if scale:
-        return output.cosine < INT8_COSINE and output.max_difference > 2 * scale
-    return not output.max_difference <= FLOAT_RELATIVE * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+def _rounded(program: Program) -> set[str]:
+    """The tensors that are int8, or computed from such ones."""
+    found = {name for name, tensor in program.tensors.items() if tensor.scale}
+    for op in program.ops:
+        if any(operand.tensor in found for operand in op.operands):
+            found.add(op.output)
+    return found
+
+
+def _departs(output: Layer, tensor: ProgramTensor, expected: np.ndarray, rounded: bool) -> bool:
+    near = 2 * tensor.scale or FLOAT_RELATIVE * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    return not output.max_difference <= near and not (rounded and output.cosine >= INT8_COSINE)
 
 
 def layer_rows(layers: tuple[Layer, ...]) -> Iterator[dict[str, Any]]:

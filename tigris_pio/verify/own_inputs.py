@@ -8,15 +8,17 @@ exact value is its one rounding. That a whole network is right follows layer by 
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
+from tigris_pio.compiler.load.qoperators import expand_qoperators
 from tigris_pio.errors import ToolError
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
@@ -41,8 +43,8 @@ class OwnDifference:
 
     `steps`: in units of the tensor's scale, before the exact value is rounded, so 0.5 is what right rounding may cost
     (1 where `rounded`); 0 for tensors that are not int8. `relative`: share of the tensor's largest value; 0 for int8.
-    `rounded`: every exact value is a whole number of steps, because the model rounds it itself: QLinearConv does, and
-    so does a quantised Conv before a Transpose that is quantised again.
+    `rounded`: every exact value is a whole number of steps, because the model rounds it itself, as a quantised Conv
+    before a Transpose that is quantised again does.
     """
 
     tensor: str
@@ -56,12 +58,15 @@ class OwnInputs:
     """A model opened for this comparison with one program. Every model output is among what is compared."""
 
     def __init__(self, model: onnx.ModelProto, program: Program) -> None:
+        model = _without_qoperators(model)
+        constants = _constants(model)
         self._tensors = program.tensors
         self._op_of = {op.output: op.name for op in program.ops}
         self._types = _element_types(model)
         self._cuts = {name: value for name, value in _stored_values(program).items()
                       if name in self._types and value.tensor in self._op_of}
-        self._before = _before_quantisation(model)
+        self._before = {name: node.input[0] for name, node in _before_quantisation(model).items()
+                        if name in self._cuts and _rounds_to(node, constants, program.tensors[self._cuts[name].tensor])}
         self._session = open_session(_cut(model, self._cuts, self._types))
         self._shown = [item.name for item in self._session.get_outputs()]
         read = {name for node in model.graph.node for name in node.input}
@@ -78,6 +83,7 @@ class OwnInputs:
         feeds |= {_stored_name(name): array for name, array in given.items()}
         feeds = {name: array for name, array in feeds.items() if name in self._read}
         computed = dict(zip(self._shown, self._session.run(self._shown, feeds), strict=True))
+        computed |= {name: array for name, array in inputs.items() if name not in computed}  # what a first layer rounds
         return [self._difference(name, array, given, computed) for name, array in arrays.items()]
 
     def not_alone(self, program: Program) -> set[str]:
@@ -167,6 +173,19 @@ def with_all_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
     return shown
 
 
+#: Since this version DequantizeLinear has an axis, which weights per channel need.
+_AXIS_SINCE = 13
+
+
+def _without_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
+    """QLinear operators as the loader takes them apart, by whose names the program's tensors are called."""
+    version = max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=0)
+    expanded = expand_qoperators(model)
+    axes = (item.name == "axis" for node in expanded.graph.node if node.op_type == "DequantizeLinear"
+            for item in node.attribute)
+    return model if version < _AXIS_SINCE and any(axes) else expanded
+
+
 def _element_types(model: onnx.ModelProto) -> dict[str, np.dtype[Any]]:
     """Element types of all computed tensors, as onnxruntime infers them."""
     outputs = open_session(with_all_outputs(model)).get_outputs()
@@ -190,12 +209,33 @@ def _cut(model: onnx.ModelProto, cuts: Mapping[str, StoredValue],
     return result
 
 
-def _before_quantisation(model: onnx.ModelProto) -> dict[str, str]:
-    """The real tensor that each quantised tensor, and each of its dequantised forms, rounds."""
+def _before_quantisation(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
+    """The QuantizeLinear whose result each quantised tensor, and each of its dequantised forms, is."""
     rounded = {node.output[0]: node for node in model.graph.node if node.op_type == "QuantizeLinear"}
-    before = {name: node.input[0] for name, node in rounded.items()}
+    before = dict(rounded)
     for node in model.graph.node:
         source = rounded.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
         if source is not None and list(source.input[1:]) == list(node.input[1:]):
-            before[node.output[0]] = source.input[0]
+            before[node.output[0]] = source
     return before
+
+
+def _constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    """Constants of one element: scales and zero points."""
+    found = {item.name: item for item in model.graph.initializer}
+    found |= {node.output[0]: node.attribute[0].t for node in model.graph.node
+              if node.op_type == "Constant" and node.attribute[0].name == "value"}
+    return {name: numpy_helper.to_array(item) for name, item in found.items() if math.prod(item.dims) == 1}
+
+
+def _rounds_to(node: onnx.NodeProto, constants: Mapping[str, np.ndarray], tensor: ProgramTensor) -> bool:
+    """Whether a QuantizeLinear rounds to the steps that the plan's tensor has.
+
+    It does not where the model reads these integers under another scale or zero point than it wrote them.
+    """
+    scale, zero = constants.get(node.input[1]), constants.get((*node.input, "")[2])
+    if scale is None:
+        return True
+    shift = _UINT8_SHIFT if zero is None or zero.dtype == np.uint8 else 0
+    stored = (0 if zero is None else int(zero.item())) - shift
+    return not tensor.scale or (tensor.scale, tensor.zero_point) == (float(scale.item()), stored)

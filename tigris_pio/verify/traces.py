@@ -38,3 +38,10 @@ def real(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
     """Stored values as the real numbers they stand for, in double."""
     values: np.ndarray = array.astype(np.float64)
     return (values - tensor.zero_point) * tensor.scale if tensor.scale else values
+
+
+def numbers(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
+    """The model's values as real numbers: integers of a quantised tensor dequantised, others as they are."""
+    if not tensor.scale or array.dtype not in (np.int8, np.uint8):
+        return array
+    return real(array.astype(np.int16) - (128 if array.dtype == np.uint8 else 0), tensor)
