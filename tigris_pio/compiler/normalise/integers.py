@@ -158,6 +158,9 @@ def _recode_reader(editor: GraphEditor, reader: Node, tensor: Tensor, quantisati
 
 def _annotate_constants(editor: GraphEditor, node: Node, tensor: Tensor, quantisation: Quantisation) -> None:
     """Integer constants that mix with a web's integers, a Pad's fill among them, become quantised constants."""
+    if node.op == "Cast":  # to the type that it has, which is none that an annotated tensor stands for
+        editor.replace(node, dataclasses.replace(node, op="Identity", attributes={}))
+        return
     inputs = list(node.inputs)
     if node.op == "Pad" and node.attributes.get("mode", "constant") == "constant" and not (*inputs, "", "")[2]:
         inputs = [*inputs[:2], editor.add_constant(f"{node.name}/fill", np.zeros((), tensor.dtype)), *inputs[3:]]
