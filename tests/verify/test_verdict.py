@@ -108,8 +108,16 @@ def coarse_in_int8_and_fine_in_float() -> onnx.ModelProto:
         "f": RANDOM.standard_normal((4, 4, 1, 1)).astype(np.float32)})
 
 
+def without_a_number() -> onnx.ModelProto:
+    """0 / 0 and 1 / 0 are what the reference makes of them."""
+    q = Quantiser()
+    q.add(node("Relu", q.pair("x", 0.03, 4), "r"), node("Sub", f"x_dq {q.pair('r', 0.03, -128)}", "n"),
+          node("Div", "r_dq n", "y"))
+    return make(q.nodes, {"x": (1, 4, 6, 6)}, ["y"], q.weights)
+
+
 FORMS = [given_quantised, read_otherwise_than_written, in_operator_format, used_rounded_and_unrounded,
-         coarse_in_int8_and_fine_in_float]
+         coarse_in_int8_and_fine_in_float, without_a_number]
 
 
 @pytest.mark.parametrize("made", FORMS)

@@ -142,7 +142,7 @@ def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tupl
         rounded = bool((np.abs(exact - np.rint(exact))[number] < _WHOLE).all())
         return float(np.abs(stored - exact)[number].max(initial=0.0)), 0.0, rounded
     finite = np.isfinite(exact)
-    missed = np.abs(stored - exact)[finite].max(initial=0.0)
+    missed = np.abs(stored[finite] - exact[finite]).max(initial=0.0)
     return 0.0, float(missed / max(1e-3, np.abs(exact[finite]).max(initial=0.0))), False
 
 
