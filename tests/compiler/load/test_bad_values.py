@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from tests.compiler.models import make, node
 from tigris_pio import compile_model
-from tigris_pio.errors import ModelError, TigrisError
+from tigris_pio.errors import ModelError, TigrisError, UnsupportedError
 
 
 def quantised(scale: float = 0.1, zero_point: object = 0, dtype: type = np.int8, weight_scale: object = 0.1,
@@ -121,3 +121,23 @@ def test_external_data_outside_the_folder() -> None:
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="../../elsewhere")
     refused(model, "initializer w")
+
+
+@pytest.mark.parametrize("size", [2**24 + 1, 2**31 - 1, 2**62 + 1])
+@pytest.mark.parametrize("resized", [
+    node("Resize", "x - c", "y"), node("Resize", "x - c", "y", mode="linear"),
+    node("MaxPool", "x", "y", kernel_shape=[1, 2], strides=[1, 2], ceil_mode=1, pads=[0, 0, 0, 1]),
+])
+def test_sizes_that_float32_cannot_tell_apart_are_refused_in_time(resized: onnx.NodeProto, size: int) -> None:
+    """Such a size times a factor of one is another size."""
+    model = make([resized], {"x": (size, 4, 6, 6)}, ["y"], {"c": np.float32([1, 1, 1.5, 0.7])}, opset=18)
+    with pytest.raises(ModelError, match="graph input x"):
+        compile_model(model)
+
+
+def test_an_integer_input_that_is_quantised_is_refused_by_name() -> None:
+    """QuantizeLinear takes int32, whose stored form is not int8."""
+    nodes = [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"), node("Neg", "d", "y")]
+    model = make(nodes, {"x": (1, 4)}, ["y"], {"s": np.float32(0.5), "z": np.int8(3)}, types={"x": TensorProto.INT32})
+    with pytest.raises(UnsupportedError, match="x .graph input.: its type is int32"):
+        compile_model(model)

@@ -25,11 +25,11 @@ def settle_pools(model: onnx.ModelProto) -> None:
     changed = bool(pools)
     while changed:
         shapes = inferred(model)
-        changed = False
-        for node in pools:
-            if not changed and node.input[0] in shapes and node.output[0] in shapes:
-                changed = _correct(node, shapes[node.input[0]], shapes[node.output[0]])
-        if changed:
+        found = (node for node in pools if node.input[0] in shapes and node.output[0] in shapes
+                 and _correct(node, shapes[node.input[0]], shapes[node.output[0]]))
+        changed = (node := next(found, None)) is not None
+        if node is not None:
+            pools.remove(node)
             forget_declared(model)
 
 

@@ -26,11 +26,11 @@ def settle_resizes(model: onnx.ModelProto) -> None:
     changed = any(not float(scale).is_integer() for node in nodes for scale in _scales(node, constants) or ())
     while changed:
         shapes = inferred(model)
-        changed = False
-        for node in nodes:
-            if not changed and node.input[0] in shapes and node.output[0] in shapes:
-                changed = _correct(model, node, constants, list(shapes[node.input[0]]), list(shapes[node.output[0]]))
-        if changed:
+        found = (node for node in nodes if node.input[0] in shapes and node.output[0] in shapes and _correct(
+            model, node, constants, list(shapes[node.input[0]]), list(shapes[node.output[0]])))
+        changed = (node := next(found, None)) is not None
+        if node is not None:
+            nodes.remove(node)  # once is enough, and sizes that float32 cannot tell apart are never right
             forget_declared(model)
 
 

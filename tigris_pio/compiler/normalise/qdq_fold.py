@@ -97,8 +97,8 @@ def _fold_quantize(editor: GraphEditor, node: Node) -> bool:
 
 
 def _may_quantise(editor: GraphEditor, name: str, quantisation: Quantisation) -> bool:
-    """Whether a float activation is read by QuantizeLinear nodes with these parameters only."""
-    if editor.quantisation(name) is not None or editor.is_output(name):
+    """Whether an activation is float32 and read by QuantizeLinear nodes with these parameters only."""
+    if editor.quantisation(name) is not None or editor.is_output(name) or editor.tensors[name].dtype != np.float32:
         return False
     return all(is_quantize(reader) and read_quantisation(editor, reader) == quantisation
                for reader in editor.consumers(name))

@@ -21,7 +21,8 @@ def lower_quantize(builder: Builder, node: Node) -> None:
     name, output = node.inputs[0], node.outputs[0]
     if builder.tensors[output].quantisation is None:
         raise Refusal("only constant per-tensor scales and zero points of int8 or uint8 are supported")
-    builder.convert(output, builder.value(name), builder.numeric(output), output)
+    value = builder.value(name) if builder.tensors[name].quantisation else builder.value(name, FLOAT)
+    builder.convert(output, value, builder.numeric(output), output)
 
 
 @operator("DequantizeLinear", summary="per tensor, int8 and uint8; constants also per channel and narrower")
