@@ -130,7 +130,7 @@ def test_external_data_outside_the_folder() -> None:
 ])
 def test_sizes_that_float32_cannot_tell_apart_are_refused_in_time(resized: onnx.NodeProto, size: int) -> None:
     """Such a size times a factor of one is another size."""
-    model = make([resized], {"x": (size, 4, 6, 6)}, ["y"], {"c": np.float32([1, 1, 1.5, 0.7])}, opset=18)
+    model = make([resized], {"x": (size, 4, 6, 6)}, ["y"], {"c": np.array([1, 1, 1.5, 0.7], np.float32)}, opset=18)
     with pytest.raises(ModelError, match="graph input x"):
         compile_model(model)
 
@@ -139,5 +139,5 @@ def test_an_integer_input_that_is_quantised_is_refused_by_name() -> None:
     """QuantizeLinear takes int32, whose stored form is not int8."""
     nodes = [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"), node("Neg", "d", "y")]
     model = make(nodes, {"x": (1, 4)}, ["y"], {"s": np.float32(0.5), "z": np.int8(3)}, types={"x": TensorProto.INT32})
-    with pytest.raises(UnsupportedError, match="x .graph input.: its type is int32"):
+    with pytest.raises(UnsupportedError, match=r"x .graph input.: its type is int32"):
         compile_model(model)

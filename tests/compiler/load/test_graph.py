@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from tests.compiler.models import make, node
+from tigris_pio import compile_model
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.schedule import execution_order
@@ -65,6 +66,15 @@ def test_outputs_of_unknown_shape_that_nothing_reads() -> None:
     """Inference gives an old Dropout's mask no shape."""
     graph = load_model(make([node("Dropout", "x", "y mask")], {"x": (1, 4)}, ["y"], opset=7))
     assert graph.nodes[0].outputs[0] == "y" and "mask" not in graph.tensors
+
+
+@pytest.mark.parametrize("outputs", [["t"], ["", "t"], ["t", "u"]])
+def test_nodes_without_any_known_output_are_left_out(outputs: list[str]) -> None:
+    """Nothing reads what an operator that ONNX does not define makes here."""
+    unread = helper.make_node("Unknown", ["y"], outputs)
+    model = make([node("Relu", "x", "y"), unread], {"x": (1, 4)}, ["y"])
+    assert [item.op for item in load_model(model).nodes] == ["Relu"]
+    assert len(compile_model(model).plan.program.ops) == 1
 
 
 def test_local_functions_are_inlined() -> None:

@@ -135,7 +135,7 @@ def test_scatter_keeps_the_last_update() -> None:
 def test_scattered_updates_may_exceed_the_range_of_a_quantised_input(op: str, quantised: bool) -> None:
     """They are rounded where and as the result is, not before."""
     q = Quantiser()
-    updates = np.float32([[0.013, -70.4, 9.0]])
+    updates = np.array([[0.013, -70.4, 9.0]], np.float32)
     indices, axis = (np.array([[2]]), {}) if op == "ScatterND" else (np.array([[1, 3, 0]]), {"axis": 0})
     q.add(node(op, f"{q.pair('x', 0.02, -3)} i u", "t", **axis))
     last = q.pair("t", 1.0, 0) if quantised else "t"

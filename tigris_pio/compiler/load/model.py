@@ -55,7 +55,7 @@ def load_model(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | Non
     return Graph(
         name=source.name,
         opset=opset,
-        nodes=tuple(_without_unknown(node, tensors) for node in nodes),
+        nodes=tuple(known for node in nodes if any((known := _without_unknown(node, tensors)).outputs)),
         tensors=tensors,
         weights=weights,
         inputs=names,
