@@ -64,6 +64,11 @@ class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
         for node in self.nodes:
             self._reschedule(node)
 
+    def _reschedule(self, node: Any) -> None:
+        """A process that has just taken another's place is given work when it has said what tests it knows."""
+        if node in self.registered_collections:
+            super()._reschedule(node)
+
     def remove_node(self, node: Any) -> str | None:
         """What a process that ended leaves goes to others, but for the test that ended it, which would end them too."""
         units: dict[str, dict[str, bool]] = self.assigned_work.pop(node)

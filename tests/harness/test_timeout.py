@@ -69,10 +69,13 @@ def test_a_files_tests_share_a_process(ran: tuple[Path, str]) -> None:
 
 
 def test_what_hangs_in_c_ends_its_process_alone(tmp_path: Path) -> None:
-    (tmp_path / "test_c.py").write_text(IN_C, "utf-8")
-    (tmp_path / "test_well.py").write_text("def test_well():\n    pass\n", "utf-8")
-    done = pytest_in(tmp_path, "-n", "1")
-    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    """Both at the same time, too."""
+    for name in "ab":
+        (tmp_path / f"test_{name}.py").write_text(IN_C, "utf-8")
+    for name in "cdefg":
+        (tmp_path / f"test_{name}.py").write_text("def test_well():\n    pass\n", "utf-8")
+    done = pytest_in(tmp_path, "-n", "2")
+    assert "2 failed, 5 passed" in done.stdout, done.stdout + done.stderr
     assert "test_in_c" in done.stderr
 
 
