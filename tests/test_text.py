@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import math
 import shutil
 import subprocess
 import unicodedata
@@ -168,3 +169,10 @@ def test_a_page_shows_names_as_they_are_written(compiled, name):
     assert name not in page or name == "{{ 7 * 7 }}"
     assert "49" not in page or name != "{{ 7 * 7 }}"
     assert not any(obeyed(character) for character in page if character not in "\n\t")
+
+
+def test_json_has_no_numbers_that_json_does_not_know():
+    document = {"largest": math.inf, "all": [math.nan, -math.inf, 1.5], "pair": (1, math.nan)}
+    assert json.loads(json_text(document), parse_constant=pytest.fail) == {
+        "largest": None, "all": [None, None, 1.5], "pair": [1, None],
+    }  # fmt: skip

@@ -7,6 +7,7 @@ terminal without anything that a terminal obeys, into JSON and HTML without what
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -51,7 +52,15 @@ def _written_out(character: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """`document` as JSON, readable, with the same characters escaped as JSON has it."""
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    """`document` as JSON, readable, with the same characters escaped as JSON has it; no finite number: null."""
+    text = json.dumps(_without_infinities(document), indent=2, ensure_ascii=False, allow_nan=False)
     return _OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
+
+def _without_infinities(document: Any) -> Any:
+    """JSON has neither infinities nor NaN, though Python would write them."""
+    if isinstance(document, dict):
+        return {key: _without_infinities(value) for key, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [_without_infinities(value) for value in document]
+    return None if isinstance(document, float) and not math.isfinite(document) else document
