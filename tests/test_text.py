@@ -139,7 +139,7 @@ def test_json_is_the_same_document_without_them(name, more):
 @given(NAMES)
 def test_a_terminal_gets_text_only(name):
     for target in (console.out, console.err):
-        file, terminal, kept = io.StringIO(), target._force_terminal, target.file
+        file, terminal, kept = io.StringIO(), target._force_terminal, target._file  # `file` is sys.stdout of now
         try:
             target.file, target._force_terminal = file, True
             table = Table(title=escape(name))
@@ -148,13 +148,13 @@ def test_a_terminal_gets_text_only(name):
             target.print(table)
             target.print(escape(name))
         finally:
-            target.file, target._force_terminal = kept, terminal
+            target._file, target._force_terminal = kept, terminal
         assert not any(obeyed(character) for character in file.getvalue() if character not in "\n\t")
 
 
 def test_an_error_and_a_warning_print_no_escape(monkeypatch):
     file = io.StringIO()
-    monkeypatch.setattr(console.err, "file", file)
+    monkeypatch.setattr(console.err, "_file", file)
     console.print_error("a\x1b]0;title\x07b [red]c[/] \u202ed")
     console.print_warnings(["e\x9b2J"])
     assert file.getvalue().splitlines() == [

@@ -20,9 +20,9 @@ class Limits:
 
     nodes: int = 100_000  #: nodes of the graph, functions inlined and Scans unrolled
     unrolled: int = 4_096  #: nodes that one Scan may become
-    constants: int = 256 << 20  #: bytes of constants that are computed from others and alive at once
+    constants: int = 640 << 20  #: bytes of constants that are computed from others and alive at once
     computed: int = 2 << 30  #: bytes of all constants that are computed, dead or alive
-    elements: int = 1 << 25  #: elements of one tensor that is not stored in the file
+    elements: int = 1 << 27  #: elements of one tensor that is not stored in the file
     name: int = 1_024  #: bytes of a name
     depth: int = 20  #: graphs within graphs, and functions that call functions
 
