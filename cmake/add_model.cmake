@@ -1,7 +1,8 @@
-# tigris_add_model: compiles an ONNX model with the firmware and flashes its plan.
+# tigris_add_model: compiles an ONNX or TensorFlow Lite model with the firmware and flashes its plan.
 #
 #     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
-#                      [COMPRESS none|lz4] [DIMS length=512 ...] [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
+#                      [COMPRESS none|lz4] [DIMS length=512 ...] [SET sr=16000 ...] [STATE h_out=h ...]
+#                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
 #                      [MATCH interface|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
@@ -19,7 +20,7 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND" "DIMS;LIMITS")
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND" "DIMS;SET;STATE;LIMITS")
     __tigris_check_arguments()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
@@ -93,7 +94,7 @@ macro(__tigris_check_arguments)
     endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
-            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS LIMITS PARTITION OFFSET MATCH CHECK BACKEND")
+            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE LIMITS PARTITION OFFSET MATCH CHECK BACKEND")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
@@ -139,6 +140,12 @@ macro(__tigris_compile_options result)
     endif()
     foreach(dimension IN LISTS arg_DIMS)
         list(APPEND ${result} --dim "${dimension}")
+    endforeach()
+    foreach(value IN LISTS arg_SET)
+        list(APPEND ${result} --set "${value}")
+    endforeach()
+    foreach(tie IN LISTS arg_STATE)
+        list(APPEND ${result} --state "${tie}")
     endforeach()
     foreach(limit IN LISTS arg_LIMITS)
         list(APPEND ${result} --limit "${limit}")

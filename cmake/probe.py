@@ -9,6 +9,6 @@ spec = importlib.util.find_spec("tigris_pio")
 if spec is None or not spec.origin:
     print("lacks the package tigris-pio")
     sys.exit()
-NEEDED = ("click", "lz4", "numpy", "onnx", "rich")
+NEEDED = ("click", "flatbuffers", "lz4", "numpy", "onnx", "rich", "tflite")
 missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 print("lacks " + ", ".join(missing) if missing else "found " + os.path.dirname(os.path.abspath(spec.origin)))

@@ -146,6 +146,8 @@ WRONG_TYPES: list[tuple[str, list[object]]] = [
     ("name", [3, b"kws"]),
     ("backend", [None, 1]),
     ("chip", [None, 32]),
+    ("set", [{"x": None}, {3: 3}, [("x", 3)], "x=3"]),
+    ("state", [3, "y=x", [3], {"y": 3}, {3: "x"}, b"y=x"]),
     ("dims", [{"n": 1.5}, {"n": "3"}, {"n": True}, {3: 3}, [("n", 3)], "n=3"]),
 ]
 WRONG_VALUES: list[tuple[str, list[object]]] = [
@@ -156,6 +158,8 @@ WRONG_VALUES: list[tuple[str, list[object]]] = [
     ("name", ["my model", "3kws", ""]),
     ("backend", ["nn", ""]),
     ("dims", [{"n": 3}, {"n": 0}, {"n": -1}]),
+    ("set", [{"n": 3}, {"n": "three"}]),
+    ("state", [{"y": "n"}, {"n": "x"}, ["y"], ["=x"], ["y="]]),
     ("chip", ["esp32s9"]),
 ]
 

@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+
+from tests.networks.folders import float_twin
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -35,7 +38,10 @@ def folder(tmp_path: Path, models_dir: Path) -> Path:
     """A folder with the files that the README's examples name."""
     shutil.copy(models_dir / "kws_int8.onnx", tmp_path / "kws.onnx")
     shutil.copy(models_dir / "kws_int8.onnx", tmp_path / "model.onnx")
-    np.save(tmp_path / "x.npy", np.load(models_dir / "kws_vectors.npz")["input_f32"][0][np.newaxis])
+    inputs = np.load(models_dir / "kws_vectors.npz")["input_f32"]
+    np.save(tmp_path / "x.npy", inputs[0][np.newaxis])
+    onnx.save(float_twin(models_dir / "kws_int8.onnx"), tmp_path / "float.onnx")
+    np.savez(tmp_path / "samples.npz", input=inputs)
     return tmp_path
 
 

@@ -1,4 +1,4 @@
-"""TiGrIS for PlatformIO and ESP-IDF: ONNX models in memories far smaller than the model.
+"""TiGrIS for PlatformIO and ESP-IDF: ONNX and TensorFlow Lite models in memories far smaller than the model.
 
     from tigris_pio import compile_model, Session
     plan = compile_model("kws.onnx", fast="64K", slow="1M")

@@ -32,6 +32,8 @@ OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
     "mem": ("-m", "custom_tigris_mem", "MEM", "fast"),
     "flash": ("-f", "custom_tigris_flash", "FLASH", "flash"),
     "dims": ("--dim", "custom_tigris_dims", "DIMS", "dims"),
+    "set": ("--set", "custom_tigris_set", "SET", "set"),
+    "state": ("--state", "custom_tigris_state", "STATE", "state"),
     "xip": ("--xip", "custom_tigris_xip", "XIP", "xip"),
     "compress": ("--compress", "custom_tigris_compress", "COMPRESS", "compress"),
     # A build with platformio.ini has no such option, nor has CMake one for the alignment: it sets them itself.
@@ -92,6 +94,21 @@ def dims(sizes: Mapping[str, int | str]) -> str:
     if caller is Caller.COMMAND:
         return " ".join(option("dims", pair) for pair in pairs)
     return option("dims", " ".join(pairs))
+
+
+def fixed(name: str, value: str) -> str:
+    """An input that is set: `--set sr=16000`, or `set={"sr": 16000}`."""
+    if _caller.get() is Caller.PYTHON:
+        shown = f"[{value}]" if "," in value else value
+        return f'{option("set")}={{"{name}": {shown}}}'
+    return option("set", f"{name}={value}")
+
+
+def state(output: str, held: str) -> str:
+    """An output tied to an input: `--state h_out=h`, or `state={"h_out": "h"}`."""
+    if _caller.get() is Caller.PYTHON:
+        return f'{option("state")}={{"{output}": "{held}"}}'
+    return option("state", f"{output}={held}")
 
 
 def switch(name: str, on: bool = True) -> str:

@@ -65,7 +65,7 @@ static int runs(const tigris_kernel_entry *entry, const tigris_plan *plan, const
     call.output = tigris_view_tensor(plan, &views[op->output_view]);
     call.weights = NULL;
     call.weights_bytes = stage->block_raw_bytes;
-    call.checked = NULL;
+    call.session = NULL;
     return entry->check(&call) == TIGRIS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "tigris.h"
+#include "../src/memory.h"
 #include "../src/plan.h"
 #include "tigris_kernel.h"
 
@@ -18,7 +19,7 @@
 #endif
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
-#define TIGRIS_HOST_VERSION 3U
+#define TIGRIS_HOST_VERSION 4U
 
 /* Calls and time of one operator, over all runs. */
 typedef struct tigris_host_profile {
@@ -42,6 +43,8 @@ TIGRIS_HOST_API int32_t tigris_host_check_crc(const tigris_host *host);
 TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
                                          size_t slow_bytes, tigris_host_profile *profile);
 TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
+TIGRIS_HOST_API int32_t tigris_host_reset(tigris_host *host);
+TIGRIS_HOST_API const void *tigris_host_state(const tigris_host *host, uint32_t tensor);
 TIGRIS_HOST_API uint32_t tigris_host_bytes_short(const tigris_host *host);
 TIGRIS_HOST_API uint32_t tigris_host_fault(const tigris_host *host, char *text, size_t bytes);
 TIGRIS_HOST_API void *tigris_host_input(const tigris_host *host, uint32_t index);
@@ -124,6 +127,18 @@ int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris
     const tigris_status status = tigris_run(&host->session);
     *usage = host->session.usage;
     return status;
+}
+
+int32_t tigris_host_reset(tigris_host *host)
+{
+    return tigris_session_reset(&host->session);
+}
+
+/* Where a tensor lies that lives from run to run. */
+const void *tigris_host_state(const tigris_host *host, uint32_t tensor)
+{
+    const tigris_tensor_record *record = &host->plan.tensors[tensor];
+    return tigris_address(&host->session, record->home, TIGRIS_PLACED_HOME, record, record->home_offset);
 }
 
 /* What the arena that a failed bind found too small lacks. */

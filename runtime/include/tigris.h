@@ -272,6 +272,11 @@ uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index);
 /* One inference. Outputs are valid until the next write to an input or the next run. */
 TIGRIS_MUST_CHECK tigris_status tigris_run(tigris_session *session);
 
+/* What lives from run to run begins anew: a model that keeps a state, such as the past of a stream, has its first values
+ * again, as after tigris_session_init. Does nothing for a model without. Not to be called from a hook. Nothing else is
+ * needed between runs: one that fails or is cancelled leaves all states as they were. */
+TIGRIS_MUST_CHECK tigris_status tigris_session_reset(tigris_session *session);
+
 /* Where output `index` lies after a run, and its bytes; NULL and 0 as for inputs. */
 const void *tigris_output(const tigris_session *session, uint32_t index);
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index);

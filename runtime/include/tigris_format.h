@@ -68,7 +68,9 @@ typedef enum tigris_header_flag {
 /* How a tensor is stored. */
 typedef enum tigris_tensor_flag {
     /* all rows lie in one place: row r is what rows 0 to r add up to */
-    TIGRIS_TENSOR_FLAG_FOLDED = 1
+    TIGRIS_TENSOR_FLAG_FOLDED = 1,
+    /* it keeps its place and its value from run to run */
+    TIGRIS_TENSOR_FLAG_STATE = 2
 } tigris_tensor_flag;
 
 /* How a stage sees a tensor. */
@@ -133,8 +135,67 @@ typedef enum tigris_op_kind {
     /* CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded */
     TIGRIS_OP_KIND_PLAIN_CONV_2D = 41,
     TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D = 42,
-    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43
+    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43,
+    /* the larger or the smaller of two int8 */
+    TIGRIS_OP_KIND_EXTREME = 50,
+    /* int8: negative elements times their slope */
+    TIGRIS_OP_KIND_PRELU = 51,
+    /* quotients of two int8 */
+    TIGRIS_OP_KIND_DIVIDE = 52,
+    /* of two int8 */
+    TIGRIS_OP_KIND_SQUARED_DIFFERENCE = 53,
+    /* CONV_2D with weights that have zero points */
+    TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D = 54,
+    /* its weights less their zero points, in 16 bits */
+    TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D = 55,
+    TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED = 56,
+    /* what a state is in the next run, of any type; after all other operators, nothing comes
+     * between */
+    TIGRIS_OP_KIND_COMMIT = 60,
+    /* LSTM, GRU or RNN, a step after the other; INT8: with int8 weights, everything else is float32 */
+    TIGRIS_OP_KIND_RECURRENT = 61,
+    /* slices of the first input at the positions that the second, of float32, holds */
+    TIGRIS_OP_KIND_GATHER = 62,
+    /* positions of the largest or smallest elements of a vector, in order, as float32 */
+    TIGRIS_OP_KIND_TOP_K = 63,
+    /* the first input with slices replaced by the third's, at the positions that the second holds */
+    TIGRIS_OP_KIND_SCATTER = 64,
+    /* int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset */
+    TIGRIS_OP_KIND_NORMALISE = 65
 } tigris_op_kind;
+
+/* Cells of OpKind.RECURRENT, and the order of their gates; as ONNX defines them. */
+typedef enum tigris_recurrent_cell {
+    /* input, output, forget, cell */
+    TIGRIS_RECURRENT_CELL_LSTM = 1,
+    /* update, reset, hidden */
+    TIGRIS_RECURRENT_CELL_GRU = 2,
+    /* one */
+    TIGRIS_RECURRENT_CELL_RNN = 3
+} tigris_recurrent_cell;
+
+/* Activations of OpKind.RECURRENT, with ONNX's names. */
+typedef enum tigris_recurrent_function {
+    TIGRIS_RECURRENT_FUNCTION_SIGMOID = 1,
+    TIGRIS_RECURRENT_FUNCTION_TANH = 2,
+    TIGRIS_RECURRENT_FUNCTION_RELU = 3,
+    /* alpha * x + beta */
+    TIGRIS_RECURRENT_FUNCTION_AFFINE = 4,
+    /* x < 0 ? alpha * x : x */
+    TIGRIS_RECURRENT_FUNCTION_LEAKY_RELU = 5,
+    /* x < alpha ? 0 : x */
+    TIGRIS_RECURRENT_FUNCTION_THRESHOLDED_RELU = 6,
+    /* alpha * tanh(beta * x) */
+    TIGRIS_RECURRENT_FUNCTION_SCALED_TANH = 7,
+    /* min(max(alpha * x + beta, 0), 1) */
+    TIGRIS_RECURRENT_FUNCTION_HARD_SIGMOID = 8,
+    /* x < 0 ? alpha * (exp(x) - 1) : x */
+    TIGRIS_RECURRENT_FUNCTION_ELU = 9,
+    /* x / (1 + |x|) */
+    TIGRIS_RECURRENT_FUNCTION_SOFTSIGN = 10,
+    /* log(1 + exp(x)) */
+    TIGRIS_RECURRENT_FUNCTION_SOFTPLUS = 11
+} tigris_recurrent_function;
 
 /* Functions of OpKind.UNARY (float32). */
 typedef enum tigris_unary_function {
@@ -259,7 +320,8 @@ typedef enum tigris_vector_function {
     TIGRIS_VECTOR_FUNCTION_CUMULATIVE_SUM = 7,
     /* (x - m) / (sqrt(v) + epsilon) */
     TIGRIS_VECTOR_FUNCTION_STANDARDISE_OUTSIDE = 8,
-    TIGRIS_VECTOR_FUNCTION_SOFTMAX = 9
+    TIGRIS_VECTOR_FUNCTION_SOFTMAX = 9,
+    TIGRIS_VECTOR_FUNCTION_CUMULATIVE_PRODUCT = 10
 } tigris_vector_function;
 
 /* First bytes of the file. */
@@ -623,7 +685,7 @@ typedef struct tigris_pool_int8_params {
     uint16_t dilation_width;
     /* columns of padding on the left */
     uint16_t pad_left;
-    /* 1: input and output scales differ (average only) */
+    /* 1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8 (average only) */
     uint16_t rescale;
     /* 1: padded taps count as zeros in an average */
     uint32_t include_pad;
@@ -715,18 +777,16 @@ typedef struct tigris_binary_float_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_float_params) == 32U, tigris_binary_float_params_size);
 
 /* Softmax over vectors of length contiguous elements; output scale 1/256, zero point -128.
- * TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum). */
+ * TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum). The
+ * table has the exponentials of all differences d to the vector's largest element: exp(-input_scale
+ * * d). */
 typedef struct tigris_softmax_int8_params {
     /* elements of one vector */
     uint32_t length;
-    /* Q0.31 of input_scale * 2^26 */
-    int32_t multiplier;
-    /* its power of two */
-    int32_t left_shift;
-    /* differences to the largest element below this count as zero */
-    int32_t diff_min;
+    /* 256 int32, Q0.31, for d = 0 … 255 */
+    uint32_t exponentials;
 } tigris_softmax_int8_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int8_params) == 16U, tigris_softmax_int8_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int8_params) == 8U, tigris_softmax_int8_params_size);
 
 /* Softmax over vectors of length contiguous float32 elements. */
 typedef struct tigris_softmax_float_params {
@@ -781,14 +841,18 @@ typedef struct tigris_concat_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_concat_params) == 4U, tigris_concat_params_size);
 
 /* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
- * scale. */
+ * scale. The table has the same results, for processors without floating point. DEQUANTIZE: 256
+ * float32, for -128 … 127. QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127
+ * each; as integers in the same order, the bits of a negative number but its sign are inverted. */
 typedef struct tigris_quantize_params {
     /* positive */
     float scale;
     /* in the quantised type's range */
     int32_t zero_point;
+    /* see above */
+    uint32_t table;
 } tigris_quantize_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_params) == 8U, tigris_quantize_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_params) == 12U, tigris_quantize_params_size);
 
 /* Output element (row, column, channel) is the input element at the three selected indices. Index i
  * of the output selects index table[i] of the input, or without a table floor((i * numerator +
@@ -929,6 +993,27 @@ typedef struct tigris_where_params {
 } tigris_where_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_where_params) == 36U, tigris_where_params_size);
 
+/* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. SUM, MEAN, MAXIMUM
+ * and MINIMUM. SUM and MEAN: sum of (q - input_zero_point), requantised; a mean's multiplier holds
+ * its division. MAXIMUM and MINIMUM are elements of the input, unchanged. */
+typedef struct tigris_reduce_int8_params {
+    /* tigris_reduce_function */
+    uint32_t function;
+    /* elements of one vector, at most 2^22 */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* see above */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+} tigris_reduce_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_reduce_int8_params) == 28U, tigris_reduce_int8_params_size);
+
 /* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. Sums are
  * compensated (Kahan), so that long vectors lose nothing. */
 typedef struct tigris_reduce_params {
@@ -986,6 +1071,44 @@ typedef struct tigris_lrn_params {
     float bias;
 } tigris_lrn_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_lrn_params) == 20U, tigris_lrn_params_size);
+
+/* NORMALISE: each element q of a vector of n becomes (z * factor / 2^32 + offset) / 2^output_bits,
+ * rounded down and clamped. z = (n q - S) / sqrt(V) * 2^fraction_bits with S the vector's sum, V =
+ * n Q - S^2 + epsilon / 2^variance_bits and Q the sum of squares; not centred: S = n * zero point,
+ * and V without S^2 of squares of q - zero point. The reciprocal of sqrt(V) is right to 2^-28,
+ * products are rounded down. Tensors are [...][points][groups][channels]; a vector is the points
+ * and channels of a group, at most 2^17 elements. */
+typedef struct tigris_normalise_int8_params {
+    /* see above */
+    uint32_t points;
+    /* see above */
+    uint32_t groups;
+    /* see above */
+    uint32_t channels;
+    /* terms from one point to the next */
+    uint32_t point_term_step;
+    /* from one group to the next */
+    uint32_t group_term_step;
+    /* from one channel to the next */
+    uint32_t channel_term_step;
+    /* 1: the mean is taken off; 0: the zero point */
+    uint32_t centred;
+    /* of the input */
+    int32_t input_zero_point;
+    /* see above */
+    uint32_t fraction_bits;
+    /* even, at most 30 */
+    uint32_t variance_bits;
+    /* low word of epsilon */
+    uint32_t epsilon_low;
+    /* high word of epsilon */
+    uint32_t epsilon_high;
+    /* at most 31 */
+    uint32_t output_bits;
+    /* pairs of int32: factor, and offset with the zero point and half a step */
+    uint32_t terms;
+} tigris_normalise_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_normalise_int8_params) == 56U, tigris_normalise_int8_params_size);
 
 /* out[b0][b1][b2][r][c] = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
 typedef struct tigris_mat_mul_float_params {
@@ -1076,7 +1199,7 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_map_params) == 4U, tigris_sum_map_params_
 typedef struct tigris_mean_of_sums_int8_params {
     /* elements in each sum, at most 2^22 */
     uint32_t taps;
-    /* 1: input and output scales differ */
+    /* 1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8 */
     uint32_t rescale;
     /* see above */
     int32_t input_zero_point;
@@ -1103,5 +1226,269 @@ typedef struct tigris_mean_of_sums_float_params {
     float activation_max;
 } tigris_mean_of_sums_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_float_params) == 12U, tigris_mean_of_sums_float_params_size);
+
+/* The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast
+ * axes. */
+typedef struct tigris_extreme_params {
+    /* 0: the larger; 1: the smaller */
+    uint32_t smallest;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_extreme_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_extreme_params) == 28U, tigris_extreme_params_size);
+
+/* q >= zero_point[0]: table[q + 128]; else (q - zero_point[0]) * (slope - zero_point[1]),
+ * requantised. Element steps are 0 along broadcast axes. */
+typedef struct tigris_prelu_int8_params {
+    /* of the input and the slopes */
+    int32_t zero_point[2];
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* 256 int8 values, of which those below zero_point[0] are not read */
+    uint32_t table;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_prelu_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_prelu_int8_params) == 48U, tigris_prelu_int8_params_size);
+
+/* Quotients of two int8 tensors in TensorFlow Lite's arithmetic. Element steps are 0 along
+ * broadcast axes. With a and b the inputs less their zero points, both negated when b is negative,
+ * h(v) = headroom[v + 256] and x * y the rounding doubling high multiply: ((a << h(a)) *
+ * reciprocal[b] / 2) * multiplier, shifted right by power[b] + h(a) + 1, halves away from zero. A
+ * quotient by 0 saturates, that of 0 is 0. */
+typedef struct tigris_divide_int8_params {
+    /* of input 0 and 1 */
+    int32_t zero_point[2];
+    /* Q0.31 */
+    int32_t multiplier;
+    /* added last */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* 512 int8: leading sign bits less one of -256 … 255 as int32 */
+    uint32_t headroom;
+    /* 256 int8: the power of two in each of 0 … 255, less the shift of the scale and 1; -64 of 0 */
+    uint32_t power;
+    /* 256 uint32: of 0 … 255, each times its power of two, in Q0.32 */
+    uint32_t reciprocal;
+    /* of a shift s beyond 31 bits 0 leaves 0, 1 what TFLM does on x86: (x >> s % 32) + (x >= 0) */
+    uint32_t modulo;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_divide_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int8_params_size);
+
+/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is taken
+ * off each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
+ * point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of int16, not
+ * packed, less their zero points. */
+typedef struct tigris_asymmetric_conv_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* value of a padded tap */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8, see above */
+    uint32_t weights;
+    /* int32 per out channel, zero point folded in */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+    /* int8 per out channel */
+    uint32_t weight_zero_points;
+} tigris_asymmetric_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_conv_int8_params) == 52U, tigris_asymmetric_conv_int8_params_size);
+
+/* The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum. */
+typedef struct tigris_asymmetric_fully_connected_int8_params {
+    /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 0: one multiplier and shift for all outputs; 1: one per output */
+    uint32_t requantise_step;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 per output */
+    uint32_t bias;
+    /* int32, Q0.31 */
+    uint32_t multiplier;
+    /* int8 */
+    uint32_t shift;
+    /* int8 per output */
+    uint32_t weight_zero_points;
+} tigris_asymmetric_fully_connected_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_fully_connected_int8_params) == 48U, tigris_asymmetric_fully_connected_int8_params_size);
+
+/* The output, a state, becomes what the next run begins with: its last kept_bytes bytes, then the
+ * first input's. The second input, a constant, is what a session begins with; without one every
+ * byte is fill. The other fields are for the host, as in an I/O record. */
+typedef struct tigris_commit_params {
+    /* bytes of the state that stay and move to its start; fewer than all */
+    uint32_t kept_bytes;
+    /* first value of every byte, where there is no second input */
+    uint8_t fill;
+    /* tigris_dtype of the model's own tensor */
+    uint8_t model_dtype;
+    /* dimensions used in shape */
+    uint8_t rank;
+    /* dimensions used in stored_shape and permutation */
+    uint8_t stored_rank;
+    /* the model's own shape; unused entries 0 */
+    uint32_t shape[8];
+    /* shape of the stored data; unused entries 0 */
+    uint32_t stored_shape[8];
+    /* permuted axis i is stored axis permutation[i] */
+    uint8_t permutation[8];
+} tigris_commit_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_commit_params) == 80U, tigris_commit_params_size);
+
+/* state(t) = cell(in(t), state(t - 1)); the operands behind the input hold state(-1): hidden, and
+ * an LSTM's cell. A state is [batch][units] of the hidden values, for LSTM [batch][2][units]:
+ * hidden, then cell. An output row has the states of the steps steps of an input row, or only the
+ * last, where it has room for one; a row goes on where the row before ended. Rows behind each other
+ * have one step each, and their operator has one more operand: its own output, a row late. Tensors
+ * are float32, and so are bias and peepholes; weights of INT8 are int8 with one scale a gate and
+ * unit. Scratch: float32 [units], GRU [2 * units]. */
+typedef struct tigris_recurrent_params {
+    /* tigris_recurrent_cell */
+    uint32_t cell;
+    /* steps in a row */
+    uint32_t steps;
+    /* sequences */
+    uint32_t batch;
+    /* elements of one step of one sequence */
+    uint32_t inputs;
+    /* hidden values */
+    uint32_t units;
+    /* 1: from the last step to the first; of one row only */
+    uint32_t reverse;
+    /* GRU, 1: the reset gate acts on the product, not on the state */
+    uint32_t linear_before_reset;
+    /* LSTM, 1: the forget gate is 1 - the input gate */
+    uint32_t coupled;
+    /* arguments of activations stay within -clip and clip; inf: none */
+    float clip;
+    /* LSTM: the cell's values stay within -cell_clip and cell_clip; inf: any */
+    float cell_clip;
+    /* tigris_recurrent_function of gates, candidate and, for LSTM, output */
+    uint32_t function[3];
+    /* of each function */
+    float alpha[3];
+    /* of each function */
+    float beta[3];
+    /* [gate][unit][inputs] */
+    uint32_t input_weights;
+    /* [gate][unit][units] */
+    uint32_t recurrent_weights;
+    /* [gate][unit], GRU one more [unit] inside the reset gate's product, for linear_before_reset */
+    uint32_t bias;
+    /* LSTM: input, output, forget [unit] each */
+    uint32_t peepholes;
+    /* INT8: [gate][unit] */
+    uint32_t input_scales;
+    /* INT8: [gate][unit] */
+    uint32_t recurrent_scales;
+} tigris_recurrent_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_params) == 100U, tigris_recurrent_params_size);
+
+/* out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i *
+ * s2]. Negative positions count from the end, those outside are the nearest inside, no number is
+ * the first. */
+typedef struct tigris_gather_params {
+    /* slices before the axis */
+    uint32_t outer;
+    /* elements along the axis */
+    uint32_t length;
+    /* elements behind the axis */
+    uint32_t inner;
+    /* positions taken along the axis */
+    uint32_t count;
+    /* s0, s1, s2 */
+    uint32_t position_step[3];
+} tigris_gather_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_gather_params) == 28U, tigris_gather_params_size);
+
+/* out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes
+ * flattened. Of equal elements the first comes first; what is no number comes last. The output is
+ * one row. */
+typedef struct tigris_top_k_params {
+    /* 0: the largest elements; 1: the smallest */
+    uint32_t smallest;
+    /* positions of a vector, at most its length */
+    uint32_t count;
+    /* elements of one vector, at most 2^24 */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+} tigris_top_k_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_size);
+
+/* out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
+ * The position is positions[o * s0 + k * s1 + i * s2]; negative ones count from the end, updates of
+ * those outside, and of no number, are left out. Combined instead of replaced in FLOAT32 only. The
+ * output is one row. */
+typedef struct tigris_scatter_params {
+    /* slices before the axis */
+    uint32_t outer;
+    /* elements along the axis */
+    uint32_t length;
+    /* elements behind the axis */
+    uint32_t inner;
+    /* positions along the axis */
+    uint32_t count;
+    /* s0, s1, s2 */
+    uint32_t position_step[3];
+    /* 0: replaced; 1: sum, 2: product, 3: larger, 4: smaller of old and update */
+    uint32_t combine;
+} tigris_scatter_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_scatter_params) == 32U, tigris_scatter_params_size);
 
 #endif

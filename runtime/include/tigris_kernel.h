@@ -35,11 +35,11 @@ typedef struct tigris_check_call {
     const tigris_tensor_record *output;
     const uint8_t *weights; /* NULL when the block is compressed */
     uint32_t weights_bytes; /* of the block once decompressed */
-    uint32_t *checked;      /* multipliers that the checks of all operators have looked at, one by one */
+    tigris_session *session; /* counts the multipliers that checks have looked at, one by one; has the states */
 } tigris_check_call;
 
 /* Returns TIGRIS_OK when, for these parameters, the kernel reads and writes only inside its bands,
- * its weights and its scratch, whatever the band. */
+ * its weights and its scratch, whatever the band. COMMIT's also gives its state the first value. */
 typedef tigris_status (*tigris_check)(const tigris_check_call *call);
 
 typedef struct tigris_kernel_entry {

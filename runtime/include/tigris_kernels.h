@@ -52,7 +52,9 @@ extern const tigris_kernel_entry tigris_transpose_conv_float;
 extern const tigris_kernel_entry tigris_trigonometric_float;
 extern const tigris_kernel_entry tigris_binary_float;
 extern const tigris_kernel_entry tigris_where_float;
+extern const tigris_kernel_entry tigris_reduce_int8;
 extern const tigris_kernel_entry tigris_reduce_float;
+extern const tigris_kernel_entry tigris_arg_reduce_int8;
 extern const tigris_kernel_entry tigris_arg_reduce_float;
 extern const tigris_kernel_entry tigris_vector_float;
 extern const tigris_kernel_entry tigris_lrn_float;
@@ -63,9 +65,27 @@ extern const tigris_kernel_entry tigris_sum_map_int8;
 extern const tigris_kernel_entry tigris_sum_map_float;
 extern const tigris_kernel_entry tigris_mean_of_sums_int8;
 extern const tigris_kernel_entry tigris_mean_of_sums_float;
+extern const tigris_kernel_entry tigris_gather_float;
+extern const tigris_kernel_entry tigris_gather_int8;
+extern const tigris_kernel_entry tigris_top_k_float;
+extern const tigris_kernel_entry tigris_scatter_float;
+extern const tigris_kernel_entry tigris_scatter_int8;
+extern const tigris_kernel_entry tigris_recurrent_float;
+extern const tigris_kernel_entry tigris_recurrent_int8;
+extern const tigris_kernel_entry tigris_normalise_int8;
 extern const tigris_kernel_entry tigris_plain_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_fully_connected_int8;
+extern const tigris_kernel_entry tigris_extreme_int8;
+extern const tigris_kernel_entry tigris_prelu_int8;
+extern const tigris_kernel_entry tigris_divide_int8;
+extern const tigris_kernel_entry tigris_squared_difference_int8;
+extern const tigris_kernel_entry tigris_asymmetric_conv_2d_int8;
+extern const tigris_kernel_entry tigris_asymmetric_depthwise_conv_2d_int8;
+extern const tigris_kernel_entry tigris_asymmetric_fully_connected_int8;
+
+/* What lives from run to run. */
+extern const tigris_kernel_entry tigris_commit_int8;
 
 #ifdef __cplusplus
 }

@@ -36,7 +36,9 @@ typedef enum tigris_serve_request {
     /* stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on */
     TIGRIS_SERVE_REQUEST_CANCEL = 11,
     /* where a model was refused; tigris_serve_select, answered by tigris_serve_fault */
-    TIGRIS_SERVE_REQUEST_FAULT = 12
+    TIGRIS_SERVE_REQUEST_FAULT = 12,
+    /* what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status */
+    TIGRIS_SERVE_REQUEST_RESET = 13
 } tigris_serve_request;
 
 /* Types of the frames that the board sends besides responses. */
@@ -235,7 +237,7 @@ typedef struct tigris_serve_profile {
 } tigris_serve_profile;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_profile) == 12U, tigris_serve_profile_size);
 
-/* Request STATUS_TEXT. */
+/* Request STATUS_TEXT, and response to RESET. */
 typedef struct tigris_serve_status {
     /* tigris_status */
     int32_t status;

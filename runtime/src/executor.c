@@ -248,6 +248,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
     if (end <= first) {
         return TIGRIS_OK;
     }
+    output.state->held_end = end; /* of what it makes it may read what it made before */
     tigris_band *band = session->bands;
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++) {
@@ -256,8 +257,8 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
             return status;
         }
     }
-    output.state->held_end = end;
-    *band = (tigris_band){NULL, NULL, first, end - first, 0, 0};
+    band->first = first; /* of an output nobody asks for padding */
+    band->rows = end - first;
     const tigris_status status = fill_band(run, op, &output, band);
     if (status != TIGRIS_OK || run->proving) {
         return status;
@@ -266,7 +267,9 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(session, &output, first, end, TIGRIS_WRITE);
     }
-    const int stop = session->yield != NULL && session->yield(session->yield_context) != 0;
+    /* All states or none: between them, and behind them, a run is not stopped. */
+    const int may_stop = session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT;
+    const int stop = may_stop && session->yield(session->yield_context) != 0;
     return stop ? TIGRIS_ERR_CANCELLED : TIGRIS_OK;
 }
 

@@ -270,6 +270,18 @@ static void empty_room(room *in, uint32_t start, uint32_t bytes, uint32_t alignm
     in->holes = 0U;
 }
 
+/* Places what lives from run to run: first, for good, and so in the same place in each run. */
+static void place_states(tigris_session *session)
+{
+    const tigris_plan *plan = session->plan;
+    for (uint32_t i = 0; i < plan->header->tensor_count; i++) {
+        if ((plan->tensors[i].flags & TIGRIS_TENSOR_FLAG_STATE) != 0U && is_movable(&plan->tensors[i])) {
+            place_preferably(session, i);
+            object_of(session, i)->uses++; /* by the next run */
+        }
+    }
+}
+
 /* Places the inputs, which are written before a run, and outputs that no operator touches. */
 static void place_io(tigris_session *session)
 {
@@ -305,6 +317,7 @@ static void reset(tigris_session *session, uint32_t endless)
         const tigris_stage_record *stage = &plan->stages[i];
         visit_ops(session, stage, stage->first_op, stage->first_op + stage->op_count, HOMES, count);
     }
+    place_states(session);
     place_io(session);
 }
 
@@ -395,7 +408,7 @@ static int rehearse(tigris_session *session, uint32_t endless)
 static int is_countable(const tigris_session *session)
 {
     const tigris_header_record *header = session->plan->header;
-    const uint32_t uses = header->op_count + header->operand_count + io_count(session);
+    const uint32_t uses = header->op_count + header->operand_count + io_count(session) + 1U;
     return scratch_index(session) < END && uses <= UINT16_MAX &&
            tigris_multiply(scratch_index(session), uses) <= MOST_STEPS;
 }

@@ -51,7 +51,7 @@ static int is_home(const tigris_header_record *header, const tigris_tensor_recor
 /* Rows of one image may be folded, and only where they can be written. */
 static int is_storable(const tigris_tensor_record *tensor)
 {
-    return tensor->flags == 0U || (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->batch == 1U &&
+    return (tensor->flags & ~(uint32_t)TIGRIS_TENSOR_FLAG_STATE) == 0U || (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->batch == 1U &&
                                    tensor->height <= INT32_MAX && tensor->home != TIGRIS_HOME_FLASH);
 }
 
@@ -224,7 +224,8 @@ static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record
     }
     const tigris_operand_record *operand = &plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
-        if (operand->view >= stage->view_count || operand->view == op->output_view ||
+        if (operand->view >= stage->view_count ||
+            (operand->view == op->output_view && op->kind != TIGRIS_OP_KIND_RECURRENT) ||
             !is_operand(operand, op, tigris_view_tensor(plan, &views[operand->view]), output)) {
             return TIGRIS_ERR_OPERAND;
         }

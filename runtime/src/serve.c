@@ -120,6 +120,7 @@ static const struct kind {
     {TIGRIS_SERVE_REQUEST_PROFILE, sizeof(tigris_serve_range), 0, READY_MODEL, tigris_serve_profile_request},
     {TIGRIS_SERVE_REQUEST_PLAN_CHECK, sizeof(tigris_serve_select), 0, ANY_MODEL, tigris_serve_plan_check_request},
     {TIGRIS_SERVE_REQUEST_FAULT, sizeof(tigris_serve_select), 0, ANY_MODEL, tigris_serve_fault_request},
+    {TIGRIS_SERVE_REQUEST_RESET, sizeof(tigris_serve_select), 0, READY_MODEL, tigris_serve_reset_request},
 };
 
 static void serve_model_request(tigris_serve *server, const struct kind *kind, const uint8_t *payload, uint32_t bytes)

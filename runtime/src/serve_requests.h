@@ -48,5 +48,6 @@ tigris_serve_handler tigris_serve_profile_request;
 tigris_serve_handler tigris_serve_plan_check_request;
 tigris_serve_handler tigris_serve_run_request;
 tigris_serve_handler tigris_serve_fault_request;
+tigris_serve_handler tigris_serve_reset_request;
 
 #endif

@@ -1,4 +1,4 @@
-/* A run that the host asked for: the server's hooks take the place of the session's. */
+/* A run that the host asked for, the server's hooks in place of the session's; and states that begin anew. */
 #include <string.h>
 
 #include "crc32.h"
@@ -90,5 +90,14 @@ void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *mo
     answer.slow_peak = model->session->usage.slow_peak;
     answer.slow_read = model->session->usage.slow_read;
     answer.slow_written = model->session->usage.slow_written;
+    tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
+}
+
+void tigris_serve_reset_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+{
+    tigris_serve_status answer;
+
+    (void)asked;
+    answer.status = (int32_t)tigris_session_reset(model->session);
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }

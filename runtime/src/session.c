@@ -5,9 +5,13 @@
 #include "memory.h"
 #include "plan.h"
 
-/* The operators that know of folded tensors. */
-#define TAKES_FOLDED TIGRIS_OP_KIND_MEAN_OF_SUMS
-#define MAKES_FOLDED TIGRIS_OP_KIND_SUM_MAP
+/* The operators that know of folded tensors; any other kernel, of any backend, takes a band for rows that lie behind each
+ * other. */
+static int knows_folded(uint32_t kind, int is_input)
+{
+    return is_input ? kind == TIGRIS_OP_KIND_MEAN_OF_SUMS
+                    : kind == TIGRIS_OP_KIND_SUM_MAP || kind == TIGRIS_OP_KIND_RECURRENT;
+}
 
 const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)
 {
@@ -40,15 +44,14 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
         const int is_input = i < op->operand_count;
         tigris_view_at(run, is_input ? call.operands[i].view : op->output_view, &view);
         call.inputs[i] = view.tensor; /* the output follows the last input */
-        /* Any other kernel, of any backend, takes a band for rows that lie behind each other. */
-        if (tigris_is_folded(view.tensor) != (op->kind == (is_input ? TAKES_FOLDED : MAKES_FOLDED))) {
+        if (tigris_is_folded(view.tensor) && !knows_folded(op->kind, is_input)) {
             return TIGRIS_ERR_OP;
         }
     }
     call.output = view.tensor;
     call.weights = weights;
     call.weights_bytes = run->stage->block_raw_bytes;
-    call.checked = &run->session->checked;
+    call.session = run->session;
     return entry->check(&call);
 }
 

@@ -75,6 +75,11 @@ REFUSALS = [
     (["fixed.onnx", "-m", "64K", "--name", "a b"], ("--name: ", "custom_tigris_models: ", "NAME: ")),
     (["fixed.onnx", "-m", "64K", "--dim", "n"], ("--dim: 'n'", "custom_tigris_dims: 'n'", "DIMS: 'n'")),
     (["fixed.onnx", "-m", "64K", "--dim", "n=3"], ("--dim n=3", "custom_tigris_dims = n=3", "DIMS n=3")),
+    (["fixed.onnx", "-m", "64K", "--set", "n"], ("--set: 'n'", "custom_tigris_set: 'n'", "SET: 'n'")),
+    (["fixed.onnx", "-m", "64K", "--set", "n=3"], ("--set n=3", "custom_tigris_set = n=3", "SET n=3")),
+    (["fixed.onnx", "-m", "64K", "--set", "n=3", "--set", "n=4"], ("--set n=4", "custom_tigris_set = n=4", "SET n=4")),
+    (["fixed.onnx", "-m", "64K", "--state", "n"], ("--state: 'n'", "custom_tigris_state: 'n'", "STATE: 'n'")),
+    (["fixed.onnx", "-m", "64K", "--state", "n=m"], ("--state n=m", "custom_tigris_state = n=m", "STATE n=m")),
     (
         ["free.onnx", "-m", "64K", "--dim", "width=3"],
         ("--dim height=", "custom_tigris_dims = height=", "DIMS height="),
@@ -128,6 +133,9 @@ def test_warnings(caller: Caller, files: Path) -> None:
         ({"backend": "nn"}, "backend: 'nn'"),
         ({"dims": {"n": 3}}, 'dims={"n": 3}'),
         ({"dims": {"n": 0}}, 'dims={"n": 0}'),
+        ({"set": {"n": 3}}, 'set={"n": 3}'),
+        ({"state": {"n": "m"}}, 'state={"n": "m"}'),
+        ({"state": ["n"]}, "state: 'n'"),
     ],
 )
 def test_python(options: dict[str, Any], words: str) -> None:
@@ -180,7 +188,7 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 #: Other programs' options, and whole commands.
-OTHERS = ("convert it with tf2onnx (", "`python -m tigris_pio.", "tigris compile MODEL.onnx -m SIZE")
+OTHERS = ("convert it with tf2onnx (", "`python -m tigris_pio.", "tigris compile MODEL -m SIZE")
 SOURCES = [
     path
     for name in ("compiler", "sizes.py", "flash_layout.py", "files.py")

@@ -109,6 +109,8 @@ class _StageRun:
                 need[name] = [min(max((b * n + o) // d, 0), h) if b else 0 for b in (band, band + 1)]
         for op in reversed(self.ops):
             start, end = self.next_rows(op.output, need)
+            if self.program.tensors[op.output].sequential and 0 < start < self.height(op.output):
+                need[op.output][0] = min(need[op.output][0], start - 1)
             for operand in op.operands:
                 if operand.tensor not in need or self.program.tensors[operand.tensor].constant is not None:
                     continue
@@ -151,6 +153,10 @@ class _StageRun:
         cells = self.where(op.output, start, end)
         if self.program.tensors[op.output].folded and start:
             assert (cells == self.sim.rows(op.output, 0, start)).all(), f"{op.output}: the rows so far are gone"
+        if self.program.tensors[op.output].sequential and start:
+            assert self.held[op.output][0] < start, f"{op.output}: the row before {start} is gone"
+            before = self.where(op.output, start - 1, start)
+            assert (before == self.sim.rows(op.output, start - 1, start)).all(), f"{op.output}: stale row {start - 1}"
         cells[:] = self.sim.rows(op.output, start, end)
         for operand in op.operands:
             self.fetch(operand, need, start, end)  # the output must not have overwritten an input

@@ -61,6 +61,12 @@ class Builder:
         self.tensors[sums] = dataclasses.replace(self.tensors[sums], folded=True)
         return self.whole(sums, 1, row_bytes)
 
+    def stepped(self, source: str, row_bytes: int) -> str:
+        """Each row is made from a row of `source` and the row before it."""
+        steps = self.op([Operand(source, RowMap.same())], self.tensors[source].height, row_bytes)
+        self.tensors[steps] = dataclasses.replace(self.tensors[steps], sequential=True)
+        return steps
+
     def program(self, *outputs: str) -> Program:
         def io(name: str) -> ProgramIo:
             t = self.tensors[name]
@@ -105,7 +111,9 @@ def random_program(seed: int, length: int) -> Program:
             live.append(b.upsample(source, 2))
         elif kind == 6:
             live.append(b.op([Operand(source, RowMap.shifted(-2)), Operand(source, RowMap.same())], height + 2, 8))
-        elif kind == 7 and rng.random() < 0.3:
+        elif kind == 7 and rng.random() < 0.5:
+            live.append(b.stepped(source, rng.choice([4, 16, 40])))
+        elif kind == 7 and rng.random() < 0.6:
             live.append(b.whole(source, rng.choice([1, 4, 9]), rng.choice([10, 40])))
     read = {operand.tensor for op in b.ops for operand in op.operands}
     outputs = [op.output for op in b.ops if op.output not in read] or [live[-1]]
@@ -220,8 +228,12 @@ def _summed(b: Builder, rng: random.Random, source: str, live: list[str]) -> str
     return b.summed(source, _size(rng))
 
 
+def _stepped(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
+    return b.stepped(source, _size(rng))
+
+
 _KINDS = (
     (_window,) * 6
-    + (_transposed, _upsampled, _sliced, _padded, _joined, _regrouped, _whole, _summed)
+    + (_transposed, _upsampled, _sliced, _padded, _joined, _regrouped, _whole, _summed, _stepped)
     + (_pointwise,) * 3
 )

@@ -36,9 +36,9 @@ def link_component(folder: Path) -> Path:
 
 
 def copy_compiler(folder: Path) -> Path:
-    """A Python that has its own copy of the compiler, which a test may change."""
+    """A Python that has its own copy of the compiler, bytecode included, which a test may change."""
     package = folder / "compiler" / "tigris_pio"
-    shutil.copytree(ROOT / "tigris_pio", package, ignore=shutil.ignore_patterns("__pycache__", "emulated", "*.so"))
+    shutil.copytree(ROOT / "tigris_pio", package, ignore=shutil.ignore_patterns("emulated", "*.so"))
     python = folder / "a python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{package.parent}" exec "{sys.executable}" "$@"\n', "utf-8")
     python.chmod(0o755)

@@ -18,7 +18,8 @@ from tigris_pio.format.records import CRC_COVERS_FROM, Header
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "esp_idf"
 OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING, DAMAGED = 0, -41, -40, -42, -43, -44, -45, -46
-FAST_TOO_SMALL, NOT_A_PLAN, VERSION, SECTION = -2, -10, -11, -20
+FAST_TOO_SMALL, SLOW_TOO_SMALL, NOT_A_PLAN, VERSION, SECTION = -2, -3, -10, -11, -20
+SLOW_BYTES = next(field.offset for field in Header.layout() if field.name == "slow_bytes")
 OLD, NEW = 1, 2
 FLAGS = "-std=c99 -D_ISOC11_SOURCE -Wall -Wextra -Wconversion -pedantic -Werror -DESP_PLATFORM -DTIGRIS_TENSOR_ALIGN=4"
 INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
@@ -68,6 +69,7 @@ def sealed(plan: bytes) -> bytes:
         (bytes, 4096, 1, "another offset", TOO_SMALL),
         (bytes, 1 << 20, 1, "another name", OTHER),
         (bytes, 1 << 20, 1, "less fast memory", FAST_TOO_SMALL),
+        (lambda plan: sealed(written(SLOW_BYTES, b"\x40")(plan)), 1 << 20, 1, "the plan", SLOW_TOO_SMALL),
         (lambda plan: b"\xff" * len(plan), 1 << 20, 1, "the plan", ABSENT),
         (lambda plan: b"\xff" * len(plan), 4096, 1, "the plan", ABSENT),
         (written(0, b"\xff" * 4096), 1 << 20, 1, "the plan", DAMAGED),

@@ -1,7 +1,8 @@
 """What the compiler says it does to asymmetric weights, done to the model.
 
-Kernels take int8 weights without a zero point. An output channel whose integers leave int8 once the zero point is taken
-off is rounded again, to a scale of a 127th of its largest weight; all others stay as they are.
+The kernels of transposed convolutions take int8 weights without a zero point. An output channel whose integers leave
+int8 once the zero point is taken off is rounded again, to a scale of a 127th of its largest weight; all others stay as
+they are.
 """
 
 from __future__ import annotations
@@ -41,15 +42,9 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _output_axis(node: onnx.NodeProto) -> int | None:
-    """The axis of the output channels in the weights of a node; None when it has none."""
+    """The axis of the output channels in a node's weights; None when its kernel takes zero points, or it has none."""
     attributes = _attributes(node)
-    if node.op_type == "Conv":
-        return 0
-    if node.op_type == "ConvTranspose":
-        return 1 if attributes.get("group", 1) == 1 else None
-    if node.op_type == "Gemm":
-        return 0 if attributes.get("transB", 0) else 1
-    return -1 if node.op_type == "MatMul" else None
+    return 1 if node.op_type == "ConvTranspose" and attributes.get("group", 1) == 1 else None
 
 
 def _rounded_again(

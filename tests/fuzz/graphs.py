@@ -240,7 +240,32 @@ def _split(net: Net, rng: random.Random, x: str, live: list[str]) -> str | None:
 
 
 #: Examples name layers by their place: append only.
+def _recurrent(net: Net, rng: random.Random, x: str, live: list[str]) -> str | None:
+    """Along the last axis of [batch, channels, length], and back to that form."""
+    if len(net.shapes[x]) != 3:
+        return None
+    batch, inputs, steps = net.shapes[x]
+    op, gates = rng.choice([("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+    direction, units = rng.choice(["forward", "forward", "reverse"]), rng.choice([1, 3, 5])
+    by_time = net.add("Transpose", [x], (steps, batch, inputs), perm=(2, 0, 1))
+    weights = [net.weight(net.noise(1, gates * units, size, scale=0.4)) for size in (inputs, units)]
+    states = net.add(op, [by_time, *weights], (steps, 1, batch, units), hidden_size=units, direction=direction)
+    flat = net.reshape(states, steps, batch, units)
+    return net.add("Transpose", [flat], (batch, units, steps), perm=(1, 2, 0))
+
+
+def _best(net: Net, rng: random.Random, x: str, live: list[str]) -> str | None:
+    """Slices in the order of positions that are found in the data."""
+    axis = rng.randrange(1, len(net.shapes[x]))
+    shape = net.shapes[x]
+    places = net.add("ArgMax", [x], (*shape[:axis], *shape[axis + 1 :]), axis=axis, keepdims=0)
+    flat = net.reshape(places, math.prod(shape) // shape[axis])
+    if math.prod(shape) // shape[axis] > 40:
+        return None
+    return net.add("Gather", [x, flat], (*shape[:axis], math.prod(shape) // shape[axis], *shape[axis + 1 :]), axis=axis)
+
+
 LAYERS: tuple[Layer, ...] = (
     *(_conv,) * 4, *(_pool,) * 2, *(_activation,) * 3, *(_pair,) * 2, _constant_operand, _concat, _global, _slice, _pad,
-    _resize, _transposed, _reduce, _shape, _shape, _linear, _normalise, _attention, _gather, _split,
+    _resize, _transposed, _reduce, _shape, _shape, _linear, _normalise, _attention, _gather, _split, _recurrent, _best,
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Model files that nobody meant: valid models with one to three things changed in their protobuf. Whatever comes out is
+"""Model files that nobody meant: valid models with one to three things changed in their protobuf, and TensorFlow Lite
+files likewise (hostile_tflite.py, the odd seeds). Whatever comes out is
 either refused with a message, or a plan that the runtime opens.
 
     python -m tests.fuzz.hostile SECONDS [SEED]    in a child of little memory, forever new ones
@@ -21,6 +22,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.compiler.models import make, node
+from tests.fuzz import hostile_tflite
 from tigris_pio import Session, compile_model
 from tigris_pio.errors import TigrisError
 
@@ -424,7 +426,7 @@ def hostile(seed: int) -> onnx.ModelProto | None:
 # ---- judgement ---------------------------------------------------------------------------------------------------
 
 
-def outcome(model: onnx.ModelProto) -> str:
+def outcome(model: onnx.ModelProto | bytes) -> str:
     """`refused` or `opened`; whatever else happens is an exception."""
     os.environ["TIGRIS_DEBUG"] = "1"  # without the compiler's own net below what nobody thought of
     try:
@@ -445,7 +447,7 @@ def search(seconds: float, first: int) -> tuple[Counter[str], list[str]]:
     """Tries models from number `first` on; counts of outcomes, and what went wrong."""
     counts, wrong, end, seed = Counter[str](), list[str](), time.monotonic() + seconds, first
     while time.monotonic() < end and len(wrong) < 20:
-        model = hostile(seed)
+        model = hostile_tflite.hostile(seed) if seed % 2 else hostile(seed)
         if model is not None:
             begin = time.process_time()
             try:

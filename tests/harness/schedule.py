@@ -30,6 +30,8 @@ LONG = {
 }
 #: Files whose tests share nothing that takes long to make: each test goes where there is room.
 APART: frozenset[str] = frozenset()
+#: Files that share what takes long to make: ONNX's own cases.
+TOGETHER = {"node_tests/test_budgets.py": "node_tests", "node_tests/test_node_tests.py": "node_tests"}
 
 
 def file_of(nodeid: str) -> str:
@@ -40,7 +42,7 @@ def file_of(nodeid: str) -> str:
 def scope(nodeid: str) -> str:
     """What a test shares a process with."""
     file = file_of(nodeid)
-    return nodeid if file in APART else file
+    return nodeid if file in APART else TOGETHER.get(file, file)
 
 
 def longest_first(items: list[pytest.Item]) -> None:

@@ -75,6 +75,12 @@ tigris_status tigris_run(tigris_session *session)
     return TIGRIS_OK;
 }
 
+tigris_status tigris_session_reset(tigris_session *session)
+{
+    (void)session;
+    return TIGRIS_OK;
+}
+
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name)

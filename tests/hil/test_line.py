@@ -203,6 +203,12 @@ def test_profile_counts_calls_and_sums(standin: Path, line: Connect) -> None:
         assert board.profile(0)[19].calls == 1
 
 
+def test_the_time_in_the_hook_is_not_the_networks(standin: Path, line: Connect) -> None:
+    """With a clock that ticks when it is looked at: ten yields part a run into eleven pieces of one tick."""
+    with Board(line(command(standin, "--counter", "looks")).url, timing=QUICK) as board:
+        assert [board.run(0).elapsed for _ in range(2)] == [11, 11]
+
+
 def test_several_models_are_kept_apart(standin: Path, line: Connect) -> None:
     with Board(line(command(standin, models=("kws", "digits", "Xray"))).url, timing=QUICK) as board:
         assert [model.name for model in board.models()] == ["kws", "digits", "Xray"]

@@ -113,9 +113,6 @@ def judge(area: str, mutant: Mutant, root: Path, seconds: float) -> Verdict:
     def verdict(outcome: str, by: str) -> Verdict:
         return Verdict(area, mutant, outcome, by, time.monotonic() - begun)
 
-    passes, first = passes_without(mutant.tests, root, seconds)
-    if not passes:
-        return verdict(STALE, f"the tests fail without it: {first}")
     try:
         with fault(mutant, root):
             stopped = compiles(mutant, root)
@@ -124,7 +121,13 @@ def judge(area: str, mutant: Mutant, root: Path, seconds: float) -> Verdict:
             status, text = run_tests(mutant.tests, root, seconds)
     except ValueError as error:
         return verdict(STALE, str(error))
-    if status is None or status in (1, 2):
+    if status != 0:
+        # The one that failed is enough, and soon tried; whatever else ended the tests may have been any of them.
+        told = text.removeprefix("FAILED ").removeprefix("ERROR ")
+        passes, first = passes_without((told,) if status == 1 and "::" in told else mutant.tests, root, seconds)
+        if not passes:
+            return verdict(STALE, f"the tests fail without it: {first}")
+    if status is None or status in (1, 2) or status < 0:
         return verdict(KILLED, text)
     return verdict(SURVIVED, "") if status == 0 else verdict(STALE, f"pytest ended with {status}: {text}")
 

@@ -7,6 +7,8 @@ A direct float32 node test is a test of `onnx.backend.test` that
 - declares a static shape for every input and output, none of them empty.
 
 That is 798 tests in onnx 1.23.
+
+A quantised node test is one of an operator that takes or makes quantised tensors, again with static shapes.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import onnx
@@ -47,24 +50,42 @@ class Case:
 
 @functools.cache
 def direct_float_cases() -> tuple[Case, ...]:
-    """All direct float32 node tests, by name. Their random inputs are the same in every process."""
+    """All direct float32 node tests, by name."""
+    return _cases(is_direct_float)
+
+
+def _cases(wanted: Callable[[str, onnx.ModelProto], bool]) -> tuple[Case, ...]:
+    """Node tests, by name. Their random inputs are the same in every process."""
     from onnx.backend.test.case.node import collect_testcases
 
     np.random.seed(_SEED)  # the tests draw from numpy's global generator
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = collect_testcases(None)
-    cases = [_case(item) for item in found if item.model is not None and is_direct_float(item.name, item.model)]
+    cases = [_case(item) for item in found if item.model is not None and wanted(item.name, item.model)]
     return tuple(sorted(cases, key=lambda case: case.name))
+
+
+#: Operators of quantised networks.
+QUANTISED = frozenset(("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
+                       "ConvInteger", "MatMulInteger"))
+
+
+@functools.cache
+def quantised_cases() -> tuple[Case, ...]:
+    """All quantised node tests, by name."""
+    return _cases(lambda name, model: model.graph.node[0].op_type in QUANTISED and is_static(name, model))
+
+
+def is_static(name: str, model: onnx.ModelProto) -> bool:
+    """Whether a test holds the operator itself, on shapes that are known."""
+    return "_expanded" not in name and all(map(_is_static, (*model.graph.input, *model.graph.output)))
 
 
 def is_direct_float(name: str, model: onnx.ModelProto) -> bool:
     """The rule of this module's text."""
-    if "_expanded" in name:
-        return False
     inputs, outputs = model.graph.input, model.graph.output
-    static = all(_is_static(value) for value in (*inputs, *outputs))
-    return static and any(map(_is_float, inputs)) and any(map(_is_float, outputs))
+    return is_static(name, model) and any(map(_is_float, inputs)) and any(map(_is_float, outputs))
 
 
 def _is_static(value: onnx.ValueInfoProto) -> bool:

@@ -1,4 +1,4 @@
-"""`python -m tests.node_tests.table [OPERATOR…]`: all node tests by outcome, refusals by reason."""
+"""`python -m tests.node_tests.table [OPERATOR…]`: node tests by outcome, refusals by reason: float32, quantised."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from tests.node_tests.cases import direct_float_cases
+from tests.node_tests.cases import Case, direct_float_cases, quantised_cases
 from tests.node_tests.runner import Outcome, Verdict, judge
 
 _NODE = re.compile(r"^.*cannot be compiled\s*", re.DOTALL)
@@ -16,7 +16,12 @@ _NODE = re.compile(r"^.*cannot be compiled\s*", re.DOTALL)
 
 def main(operators: Sequence[str]) -> None:
     """Prints the table; with operators named, only theirs."""
-    cases = [case for case in direct_float_cases() if not operators or case.operator in operators]
+    for name, cases in (("float32", direct_float_cases()), ("quantised", quantised_cases())):
+        print_table(name, [case for case in cases if not operators or case.operator in operators])
+
+
+def print_table(name: str, cases: Sequence[Case]) -> None:
+    """One kind of tests."""
     start = time.perf_counter()
     verdicts = [judge(case) for case in cases]
     for outcome in (Outcome.TRACEBACK, Outcome.WRONG, Outcome.REFUSED_BY_RUNTIME):
@@ -26,7 +31,7 @@ def main(operators: Sequence[str]) -> None:
     print_refusals([verdict for verdict in verdicts if verdict.outcome == Outcome.REFUSED])
     counts = Counter(verdict.outcome for verdict in verdicts)
     print(", ".join(f"{outcome.name.lower().replace('_', ' ')} {counts[outcome]}" for outcome in sorted(Outcome)),
-          f"of {len(cases)} node tests, {time.perf_counter() - start:.1f} s")
+          f"of {len(cases)} {name} node tests, {time.perf_counter() - start:.1f} s")
 
 
 def print_refusals(verdicts: Sequence[Verdict]) -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from tests.node_tests.cases import Case, direct_float_cases
 from tests.node_tests.runner import ways, with_constants
-from tigris_pio import Session, compile_model
+from tigris_pio import Session
+from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import BudgetError, TigrisError
 
 #: Shares of the fast memory that a plan takes when it may; the rest is offered as slow memory.
@@ -26,14 +28,15 @@ def _squeezed(case: Case) -> tuple[int, list[str]]:
     count, problems = 0, []
     bound = list(ways(case))[-1]
     try:
-        model = with_constants(case.model, {name: arrays[name] for name in bound})
-        ample = compile_model(model)
+        start = front(with_constants(case.model, {name: arrays[name] for name in bound}), CompileOptions())
+        ample = back(start, CompileOptions())
     except TigrisError:
         return 0, []
     expected = _results(ample, arrays)
     for share in SHARES:
+        budget = Budget(max(64, int(ample.plan.fast_bytes * share)), 16 << 20)
         try:
-            plan = compile_model(model, fast=max(64, int(ample.plan.fast_bytes * share)), slow="16M")
+            plan = back(start, CompileOptions(budget))
         except BudgetError:
             continue
         count += 1

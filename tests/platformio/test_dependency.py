@@ -58,7 +58,7 @@ def processor_seconds():
 def test_a_build_without_changes_spends_little_in_the_hook(new_project):
     """Against a project that has the same generated headers as sources; the better of two builds each, taken in turn.
 
-    Processor time, which other programs on the machine do not lengthen as they do the wall clock's.
+    Processor time, which other programs on the machine lengthen less than the wall clock's, and both builds alike.
     """
     common = f"[env:emu_rv32]\nboard = emu_rv32\nlib_deps = tigris-pio=symlink://{ROOT}\n"
     options = f"custom_tigris_models = {DIGITS}\ncustom_tigris_mem = 64K\n"
@@ -74,6 +74,7 @@ def test_a_build_without_changes_spends_little_in_the_hook(new_project):
             started = processor_seconds()
             assert "Compiling" not in project.run()
             seconds[name].append(processor_seconds() - started)
-    overhead = min(seconds["hooked"]) - min(seconds["plain"])
-    print(f"the hook takes {overhead:.2f} s of a build without changes")
-    assert overhead < 0.3
+    plain_seconds = min(seconds["plain"])
+    overhead = min(seconds["hooked"]) - plain_seconds
+    print(f"the hook takes {overhead:.2f} s of a build without changes, the rest {plain_seconds:.2f} s")
+    assert overhead < 0.3 * plain_seconds

@@ -101,8 +101,9 @@ def test_one_call_flashes_bootloader_table_firmware_and_plan(
         assert merged[offset + FAKE_HEAD : offset + FAKE_HEAD + 4800] == b"0123456789abcdef" * 300
 
 
-@pytest.mark.parametrize(("framework", "like"), [("arduino", "espressif32"), ("espidf", "pioarduino")])
-@pytest.mark.parametrize("transport", ["socket", "pty"])
+@pytest.mark.parametrize(
+    ("framework", "like", "transport"), [("arduino", "espressif32", "socket"), ("espidf", "pioarduino", "pty")]
+)
 def test_the_model_alone_is_uploaded_in_its_place(make, esptool_calls, framework, like, transport):
     options = ["board_build.partitions = own.csv", *(["upload_flags = --no-stub"] if transport == "socket" else [])]
     project = make("esp32c3", framework, like, *options)

@@ -98,10 +98,9 @@ def read_back(mock, project: Project, environment: str, folder: Path) -> tuple[P
 @pytest.mark.parametrize(
     ("example", "chip", "like", "offset"),
     [
-        ("digits-esp32s3-arduino", "esp32s3", "espressif32", 0x610000),
+        # Every framework with every platform is in test_espressif.py.
         ("digits-esp32s3-arduino", "esp32s3", "pioarduino", 0x610000),
         ("digits-esp32s3-espidf", "esp32s3", "espressif32", 0x110000),
-        ("digits-esp32s3-espidf", "esp32s3", "pioarduino", 0x110000),
     ],
 )
 def test_digits_are_recognised_by_what_was_flashed(copied, tmp_path, example, chip, like, offset):
@@ -168,3 +167,18 @@ def test_the_real_platform_builds_and_flashes(copied, example):
         plan = (project.build("esp32s3") / "tigris" / "digits.tgrs").read_bytes()
         table = partitions.parse_binary(mock.read(0x8000, partitions.TABLE_BYTES))
         assert mock.read(partitions.find(table, "model").offset, len(plan)) == plan
+
+
+@pytest.mark.parametrize("board", ["emu_rv32"])
+def test_a_wake_word_is_heard_on_an_emulated_board(copied, board):
+    """Two streams of 15 s, each begun anew: every output is the host's, so the board's state goes on as the host's."""
+    project = copied("wake-word")
+    text = project.run("-e", board, "-t", "upload")
+    assert "Model: [" in text
+    data = project.folder / "model" / "wake_test.npz"
+    steps = np.load(data)["features"].shape[:2]
+    plan = project.build(board) / "tigris" / "wake.tgrs"
+    port = json.loads((project.state(board) / "board.json").read_text("utf-8"))["port"]
+    report = json.loads(tigris("hil", plan, "--port", f"socket://127.0.0.1:{port}", "--data", data, "--json").stdout)
+    assert report["equal"] and report["samples"] == steps[0] * steps[1] == 1000
+    assert "commit" in {op["kind"] for op in report["ops"]}

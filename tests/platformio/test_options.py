@@ -91,10 +91,10 @@ def test_other_options_are_not_looked_at(folder):
     [
         ({"memm": "1K"}, r"custom_tigris_memm = 1K: no such option; did you mean custom_tigris_mem\?"),
         ({"zzzz": "1"}, "custom_tigris_zzzz = 1: no such option; known are custom_tigris_models, custom_tigris_mem"),
-        ({"models": None}, "custom_tigris_models: is not set; give the path of an ONNX file"),
+        ({"models": None}, "custom_tigris_models: is not set; give the path of an .onnx or .tflite file"),
         (
             {"models": "no.onnx"},
-            r"custom_tigris_models = no.onnx: the file .*/no.onnx does not exist; give an ONNX file",
+            r"custom_tigris_models = no.onnx: the file .*/no.onnx does not exist; give the path of an .onnx or",
         ),
         ({"models": "a = no.onnx"}, "custom_tigris_models = a = no.onnx: the file .*/no.onnx does not exist"),
         ({"models": "."}, "is a folder"),
@@ -156,6 +156,32 @@ def test_free_dimensions_reach_the_compiler(folder):
 def test_a_wrong_dimension_is_named(folder, text):
     with pytest.raises(OptionError, match=r"custom_tigris_dims = .*is not NAME=NUMBER"):
         parse(folder, dims=text)
+
+
+def test_inputs_that_are_set_reach_the_compiler(folder):
+    settings = parse(folder, set="sr=16000 a=b=-1.5\nlist=1,2,3")
+    assert settings.set == ("sr=16000", "a=b=-1.5", "list=1,2,3")
+    arguments = plans.compile_arguments(settings.models[0], settings)
+    assert arguments[-6:] == ["--set", "sr=16000", "--set", "a=b=-1.5", "--set", "list=1,2,3"]
+
+
+@pytest.mark.parametrize("text", ["sr", "sr=", "=3", "sr = 16000"])
+def test_a_wrong_value_of_an_input_is_named(folder, text):
+    with pytest.raises(OptionError, match=r"custom_tigris_set = .*is not NAME=VALUE; write sr=16000"):
+        parse(folder, set=text)
+
+
+def test_states_reach_the_compiler(folder):
+    settings = parse(folder, state="h_out=h a=b=c\ncell=c")
+    assert settings.state == ("h_out=h", "a=b=c", "cell=c")
+    arguments = plans.compile_arguments(settings.models[0], settings)
+    assert arguments[-6:] == ["--state", "h_out=h", "--state", "a=b=c", "--state", "cell=c"]
+
+
+@pytest.mark.parametrize("text", ["h", "h=", "=h", "h_out = h"])
+def test_a_wrong_state_is_named(folder, text):
+    with pytest.raises(OptionError, match=r"custom_tigris_state = .*is not OUT=IN; write h_out=h"):
+        parse(folder, state=text)
 
 
 def test_matching_checking_and_installing(folder):

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import hashlib
 import json
 import os
 import re
 import struct
+import sys
 import zlib
 from pathlib import Path
 
 import onnx
 import pytest
 
-from tests.compiler.load.test_external_data import PLACES, elsewhere, placed
-from tests.compiler.load.test_external_data import model as float_model
+from tests.compiler.load.onnx.test_external_data import PLACES, elsewhere, placed
+from tests.compiler.load.onnx.test_external_data import model as float_model
+from tests.networks.folders import OWN
+from tigris_pio.compiler.load.onnx.external_data import locations
+from tigris_pio.format.records import Header
 from tigris_pio.platformio import options, plans
 from tigris_pio.platformio.compiler import Compiler, CompilerError
 
@@ -233,6 +238,8 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "compress": ("none", "lz4"),
     "dims": ("length=512", "length=256"),
     "backend": ("esp-nn", "cmsis-nn"),
+    "set": ("sr=16000", "sr=8000"),
+    "state": ("h_out=h", "c_out=c"),
     "limits": ("nodes=200000", "nodes=300000"),
     "partition": None,
     "match": None,
@@ -304,3 +311,22 @@ def test_a_file_that_must_not_be_read_is_not(tmp_path):
     onnx.save(proto, tmp_path / "m.onnx")
     assert len(key_of(tmp_path)) == 64
     assert json.dumps(plans.sources.digest(options.Model("m", tmp_path / "m.onnx"))).count("no regular file") == 1
+
+
+def test_a_tensorflow_lite_file_is_compiled_by_the_real_compiler_and_again_when_it_changes(tmp_path):
+    """What it holds decides; text in it that looks like the place of ONNX's data files does not."""
+    data = (OWN / "micro_speech_int8.tflite").read_bytes()
+    model = options.Model("speech", tmp_path / "speech.tflite")
+    model.path.write_bytes(data)
+    given = settings(tmp_path, models="speech.tflite")
+    outputs = plans.Outputs(*(tmp_path / "build" / name for name in ("m.tgrs", "m.h", "m.json")))
+    compiler = Compiler((sys.executable, "-m", "tigris_pio"), "fingerprint")
+    assert plans.provide(model, given, compiler, tmp_path / "cache", outputs)
+    digest = hashlib.sha256(data).digest()
+    assert bytes(Header.unpack(outputs.plan.read_bytes()).source_sha256) == digest
+    assert re.search(r"TIGRIS_MODEL_SPEECH_INPUT0_BYTES +1960u", outputs.header.read_text("utf-8"))
+    assert not plans.provide(model, given, compiler, tmp_path / "cache", outputs)
+    before = plans.key(model, given, compiler)
+    model.path.write_bytes(data + b"\x6a\x08location\x12\x05a.bin")
+    assert plans.key(model, given, compiler) != before
+    assert locations(model.path) == ()

@@ -23,6 +23,16 @@ def statuses() -> dict[str, int]:
     return {name: int(value) for name, value in found}
 
 
+def bind_status_of_a_refused_plan(plan: bytes) -> int:
+    """The status of binding a plan that did not open."""
+    runtime = library.load()
+    data, host, arena = aligned_copy(plan), Arena(int(runtime.tigris_host_bytes())), Arena(4096, 4096)
+    assert runtime.tigris_host_open(host.address, data.address, len(plan)) != 0
+    profile = (library.HostProfile * 1)()
+    memory = (arena.address, arena.data.size)
+    return int(runtime.tigris_host_bind(host.address, *memory, *memory, profile))
+
+
 def bind_status(plan: bytes) -> int:
     """The status of opening the plan and binding it to arenas of the sizes it asks for."""
     runtime = library.load()

@@ -9,6 +9,7 @@ import numpy as np
 from tests.runtime.kernel_harness import Operator
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.numerics import dequantise_table, quantise_table
 from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format import params as p
 from tigris_pio.format.enums import BinaryFunction, DType, OpKind, ReduceFunction, UnaryFunction, VectorFunction
@@ -194,6 +195,12 @@ def _float_functions() -> list[Operator]:
         _simple(OpKind.REDUCE, FLOAT32, p.ReduceParams(ReduceFunction.SUM, 4, 1), output_shape=(1, 6, 4, 1)),
         _simple(OpKind.REDUCE, FLOAT32, p.ReduceParams(ReduceFunction.MEAN, 24, 4), rows=whole,
                 output_shape=(1, 1, 1, 4)),
+        _simple(OpKind.REDUCE, INT8, p.ReduceInt8Params(ReduceFunction.MEAN, 4, 1, 2, 3, 1 << 29, 0),
+                output_shape=(1, 6, 4, 1)),
+        _simple(OpKind.REDUCE, INT8, p.ReduceInt8Params(ReduceFunction.MINIMUM, 24, 4, 0, 0, 0, 0), rows=whole,
+                output_shape=(1, 1, 1, 4)),
+        _simple(OpKind.ARG_REDUCE, INT8, p.ArgReduceParams(1, 1, 4, 4), output_shape=(1, 6, 1, 4),
+                output_dtype=FLOAT32),
         _simple(OpKind.ARG_REDUCE, FLOAT32, p.ArgReduceParams(0, 0, 4, 4), output_shape=(1, 6, 1, 4)),
         _simple(OpKind.VECTOR, FLOAT32, p.VectorParams(VectorFunction.STANDARDISE, 4, 1, 1e-5, 0, 0)),
         _simple(OpKind.VECTOR, FLOAT32, p.VectorParams(VectorFunction.CUMULATIVE_SUM, 6, 16, 0.0, 0, 1), rows=whole),
@@ -210,6 +217,37 @@ def _float_functions() -> list[Operator]:
 def _cast(source: DType, target: DType) -> Operator:
     inputs = (_data(FLOAT32).astype(NUMPY_TYPES[source]),)
     return _simple(OpKind.CAST, FLOAT32, p.CastParams(source, target), inputs=inputs, output_dtype=target)
+
+
+def _int8_pairs() -> list[Operator]:
+    """The operators of two int8 tensors that are no sums or products."""
+    pair, same = (_data(INT8), _data(INT8)[:, ::-1]), (RowMap.same(), RowMap.same())
+    prelu = p.PreluInt8Params((1, 2), 1 << 30, -7, 3, 0, **STEPS)
+    divide = p.DivideInt8Params((1, 2), 1 << 30, -4, **RANGE, headroom=0, power=0, reciprocal=0, modulo=1, **STEPS)
+    tables = {"headroom": np.full(512, 23, np.int8), "power": np.full(256, 3, np.int8),
+              "reciprocal": np.full(256, 3 << 30, np.uint32)}
+    square = p.BinaryInt8Params((1, 2), (1 << 30, 1 << 30), (0, -1), 7, 3, 1 << 30, -19, **RANGE, **STEPS)
+    return [
+        _simple(OpKind.EXTREME, INT8, p.ExtremeParams(1, **STEPS), inputs=pair, rows=same),
+        _simple(OpKind.PRELU, INT8, prelu, inputs=pair, rows=same,
+                blobs={"table": np.arange(-128, 128).astype(np.int8)}),
+        _simple(OpKind.DIVIDE, INT8, divide, inputs=pair, rows=same, blobs=tables),
+        _simple(OpKind.SQUARED_DIFFERENCE, INT8, square, inputs=pair, rows=same),
+    ]
+
+
+def _asymmetric() -> list[Operator]:
+    """Layers whose weights have zero points."""
+    conv, depthwise, full = (_conv(OpKind.CONV_2D, INT8), _conv(OpKind.DEPTHWISE_CONV_2D, INT8), _fully_connected(INT8))
+    zeros = {"weight_zero_points": np.array([5, -100, 0, 127], np.int8)}
+    own = {OpKind.ASYMMETRIC_CONV_2D: (conv, p.AsymmetricConvInt8Params),
+           OpKind.ASYMMETRIC_FULLY_CONNECTED: (full, p.AsymmetricFullyConnectedInt8Params)}
+    wide = {**depthwise.blobs, "weights": depthwise.blobs["weights"].astype(np.int16) * 2}
+    return [
+        *(dataclasses.replace(op, kind=kind, params=record(**dataclasses.asdict(op.params), weight_zero_points=0),
+                              blobs={**op.blobs, **zeros}) for kind, (op, record) in own.items()),
+        dataclasses.replace(depthwise, kind=OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D, blobs=wide),
+    ]
 
 
 def _plain() -> list[Operator]:
@@ -232,15 +270,21 @@ def operators() -> list[Operator]:
         result += _movement(dtype)
         result += _resampling(dtype)
     table = {"table": np.arange(-128, 128)[::-1].astype(np.int8)}
-    quantize = p.QuantizeParams(0.5, 3)
+    quantize = p.QuantizeParams(0.5, 3, 0)
+    exponentials = {"exponentials": np.arange(256, dtype=np.int32)[::-1] << 22}
+    keys, numbers = {"table": quantise_table(0.5, 3)}, {"table": dequantise_table(0.5, 3)}
     result += [
-        _simple(OpKind.SOFTMAX, INT8, p.SoftmaxInt8Params(4, 1 << 30, 23, -248)),
+        _simple(OpKind.SOFTMAX, INT8, p.SoftmaxInt8Params(4, 0), blobs=exponentials),
         _simple(OpKind.SOFTMAX, FLOAT32, p.SoftmaxFloatParams(4)),
         _simple(OpKind.LOOKUP, INT8, p.LookupParams(0), blobs=table),
         _simple(OpKind.UNARY, FLOAT32, p.UnaryFloatParams(UnaryFunction.TANH, 0.0, 0.0)),
-        _simple(OpKind.QUANTIZE, INT8, quantize, inputs=(_data(FLOAT32),)),
-        _simple(OpKind.DEQUANTIZE, INT8, quantize, output_dtype=FLOAT32),
+        _simple(OpKind.QUANTIZE, INT8, quantize, inputs=(_data(FLOAT32),), blobs=keys),
+        _simple(OpKind.DEQUANTIZE, INT8, quantize, output_dtype=FLOAT32, blobs=numbers),
+        _simple(OpKind.NORMALISE, INT8, p.NormaliseInt8Params(1, 1, 4, 0, 0, 1, 1, 3, 28, 16, 9, 0, 16, 0),
+                blobs={"terms": np.array([[1 << 28, 1 << 15]] * 4, np.int32)}),
         *_float_functions(),
         *_plain(),
+        *_int8_pairs(),
+        *_asymmetric(),
     ]
     return result

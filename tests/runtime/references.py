@@ -53,10 +53,16 @@ def windows(
     return x[:, rows[:, None, :, None], columns[None, :, None, :], :]
 
 
-def softmax_int8(x: np.ndarray, multiplier: int, left_shift: int, diff_min: int) -> np.ndarray:
+def softmax_exponentials(multiplier: int, left_shift: int, diff_min: int) -> np.ndarray:
+    """What the record of int8 softmax takes: of the differences 0 … -255, those below `diff_min` count as nothing."""
+    return np.array([_exp_negative(_mul(-difference << left_shift, multiplier)) if -difference >= diff_min else 0
+                     for difference in range(256)], np.int32)  # fmt: skip
+
+
+def softmax_int8(x: np.ndarray, exponentials: np.ndarray) -> np.ndarray:
     """TensorFlow Lite's int8 softmax over the last axis, each value in Python integers."""
-    vectors = x.reshape(-1, x.shape[-1])
-    rows = [_softmax_vector([int(v) for v in vector], multiplier, left_shift, diff_min) for vector in vectors]
+    vectors, powers = x.reshape(-1, x.shape[-1]), exponentials.tolist()
+    rows = [_softmax_vector([int(v) for v in vector], powers) for vector in vectors]
     return np.array(rows, np.int8).reshape(x.shape)
 
 
@@ -93,12 +99,8 @@ def _reciprocal(a: int) -> int:
     return _saturate(x << 1)
 
 
-def _softmax_vector(values: list[int], multiplier: int, left_shift: int, diff_min: int) -> list[int]:
-    differences = [value - max(values) for value in values]
-    exponentials = [
-        _exp_negative(_mul(difference << left_shift, multiplier)) if difference >= diff_min else 0
-        for difference in differences
-    ]
+def _softmax_vector(values: list[int], powers: list[int]) -> list[int]:
+    exponentials = [powers[max(values) - value] for value in values]
     total = sum(int(rounding_divide(np.int64(value), 12)) for value in exponentials)
     zeros = 32 - total.bit_length()
     scale = _reciprocal((total << zeros) - (1 << 31))

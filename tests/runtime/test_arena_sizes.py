@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.compiler.models import make, node
 from tests.runtime.bands import Impossible
 from tests.runtime.build import PLAIN, SANITIZERS, compile_program
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, plan_of, walk
@@ -117,6 +118,20 @@ def test_recorded_outputs_in_half_of_the_fast_memory(models_dir: Path) -> None:
         assert session.memory.fast_peak <= header.fast_bytes // 2
         assert 0 < session.memory.slow_peak <= AMPLE
         assert session.memory.slow_read > 0
+
+
+def test_outputs_that_are_made_early_stay_until_the_run_has_ended(sanitised: list[str]) -> None:
+    """Nothing reads them any more while the later operators look for room."""
+    weights = {f"w{i}": np.full((4, 4, 3, 3), 0.01 * (i + 1), np.float32) for i in range(6)}
+    names = ["x", "early", "b", "c", "d", "e", "late"]
+    nodes = [node("Conv", f"{names[i]} w{i}", names[i + 1], pads=[1, 1, 1, 1]) for i in range(6)]
+    plan = compile_model(make(nodes, {"x": (1, 4, 12, 12)}, ["early", "late"], weights), fast="64K").data
+    header = Header.unpack(plan)
+    cases = [(plan, fast, slow) for fast in range(header.fast_bytes // 4, header.fast_bytes, header.fast_bytes // 24)
+             for slow in (header.fast_bytes // 2, header.fast_bytes, AMPLE)]
+    found = outcomes(sanitised, cases)
+    assert all(same for status, _, same in found if not status)
+    assert sum(same for _, _, same in found) >= len(cases) // 2
 
 
 def test_valgrind_sees_no_access_outside_the_arenas(models_dir: Path, tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.runtime import references
-from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.kernel_harness import Operator, Way, run, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType, OpKind
@@ -94,6 +95,26 @@ def test_int8_is_exact(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: i
     rows = (row_map(a_shape, out), row_map(b_shape, out))
     op = Operator(kind, DType.INT8, params, (a, b), rows, out, DType.INT8, images=out[0])
     np.testing.assert_array_equal(run_all_ways(op), int8_expected(kind, params, a, b))
+
+
+@pytest.mark.parametrize(
+    ("left_shift", "shifts", "output_shift"), [(2, (-1, -3), -2), (0, (1, 0), 1), (1, (2, -2), -3)]
+)
+@pytest.mark.parametrize("kind", [OpKind.ADD, OpKind.SUB])
+def test_sums_of_all_values(kind: OpKind, left_shift: int, shifts: tuple[int, int], output_shift: int) -> None:
+    """Without the 20 bits by which converters shift to the left, so that each rounding shows, of negative halves too;
+    and by scales that shift to the left themselves."""
+    every = np.arange(-128, 128, dtype=np.int8)
+    a, b = np.broadcast_to(every[:, np.newaxis], (256, 256)), np.broadcast_to(every, (256, 256))
+    inputs = tuple(np.ascontiguousarray(x).reshape(1, 256, 1, 256) for x in (a, b))
+    shape = inputs[0].shape
+    params = BinaryInt8Params(
+        zero_point=(0, 0), multiplier=(1 << 30, 3 << 29), shift=shifts, left_shift=left_shift, output_zero_point=0,
+        output_multiplier=1 << 30, output_shift=output_shift, activation_min=-128, activation_max=127,
+        **step_fields(shape, shape, shape),
+    )
+    op = Operator(kind, DType.INT8, params, inputs, (RowMap.same(), RowMap.same()), shape, DType.INT8)
+    np.testing.assert_array_equal(run(op, Way(256)), int8_expected(kind, params, *inputs))
 
 
 @settings(max_examples=40, deadline=None)

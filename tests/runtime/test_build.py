@@ -14,6 +14,7 @@ import pytest
 from bench.emulator import MACHINES, SECTIONS
 from bench.text import core_text, link_model, text_bytes
 from tests.runtime.build import (
+    C99,
     COMPILERS,
     INCLUDE,
     ROOT,
@@ -28,7 +29,12 @@ from tigris_pio import compile_model
 
 @pytest.mark.parametrize("machine", COMPILERS)
 def test_no_warnings(machine: str) -> None:
-    assert len(objects(machine)) == len(core_sources())
+    if machine in ("gcc", "rv32imc"):  # whose objects are looked at below
+        assert len(objects(machine)) == len(core_sources())
+        return
+    command = [*compiler(machine), *C99, "-fsyntax-only", f"-I{INCLUDE}", *map(str, core_sources())]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_static_checks_find_nothing() -> None:
@@ -75,8 +81,9 @@ def test_headers_are_valid_cpp(tmp_path: Path) -> None:
 
 
 def test_all_headers_go_into_one_file(tmp_path: Path) -> None:
-    """No name is two things."""
+    """No name is two things, but in those that are the body of several kernels."""
     headers = sorted({*(RUNTIME / "src").rglob("*.h"), *INCLUDE.glob("tigris*.h")} - set(INCLUDE.glob("*esp_idf*")))
+    headers = [path for path in headers if "\nstatic void run(" not in path.read_text("utf-8")]
     source = tmp_path / "all.c"
     source.write_text("".join(f'#include "{path}"\n' for path in headers if not path.stem.endswith(("_dsp", "_lanes"))))
     command = ["gcc", "-std=c99", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}", str(source)]

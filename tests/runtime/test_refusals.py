@@ -96,7 +96,7 @@ RECORD_DAMAGES = [
     (TensorRecord, 0, {"home_offset": 8}, -22),
     (TensorRecord, 0, {"home_offset": HUGE}, -22),
     (TensorRecord, 0, {"home": Home.FAST, "home_offset": 0}, -22),
-    (TensorRecord, 0, {"flags": 2}, -22),
+    *((TensorRecord, 0, {"flags": flags}, -22) for flags in (3, 4)),
     (TensorRecord, 0, {"flags": TensorFlag.FOLDED}, -23),
     (TensorRecord, 0, {"scale": float("nan")}, -22),
     (TensorRecord, 0, {"scale": -1.0}, -22),
@@ -341,7 +341,7 @@ PARAMETER_DAMAGES: list[tuple[OpKind, DType, dict[str, Any]]] = [
     (OpKind.FULLY_CONNECTED, DType.INT8, {"out_features": 3}),
     (OpKind.FULLY_CONNECTED, DType.INT8, {"requantise_step": 2}),
     (OpKind.FULLY_CONNECTED, DType.FLOAT32, {"in_features": 8}),
-    (OpKind.AVERAGE_POOL, DType.INT8, {"rescale": 2}),
+    (OpKind.AVERAGE_POOL, DType.INT8, {"rescale": 3}),
     (OpKind.AVERAGE_POOL, DType.INT8, {"include_pad": 2}),
     (OpKind.MAX_POOL, DType.INT8, {"rescale": 1}),
     (OpKind.MAX_POOL, DType.FLOAT32, {"stride_height": 3}),
@@ -357,8 +357,7 @@ PARAMETER_DAMAGES: list[tuple[OpKind, DType, dict[str, Any]]] = [
     (OpKind.SUB, DType.FLOAT32, {"channel_step": (1, -1)}),
     (OpKind.SOFTMAX, DType.INT8, {"length": 0}),
     (OpKind.SOFTMAX, DType.INT8, {"length": 3}),
-    (OpKind.SOFTMAX, DType.INT8, {"left_shift": 32}),
-    (OpKind.SOFTMAX, DType.INT8, {"diff_min": 1}),
+    (OpKind.SOFTMAX, DType.INT8, {"exponentials": 16}),
     (OpKind.SOFTMAX, DType.FLOAT32, {"length": 5}),
     (OpKind.UNARY, DType.FLOAT32, {"function": 0}),
     (OpKind.UNARY, DType.FLOAT32, {"function": max(UnaryFunction) + 1}),
@@ -371,7 +370,9 @@ PARAMETER_DAMAGES: list[tuple[OpKind, DType, dict[str, Any]]] = [
     (OpKind.CONCAT, DType.INT8, {"axis": 1}),
     (OpKind.QUANTIZE, DType.INT8, {"scale": 0.0}),
     (OpKind.QUANTIZE, DType.INT8, {"scale": float("nan")}),
+    (OpKind.QUANTIZE, DType.INT8, {"table": 8}),
     (OpKind.DEQUANTIZE, DType.INT8, {"zero_point": 200}),
+    (OpKind.DEQUANTIZE, DType.INT8, {"table": 16}),
 ]
 
 

@@ -19,6 +19,7 @@ from tigris_pio.format.params import (
     LrnParams,
     MatMulFloatParams,
     MatMulInt8Params,
+    ReduceInt8Params,
     ReduceParams,
     VectorParams,
 )
@@ -55,6 +56,7 @@ MAPS = {
     V.SOFTMAX: softmax,
     V.HARDMAX: lambda x: np.arange(x.shape[1]).reshape(1, -1, 1) == x.argmax(1, keepdims=True),
     V.CUMULATIVE_SUM: lambda x: x.cumsum(1),
+    V.CUMULATIVE_PRODUCT: lambda x: x.cumprod(1),
 }
 
 
@@ -88,6 +90,26 @@ def test_reduce(function: ReduceFunction, case: tuple[Any, Any, bool], seed: int
     np.testing.assert_allclose(run_all_ways(op), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("function", [R.SUM, R.MEAN, R.MAXIMUM, R.MINIMUM])
+@settings(max_examples=25)
+@given(case=vector_shapes(), zeros=st.tuples(st.integers(-128, 127), st.integers(-128, 127)),
+       multiplier=st.integers(0, (1 << 31) - 1), shift=st.integers(-31, 5), seed=seeds)
+def test_reduce_int8(function: ReduceFunction, case: tuple[Any, Any, bool], zeros: tuple[int, int], multiplier: int,
+                     shift: int, seed: int) -> None:
+    (outer, length, inner), shape, by_row = case
+    x = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+    rows = RowMap.same() if by_row else RowMap.whole(shape[1])
+    params = ReduceInt8Params(function, length, inner, *zeros, multiplier, shift)
+    op = Operator(OpKind.REDUCE, DType.INT8, params, (x,), (rows,), (1, outer, 1, inner), DType.INT8)
+    vectors = x.astype(np.int64).reshape(outer, length, inner)
+    if function in (R.SUM, R.MEAN):
+        sums = vectors.sum(1) - length * zeros[0]
+        expected = np.clip(references.requantise(sums, multiplier, shift) + zeros[1], -128, 127)
+    else:
+        expected = REDUCTIONS[function](vectors)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(outer, inner), expected)
+
+
 def test_long_sums_lose_nothing() -> None:
     x = np.full((1, 1, 1, 1 << 20), 0.1, np.float32)
     op = Operator(OpKind.REDUCE, DType.FLOAT32, ReduceParams(R.SUM, 1 << 20, 1), (x,), (RowMap.same(),), (1, 1, 1, 1),
@@ -95,13 +117,14 @@ def test_long_sums_lose_nothing() -> None:
     np.testing.assert_allclose(run_all_ways(op).item(), x.astype(np.float64).sum(), rtol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.FLOAT32])
 @settings(max_examples=40)
-@given(vector_shapes(), st.booleans(), st.booleans(), seeds)
-def test_arg_reduce(case: tuple[Any, Any, bool], smallest: bool, last: bool, seed: int) -> None:
+@given(case=vector_shapes(), smallest=st.booleans(), last=st.booleans(), seed=seeds)
+def test_arg_reduce(dtype: DType, case: tuple[Any, Any, bool], smallest: bool, last: bool, seed: int) -> None:
     (outer, length, inner), shape, by_row = case
-    x = np.random.default_rng(seed).integers(-2, 3, shape).astype(np.float32)
+    x = np.random.default_rng(seed).integers(-2, 3, shape).astype(np.int8 if dtype == DType.INT8 else np.float32)
     rows = RowMap.same() if by_row else RowMap.whole(shape[1])
-    op = Operator(OpKind.ARG_REDUCE, DType.FLOAT32, ArgReduceParams(int(smallest), int(last), length, inner), (x,),
+    op = Operator(OpKind.ARG_REDUCE, dtype, ArgReduceParams(int(smallest), int(last), length, inner), (x,),
                   (rows,), (1, outer, 1, inner), DType.FLOAT32)
     vectors = x.reshape(outer, length, inner) * (-1 if smallest else 1)
     found = length - 1 - vectors[:, ::-1].argmax(1) if last else vectors.argmax(1)
@@ -174,22 +197,32 @@ def test_mat_mul(batch: tuple[int, int], repeated: tuple[bool, bool], rows: int,
     np.testing.assert_allclose(run_all_ways(op).reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=30)
-@given(st.tuples(SIZES, SIZES, st.integers(1, 40), SIZES), seeds)
-def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], seed: int) -> None:
+@settings(max_examples=60)
+@given(st.tuples(SIZES, SIZES, st.integers(1, 40), st.integers(1, 11)), st.tuples(st.booleans(), st.booleans()),
+       st.booleans(), seeds)
+def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], turned: tuple[bool, bool], by_rows: bool,
+                               seed: int) -> None:
+    """Either matrix stored as it is or transposed; all at once, or bands of rows where the rows of A lie apart."""
     batch, rows, depth, columns = sizes
+    by_rows = by_rows and not turned[0]
+    batch = 1 if by_rows else batch
     random = np.random.default_rng(seed)
     a, b = int8_array(random, (1, batch, rows, depth)), int8_array(random, (1, batch, depth, columns))
     zeros = tuple(int(v) for v in random.integers(-128, 128, 3))
-    multiplier, shift = references.quantised_multiplier(float(random.uniform(0.001, 0.1)) / np.sqrt(depth))
+    multiplier, shift = references.quantised_multiplier(float(random.choice([0.001, 0.01, 0.1, 3])) / np.sqrt(depth))
+    step_a, step_b = (1, rows) if turned[0] else (depth, 1), (1, depth) if turned[1] else (columns, 1)
     params = MatMulInt8Params(
-        (1, 1, batch), rows, depth, columns, (0, 0, rows * depth), depth, 1, (0, 0, depth * columns), columns, 1,
+        (1, 1, batch), rows, depth, columns, (0, 0, rows * depth), *step_a, (0, 0, depth * columns), *step_b,
         zeros[:2], zeros[2], multiplier, shift, -128, 120)
     sums = (a[0].astype(np.int64) - zeros[0]) @ (b[0].astype(np.int64) - zeros[1])
     expected = np.clip(references.requantise(sums, multiplier, shift) + zeros[2], -128, 120)
-    op = Operator(OpKind.MAT_MUL, DType.INT8, params, (a, b), (RowMap.whole(batch), RowMap.whole(batch)),
-                  (1, batch, rows, columns), DType.INT8)
-    np.testing.assert_array_equal(run_all_ways(op)[0], expected)
+    stored = [np.ascontiguousarray(m.swapaxes(-1, -2)) if turn else m for m, turn in zip((a, b), turned, strict=True)]
+    if by_rows:
+        stored[0] = a.reshape(1, rows, 1, depth)
+    maps = (RowMap.same() if by_rows else RowMap.whole(batch), RowMap.whole(batch))
+    shape = (1, rows, 1, columns) if by_rows else (1, batch, rows, columns)
+    op = Operator(OpKind.MAT_MUL, DType.INT8, params, tuple(stored), maps, shape, DType.INT8)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(expected.shape), expected)
 
 
 def test_mat_mul_row_by_row() -> None:

@@ -13,6 +13,7 @@ from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
 from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower import numerics
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import (
     FullyConnectedFloatParams,
@@ -124,11 +125,16 @@ def test_fully_connected_float_agrees(rows: int, inputs: int, outputs: int, form
     np.testing.assert_allclose(run_all_ways(op).reshape(rows, outputs), expected, rtol=1e-5, atol=1e-5)
 
 
-def softmax_params(length: int, scale: float) -> SoftmaxInt8Params:
+def exponentials_of(scale: float) -> np.ndarray:
     """As TensorFlow Lite prepares them: 5 integer bits, differences that matter."""
     multiplier, left_shift = references.quantised_multiplier(scale * (1 << 26))
     largest = math.floor(31 * (1 << 26) / (1 << left_shift))
-    return SoftmaxInt8Params(length=length, multiplier=multiplier, left_shift=left_shift, diff_min=-largest)
+    return references.softmax_exponentials(multiplier, left_shift, -largest)
+
+
+def softmax_int8(x: np.ndarray, exponentials: np.ndarray, images: int = 1) -> Operator:
+    return Operator(OpKind.SOFTMAX, DType.INT8, SoftmaxInt8Params(x.shape[-1], 0), (x,), (RowMap.same(),), x.shape,
+                    DType.INT8, {"exponentials": exponentials}, images)
 
 
 @settings(max_examples=40, deadline=None)
@@ -136,10 +142,9 @@ def softmax_params(length: int, scale: float) -> SoftmaxInt8Params:
 def test_softmax_int8_is_exact(shape: tuple[int, int, int, int], scale: float, seed: int) -> None:
     random = np.random.default_rng(seed)
     x = int8_array(random, shape)
-    params = softmax_params(shape[3], scale)
-    expected = references.softmax_int8(x, params.multiplier, params.left_shift, params.diff_min)
-    op = Operator(OpKind.SOFTMAX, DType.INT8, params, (x,), (RowMap.same(),), shape, DType.INT8, images=shape[0])
-    np.testing.assert_array_equal(run_all_ways(op), expected)
+    powers = exponentials_of(scale)
+    expected = references.softmax_int8(x, powers)
+    np.testing.assert_array_equal(run_all_ways(softmax_int8(x, powers, images=shape[0])), expected)
     real = x.astype(np.float64) * scale
     exponentials = np.exp(real - real.max(-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(-1, keepdims=True)
@@ -149,23 +154,19 @@ def test_softmax_int8_is_exact(shape: tuple[int, int, int, int], scale: float, s
 @pytest.mark.parametrize("diff_min", [-9, -8, -7, -1, 0])
 def test_softmax_int8_takes_differences_down_to_the_least(diff_min: int) -> None:
     """The least difference still counts, the next does not, whatever its exponential is."""
-    multiplier, left_shift = references.quantised_multiplier(0.05 * (1 << 26))
-    params = SoftmaxInt8Params(length=10, multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
+    powers = references.softmax_exponentials(*references.quantised_multiplier(0.05 * (1 << 26)), diff_min)
     x = np.arange(0, -10, -1, dtype=np.int8).reshape(1, 1, 1, 10)
-    op = Operator(OpKind.SOFTMAX, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
-    actual = run_all_ways(op)
-    np.testing.assert_array_equal(actual, references.softmax_int8(x, multiplier, left_shift, diff_min))
+    actual = run_all_ways(softmax_int8(x, powers))
+    np.testing.assert_array_equal(actual, references.softmax_int8(x, powers))
     assert [value > -128 for value in actual.ravel().tolist()] == [-i >= diff_min for i in range(10)]
 
 
 def test_softmax_int8_of_equal_values_of_any_length() -> None:
     """Also where TensorFlow Lite's shift amount passes 31 and its sum overflows."""
-    for length in (1, 2, 3, 255, 256, 257, 511, 520, 1000, 5000, 9000):
+    for length in (1, 2, 3, 255, 256, 257, 511, 520, 1000, 5000, 8292, 9000):
         x = np.full((1, 1, 1, length), 17, np.int8)
-        params = softmax_params(length, 0.1)
-        op = Operator(OpKind.SOFTMAX, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
         expected = min(127, math.floor(256 / length + 0.5) - 128)
-        assert set(run_all_ways(op).ravel().tolist()) == {expected}, length
+        assert set(run_all_ways(softmax_int8(x, exponentials_of(0.1))).ravel().tolist()) == {expected}, length
 
 
 @settings(max_examples=20, deadline=None)
@@ -197,26 +198,34 @@ def test_lookup_covers_all_values(images: int) -> None:
     np.testing.assert_array_equal(run_all_ways(op), table[x.astype(np.int64) + 128])
 
 
-def test_quantize_rounds_half_to_even_and_saturates() -> None:
-    scale, zero = np.float32(0.25), 3
-    values = np.concatenate([np.arange(-140, 140) * 0.125, [1e9, -1e9, np.inf, -np.inf]]).astype(np.float32)
-    x = values.reshape(1, 4, 71, 1)
-    params = QuantizeParams(scale=float(scale), zero_point=zero)
-    op = Operator(OpKind.QUANTIZE, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
-    expected = np.clip(np.rint(x / scale) + zero, -128, 127)
-    np.testing.assert_array_equal(run_all_ways(op), expected)
+def quantize(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
+    op = Operator(OpKind.QUANTIZE, DType.INT8, QuantizeParams(scale, zero, 0), (x,), (RowMap.same(),), x.shape,
+                  DType.INT8, {"table": numerics.quantise_table(scale, zero)})
+    return run_all_ways(op)
+
+
+@pytest.mark.parametrize(("scale", "zero"), [(0.25, 3), (0.1, -128), (3.7e-5, 127), (1e-38, 0), (2.0**100, -9)])
+def test_quantize_rounds_half_to_even_and_saturates(scale: float, zero: int) -> None:
+    """At every half, beside it, and far out."""
+    halves = (np.arange(-141, 141) * 0.5).astype(np.float32) * np.float32(scale)
+    beside = [np.nextafter(halves, np.float32(way)) for way in (-np.inf, np.inf)]
+    few = np.array([1e38, -1e38, np.inf, -np.inf, 0.0, -0.0], np.float32)
+    x = np.concatenate([halves, *beside, few]).astype(np.float32).reshape(1, 4, 71, 3)
+    with np.errstate(over="ignore"):
+        expected = np.clip(np.rint(np.clip(x / np.float32(scale), -1e6, 1e6)) + zero, -128, 127)
+    np.testing.assert_array_equal(quantize(x, float(np.float32(scale)), zero), expected)
 
 
 def test_quantize_of_nan_is_the_lowest_value() -> None:
-    x = np.full((1, 1, 1, 2), np.nan, np.float32)
-    params = QuantizeParams(scale=1.0, zero_point=0)
-    op = Operator(OpKind.QUANTIZE, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.INT8)
-    assert run_all_ways(op).ravel().tolist() == [-128, -128]
+    x = np.array([np.nan, -np.nan], np.float32).reshape(1, 1, 1, 2)
+    assert quantize(x, 1.0, 0).ravel().tolist() == [-128, -128]
 
 
 def test_dequantize_is_exact() -> None:
     x = np.arange(-128, 128).astype(np.int8).reshape(1, 8, 8, 4)
-    params = QuantizeParams(scale=float(np.float32(0.037)), zero_point=-5)
-    op = Operator(OpKind.DEQUANTIZE, DType.INT8, params, (x,), (RowMap.same(),), x.shape, DType.FLOAT32)
+    scale = float(np.float32(0.037))
+    op = Operator(OpKind.DEQUANTIZE, DType.INT8, QuantizeParams(scale, -5, 0), (x,), (RowMap.same(),), x.shape,
+                  DType.FLOAT32, {"table": numerics.dequantise_table(scale, -5)})
     expected = (x.astype(np.int32) + 5).astype(np.float32) * np.float32(0.037)
     np.testing.assert_array_equal(run_all_ways(op), expected)
+

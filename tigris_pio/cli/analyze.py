@@ -35,6 +35,8 @@ def analyze(
     memory: str | None,
     flash: str | None,
     dims: tuple[str, ...],
+    fixed: tuple[str, ...],
+    states: tuple[str, ...],
     limits: tuple[str, ...],
     backend: str,
     chip: str,
@@ -42,7 +44,7 @@ def analyze(
     report_path: str | None,
     verbose: bool,
 ) -> None:
-    """Show how MODEL.onnx would run in the memory given: stages, bands, peaks, traffic, flash.
+    """Show how MODEL, an .onnx or .tflite file, would run in the memory given: stages, bands, peaks, traffic, flash.
 
     \b
     Examples:
@@ -54,7 +56,8 @@ def analyze(
     check_model(model)
     if report_path is not None:
         check_output("--report", report_path, model)
-    options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits)
+    options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits, fixed=fixed,
+                              states=states)  # fmt: skip
     with console.progress(as_json) as progress:
         result = analyze_model(model, options, progress)
     if report_path is not None:

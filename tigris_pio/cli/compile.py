@@ -19,7 +19,7 @@ from tigris_pio.cli.options import (
     storage_options,
 )
 from tigris_pio.compiler.emit.model_header import render_model_header
-from tigris_pio.compiler.load.external_data import locations
+from tigris_pio.compiler.load.onnx.external_data import locations
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
 
@@ -40,6 +40,8 @@ def compile_command(
     memory: str,
     flash: str | None,
     dims: tuple[str, ...],
+    fixed: tuple[str, ...],
+    states: tuple[str, ...],
     limits: tuple[str, ...],
     xip: bool,
     compress: str,
@@ -54,7 +56,7 @@ def compile_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Compile MODEL.onnx to a plan the runtime executes in place.
+    """Compile MODEL, an .onnx or .tflite file, to a plan the runtime executes in place.
 
     \b
     Examples:
@@ -68,7 +70,8 @@ def compile_command(
     for option, path in (("--header", header), ("--depfile", depfile)):
         if path is not None:
             check_output(option, path, model)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits)
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits,
+                              fixed, states)  # fmt: skip
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
     text = render_model_header(result.plan, result.data).encode()

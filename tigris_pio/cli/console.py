@@ -6,15 +6,17 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.segment import Segment
 
-from tigris_pio.compiler.pipeline import Progress
 from tigris_pio.text import json_text, visible
+
+if TYPE_CHECKING:
+    from tigris_pio.compiler.pipeline import Progress  # a type alone: `tigris run` needs no compiler
 
 #: Columns of tables in a pipe, where there is no terminal to ask.
 PIPE_WIDTH = 140

@@ -34,8 +34,13 @@ _DEFAULT_SAMPLES = 8
 )
 @click.option("--model", metavar="NAME", help="Which of the project's models.")
 @click.option("--upload", is_flag=True, help="Build and flash the project first (pio run -t upload).")
-@click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy", help="Input as the ONNX model takes it.")
-@click.option("--data", metavar="FILE.npz", help="Inputs by name, with labels if it has an array of that name.")
+@click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy", help="Input as the model takes it.")
+@click.option(
+    "--data",
+    metavar="FILE.npz",
+    help="Inputs by name, with labels if it has an array of that name. A model with states takes sequences: "
+    "[steps, …], or [sequences, steps, …].",
+)
 @click.option("--labels", metavar="Y.npy", help="Class of each sample, for the accuracy.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Random inputs, or the first N of the data.")
 @click.option(
@@ -74,6 +79,8 @@ def hil(
       tigris hil --project examples/digits --upload --data test.npz
       tigris hil --port socket://127.0.0.1:5555 --info            what does it run?
 
+    A model with states begins each sequence anew, on both sides; random inputs are one sequence.
+
     One program a board: a second one ends at once with status 3 and names the first.
 
     \b
@@ -108,7 +115,7 @@ def _check(
 ) -> CheckReport:
     """Prints what was found until then when it ends early."""
     try:
-        return check(board, host, chosen.inputs, chosen.labels, progress, tolerance)
+        return check(board, host, chosen.inputs, chosen.labels, progress, tolerance, chosen.starts)
     except HarnessError as error:
         if error.report is None or not error.report.samples:
             raise
@@ -151,12 +158,12 @@ def _samples(
         if labels is not None:
             raise UsageError("--labels need the inputs they belong to: --input or --data")
         return random_samples(host.session.inputs, count or _DEFAULT_SAMPLES)
-    chosen = read_samples(host.session.inputs, inputs, data, labels)
+    chosen = read_samples(host.session.inputs, inputs, data, labels, stateful=bool(host.session.states))
     if count is None:
         return chosen
     if count > len(chosen.inputs):
         raise UsageError(f"--samples {count}: the data holds {len(chosen.inputs)}")
-    return SampleSet(chosen.inputs[:count], chosen.labels and chosen.labels[:count])
+    return chosen.first(count)
 
 
 def _show_info(port: str, baud: int, timing: Timing, as_json: bool) -> None:

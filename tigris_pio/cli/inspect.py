@@ -25,7 +25,7 @@ from tigris_pio.text import visible_name
 @LIMIT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
-    """Show what FILE holds: the inputs, outputs and operators of an ONNX model, or the stages,
+    """Show what FILE holds: the inputs, outputs and operators of a model, or the stages,
     memory and operators of a .tgrs plan.
 
     \b
@@ -33,7 +33,7 @@ def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
       tigris inspect kws.onnx
       tigris inspect kws.tgrs --json
     """
-    data = read_named(Path(file), "an .onnx model or a .tgrs plan")
+    data = read_named(Path(file), "an .onnx or .tflite model or a .tgrs plan")
     if is_plan(data) or file.endswith(".tgrs"):
         _check_with_runtime(data)
         document = describe_plan(read_plan(data))
@@ -64,7 +64,7 @@ def _print(document: dict[str, Any]) -> None:
     single = ((key, value) for key, value in document.items() if not isinstance(value, list))
     rows = [(key.replace("_", " "), _fact(key, value)) for key, value in single]
     console.out.print(facts(rows))
-    for key in ("inputs", "outputs", "stages", "operators"):
+    for key in ("inputs", "outputs", "states", "stages", "operators"):
         rows_of = document.get(key)
         if rows_of:
             console.out.print(_table(key, rows_of))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 import sys
 from typing import Any
@@ -10,30 +11,41 @@ from typing import Any
 import click
 
 from tigris_pio import __version__
-from tigris_pio.cli import console
-from tigris_pio.cli.analyze import analyze
-from tigris_pio.cli.compile import compile_command
-from tigris_pio.cli.hil import hil
-from tigris_pio.cli.inspect import inspect
-from tigris_pio.cli.layout import layout
-from tigris_pio.cli.run import run
-from tigris_pio.cli.verify import verify
 from tigris_pio.errors import TigrisError
 from tigris_pio.spelling import caller_of_command, spoken_by
 from tigris_pio.text import visible
 
+#: The commands in the order of work, each in the file of its name, and what it is called there.
+COMMANDS = {
+    "analyze": "analyze",
+    "compile": "compile_command",
+    "inspect": "inspect",
+    "run": "run",
+    "quantize": "quantize",
+    "verify": "verify",
+    "hil": "hil",
+    "layout": "layout",
+}
+
 
 class _Group(click.Group):
-    """Lists commands in the order of work, not of the alphabet; a misspelled one is answered with the nearest."""
+    """Imports a command when it is asked for; a misspelled one is answered with the nearest."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"tigris_pio.cli.{cmd_name}")
+        command: click.Command = getattr(module, COMMANDS[cmd_name])
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        close = difflib.get_close_matches(args[0], self.commands, n=1)
-        if args[0] not in self.commands and close and not args[0].startswith("-"):
+        close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if args[0] not in COMMANDS and close and not args[0].startswith("-"):
             ctx.fail(f"No such command '{args[0]}'. Did you mean {close[0]}?")
         return super().resolve_command(ctx, args)
 
@@ -42,14 +54,15 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="tigris")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Compile an ONNX model for a microcontroller, run it here, and check it on the board.
+    """Compile an ONNX or TensorFlow Lite model for a microcontroller, run it here, and check it on the board.
 
     \b
     Typical order:
+      tigris quantize float.onnx --data x.npz -o int8.onnx    int8, where the model is not
       tigris analyze model.onnx -m 256K+8M -f 4M      does it fit, and how does it run?
       tigris compile model.onnx -m 256K+8M --xip -o model.tgrs
       tigris inspect model.tgrs                       what the plan holds
-      tigris verify model.onnx -m 256K+8M             the same outputs as onnxruntime?
+      tigris verify model.onnx -m 256K+8M             the same outputs as elsewhere?
       tigris run model.tgrs --input x.npy             the same C runtime as on the board
       tigris hil model.tgrs --port /dev/ttyUSB0       the same bytes on the board?
 
@@ -59,10 +72,6 @@ def cli(context: click.Context) -> None:
     context.with_resource(spoken_by(caller_of_command()))
 
 
-for _command in (analyze, compile_command, inspect, run, verify, hil, layout):
-    cli.add_command(_command)
-
-
 def main(arguments: list[str] | None = None) -> Any:
     """Runs the command line; errors a user can act on end without a traceback."""
     words = sys.argv[1:] if arguments is None else arguments
@@ -70,11 +79,13 @@ def main(arguments: list[str] | None = None) -> Any:
         return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False))
     except click.ClickException as error:
         if "--json" in words:
+            from tigris_pio.cli import console  # noqa: PLC0415  (rich is for those who print)
+
             console.print_json({"error": visible(error.format_message()), "kind": "UsageError"})
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        console.err.print("interrupted")
+        print("interrupted", file=sys.stderr)
         sys.exit(130)
     except TigrisError as error:
         _fail(error, error.exit_status, "--json" in words)
@@ -89,6 +100,8 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _fail(error: TigrisError, status: int, as_json: bool) -> None:
+    from tigris_pio.cli import console  # noqa: PLC0415
+
     if as_json:
         console.print_json({"error": visible(str(error)), "kind": type(error).__name__})
     console.print_error(str(error))

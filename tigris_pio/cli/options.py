@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tigris_pio.compiler.arguments import parse_ties
 from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE, find_backend
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
@@ -20,7 +21,7 @@ from tigris_pio.spelling import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MODEL = click.argument("model", type=click.Path(), metavar="MODEL.onnx")
+MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 
 
@@ -34,10 +35,24 @@ LIMIT = click.option(
 
 
 def budget_options(memory_required: bool) -> Callable[[F], F]:
-    """-m, -f, --dim and --limit."""
+    """-m, -f, --dim, --set, --state and --limit."""
 
     def decorate(command: F) -> F:
         command = LIMIT(command)
+        command = click.option(
+            "--state",
+            "states",
+            multiple=True,
+            metavar="OUT=IN",
+            help="Carry a state: what output OUT is after a run, input IN is in the next, zeros in the first.",
+        )(command)
+        command = click.option(
+            "--set",
+            "fixed",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3.",
+        )(command)
         command = click.option(
             "--dim",
             "dims",
@@ -106,9 +121,9 @@ def backend_options(command: F) -> F:
 def check_model(path: str) -> None:
     """FileError before any work when there is no such file, or it is a plan already."""
     if not Path(path).exists() or Path(path).is_dir():
-        read_named(Path(path), "the path of an ONNX model")
+        read_named(Path(path), "the path of an .onnx or .tflite model")
     if Path(path).suffix == ".tgrs":
-        raise UsageError(f"{path}: is a plan; this takes the ONNX model it was compiled from")
+        raise UsageError(f"{path}: is a plan; this takes the model it was compiled from")
 
 
 def check_output(name: str, path: str, *inputs: str | None) -> None:
@@ -134,6 +149,8 @@ def compile_options(
     backend: str = "auto",
     chip: str = "",
     limits: tuple[str, ...] = (),
+    fixed: tuple[str, ...] = (),
+    states: tuple[str, ...] = (),
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
@@ -141,8 +158,8 @@ def compile_options(
         raise UsageError(f"{option('mem')}: the fast memory is 0; give at least a few kilobytes, like 64K")
     budget = Budget(fast, slow, None if flash is None else parse_size(flash, option("flash")))
     find_backend(backend)
-    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), name, backend, chip,
-                             parse_limits(limits))  # fmt: skip
+    options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), _fixed(fixed),
+                             parse_ties(states), name, backend, chip, parse_limits(limits))  # fmt: skip
     options.weights()
     return options
 
@@ -157,6 +174,19 @@ def _dims(texts: tuple[str, ...]) -> dict[str, int]:
             )
         dims[name] = int(value)
     return dims
+
+
+def _fixed(texts: tuple[str, ...]) -> dict[str, object]:
+    """Values stay text: the input they are for says what type they have."""
+    values: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not name or not equals or not value.strip():
+            raise UsageError(f"{option('set')}: '{text}' is not NAME=VALUE, like sr=16000")
+        if name in values:
+            raise UsageError(f"{option('set', text)}: input {name} is set already, to {values[name]}")
+        values[name] = value
+    return values
 
 
 def parse_limits(texts: tuple[str, ...]) -> Limits:

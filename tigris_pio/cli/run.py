@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tigris_pio.cli.tables import facts
 from tigris_pio.errors import UsageError
 from tigris_pio.files import check_target, write_atomically
 from tigris_pio.host import Session
+from tigris_pio.host.io import IoDescriptor
 from tigris_pio.sizes import format_size, parse_memory
 from tigris_pio.text import visible_name
 
@@ -29,7 +31,8 @@ from tigris_pio.text import visible_name
     multiple=True,
     required=True,
     metavar="[NAME=]X.npy",
-    help="Input array as the ONNX model takes it; once per input, or one .npz with all of them.",
+    help="Input array as the model takes it; once per input, or one .npz with all of them. One more axis before "
+    "its own counts samples, of a model with states steps; and another one sequences.",
 )
 @click.option(
     "--output",
@@ -52,6 +55,8 @@ def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: st
     \b
     Example:
       tigris run kws.tgrs --input features.npy --output scores.npy
+
+    A model with states carries them from step to step, and begins each sequence anew.
     """
     for text in outputs:
         check_target(Path(text.partition("=")[2] or text))
@@ -59,9 +64,9 @@ def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: st
     with Session(plan, fast_bytes=fast, slow_bytes=slow) as session:
         arrays = _read_inputs(inputs, [port.name for port in session.inputs])
         begin = time.perf_counter()
-        results = session.run(arrays)
-        elapsed = time.perf_counter() - begin
-        document = _document(session, results, elapsed)
+        count, results = _run_all(session, arrays)
+        elapsed = (time.perf_counter() - begin) / count
+        document = {**_document(session, results, elapsed), "samples": count}
     _write_outputs(outputs, results)
     if as_json:
         console.print_json(document)
@@ -92,6 +97,33 @@ def _read_inputs(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarr
         else:
             arrays.update({key: loaded[key] for key in loaded.files})
     return arrays
+
+
+def _run_all(session: Session, arrays: dict[str, np.ndarray]) -> tuple[int, dict[str, np.ndarray]]:
+    """How many runs were made, and the outputs, with the axes of samples that the inputs have."""
+    axes = {_axes(session, io, arrays[io.name]) for io in session.inputs if io.name in arrays}
+    if axes in ({()}, set()) or len(axes) > 1 or len(arrays) != len(session.inputs):
+        return 1, session.run(arrays)  # which says what is wrong
+    (lead,) = axes
+    count = math.prod(lead)
+    rows = {io.name: arrays[io.name].reshape(count, *io.shape) for io in session.inputs}
+    found = []
+    for index in range(count):
+        if index % lead[-1] == 0:  # another sequence
+            session.reset()
+        found.append(session.run({name: array[index] for name, array in rows.items()}))
+    return count, {name: np.stack([one[name] for one in found]).reshape(*lead, *found[0][name].shape)
+                   for name in found[0]}
+
+
+def _axes(session: Session, port: IoDescriptor, array: np.ndarray) -> tuple[int, ...]:
+    """The axes of samples before an input's own; none where the array holds one sample, or does not fit."""
+    for count in range(1, 3 if session.states else 2):
+        lead = array.shape[:count]
+        is_whole = array.size == math.prod(lead) * math.prod(port.shape) != 0
+        if array.shape != port.shape and is_whole and array.shape[count:] in (port.shape, port.shape[1:]):
+            return lead
+    return ()
 
 
 def _write_outputs(texts: tuple[str, ...], results: dict[str, np.ndarray]) -> None:
@@ -133,7 +165,8 @@ def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
         facts(
             [
                 ("plan", document["plan"]),
-                ("time", f"{1000 * document['seconds']:.3f} ms on this machine"),
+                ("time", f"{1000 * document['seconds']:.3f} ms on this machine"
+                         + (f", the mean of {document['samples']} runs" if document["samples"] > 1 else "")),
                 ("fast memory", format_size(memory["fast_peak"])),
                 ("slow memory", f"{format_size(memory['slow_peak'])}, {format_size(memory['slow_read'])} read, "
                                 f"{format_size(memory['slow_written'])} written"),

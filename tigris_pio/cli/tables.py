@@ -47,6 +47,9 @@ def print_report(document: dict[str, Any]) -> None:
                           f"{format_size(document['traffic']['slow_written'])} written, "
                           f"{compute['recomputed_macs']:,} MACs computed again"),
     ]  # fmt: skip
+    if document["states"]:
+        names = ", ".join(state["name"] for state in document["states"])
+        rows.append(("states", f"{format_size(memory['states'])} of that memory live from run to run: {names}"))
     backend = document["backend"]
     if backend["name"] != "portable":
         rows.append((

@@ -1,4 +1,4 @@
-"""`tigris verify`: is the compiled model the same network as the ONNX file?"""
+"""`tigris verify`: is the compiled model the same network as the file?"""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, MODEL, budget_options, check_model, compile_options, storage_options
+from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.pipeline import UNLIMITED, back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.host import Session
@@ -20,7 +21,7 @@ from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, ra
 from tigris_pio.verify.reference import open_reference
 
 
-@click.command(short_help="Compare a compiled model with onnxruntime, layer by layer.")
+@click.command(short_help="Compare a compiled model with its reference, layer by layer.")
 @MODEL
 @budget_options(memory_required=False)
 @storage_options
@@ -33,6 +34,8 @@ def verify(
     memory: str | None,
     flash: str | None,
     dims: tuple[str, ...],
+    fixed: tuple[str, ...],
+    states: tuple[str, ...],
     limits: tuple[str, ...],
     xip: bool,
     compress: str,
@@ -43,30 +46,41 @@ def verify(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Compile MODEL.onnx, run the plan here and compare with onnxruntime, layer by layer.
+    """Compile MODEL, run the plan here and compare with a reference, layer by layer: onnxruntime for
+    ONNX, TensorFlow Lite Micro (the package tflite-micro) for .tflite.
 
     Also checks that bands change nothing: the plan's outputs equal, byte for byte, those of the
     same model run whole. "By itself" is what a layer misses when onnxruntime computes it from the
     plan's own values, before rounding: about 0.5 steps for int8. Every layer that departs by
-    itself is named. Exit status 1 when any layer or output departs.
+    itself is named. Exit status 1 when any layer or output departs. Samples are one sequence for a
+    model with states, and onnxruntime begins each step with the plan's. int8 layers of a .tflite are to
+    have TensorFlow Lite Micro's bytes: 0.0 steps.
 
     \b
     Example:
       tigris verify kws.onnx -m 16K --samples 32
     """
     check_model(model)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, limits=limits)
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, limits=limits, fixed=fixed,
+                              states=states)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         compiled = back(start, options, progress)
         whole = back(start, dataclasses.replace(options, budget=UNLIMITED, compress="none"), progress)
-        reference = open_reference(Path(model), options.dims)
-        progress("comparing with onnxruntime")
-        comparison = compare(compiled, whole, reference, _samples(compiled.data, data, samples, seed))
+        given = _samples(compiled.data, data, samples, seed)
+        if is_tflite(model):
+            from tigris_pio.verify.tflite import compare_tflite  # noqa: PLC0415 (for those who have such files)
+
+            progress("comparing with TensorFlow Lite Micro")
+            comparison, against = compare_tflite(compiled, whole, Path(model), options, given)
+        else:
+            reference = open_reference(Path(model), options.dims, options.fixed, options.states)
+            progress("comparing with onnxruntime")
+            comparison, against = compare(compiled, whole, reference, given), "onnxruntime"
     if as_json:
-        console.print_json(_document(compiled.report["model"], comparison))
+        console.print_json(_document(compiled.report["model"], comparison, against))
     else:
-        _print(comparison)
+        _print(comparison, against)
     if not comparison.passed:
         sys.exit(1)
 
@@ -82,10 +96,11 @@ def _samples(plan: bytes, data: str | None, count: int | None, seed: int) -> lis
             raise UsageError(f"--data {data}: {error}; it must be an .npz with arrays named {names}") from error
 
 
-def _document(model: str, comparison: Comparison) -> dict[str, Any]:
+def _document(model: str, comparison: Comparison, against: str) -> dict[str, Any]:
     departure = comparison.first_departure
     return {
         "model": model,
+        "reference": against,
         "passed": comparison.passed,
         "samples": comparison.samples,
         "bands_identical": comparison.bands_identical,
@@ -96,8 +111,8 @@ def _document(model: str, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _print(comparison: Comparison) -> None:
-    table = Table(title=f"{comparison.samples} samples against onnxruntime", title_justify="left")
+def _print(comparison: Comparison, against: str) -> None:
+    table = Table(title=f"{comparison.samples} samples against {against}", title_justify="left")
     for name in ("layer", "operator", "strategy", "cosine", "max difference", "in steps", "by itself", ""):
         table.add_column(name, justify="left" if name in ("layer", "operator", "strategy", "") else "right")
     for layer in (*comparison.layers, *comparison.outputs):

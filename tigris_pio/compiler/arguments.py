@@ -8,10 +8,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import SupportsIndex, cast
 
+import numpy as np
 import onnx
 
 from tigris_pio import spelling
-from tigris_pio.errors import ArgumentError
+from tigris_pio.compiler.load.model import is_tflite
+from tigris_pio.errors import ArgumentError, UsageError
 from tigris_pio.sizes import parse_size
 
 ALIGNMENTS = (4, 8, 16, 32, 64)
@@ -19,8 +21,10 @@ ALIGNMENTS = (4, 8, 16, 32, 64)
 
 def model(value: object) -> None:
     """A path or a model in memory."""
-    if not isinstance(value, str | os.PathLike | onnx.ModelProto):
-        raise ArgumentError(f"model: {_shown(value)} is no model; give a path or an onnx.ModelProto")
+    known = isinstance(value, bytes) and is_tflite(value)
+    if not known and not isinstance(value, str | os.PathLike | onnx.ModelProto):
+        raise ArgumentError(f"model: {_shown(value)} is no model; give a path or an onnx.ModelProto, or the bytes of a "
+                            ".tflite file")
 
 
 def size(option: str, value: object) -> int | None:
@@ -60,6 +64,39 @@ def dims(value: object) -> dict[str, int]:
         raise ArgumentError(f"dims: {_shown(value)} is no mapping of names to sizes, like {{'length': 512}}")
     right = "a positive whole number"
     return {text("dims", name): whole(f"dims[{name!r}]", item, right) for name, item in value.items()}
+
+
+def fixed(value: object) -> dict[str, object]:
+    """Values of inputs by name: numbers, several of them, or text."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ArgumentError(f"set: {_shown(value)} is no mapping of inputs to values, like {{'sr': 16000}}")
+    for name, item in value.items():
+        kind = np.asarray(item).dtype.kind
+        if kind not in "biufU":
+            raise ArgumentError(f"set[{name!r}]: {_shown(item)} is no number; give one, or as many as the input has")
+    return {text("set", name): item for name, item in value.items()}
+
+
+def states(value: object) -> tuple[tuple[str, str], ...]:
+    """Outputs and the inputs that they are in the next run: a mapping, or texts OUT=IN."""
+    if isinstance(value, Mapping):
+        return tuple((text("state", output), text(f"state[{output!r}]", held)) for output, held in value.items())
+    if value is not None and (isinstance(value, str | bytes) or not isinstance(value, Iterable)):
+        raise ArgumentError(f"state: {_shown(value)} is no mapping of outputs to inputs, like {{'h_out': 'h'}}")
+    return parse_ties(tuple(text("state", item) for item in value or ()))
+
+
+def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Outputs tied to inputs, from texts OUT=IN."""
+    ties = []
+    for item in texts:
+        output, equals, held = item.partition("=")
+        if not output or not equals or not held:
+            raise UsageError(f"{spelling.option('state')}: '{item}' is not OUT=IN, like h_out=h")
+        ties.append((output, held))
+    return tuple(ties)
 
 
 def whole(option: str, value: object, right: str) -> int:

@@ -1,7 +1,8 @@
 """Stage 3: from which step to which step each activation lives.
 
 Step i is operator i of the program. Model inputs are born at step -1, before the first operator;
-model outputs die at step `len(ops)`, after the last. Constants live in flash and have no lifetime.
+model outputs die at step `len(ops)`, after the last. States live all the time: nothing shares their memory. Constants
+live in flash and have no lifetime.
 """
 
 from __future__ import annotations
@@ -31,4 +32,6 @@ def lifetimes(program: Program) -> dict[str, Lifetime]:
         death[op.output] = step
     for io in program.outputs:
         death[io.tensor] = len(program.ops)
+    for io in program.states:
+        birth[io.tensor], death[io.tensor] = -1, len(program.ops)
     return {name: Lifetime(birth[name], death[name]) for name in birth}

@@ -1,6 +1,6 @@
 """The seven stages in order, and what a compilation returns.
 
-    1 load       ONNX file        -> graph       compiler/load/
+    1 load       model file       -> graph       compiler/load/
     2 normalise  graph            -> program     compiler/normalise/, compiler/lower/
     3 lifetimes  program          -> lifetimes   compiler/lifetimes.py
     4 timeline   lifetimes        -> live bytes  compiler/timeline.py
@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +29,7 @@ from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
+from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
 from tigris_pio.compiler.plan import Budget, ExecutionPlan
@@ -63,6 +64,8 @@ class CompileOptions:
     copy_weights: bool = False
     alignment: int = DEFAULT_ALIGNMENT
     dims: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    fixed: Mapping[str, object] = dataclasses.field(default_factory=dict)  #: inputs that become constants
+    states: tuple[Tie, ...] = ()  #: outputs that are inputs of the next run, each with that input
     name: str | None = None
     backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
     chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
@@ -138,22 +141,23 @@ def _silent(_: str) -> None:
 
 
 def front(model: Any, options: CompileOptions, progress: Progress = _silent) -> Front:
-    """Loads and lowers `model`, a path or an onnx.ModelProto."""
+    """Loads and lowers `model`: a path, a file's content or an onnx.ModelProto."""
     try:
         return _front(model, options, progress)
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
         if os.environ.get("TIGRIS_DEBUG"):
             raise
-        name = f"model {model.graph.name}" if isinstance(model, onnx.ModelProto) else str(model)
+        name = f"model {model.graph.name}" if isinstance(model, onnx.ModelProto) else "model"
+        name = name if isinstance(model, onnx.ModelProto | bytes) else str(model)
         raise ModelError(
-            f"{name}: breaks ONNX's rules in a way that has no message of its own ({type(error).__name__}: {error}); "
-            "onnx.checker.check_model may say more, TIGRIS_DEBUG=1 shows where"
+            f"{name}: breaks its format's rules in a way that has no message of its own ({type(error).__name__}: "
+            f"{error}); for ONNX onnx.checker.check_model may say more, TIGRIS_DEBUG=1 shows where"
         ) from error
 
 
 def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     progress("load")
-    graph = load_model(model, options.dims, find_limits(options.limits))
+    graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
     progress("normalise")
     result = normalise(graph)
     return Front(_lowered(result, options), tuple(result.statistics), graph, result)
@@ -217,7 +221,7 @@ def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -
 
 
 def compile_model(
-    model: str | os.PathLike[str] | onnx.ModelProto,
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
     fast: int | str | None = None,
     slow: int | str | None = 0,
     flash: int | str | None = None,
@@ -227,13 +231,15 @@ def compile_model(
     copy_weights: bool = False,
     alignment: int = DEFAULT_ALIGNMENT,
     dims: Mapping[str, int] | None = None,
+    set: Mapping[str, object] | None = None,
+    state: Mapping[str, str] | Iterable[str] | None = None,
     name: str | None = None,
     backend: str = "auto",
     chip: str = "",
     limits: Limits | Mapping[str, int] | None = None,
     **unknown: NoReturn,
 ) -> Compiled:
-    """Compiles an ONNX model (path or ModelProto) to a plan.
+    """Compiles a model to a plan: the path of an ONNX or TensorFlow Lite file, or one in memory (ModelProto, bytes).
 
     fast, slow, flash: bytes or sizes like "64K"; fast None: no limit, slow None or 0: no slow memory.
     The others are those of `tigris compile`. Raises a TigrisError that says what to change.
@@ -250,6 +256,8 @@ def compile_model(
         copy_weights=arguments.switch("copy_weights", copy_weights),
         alignment=arguments.alignment(alignment),
         dims=arguments.dims(dims),
+        fixed=arguments.fixed(set),
+        states=arguments.states(state),
         name=None if name is None else arguments.text("name", name),
         backend=arguments.text("backend", backend),
         chip=arguments.text("chip", chip),

@@ -103,11 +103,12 @@ def _attempts(
         room, state = rooms.pop(0), 0
         for recompute in (False, True):
             if home is Home.FAST:
-                segments = cut_resident(index, room, recompute, overlay)
+                segments = cut_resident(index.body, room, recompute, overlay)
             else:
-                segments = cut_spilling(index, room, recompute)
+                segments = cut_spilling(index.body, room, recompute)
             if segments is None:
                 continue
+            segments += [Segment(step, step + 1, direct=True) for step in range(len(index.body.ops), len(index.ops))]
             banded = any(segment.banded for segment in segments)
             if banded or tuple(segments) not in tried:
                 tried.add(tuple(segments))

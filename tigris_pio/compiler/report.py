@@ -36,6 +36,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             "slow_peak": plan.slow_bytes,
             "state": plan.state_bytes,
             "io_in_fast": io_fast,
+            "states": sum(program.tensors[io.tensor].bytes for io in program.states),
             "fast_reserved": plan.fast_reserved,
             "backend_scratch": scratch,
             "total_ram": plan.fast_bytes + scratch + plan.slow_bytes,
@@ -54,6 +55,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         "backend": _backend(plan),
         "inputs": [_io(plan, io) for io in program.inputs],
         "outputs": [_io(plan, io) for io in program.outputs],
+        "states": [_io(plan, io) for io in program.states],
         "warnings": [visible(text) for text in (*program.warnings, *plan.warnings)],
     }
     if refusal is not None:

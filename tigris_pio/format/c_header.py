@@ -23,6 +23,8 @@ _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.TensorFlag, "tensor_flag"),
     (enums.ViewFlag, "view_flag"),
     (enums.OpKind, "op_kind"),
+    (enums.RecurrentCell, "recurrent_cell"),
+    (enums.RecurrentFunction, "recurrent_function"),
     (enums.UnaryFunction, "unary_function"),
     (enums.BinaryFunction, "binary_function"),
     (enums.ReduceFunction, "reduce_function"),

@@ -27,10 +27,12 @@ def describe_plan(plan: PlanFile) -> dict[str, Any]:
             "slow": header.slow_bytes,
             "state": header.state_bytes,
             "fast_reserved": header.fast_reserved,
+            "states": sum(plan.io_bytes(io) for io in plan.states),
         },
         "macs": header.macs[0] | header.macs[1] << 32,
         "inputs": [_io(plan, io) for io in plan.inputs],
         "outputs": [_io(plan, io) for io in plan.outputs],
+        "states": [_io(plan, io) for io in plan.states],
         "stages": [
             {
                 "strategy": Strategy(stage.strategy).name.lower(),

@@ -58,6 +58,7 @@ class TensorFlag(enum.IntFlag):
     """How a tensor is stored."""
 
     FOLDED = 1  #: all rows lie in one place: row r is what rows 0 to r add up to
+    STATE = 2  #: it keeps its place and its value from run to run
 
 
 class ViewFlag(enum.IntFlag):
@@ -105,6 +106,43 @@ class OpKind(enum.IntEnum):
     PLAIN_CONV_2D = 41  #: CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded
     PLAIN_DEPTHWISE_CONV_2D = 42
     PLAIN_FULLY_CONNECTED = 43
+    EXTREME = 50  #: the larger or the smaller of two int8
+    PRELU = 51  #: int8: negative elements times their slope
+    DIVIDE = 52  #: quotients of two int8
+    SQUARED_DIFFERENCE = 53  #: of two int8
+    ASYMMETRIC_CONV_2D = 54  #: CONV_2D with weights that have zero points
+    ASYMMETRIC_DEPTHWISE_CONV_2D = 55  #: its weights less their zero points, in 16 bits
+    ASYMMETRIC_FULLY_CONNECTED = 56
+    COMMIT = 60  #: what a state is in the next run, of any type; after all other operators, nothing comes between
+    RECURRENT = 61  #: LSTM, GRU or RNN, a step after the other; INT8: with int8 weights, everything else is float32
+    GATHER = 62  #: slices of the first input at the positions that the second, of float32, holds
+    TOP_K = 63  #: positions of the largest or smallest elements of a vector, in order, as float32
+    SCATTER = 64  #: the first input with slices replaced by the third's, at the positions that the second holds
+    NORMALISE = 65  #: int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset
+
+
+class RecurrentCell(enum.IntEnum):
+    """Cells of OpKind.RECURRENT, and the order of their gates; as ONNX defines them."""
+
+    LSTM = 1  #: input, output, forget, cell
+    GRU = 2  #: update, reset, hidden
+    RNN = 3  #: one
+
+
+class RecurrentFunction(enum.IntEnum):
+    """Activations of OpKind.RECURRENT, with ONNX's names."""
+
+    SIGMOID = 1
+    TANH = 2
+    RELU = 3
+    AFFINE = 4  #: alpha * x + beta
+    LEAKY_RELU = 5  #: x < 0 ? alpha * x : x
+    THRESHOLDED_RELU = 6  #: x < alpha ? 0 : x
+    SCALED_TANH = 7  #: alpha * tanh(beta * x)
+    HARD_SIGMOID = 8  #: min(max(alpha * x + beta, 0), 1)
+    ELU = 9  #: x < 0 ? alpha * (exp(x) - 1) : x
+    SOFTSIGN = 10  #: x / (1 + |x|)
+    SOFTPLUS = 11  #: log(1 + exp(x))
 
 
 class UnaryFunction(enum.IntEnum):
@@ -203,3 +241,4 @@ class VectorFunction(enum.IntEnum):
     CUMULATIVE_SUM = 7
     STANDARDISE_OUTSIDE = 8  #: (x - m) / (sqrt(v) + epsilon)
     SOFTMAX = 9
+    CUMULATIVE_PRODUCT = 10

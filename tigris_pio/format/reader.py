@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
-from tigris_pio.format.params import PARAMS
+from tigris_pio.format.params import PARAMS, CommitParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -67,6 +67,28 @@ class PlanFile:
     def outputs(self) -> tuple[IoRecord, ...]:
         """The model's outputs."""
         return self.io[self.header.input_count :]
+
+    def io_bytes(self, io: IoRecord) -> int:
+        """Bytes of the stored data."""
+        tensor = self.tensors[io.tensor]
+        return tensor.batch * tensor.height * tensor.width * tensor.channels * DType(tensor.dtype).bytes
+
+    @property
+    def states(self) -> tuple[IoRecord, ...]:
+        """What lives from run to run, as inputs and outputs are described."""
+        found = []
+        for stage in self.stages:
+            for op in self.ops[stage.first_op : stage.first_op + stage.op_count]:
+                params = self.params(op) if op.kind == OpKind.COMMIT else None
+                if isinstance(params, CommitParams):
+                    found.append(self._state(stage.first_view + op.output_view, params))
+        return tuple(found)
+
+    def _state(self, view: int, params: CommitParams) -> IoRecord:
+        tensor = self.views[view].tensor if view < len(self.views) else len(self.tensors)
+        if tensor >= len(self.tensors) or params.model_dtype not in set(DType):
+            raise PlanError("a state's tensor or type is unknown; the plan is damaged, or made for another version")
+        return params.io(tensor, self.tensors[tensor].name)
 
     @cached_property
     def name(self) -> str:

@@ -9,6 +9,7 @@ All integers are little-endian.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import struct
 from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar, cast
@@ -77,6 +78,11 @@ def i32_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> A
     return _field("int32_t", doc, count, default)
 
 
+def f32_array(count: int, doc: str) -> Any:
+    """`count` IEEE-754 binary32."""
+    return _field("float", doc, count, None)
+
+
 def text(count: int, doc: str, default: bytes | None = None) -> Any:
     """`count` bytes of UTF-8, zero-padded; the last byte is always zero."""
     return _field("char", doc, count, default)
@@ -104,7 +110,7 @@ class Record:
     @classmethod
     def layout(cls) -> tuple[FieldLayout, ...]:
         """The fields with their offsets, in order."""
-        return tuple(cls._walk())
+        return _layout(cls)  # type: ignore[arg-type]  # mypy takes a dataclass's __hash__ for its class's
 
     @classmethod
     def _walk(cls) -> Iterator[FieldLayout]:
@@ -128,8 +134,7 @@ class Record:
 
     @classmethod
     def _struct(cls) -> struct.Struct:
-        parts = [f"{f.count}{_CODES[f.c_type][0]}" for f in cls.layout()]
-        return struct.Struct("<" + "".join(parts))
+        return _struct(cls)  # type: ignore[arg-type]
 
     def pack(self) -> bytes:
         """The record's bytes. A value outside its field's range raises ValueError naming the field."""
@@ -156,3 +161,14 @@ class Record:
             else:
                 values[field.name] = tuple(next(flat) for _ in range(field.count))
         return cls(**values)
+
+
+@functools.cache
+def _layout(kind: Any) -> tuple[FieldLayout, ...]:
+    return tuple(kind._walk())
+
+
+@functools.cache
+def _struct(kind: Any) -> struct.Struct:
+    parts = [f"{field.count}{_CODES[field.c_type][0]}" for field in kind.layout()]
+    return struct.Struct("<" + "".join(parts))

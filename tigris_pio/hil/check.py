@@ -187,11 +187,13 @@ def check(
     labels: Sequence[int] | None = None,
     progress: Callable[[Sample], None] | None = None,
     tolerance: float = 0.0,
+    starts: Sequence[int] = (0,),
 ) -> CheckReport:
     """Runs each sample (input name to array as stored) on board and host.
 
     `tolerance`: largest |board - host| / max(1, |host|) of float32 outputs that counts as equal; whole
-    numbers must always be the same. `progress(sample)` is called after each. Raises HarnessError when
+    numbers must always be the same. Before the samples in `starts` what lives from run to run begins anew, on both
+    sides. `progress(sample)` is called after each. Raises HarnessError when
     the board cannot be asked; a mismatch is a result, not an error. What was found before is in the error's `report`,
     and in that of CheckInterruptedError.
     """
@@ -216,6 +218,9 @@ def check(
 
     try:
         for index, inputs in enumerate(samples):
+            if index in starts and plan.session.states:
+                board.reset(model.index)
+                plan.session.reset()
             results.append(_check_sample(board, plan, model, index, inputs, labels, tolerance))
             if progress is not None:
                 progress(results[-1])

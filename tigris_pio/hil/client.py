@@ -268,6 +268,13 @@ class Board:
             )
         return RunInfo(_wide(answer.elapsed), answer.fast_peak, answer.slow_peak, answer.slow_read, answer.slow_written)
 
+    def reset(self, model: int) -> None:
+        """What lives from run to run begins anew; RunError when the board cannot."""
+        answer = self._record(protocol.Status, Request.RESET, protocol.Select(model))
+        if answer.status:
+            text = self.status_text(answer.status)
+            raise RunError(f"{self.url}: the board did not reset the model's states: {text}")
+
     def read_output(self, model: int, index: int, size: int) -> bytes:
         """The first `size` bytes of an output."""
         data = bytearray()

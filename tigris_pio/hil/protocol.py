@@ -39,6 +39,7 @@ class Request(enum.IntEnum):
     STATUS_TEXT = 10  #: tigris_serve_status; answered by a sentence, UTF-8 without a final zero
     CANCEL = 11  #: stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on
     FAULT = 12  #: where a model was refused; tigris_serve_select, answered by tigris_serve_fault
+    RESET = 13  #: what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status
 
 
 class Answer(enum.IntEnum):
@@ -209,7 +210,7 @@ class Profile(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Status(Record):
-    """Request STATUS_TEXT."""
+    """Request STATUS_TEXT, and response to RESET."""
 
     C_NAME = "tigris_serve_status"
 

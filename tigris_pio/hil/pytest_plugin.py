@@ -66,7 +66,7 @@ def tigris_plan(pytestconfig: pytest.Config) -> Path:
 
 @pytest.fixture
 def tigris_check(tigris_board: Board, tigris_plan: Path) -> Callable[..., CheckReport]:
-    """`tigris_check(samples, labels=None, tolerance=0)`: samples as the ONNX model takes them, run on both sides."""
+    """`tigris_check(samples, labels=None, tolerance=0)`: samples as the model takes them, run on both sides."""
     from tigris_pio.hil.check import check, open_plan  # noqa: PLC0415
 
     plan = open_plan(tigris_plan)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,10 +21,19 @@ LABEL_KEYS = ("labels", "label", "y")
 
 @dataclasses.dataclass(frozen=True)
 class SampleSet:
-    """Samples as `check` takes them: per run, input name to array as stored; labels for all runs, or None."""
+    """Samples as `check` takes them: per run, input name to array as stored; labels for all runs, or None.
+
+    `starts`: the samples before which what lives from run to run begins anew.
+    """
 
     inputs: tuple[dict[str, Array], ...]
     labels: tuple[int, ...] | None = None
+    starts: tuple[int, ...] = (0,)
+
+    def first(self, count: int) -> SampleSet:
+        """The first `count` samples."""
+        starts = tuple(start for start in self.starts if start < count)
+        return SampleSet(self.inputs[:count], self.labels and self.labels[:count], starts)
 
 
 def random_samples(inputs: Sequence[IoDescriptor], count: int) -> SampleSet:
@@ -42,36 +53,63 @@ def _noise(io: IoDescriptor, generator: np.random.Generator) -> Array:
 
 
 def read_samples(
-    descriptors: Sequence[IoDescriptor], inputs: Sequence[str], data: str | None, labels: str | None
+    descriptors: Sequence[IoDescriptor],
+    inputs: Sequence[str],
+    data: str | None,
+    labels: str | None,
+    stateful: bool = False,
 ) -> SampleSet:
     """Samples of --input (`file.npy` or `name=file.npy`), --data (`file.npz`) and --labels (`file.npy`).
 
-    An array holds one sample, of its input's shape, or several along a first axis. UsageError says which
-    file, array and shape do not fit.
+    An array holds one sample, of its input's shape, or several along a first axis. For a `stateful` model those are the
+    steps of one sequence, and one more axis before them counts sequences of as many steps. UsageError says
+    which file, array and shape do not fit.
     """
     names = [io.name for io in descriptors]
-    arrays = {**_from_archive(names, data), **_from_files(names, inputs)}
+    arrays = {**from_archive(names, data), **_from_files(names, inputs)}
     missing = [name for name in names if name not in arrays]
     if missing:
         raise UsageError(f"no data for input {', '.join(missing)}: give --input {missing[0]}=FILE.npy")
+    steps = _steps(descriptors, arrays) if stateful else None
+    if steps is not None:
+        arrays = {name: (source, _joined(array)) for name, (source, array) in arrays.items()}
     batches = {io.name: _batches(io, *arrays[io.name]) for io in descriptors}
     count = min(len(batch) for batch in batches.values())
     if any(len(batch) != count for batch in batches.values()):
         sizes = ", ".join(f"{name}: {len(batch)}" for name, batch in batches.items())
         raise UsageError(f"inputs of different numbers of samples ({sizes})")
-    classes = _labels(labels, arrays.get(""), count)
-    return SampleSet(tuple({name: batches[name][index] for name in names} for index in range(count)), classes)
+    classes = read_labels(labels, arrays.get(""), count)
+    starts = (0,) if steps is None else tuple(range(0, count, steps))
+    return SampleSet(tuple({name: batches[name][index] for name in names} for index in range(count)), classes, starts)
 
 
-def _load(path: str) -> dict[str, Array]:
+def _steps(descriptors: Sequence[IoDescriptor], arrays: dict[str, tuple[str, Array]]) -> int | None:
+    """How many steps each sequence has; None when the arrays hold one sequence, or one sample."""
+    found = set()
+    for io in descriptors:
+        array = arrays[io.name][1]
+        samples = _are_samples(io.shape, array)
+        sequences = not samples and array.ndim > 1 and 0 not in array.shape and _are_samples(io.shape, _joined(array))
+        found.add(array.shape[1] if sequences else None)
+    if len(found) > 1:
+        raise UsageError("inputs of different forms: all have one axis of steps, or all one of sequences before it")
+    return found.pop() if found else None
+
+
+def _joined(array: Array) -> Array:
+    """The steps of all sequences, one after another."""
+    return array.reshape(-1, *array.shape[2:])
+
+
+def load_arrays(path: str) -> dict[str, Array]:
     """Arrays of an .npz by name, or of an .npy under the empty name."""
     try:
         loaded = np.load(path, allow_pickle=False)
+        return {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
     except FileNotFoundError as error:
         raise UsageError(f"{path}: no such file") from error
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise UsageError(f"{path}: not a numpy .npy or .npz file of plain arrays: {error}") from error
-    return {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
 
 
 def _from_files(names: list[str], inputs: Sequence[str]) -> dict[str, tuple[str, Array]]:
@@ -84,20 +122,22 @@ def _from_files(names: list[str], inputs: Sequence[str]) -> dict[str, tuple[str,
             if len(names) > 1:
                 raise UsageError(f"--input {text}: the model has inputs {', '.join(names)}; give NAME=FILE.npy")
             name, path = names[0], text
-        arrays = _load(path)
+        arrays = load_arrays(path)
         if len(arrays) != 1:
             raise UsageError(f"{path}: holds arrays {', '.join(arrays)}; use --data for an .npz of several")
         found[name] = (path, next(iter(arrays.values())))
     return found
 
 
-def _from_archive(names: list[str], data: str | None) -> dict[str, tuple[str, Array]]:
+def from_archive(
+    names: list[str], data: str | None, label_keys: Sequence[str] = LABEL_KEYS
+) -> dict[str, tuple[str, Array]]:
     """Arrays of an .npz by input name; the only other array is the only input. Labels come under ""."""
     if data is None:
         return {}
-    arrays = _load(data)
+    arrays = load_arrays(data)
     found = {name: (f"{data}:{name}", arrays[name]) for name in names if name in arrays}
-    label = next((key for key in LABEL_KEYS if key in arrays and key not in names), None)
+    label = next((key for key in label_keys if key in arrays and key not in names), None)
     rest = [key for key in arrays if key not in found and key != label]
     if not found and len(names) == 1 and len(rest) == 1:
         found[names[0]] = (f"{data}:{rest[0]}", arrays[rest[0]])
@@ -109,26 +149,36 @@ def _from_archive(names: list[str], data: str | None) -> dict[str, tuple[str, Ar
 
 
 def _batches(io: IoDescriptor, source: str, array: Array) -> list[Array]:
-    shape = io.shape
-    size = math.prod(shape)
-    # A batch of one and several samples of that batch are told apart by the size alone.
-    one = array.shape == shape
-    several = array.ndim > 0 and array.size == len(array) * size and array.shape[1:] in {shape, shape[1:]}
-    if array.dtype.kind not in "fiub" or not (one or several):
+    return [io.to_stored(part.astype(io.dtype)) for part in one_by_one(io.name, io.shape, source, array)]
+
+
+def one_by_one(name: str, shape: tuple[int, ...], source: str, array: Array) -> list[Array]:
+    """The samples in an array, each of the shape that input `name` takes."""
+    if array.dtype.kind not in "fiub" or not _are_samples(shape, array):
         raise UsageError(
-            f"{source}: shape {list(array.shape)} of {array.dtype}; input {io.name} takes {list(shape)}, "
+            f"{source}: shape {list(array.shape)} of {array.dtype}; input {name} takes {list(shape)}, "
             f"or [N, {', '.join(map(str, shape[1:] if shape[:1] == (1,) else shape))}] for N samples"
         )
-    parts = [array] if one else list(array)
-    return [io.to_stored(np.asarray(part).reshape(shape).astype(io.dtype)) for part in parts]
+    return [np.asarray(part).reshape(shape) for part in ([array] if array.shape == shape else list(array))]
 
 
-def _labels(path: str | None, found: tuple[str, Array] | None, count: int) -> tuple[int, ...] | None:
+def _are_samples(shape: tuple[int, ...], array: Array) -> bool:
+    """Whether an array holds one sample, or several along its first axis.
+
+    A batch of one and several samples of that batch are told apart by the size alone.
+    """
+    several = array.ndim > 0 and array.size == len(array) * math.prod(shape) and array.shape[1:] in {shape, shape[1:]}
+    return array.shape == shape or several
+
+
+def read_labels(path: str | None, found: tuple[str, Array] | None, count: int) -> tuple[int, ...] | None:
     if path is not None:
-        found = (path, next(iter(_load(path).values())))
+        found = (path, next(iter(load_arrays(path).values())))
     if found is None:
         return None
     source, array = found
+    if array.ndim == 2 and array.size == count:
+        array = array.reshape(-1)  # a label for each step of each sequence
     if array.shape != (count,) or array.dtype.kind not in "iu":
         raise UsageError(
             f"{source}: labels must be {count} integers, one a sample; got {array.dtype} {list(array.shape)}"

@@ -14,7 +14,7 @@ from tigris_pio.format.records import VERSION
 
 #: Environment variable with the path of another build of the library.
 LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
-HOST_VERSION = 3
+HOST_VERSION = 4
 
 _PACKAGE = Path(__file__).resolve().parent
 _SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
@@ -76,6 +76,8 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_check_crc": (int32, (pointer,)),
         "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile))),
         "tigris_host_run": (int32, (pointer, ctypes.POINTER(pointer), ctypes.POINTER(HostUsage))),
+        "tigris_host_reset": (int32, (pointer,)),
+        "tigris_host_state": (pointer, (pointer, uint32)),
         "tigris_host_bytes_short": (uint32, (pointer,)),
         "tigris_host_fault": (uint32, (pointer, ctypes.c_char_p, size)),
         "tigris_host_input": (pointer, (pointer, uint32)),

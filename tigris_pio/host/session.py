@@ -15,6 +15,7 @@ import numpy as np
 from tigris_pio.errors import ArgumentError, PlanError, PlanFileError, RuntimeFailure, UsageError
 from tigris_pio.files import read_named
 from tigris_pio.format.enums import DType, OpKind, Strategy
+from tigris_pio.format.params import CommitParams
 from tigris_pio.format.reader import is_plan
 from tigris_pio.format.records import (
     Header,
@@ -100,6 +101,14 @@ def _bytes(option: str, given: int | str | None, planned: int) -> int:
     return parse_size(given if isinstance(given, str) else int(given), option)
 
 
+@dataclasses.dataclass(frozen=True)
+class _State:
+    """What lives from run to run: the tensor that holds it, and how its user knows it."""
+
+    tensor: int
+    io: IoDescriptor
+
+
 class _Records:
     """The records a session shows to its user. The runtime has checked the plan before."""
 
@@ -114,21 +123,41 @@ class _Records:
     def _tensor(self, index: int) -> TensorRecord:
         return TensorRecord.unpack(self._data, self.header.tensors + index * TensorRecord.size())
 
+    def _stage(self, index: int) -> StageRecord:
+        return StageRecord.unpack(self._data, self.header.stages + index * StageRecord.size())
+
+    def _op_record(self, index: int) -> OpRecord:
+        return OpRecord.unpack(self._data, self.header.ops + index * OpRecord.size())
+
+    def _view(self, stage: StageRecord, index: int) -> ViewRecord:
+        return ViewRecord.unpack(self._data, self.header.views + (stage.first_view + index) * ViewRecord.size())
+
     def io(self, index: int) -> IoDescriptor:
         record = IoRecord.unpack(self._data, self.header.io + index * IoRecord.size())
         return describe(record, self._tensor(record.tensor), self.name(record.name))
 
+    def states(self) -> tuple[_State, ...]:
+        """Every state, in the order of the operators that write them."""
+        stages = (self._stage(index) for index in range(self.header.stage_count))
+        ops = ((stage, self._op_record(stage.first_op + i)) for stage in stages for i in range(stage.op_count))
+        return tuple(self._state(stage, op) for stage, op in ops if op.kind == OpKind.COMMIT)
+
+    def _state(self, stage: StageRecord, op: OpRecord) -> _State:
+        params = CommitParams.unpack(self._data, self.header.params + op.params)
+        index = self._view(stage, op.output_view).tensor
+        tensor = self._tensor(index)
+        return _State(index, describe(params.io(index, tensor.name), tensor, self.name(tensor.name)))
+
     def ops(self) -> list[_Op]:
         result = []
         for index in range(self.header.stage_count):
-            stage = StageRecord.unpack(self._data, self.header.stages + index * StageRecord.size())
+            stage = self._stage(index)
             result += [self._op(stage, stage.first_op + i) for i in range(stage.op_count)]
         return result
 
     def _op(self, stage: StageRecord, index: int) -> _Op:
-        op = OpRecord.unpack(self._data, self.header.ops + index * OpRecord.size())
-        offset = self.header.views + (stage.first_view + op.output_view) * ViewRecord.size()
-        tensor = self._tensor(ViewRecord.unpack(self._data, offset).tensor)
+        op = self._op_record(index)
+        tensor = self._tensor(self._view(stage, op.output_view).tensor)
         return _Op(
             name=self.name(op.name),
             strategy=Strategy(stage.strategy).name.lower(),
@@ -143,6 +172,8 @@ class Session:
     `fast_bytes` and `slow_bytes` are the arenas' sizes, by default what the plan asks for. In smaller ones the
     runtime places tensors itself, with the same results. Raises PlanError when the runtime refuses the plan,
     RuntimeFailure with what is missing when it cannot run in the arenas.
+
+    A model with states (`states`) carries them from run to run, until `reset`. A run that fails leaves them.
     """
 
     def __init__(
@@ -165,6 +196,8 @@ class Session:
         self._ops = self._records.ops()
         self.inputs = tuple(self._records.io(i) for i in range(header.input_count))
         self.outputs = tuple(self._records.io(header.input_count + i) for i in range(header.output_count))
+        self._states = self._records.states()
+        self.states = tuple(state.io for state in self._states)
         self._fast = Arena(_bytes("fast_bytes", fast_bytes, header.fast_bytes), max(64, header.alignment))
         self._slow = Arena(_bytes("slow_bytes", slow_bytes, header.slow_bytes), max(64, header.alignment))
         self._open = True
@@ -245,8 +278,35 @@ class Session:
             for op, record in zip(self._ops, self._profile, strict=False)
         ]
 
+    def reset(self) -> None:
+        """Every state has its first value again, as in a new session."""
+        self._check_open()
+        self._refuse(self._library.tigris_host_reset(self._host.address))
+
+    def state(self) -> dict[str, Array]:
+        """What each state holds now, by name, as the model has it."""
+        self._check_open()
+        return {state.io.name: state.io.to_model(self._stored_state(state)) for state in self._states}
+
+    def save_state(self) -> tuple[bytes, ...]:
+        """All states as they are stored, for `load_state`."""
+        self._check_open()
+        return tuple(self._stored_state(state).tobytes() for state in self._states)
+
+    def load_state(self, saved: tuple[bytes, ...]) -> None:
+        """Puts back what `save_state` of a session of this plan gave."""
+        self._check_open()
+        if [len(data) for data in saved] != [state.io.stored_bytes for state in self._states]:
+            raise UsageError("load_state: these are no states of this plan; give what save_state returned")
+        for state, data in zip(self._states, saved, strict=True):
+            ctypes.memmove(self._library.tigris_host_state(self._host.address, state.tensor), data, len(data))
+
+    def _stored_state(self, state: _State) -> Array:
+        address = self._library.tigris_host_state(self._host.address, state.tensor)
+        return _array_at(address, state.io)
+
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """One inference on arrays as the ONNX model takes and gives them."""
+        """One inference on arrays as the model takes and gives them."""
         self._check_names(inputs)
         stored = {io.name: io.to_stored(io.check_model_array(inputs[io.name])) for io in self.inputs}
         results = self._run(stored, None)
@@ -303,7 +363,10 @@ class Session:
                 raise RuntimeFailure(f"the runtime wrote outside the {name} memory: please report this plan")
 
     def _output(self, index: int, io: IoDescriptor) -> Array:
-        address = self._library.tigris_host_output(self._host.address, index)
-        raw = ctypes.string_at(address, io.stored_bytes)
-        stored: Array = np.frombuffer(raw, io.stored_dtype).reshape(io.stored_shape).copy()
-        return stored
+        return _array_at(self._library.tigris_host_output(self._host.address, index), io)
+
+
+def _array_at(address: int, io: IoDescriptor) -> Array:
+    stored = np.frombuffer(ctypes.string_at(address, io.stored_bytes), io.stored_dtype)
+    array: Array = stored.reshape(io.stored_shape).copy()
+    return array

@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 _PROBE = """
 import hashlib, importlib.util, json, os, sys
 sys.path[:] = [p for p in sys.path if p not in ("", os.getcwd())]
-missing = [n for n in ("click", "lz4", "numpy", "onnx", "rich") if importlib.util.find_spec(n) is None]
+needed = ("click", "flatbuffers", "lz4", "numpy", "onnx", "rich", "tflite")
+missing = [n for n in needed if importlib.util.find_spec(n) is None]
 spec = importlib.util.find_spec("tigris_pio")
 if spec is None or not spec.origin:
     print(json.dumps({"found": False}))

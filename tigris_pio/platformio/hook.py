@@ -1,4 +1,4 @@
-"""PlatformIO extra script: compiles ONNX models with the firmware and flashes them beside it.
+"""PlatformIO extra script: compiles models with the firmware and flashes them beside it.
 
     extra_scripts = pre:<this file>
     custom_tigris_models = models/kws.onnx

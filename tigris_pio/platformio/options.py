@@ -15,7 +15,7 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install", "limits"),
+    *("python", "auto_install", "limits", "set", "state"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -62,6 +62,8 @@ class Settings:
     auto_install: bool = False
     dims: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
     match: str = "interface"
     check: bool = True
     backend_path: Path | None = None
@@ -99,6 +101,8 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         python=own.get("python") or None,
         auto_install=_boolean("auto_install", own.get("auto_install") or "no"),
         dims=_numbers("dims", own.get("dims", ""), "length=512"),
+        set=_values("set", own.get("set", ""), "sr=16000"),
+        state=_values("state", own.get("state", ""), "h_out=h", "OUT=IN"),
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
@@ -142,7 +146,7 @@ def _suggestion(name: str) -> str:
 def _models(text: str, project_dir: Path) -> tuple[Model, ...]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        raise OptionError("models", "", "is not set; give the path of an ONNX file, or several lines of NAME = PATH")
+        raise OptionError("models", "", "is not set; give the path of an .onnx or .tflite file, or lines NAME = PATH")
     models = [_model(line, project_dir) for line in lines]
     seen: dict[str, Model] = {}
     for model in models:
@@ -175,7 +179,7 @@ def _model(line: str, project_dir: Path) -> Model:
 
 def _no_model(text: str, path: Path, project_dir: Path) -> str:
     """Why the path of a model names no file, and what would be right."""
-    right = "give an ONNX file's path, relative to the project"
+    right = "give the path of an .onnx or .tflite file, relative to the project"
     if os.path.isdir(path):
         return f"the file {path} is a folder; {right}"
     parts = [part for part in (_unquoted(part) for part in re.split(r"[,;]\s*|\s+", text)) if part]
@@ -248,6 +252,16 @@ def _numbers(option: str, text: str, example: str) -> tuple[str, ...]:
             raise OptionError(
                 option, text, f"`{item}` is not NAME=NUMBER; write {example}, several with spaces between"
             )
+    return items
+
+
+def _values(option: str, text: str, example: str, form: str = "NAME=VALUE") -> tuple[str, ...]:
+    """Like numbers, but the compiler knows what they may be; several values of one name have commas between them."""
+    items = tuple(text.split())
+    for item in items:
+        name, _, value = item.rpartition("=")
+        if not name or not value:
+            raise OptionError(option, text, f"`{item}` is not {form}; write {example}, several with spaces between")
     return items
 
 

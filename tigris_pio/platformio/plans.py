@@ -60,6 +60,10 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["-f", settings.flash]
     for dim in settings.dims:
         arguments += ["--dim", dim]
+    for value in settings.set:
+        arguments += ["--set", value]
+    for tie in settings.state:
+        arguments += ["--state", tie]
     for limit in settings.limits:
         arguments += ["--limit", limit]
     if settings.xip:

@@ -15,7 +15,7 @@ def _external_data() -> ModuleType:
     """The compiler's module, by its file: PlatformIO's Python knows the package by another name, or not at all."""
     name = "tigris_external_data"
     if name not in sys.modules:
-        path = Path(__file__).resolve().parents[1] / "compiler" / "load" / "external_data.py"
+        path = Path(__file__).resolve().parents[1] / "compiler" / "load" / "onnx" / "external_data.py"
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)

@@ -92,7 +92,11 @@ def random_inputs(session: Session, seed: int) -> dict[str, np.ndarray]:
 def compare(
     compiled: Compiled, whole: Compiled, reference: Reference, samples: list[dict[str, np.ndarray]]
 ) -> Comparison:
-    """Compares `compiled` with the reference, and byte for byte with `whole`, the same model without a budget."""
+    """Compares `compiled` with the reference, and byte for byte with `whole`, the same model without a budget.
+
+    Of a model with states the samples are the steps of one sequence. The reference begins each of them with the plan's
+    states, so that differences do not add up along the sequence either; what a state becomes is compared.
+    """
     program = compiled.plan.program
     strategies = {
         step: stage.strategy.name.lower()
@@ -102,6 +106,7 @@ def compare(
     layers = [Layer(op.name, op.kind.name.lower(), op.output, strategies[i]) for i, op in enumerate(program.ops)]
     by_name = {layer.name: layer for layer in layers}
     outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
+    states = [Layer(io.name, "state", io.tensor, "") for io in program.states]
     named = {value.tensor: (name, value) for name, value in reversed(list(program.values.items()))}
     own_inputs = OwnInputs(reference.model, program)
     rounded = _rounded(program)
@@ -109,25 +114,30 @@ def compare(
     with Session(compiled.data) as banded, Session(whole.data) as reference_run:
         for sample in samples:
             stored = {io.name: io.to_stored(io.check_model_array(sample[io.name])) for io in banded.inputs}
+            held, before = banded.state(), banded.save_state()
             raw, trace = traced(banded, stored)
             expected = reference_run.run_raw(stored)
             identical &= all(raw[name].tobytes() == expected[name].tobytes() for name in raw)  # NaN included
-            tensors = reference.run(sample)
+            tensors = reference.run({**sample, **held})
             for layer in layers:
                 if layer.tensor in named:
                     name, value = named[layer.tensor]
                     tensor = program.tensors[layer.tensor]
                     expected_value = reference.value(tensors, name) if tensor.scale else tensors.get(name)
                     _measure_layer(layer, tensor, trace[layer.name], value, expected_value)
+            banded.load_state(before)
             for own in own_inputs.run(banded, sample):
                 _add_own(by_name[own.op], own, program.tensors[by_name[own.op].tensor])
-            for layer, io in zip(outputs, banded.outputs, strict=True):
-                if io.name in tensors:
+            results = {io.name: (io.name, io.to_model(raw[io.name])) for io in banded.outputs}
+            results |= {name: (reference.states[name], value) for name, value in banded.state().items()}
+            for layer in (*outputs, *states):
+                name, result = results[layer.name]
+                if name in tensors:
                     tensor = program.tensors[layer.tensor]
-                    wanted = numbers(tensors[io.name], tensor)
-                    _measure(layer, numbers(io.to_model(raw[io.name]), tensor), wanted, tensor.scale)
+                    wanted = numbers(tensors[name], tensor)
+                    measure(layer, numbers(result, tensor), wanted, tensor.scale)
                     layer.departs |= _departs(layer, tensor, wanted, layer.tensor in rounded)
-    return Comparison(len(samples), tuple(layers), tuple(outputs), identical)
+    return Comparison(len(samples), tuple(layers), (*outputs, *states), identical)
 
 
 def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, value: StoredValue,
@@ -139,7 +149,7 @@ def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, value: S
     wanted = numbers(expected[made], tensor)
     if tensor.scale and tensor.dtype is DType.INT8:  # where an activation that follows saturates, so may this layer
         wanted = np.clip(wanted, *(real(np.array(end), tensor) for end in (-128, 127)))
-    _measure(layer, real(array.data[made], tensor), wanted, tensor.scale if tensor.dtype is DType.INT8 else 0.0)
+    measure(layer, real(array.data[made], tensor), wanted, tensor.scale if tensor.dtype is DType.INT8 else 0.0)
 
 
 def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
@@ -150,7 +160,8 @@ def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
     layer.departs |= not (own.steps <= OWN_STEPS and own.relative <= OWN_RELATIVE)
 
 
-def _measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float) -> None:
+def measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float) -> None:
+    """Adds to what a layer misses: real numbers, with the steps of `scale` where it has one."""
     number = np.isfinite(expected)  # elsewhere any result will do
     a, e = np.nan_to_num(actual[number].astype(np.float64), nan=np.inf), expected[number].astype(np.float64)
     difference = float(np.max(np.abs(a - e), initial=0.0))

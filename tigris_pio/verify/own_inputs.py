@@ -18,7 +18,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
-from tigris_pio.compiler.load.qoperators import expand_qoperators
+from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.errors import ToolError
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
@@ -74,12 +74,14 @@ class OwnInputs:
         self._read = {item.name for item in self._session.get_inputs()}
 
     def run(self, session: Session, inputs: Mapping[str, np.ndarray]) -> list[OwnDifference]:
-        """One sample. `session` runs a plan of the program; `inputs` are as the model takes them."""
+        """One sample. `session` runs a plan of the program; `inputs` are as the model takes them. One step of a model
+        with states."""
         stored = {io.name: io.to_stored(io.check_model_array(inputs[io.name])) for io in session.inputs}
+        held = session.state()
         _, trace = traced(session, stored)
         arrays = {name: in_model_order(trace[self._op_of[value.tensor]], value) for name, value in self._cuts.items()}
         given = {name: self._as_model(name, array) for name, array in arrays.items()}
-        feeds = {io.name: io.to_model(stored[io.name]) for io in session.inputs}
+        feeds = {**held, **{io.name: io.to_model(stored[io.name]) for io in session.inputs}}
         feeds |= {_stored_name(name): array for name, array in given.items()}
         feeds = {name: array for name, array in feeds.items() if name in self._read}
         computed = dict(zip(self._shown, self._session.run(self._shown, feeds), strict=True))

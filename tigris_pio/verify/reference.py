@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 
-from tigris_pio.compiler.load.protobuf import read
+from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
+from tigris_pio.compiler.load.onnx.protobuf import read
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.verify.own_inputs import open_session, with_all_outputs
 
@@ -20,13 +21,15 @@ class Reference:
     """An onnxruntime session that returns every tensor of the model, and what each stands for.
 
     `model` is the model itself, free dimensions set. `after_quantisation` maps a tensor to its value after its
-    QuantizeLinear/DequantizeLinear pair, where it has one: that is what a quantised operator should give.
+    QuantizeLinear/DequantizeLinear pair, where it has one: that is what a quantised operator should give. `states`: by
+    inputs the outputs that they are in the next run.
     """
 
     model: onnx.ModelProto
     session: Any
     names: tuple[str, ...]
     after_quantisation: Mapping[str, str]
+    states: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Every tensor by name."""
@@ -37,9 +40,12 @@ class Reference:
         return tensors.get(self.after_quantisation.get(name, name))
 
 
-def open_reference(path: Path, dims: Mapping[str, int]) -> Reference:
+def open_reference(
+    path: Path, dims: Mapping[str, int], fixed: Mapping[str, object] | None = None,
+    ties: Sequence[tuple[str, str]] = (),
+) -> Reference:
     """Opens the model at `path` in onnxruntime with all graph optimisations off."""
-    model = read(path).model
+    model = fix_inputs(read(path).model, fixed or {}, str(path))
     for name, value in dims.items():
         _bind(model, name, value)
     shown = with_all_outputs(model)
@@ -49,7 +55,8 @@ def open_reference(path: Path, dims: Mapping[str, int]) -> Reference:
         raise
     except Exception as error:
         raise ModelError(f"{path}: onnxruntime refuses the model: {str(error).splitlines()[0]}") from error
-    return Reference(model, session, tuple(output.name for output in shown.graph.output), _pairs(model))
+    return Reference(model, session, tuple(output.name for output in shown.graph.output), _pairs(model),
+                     {held: output for output, held in ties})  # fmt: skip
 
 
 def _bind(model: onnx.ModelProto, name: str, value: int) -> None:

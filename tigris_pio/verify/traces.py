@@ -14,10 +14,20 @@ Masked = np.ma.MaskedArray
 
 
 def traced(session: Session, stored: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, Masked]]:
-    """The outputs, and every operator's output by operator name, as stored: [batch, height, width, channels]."""
+    """The outputs, and every operator's output by operator name, as stored: [batch, height, width, channels].
+
+    One step of a model with states.
+    """
+    before = session.save_state()
     outputs, first = session.run_raw_traced(stored)
+    session.load_state(before)
     _, second = session.run_raw_traced(stored, fill=0x55)
-    return outputs, {name: np.ma.masked_array(array, _differ(array, second[name])) for name, array in first.items()}
+    return outputs, {name: masked(array, second[name]) for name, array in first.items()}
+
+
+def masked(first: np.ndarray, second: np.ndarray) -> Masked:
+    """What both runs wrote, which had other bytes in its place before."""
+    return np.ma.masked_array(first, _differ(first, second))
 
 
 def _differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -1,79 +1,172 @@
 /* Average pooling, int8. Sums are exact: at most 2^22 taps of 2^8. */
-#include "pool.h"
-#include "requantise.h"
+#include <string.h>
+
+#include "pool_int8.h"
+#include "scale_int8.h"
 #include "tigris_kernels.h"
 
-typedef struct pool {
-    const tigris_pool_int8_params *params;
-    const tigris_band *in;
-    const int32_t *multiplier; /* NULL without rescale */
-    const int8_t *shift;
+/* How the sums of one output pixel become averages. */
+typedef struct divisor {
+    int32_t count; /* 0 where all taps are padding */
+    int32_t half;
+    int32_t below; /* the same of a negative sum */
+    int32_t padding;    /* sum of the taps that lie in the padding and count */
+    int32_t multiplier; /* with rescale */
+    int32_t shift;
     tigris_output_stage output;
-} pool;
+} divisor;
 
-static int32_t sum_taps(const pool *p, const tigris_pool_pixel *pixel, uint32_t channel)
+/* Sums of the taps of the channels at `data`. */
+static inline tigris_pool_four sum_four(const tigris_pool_window *window, const int8_t *data)
 {
-    const tigris_pool_int8_params *params = p->params;
-    const uint32_t step = params->dilation_width * p->in->tensor->channels;
-    int32_t sum = 0;
-    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
-        uint32_t at = channel +
-                      tigris_pool_offset(p->in, pixel, i, params->dilation_height, params->dilation_width);
-        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
-            sum += (int8_t)p->in->data[at];
-            at += step;
+    tigris_pool_four sum = {0, 0, 0, 0};
+    uint32_t row = window->first;
+    for (uint32_t i = 0; i < window->rows; i++) {
+        const uint32_t end = row + window->reach;
+        for (uint32_t at = row; at != end; at += window->column_step) {
+            const int8_t *tap = data + at;
+            sum.a += tap[0];
+            sum.b += tap[1];
+            sum.c += tap[2];
+            sum.d += tap[3];
         }
+        row += window->row_step;
     }
     return sum;
 }
 
-/* sum / count, halves away from zero. */
-static int32_t rounded_quotient(int32_t sum, int32_t count)
+static inline int32_t sum_one(const tigris_pool_window *window, const int8_t *data)
 {
-    return (sum >= 0 ? sum + count / 2 : sum - count / 2) / count;
+    int32_t sum = 0;
+    uint32_t row = window->first;
+    for (uint32_t i = 0; i < window->rows; i++) {
+        const uint32_t end = row + window->reach;
+        for (uint32_t at = row; at != end; at += window->column_step) {
+            sum += data[at];
+        }
+        row += window->row_step;
+    }
+    return sum;
 }
 
-static int8_t average(const pool *p, int32_t sum, int32_t taps)
+/* sum / count, halves away from zero or up. */
+static inline int8_t quotient(const divisor *by, int32_t sum)
 {
-    const tigris_pool_int8_params *params = p->params;
-    int32_t count = taps;
-    if (params->include_pad != 0U) {
-        count = params->kernel_height * params->kernel_width;
-        sum += (count - taps) * params->input_zero_point;
+    const int32_t whole = sum + by->padding;
+    return (int8_t)tigris_clamp((whole >= 0 ? whole + by->half : whole - by->below) / by->count, by->output.low,
+                                by->output.high);
+}
+
+/* `padding` holds the zero points too. Sums are below 2^30, so that the addition of tigris_scale_by cannot overflow for a
+ * right shift of 1 either. */
+static inline int8_t scaled(const divisor *by, tigris_scale scale, int32_t sum)
+{
+    const int32_t whole = sum + by->padding;
+    return by->shift < 0 ? (int8_t)tigris_scale_by((uint32_t)whole, scale, by->output)
+                         : tigris_to_int8(whole, by->multiplier, by->shift, &by->output);
+}
+
+/* One output pixel. Constants are copied, so that writing outputs does not have them read again. */
+static void run_pixel(const tigris_pool_window *of, const divisor *with, const int8_t *data, uint32_t channels,
+                      int8_t *to)
+{
+    const tigris_pool_window window = *of;
+    const divisor by = *with;
+    uint32_t channel = 0;
+    for (; channel + 4U <= channels; channel += 4U) {
+        const tigris_pool_four sum = sum_four(&window, data + channel);
+        to[channel] = quotient(&by, sum.a);
+        to[channel + 1U] = quotient(&by, sum.b);
+        to[channel + 2U] = quotient(&by, sum.c);
+        to[channel + 3U] = quotient(&by, sum.d);
     }
-    if (count == 0) {
-        return (int8_t)tigris_clamp(params->output_zero_point, p->output.low, p->output.high);
+    for (; channel < channels; channel++) {
+        to[channel] = quotient(&by, sum_one(&window, data + channel));
     }
-    if (p->multiplier == NULL) {
-        return (int8_t)tigris_clamp(rounded_quotient(sum, count), p->output.low, p->output.high);
+}
+
+/* The same of a window of 2 x 2 taps. */
+static void run_pixel_2x2(const tigris_pool_window *window, const divisor *with, const int8_t *data, uint32_t channels,
+                          int8_t *to)
+{
+    const divisor by = *with;
+    const int8_t *a = data + window->first;
+    const int8_t *b = a + window->column_step;
+    const int8_t *c = a + window->row_step;
+    const int8_t *d = c + window->column_step;
+    for (const int8_t *const end = to + channels; to != end; to++) {
+        *to = quotient(&by, *a++ + *b++ + *c++ + *d++);
     }
-    return tigris_to_int8(sum - count * params->input_zero_point, p->multiplier[count - 1], p->shift[count - 1],
-                          &p->output);
+}
+
+static void rescale_pixel(const tigris_pool_window *of, const divisor *with, const int8_t *data, uint32_t channels,
+                          int8_t *to)
+{
+    const tigris_pool_window window = *of;
+    const divisor by = *with;
+    const tigris_scale scale = tigris_scale_of(by.multiplier, by.shift, by.output);
+    uint32_t channel = 0;
+    for (; channel + 4U <= channels; channel += 4U) {
+        const tigris_pool_four sum = sum_four(&window, data + channel);
+        to[channel] = scaled(&by, scale, sum.a);
+        to[channel + 1U] = scaled(&by, scale, sum.b);
+        to[channel + 2U] = scaled(&by, scale, sum.c);
+        to[channel + 3U] = scaled(&by, scale, sum.d);
+    }
+    for (; channel < channels; channel++) {
+        to[channel] = scaled(&by, scale, sum_one(&window, data + channel));
+    }
+}
+
+/* The same of a window of 2 x 2 taps. */
+static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *with, const int8_t *data,
+                              uint32_t channels, int8_t *to)
+{
+    const divisor by = *with;
+    const tigris_scale scale = tigris_scale_of(by.multiplier, by.shift, by.output);
+    const int8_t *a = data + window->first;
+    const int8_t *b = a + window->column_step;
+    const int8_t *c = a + window->row_step;
+    const int8_t *d = c + window->column_step;
+    for (const int8_t *const end = to + channels; to != end; to++) {
+        *to = scaled(&by, scale, *a++ + *b++ + *c++ + *d++);
+    }
+}
+
+static divisor divisor_of(const tigris_kernel_call *call, int32_t taps)
+{
+    const tigris_pool_int8_params *params = call->params;
+    const int32_t count = params->include_pad != 0U ? params->kernel_height * params->kernel_width : taps;
+    divisor by = {count, count / 2, (count - (params->rescale == 2U ? 1 : 0)) / 2, (count - taps) * params->input_zero_point, 0, 0,
+                  {params->output_zero_point, params->activation_min, params->activation_max}};
+    if (params->rescale == 1U && count != 0) {
+        by.padding -= count * params->input_zero_point;
+        by.multiplier = tigris_int32_data(call, params->multiplier)[count - 1];
+        by.shift = tigris_int8_data(call, params->shift)[count - 1];
+    }
+    return by;
 }
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_pool_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
-    pool p = {params, &call->inputs[0], NULL, NULL,
-              {params->output_zero_point, params->activation_min, params->activation_max}};
-    if (params->rescale != 0U) {
-        p.multiplier = tigris_int32_data(call, params->multiplier);
-        p.shift = tigris_int8_data(call, params->shift);
-    }
+    const int8_t *data = (const int8_t *)(const void *)in->data;
     int8_t *to = tigris_int8_output(call);
     for (int32_t y = 0; y < call->output->rows; y++) {
-        tigris_pool_pixel pixel;
-        pixel.row = y * params->stride_height - p.in->pad_top;
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, p.in->rows);
         for (uint32_t x = 0; x < output->width; x++) {
-            pixel.column = (int32_t)x * params->stride_width - params->pad_left;
-            pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
-                                              (int32_t)p.in->tensor->width);
-            const int32_t taps = tigris_pool_taps(&pixel);
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = average(&p, sum_taps(&p, &pixel, channel), taps);
+            const tigris_pool_window window = tigris_pool_window_at(params, in, y, (int32_t)x);
+            const divisor by = divisor_of(call, window.taps);
+            if (by.count == 0) {
+                memset(to, tigris_clamp(params->output_zero_point, by.output.low, by.output.high), output->channels);
+            } else if (params->rescale == 1U) {
+                (tigris_pool_is_2x2(&window) ? rescale_pixel_2x2 : rescale_pixel)(&window, &by, data, output->channels,
+                                                                                 to);
+            } else {
+                (tigris_pool_is_2x2(&window) ? run_pixel_2x2 : run_pixel)(&window, &by, data, output->channels, to);
             }
+            to += output->channels;
         }
     }
 }
@@ -83,11 +176,11 @@ static tigris_status check(const tigris_check_call *call)
     const tigris_pool_int8_params *params = call->params;
     const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
     return tigris_check_result(
-        tigris_check_pool(call, TIGRIS_DTYPE_INT8, taps) && params->rescale <= 1U &&
+        tigris_check_pool(call, TIGRIS_DTYPE_INT8, taps) && params->rescale <= 2U &&
         params->include_pad <= 1U && tigris_check_int8(params->input_zero_point) &&
         tigris_check_int8(params->output_zero_point) &&
         tigris_check_range(params->activation_min, params->activation_max) &&
-        (params->rescale == 0U ||
+        (params->rescale != 1U ||
          tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }
 

@@ -125,10 +125,10 @@ int tigris_check_multiplier(int32_t multiplier, int32_t shift)
 
 int tigris_check_more(const tigris_check_call *call, uint32_t count)
 {
-    if (count > MOST_CHECKS - *call->checked) {
+    if (count > MOST_CHECKS - call->session->checked) {
         return 0;
     }
-    *call->checked += count;
+    call->session->checked += count;
     return 1;
 }
 

@@ -51,10 +51,10 @@ static void sum_map(const tigris_kernel_call *call)
     }
 }
 
-/* sum / count, halves away from zero. */
-static int32_t rounded_quotient(int32_t sum, int32_t count)
+/* sum / count, halves away from zero or up. */
+static int32_t rounded_quotient(int32_t sum, int32_t count, int up)
 {
-    return tigris_wrapping_add(sum, sum >= 0 ? count / 2 : -(count / 2)) / count;
+    return tigris_wrapping_add(sum, sum >= 0 ? count / 2 : -((count - up) / 2)) / count;
 }
 
 static void mean_of_sums(const tigris_kernel_call *call)
@@ -65,12 +65,12 @@ static void mean_of_sums(const tigris_kernel_call *call)
     int8_t *to = tigris_int8_output(call);
     for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
         const int32_t sum = sums[channel];
-        to[channel] = params->rescale != 0U
+        to[channel] = params->rescale == 1U
                           ? (int8_t)tigris_scale_generally(
                                 tigris_wrapping_add(sum, -taps * params->input_zero_point), params->multiplier,
                                 params->shift, params->output_zero_point, params->activation_min,
                                 params->activation_max)
-                          : (int8_t)tigris_clamp(rounded_quotient(sum, taps), params->activation_min,
+                          : (int8_t)tigris_clamp(rounded_quotient(sum, taps, params->rescale == 2U), params->activation_min,
                                                  params->activation_max);
     }
 }
@@ -87,10 +87,10 @@ static tigris_status check_mean(const tigris_check_call *call)
     const tigris_mean_of_sums_int8_params *params = call->params;
     return tigris_check_result(
         tigris_check_types(call, 1U, TIGRIS_DTYPE_INT32, TIGRIS_DTYPE_INT8) && tigris_check_map_mean(call) &&
-        params->taps != 0U && params->taps <= TIGRIS_LARGEST_MAP && params->rescale <= 1U &&
+        params->taps != 0U && params->taps <= TIGRIS_LARGEST_MAP && params->rescale <= 2U &&
         tigris_check_int8(params->input_zero_point) && tigris_check_int8(params->output_zero_point) &&
         tigris_check_range(params->activation_min, params->activation_max) &&
-        (params->rescale == 0U || tigris_check_multiplier(params->multiplier, params->shift)));
+        (params->rescale != 1U || tigris_check_multiplier(params->multiplier, params->shift)));
 }
 
 const tigris_kernel_entry tigris_sum_map_int8 = {TIGRIS_OP_KIND_SUM_MAP, TIGRIS_DTYPE_INT8,

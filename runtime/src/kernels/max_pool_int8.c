@@ -1,22 +1,75 @@
 /* Max pooling, int8. Padded taps do not count. */
-#include "pool.h"
+#include "pool_int8.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
 
-static int8_t max_tap(const tigris_pool_int8_params *params, const tigris_band *in, const tigris_pool_pixel *pixel,
-                      uint32_t channel)
+static inline int32_t larger(int32_t a, int32_t b)
 {
-    const uint32_t step = params->dilation_width * in->tensor->channels;
-    int32_t largest = INT8_MIN;
-    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
-        uint32_t at = channel + tigris_pool_offset(in, pixel, i, params->dilation_height, params->dilation_width);
-        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
-            const int32_t value = (int8_t)in->data[at];
-            largest = value > largest ? value : largest;
-            at += step;
+    return b > a ? b : a;
+}
+
+/* The largest taps of the channels at `data`. */
+static inline tigris_pool_four largest_of_four(const tigris_pool_window *window, const int8_t *data)
+{
+    tigris_pool_four most = {INT8_MIN, INT8_MIN, INT8_MIN, INT8_MIN};
+    uint32_t row = window->first;
+    for (uint32_t i = 0; i < window->rows; i++) {
+        const uint32_t end = row + window->reach;
+        for (uint32_t at = row; at != end; at += window->column_step) {
+            const int8_t *tap = data + at;
+            most.a = larger(most.a, tap[0]);
+            most.b = larger(most.b, tap[1]);
+            most.c = larger(most.c, tap[2]);
+            most.d = larger(most.d, tap[3]);
         }
+        row += window->row_step;
     }
-    return (int8_t)tigris_clamp(largest, params->activation_min, params->activation_max);
+    return most;
+}
+
+static inline int32_t largest_of_one(const tigris_pool_window *window, const int8_t *data)
+{
+    int32_t most = INT8_MIN;
+    uint32_t row = window->first;
+    for (uint32_t i = 0; i < window->rows; i++) {
+        const uint32_t end = row + window->reach;
+        for (uint32_t at = row; at != end; at += window->column_step) {
+            most = larger(most, data[at]);
+        }
+        row += window->row_step;
+    }
+    return most;
+}
+
+/* One output pixel. Constants are copied, so that writing outputs does not have them read again. */
+static void run_pixel(const tigris_pool_window *of, const int8_t *data, uint32_t channels, int32_t low, int32_t high,
+                      int8_t *to)
+{
+    const tigris_pool_window window = *of;
+    uint32_t channel = 0;
+    for (; channel + 4U <= channels; channel += 4U) {
+        const tigris_pool_four most = largest_of_four(&window, data + channel);
+        to[channel] = (int8_t)tigris_clamp(most.a, low, high);
+        to[channel + 1U] = (int8_t)tigris_clamp(most.b, low, high);
+        to[channel + 2U] = (int8_t)tigris_clamp(most.c, low, high);
+        to[channel + 3U] = (int8_t)tigris_clamp(most.d, low, high);
+    }
+    for (; channel < channels; channel++) {
+        to[channel] = (int8_t)tigris_clamp(largest_of_one(&window, data + channel), low, high);
+    }
+}
+
+/* One output pixel of a window of 2 x 2 taps. */
+static void run_pixel_2x2(const tigris_pool_window *window, const int8_t *data, uint32_t channels, int32_t low,
+                          int32_t high, int8_t *to)
+{
+    const int8_t *a = data + window->first;
+    const int8_t *b = a + window->column_step;
+    const int8_t *c = a + window->row_step;
+    const int8_t *d = c + window->column_step;
+    for (const int8_t *const end = to + channels; to != end; to++) {
+        *to = (int8_t)tigris_clamp(larger(larger(*a++, *b++), larger(*c++, *d++)), low, high);
+    }
 }
 
 static void run(const tigris_kernel_call *call)
@@ -24,18 +77,14 @@ static void run(const tigris_kernel_call *call)
     const tigris_pool_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
+    const int8_t *data = (const int8_t *)(const void *)in->data;
     int8_t *to = tigris_int8_output(call);
     for (int32_t y = 0; y < call->output->rows; y++) {
-        tigris_pool_pixel pixel;
-        pixel.row = y * params->stride_height - in->pad_top;
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
         for (uint32_t x = 0; x < output->width; x++) {
-            pixel.column = (int32_t)x * params->stride_width - params->pad_left;
-            pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
-                                              (int32_t)in->tensor->width);
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = max_tap(params, in, &pixel, channel);
-            }
+            const tigris_pool_window window = tigris_pool_window_at(params, in, y, (int32_t)x);
+            (tigris_pool_is_2x2(&window) ? run_pixel_2x2 : run_pixel)(&window, data, output->channels,
+                                                                     params->activation_min, params->activation_max, to);
+            to += output->channels;
         }
     }
 }

@@ -1,8 +1,15 @@
-/* QUANTIZE float32 to int8 as ONNX's QuantizeLinear, and DEQUANTIZE back. */
+/* QUANTIZE float32 to int8 as ONNX's QuantizeLinear, and DEQUANTIZE back: by arithmetic where the processor has it for
+ * floating point, else by the plan's tables, which have the same results. */
+#include <string.h>
+
 #include "access.h"
 #include "check.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
+
+#define CODES 256U
+
+#if defined(__ARM_FP) || defined(__riscv_flen)
 
 /* Adding and taking away 1.5 * 2^23 leaves the nearest integer, halves to even, of any |x| < 2^22. */
 #define ROUNDING_CONSTANT 12582912.0F
@@ -40,22 +47,71 @@ static void run_dequantize(const tigris_kernel_call *call)
     }
 }
 
-static int is_quantization(const tigris_check_call *call)
+#else
+
+#define INFINITY_BITS 0x7F800000
+
+/* Bits of a float32 as an integer that grows with the number; the least for NaN. */
+static inline int32_t ordered(const float *number)
+{
+    int32_t bits;
+    memcpy(&bits, number, sizeof bits);
+    const int32_t key = bits ^ ((bits >> 31) & INT32_MAX);
+    return key > INFINITY_BITS ? INT32_MIN : key; /* NaNs with a sign are below all numbers already */
+}
+
+/* A step of the search for the first entry that the key does not reach: `count` entries on, or not. */
+static inline const int32_t *reached(const int32_t *entries, int32_t key, int32_t count)
+{
+    return entries + (key >= entries[count - 1] ? count : 0);
+}
+
+static void run_quantize(const tigris_kernel_call *call)
 {
     const tigris_quantize_params *params = call->params;
-    return tigris_check_pointwise(call, 0U) && params->scale > 0.0F && tigris_check_int8(params->zero_point);
+    const uint32_t elements = tigris_band_elements(call->output);
+    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    const int32_t *table = tigris_int32_data(call, params->table);
+    int8_t *output = tigris_int8_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        const int32_t key = ordered(&input[i]);
+        const int32_t *least = reached(reached(reached(reached(table, key, 128), key, 64), key, 32), key, 16);
+        least = reached(reached(reached(reached(least, key, 8), key, 4), key, 2), key, 1);
+        output[i] = (int8_t)(least - table + INT8_MIN);
+    }
+}
+
+static void run_dequantize(const tigris_kernel_call *call)
+{
+    const tigris_quantize_params *params = call->params;
+    const uint32_t elements = tigris_band_elements(call->output);
+    const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
+    const float *table = tigris_float_data(call, params->table) - INT8_MIN;
+    float *output = tigris_float_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        output[i] = table[input[i]];
+    }
+}
+
+#endif
+
+static int is_quantization(const tigris_check_call *call, uint32_t entries)
+{
+    const tigris_quantize_params *params = call->params;
+    return tigris_check_pointwise(call, 0U) && params->scale > 0.0F && tigris_check_int8(params->zero_point) &&
+           tigris_check_data(call, params->table, entries, sizeof(int32_t));
 }
 
 static tigris_status check_quantize(const tigris_check_call *call)
 {
     return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_INT8) &&
-                               is_quantization(call));
+                               is_quantization(call, CODES - 1U));
 }
 
 static tigris_status check_dequantize(const tigris_check_call *call)
 {
     return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_FLOAT32) &&
-                               is_quantization(call));
+                               is_quantization(call, CODES));
 }
 
 const tigris_kernel_entry tigris_quantize_int8 = {TIGRIS_OP_KIND_QUANTIZE, TIGRIS_DTYPE_INT8,

@@ -6,7 +6,10 @@
 #include "resample.h"
 #include "tigris_kernels.h"
 
-#define UNIT (INT64_C(1) << 20)
+#define UNIT_BITS 20
+#define UNIT (INT64_C(1) << UNIT_BITS)
+#define MOST_TAPS 16U             /* of a pixel in the usual case: cubic interpolation */
+#define MOST_WEIGHT (15U << 20)   /* sums of that times 2^7, and half a unit, fit 32 bits */
 
 /* The taps of one output row. */
 typedef struct row_taps {
@@ -49,6 +52,85 @@ static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint
     return (int8_t)(rounded < INT8_MIN ? INT8_MIN : rounded > INT8_MAX ? INT8_MAX : rounded);
 }
 
+/* ---- the usual case: few taps, whose sums fit 32 bits ---- */
+
+/* Taps of one output pixel. */
+typedef struct pixel_taps {
+    uint32_t count;
+    uint32_t offset[MOST_TAPS]; /* elements from the band's start to channel 0 */
+    int32_t weight[MOST_TAPS];
+} pixel_taps;
+
+/* The taps that have a weight; 0 when they are too many or their sums might not fit 32 bits. */
+static int gather_taps(pixel_taps *taps, const row_taps *rows, const column_taps *columns)
+{
+    const tigris_band *in = rows->in;
+    const uint32_t channels = in->tensor->channels;
+    uint32_t total = 0U;
+    taps->count = 0U;
+    for (uint32_t j = 0; j < rows->count; j++) {
+        const int32_t row = tigris_resample_tap(rows->start, j, in->first, in->first + in->rows) - in->first;
+        for (uint32_t i = 0; i < columns->count && rows->weights[j] != 0; i++) {
+            const int32_t weight = rows->weights[j] * columns->weights[i];
+            if (weight == 0) {
+                continue;
+            }
+            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)in->tensor->width);
+            total += (uint32_t)(weight < 0 ? -weight : weight);
+            if (taps->count == MOST_TAPS || total > MOST_WEIGHT) {
+                return 0;
+            }
+            taps->offset[taps->count] = ((uint32_t)row * in->tensor->width + (uint32_t)column) * channels;
+            taps->weight[taps->count++] = weight;
+        }
+    }
+    return 1;
+}
+
+/* sum / UNIT, halves away from zero, clamped. */
+static inline int8_t rounded(int32_t sum)
+{
+    const int32_t half = (int32_t)(UNIT / 2) - (sum < 0 ? 1 : 0);
+    return (int8_t)tigris_clamp((sum + half) >> UNIT_BITS, INT8_MIN, INT8_MAX);
+}
+
+static int32_t sum_one(const pixel_taps *taps, const int8_t *data)
+{
+    int32_t sum = 0;
+    for (uint32_t i = 0; i < taps->count; i++) {
+        sum += taps->weight[i] * data[taps->offset[i]];
+    }
+    return sum;
+}
+
+/* All channels of one output pixel, four at a time. */
+static void run_pixel(const pixel_taps *taps, const int8_t *data, uint32_t channels, int8_t *to)
+{
+    const uint32_t *const end = taps->offset + taps->count;
+    uint32_t channel = 0;
+    for (; channel + 4U <= channels; channel += 4U) {
+        int32_t a = 0, b = 0, c = 0, d = 0;
+        const int32_t *weight = taps->weight;
+        for (const uint32_t *offset = taps->offset; offset != end; offset++) {
+            const int8_t *tap = data + *offset;
+            const int32_t factor = *weight++;
+            a += factor * tap[0];
+            b += factor * tap[1];
+            c += factor * tap[2];
+            d += factor * tap[3];
+        }
+        to[0] = rounded(a);
+        to[1] = rounded(b);
+        to[2] = rounded(c);
+        to[3] = rounded(d);
+        to += 4;
+        data += 4;
+    }
+    for (; channel < channels; channel++) {
+        *to++ = rounded(sum_one(taps, data++));
+    }
+}
+
 static void run(const tigris_kernel_call *call)
 {
     const tigris_resample_params *params = call->params;
@@ -59,15 +141,21 @@ static void run(const tigris_kernel_call *call)
         memset(to, 0, (uint32_t)call->output->rows * tigris_row_bytes(output));
         return;
     }
+    pixel_taps taps;
     for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
         const row_taps rows = {in, int16_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
                                tigris_int32_data(call, params->row_start)[y], params->row_taps};
         for (uint32_t x = 0; x < output->width; x++) {
             const column_taps columns = {int16_data(call, params->column_weight) + x * params->column_taps,
                                          tigris_int32_data(call, params->column_start)[x], params->column_taps};
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = interpolate(&rows, &columns, channel);
+            if (gather_taps(&taps, &rows, &columns)) {
+                run_pixel(&taps, (const int8_t *)(const void *)in->data, output->channels, to);
+            } else {
+                for (uint32_t channel = 0; channel < output->channels; channel++) {
+                    to[channel] = interpolate(&rows, &columns, channel);
+                }
             }
+            to += output->channels;
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #include "access.h"
 #include "check.h"
+#include "copy.h"
 #include "tigris_kernels.h"
 
 #define NO_TABLE UINT32_MAX
@@ -77,33 +78,60 @@ static void fill_elements(const selector *s, uint8_t *to, uint32_t elements)
     }
 }
 
-static void select_channels(const selector *s, const uint8_t *pixel, uint8_t *to)
+/* Channels from `channel` on whose inputs lie side by side, or are all outside, as far as `first` is that of the first. */
+static uint32_t run_length(const selection *axis, uint32_t channel, uint32_t channels, int32_t first)
 {
-    for (uint32_t channel = 0; channel < s->output->channels; channel++) {
-        const int32_t from = selected(&s->axes[CHANNELS], (int32_t)channel);
+    const uint32_t begin = channel;
+    int32_t next = first;
+    do {
+        channel++;
+        next += first < 0 ? 0 : 1;
+    } while (channel < channels && selected(axis, (int32_t)channel) == next);
+    return channel - begin;
+}
+
+/* One channel of one byte of each pixel of a row: input channel `first`, all columns select themselves. */
+static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uint32_t first)
+{
+    const uint32_t from_step = s->in->tensor->channels;
+    const uint32_t to_step = s->output->channels;
+    const uint8_t *from = row + first;
+    for (uint32_t column = s->output->width; column != 0U; column--) {
+        *to = *from;
+        from += from_step;
+        to += to_step;
+    }
+}
+
+/* `elements` of each pixel of a row, from `channel` on, come from input channel `first`; -1: outside. */
+static void select_run(const selector *s, const uint8_t *row, uint8_t *to, uint32_t elements, int32_t first)
+{
+    const uint32_t pixel_bytes = s->in->tensor->channels * s->element_bytes;
+    const uint32_t bytes = elements * s->element_bytes;
+    const uint32_t step = s->output->channels * s->element_bytes;
+    for (uint32_t column = 0; column < s->output->width; column++) {
+        const int32_t from = first < 0 ? -1 : selected(&s->axes[COLUMNS], (int32_t)column);
         if (from < 0) {
-            fill_elements(s, to, 1U);
+            fill_elements(s, to, elements);
         } else {
-            memmove(to, pixel + (uint32_t)from * s->element_bytes, s->element_bytes);
+            tigris_copy(to, row + (uint32_t)from * pixel_bytes + (uint32_t)first * s->element_bytes, bytes);
         }
-        to += s->element_bytes;
+        to += step;
     }
 }
 
 static void select_pixels(const selector *s, const uint8_t *row, uint8_t *to)
 {
-    const uint32_t pixel_bytes = s->in->tensor->channels * s->element_bytes;
-    const int whole_pixels = is_identity(&s->axes[CHANNELS], s->output->channels);
-    for (uint32_t column = 0; column < s->output->width; column++) {
-        const int32_t from = selected(&s->axes[COLUMNS], (int32_t)column);
-        if (from < 0) {
-            fill_elements(s, to, s->output->channels);
-        } else if (whole_pixels) {
-            memmove(to, row + (uint32_t)from * pixel_bytes, pixel_bytes);
+    for (uint32_t channel = 0; channel < s->output->channels;) {
+        const int32_t first = selected(&s->axes[CHANNELS], (int32_t)channel);
+        const uint32_t elements = run_length(&s->axes[CHANNELS], channel, s->output->channels, first);
+        if (elements * s->element_bytes == 1U && first >= 0 && is_identity(&s->axes[COLUMNS], s->output->width)) {
+            select_bytes(s, row, to, (uint32_t)first);
         } else {
-            select_channels(s, row + (uint32_t)from * pixel_bytes, to);
+            select_run(s, row, to, elements, first);
         }
-        to += s->output->channels * s->element_bytes;
+        to += elements * s->element_bytes;
+        channel += elements;
     }
 }
 

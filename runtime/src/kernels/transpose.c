@@ -1,22 +1,20 @@
 /* TRANSPOSE and its relatives: output elements in order, input elements at any steps. Where the first axis walks
  * over the rows of both tensors it runs in bands, else it needs the whole input. */
-#include <string.h>
-
 #include "access.h"
 #include "check.h"
+#include "copy.h"
 #include "tigris_kernels.h"
 
-/* An index that counts through the output's elements, the last axis fastest. */
+/* An index that counts through the output's elements but for the last axis, the one before it fastest. */
 typedef struct counter {
     const tigris_transpose_params *params;
     uint32_t index[TIGRIS_MAX_RANK];
     uint32_t input; /* element of the input that belongs to the index */
 } counter;
 
-static void start(counter *c, const tigris_transpose_params *params, uint32_t element)
+static void start(counter *c, uint32_t element)
 {
-    c->params = params;
-    c->input = 0U;
+    const tigris_transpose_params *params = c->params;
     for (uint32_t axis = params->rank; axis-- > 0U;) {
         c->index[axis] = element % params->output_shape[axis];
         c->input += c->index[axis] * params->input_step[axis];
@@ -26,7 +24,7 @@ static void start(counter *c, const tigris_transpose_params *params, uint32_t el
 
 static void advance(counter *c)
 {
-    for (uint32_t axis = c->params->rank; axis-- > 0U;) {
+    for (uint32_t axis = c->params->rank - 1U; axis-- > 0U;) {
         c->input += c->params->input_step[axis];
         if (++c->index[axis] < c->params->output_shape[axis]) {
             return;
@@ -36,19 +34,47 @@ static void advance(counter *c)
     }
 }
 
+/* `count` elements, in the input `step` bytes apart. */
+static void take(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count, uint32_t bytes)
+{
+    if (step == bytes) {
+        tigris_copy(to, from, count * bytes);
+    } else if (bytes == 1U) {
+        for (const uint8_t *const end = to + count; to != end; to++) {
+            *to = *from;
+            from += step;
+        }
+    } else {
+        for (; count != 0U; count--) {
+            tigris_copy(to, from, bytes);
+            to += bytes;
+            from += step;
+        }
+    }
+}
+
 static void run(const tigris_kernel_call *call)
 {
     const tigris_transpose_params *params = call->params;
     const uint32_t bytes = params->element_bytes;
-    const uint32_t elements = tigris_band_elements(call->output);
+    const uint32_t last = params->rank - 1U;
     const tigris_band *in = &call->inputs[0];
     const uint32_t held = (uint32_t)in->first * tigris_row_elements(in->tensor); /* element at the band's start */
+    uint32_t elements = tigris_band_elements(call->output);
     uint8_t *output = call->output->data;
-    counter c;
-    start(&c, params, (uint32_t)call->output->first * tigris_row_elements(call->output->tensor));
-    for (uint32_t i = 0; i < elements; i++) {
-        memmove(output, in->data + (c.input - held) * bytes, bytes);
-        output += bytes;
+    counter c = {params, {0U}, 0U};
+    start(&c, (uint32_t)call->output->first * tigris_row_elements(call->output->tensor));
+    /* A band may begin and end amid the last axis. */
+    uint32_t skipped = c.index[last];
+    c.input -= skipped * params->input_step[last];
+    while (elements != 0U) {
+        const uint32_t rest = params->output_shape[last] - skipped;
+        const uint32_t count = rest < elements ? rest : elements;
+        take(output, in->data + (c.input + skipped * params->input_step[last] - held) * bytes,
+             params->input_step[last] * bytes, count, bytes);
+        output += count * bytes;
+        elements -= count;
+        skipped = 0U;
         advance(&c);
     }
 }
@@ -112,7 +138,7 @@ static tigris_status check(const tigris_check_call *call)
     const tigris_transpose_params *params = call->params;
     const uint32_t dtype = call->op->dtype;
     return tigris_check_result(
-        tigris_check_types(call, 1U, dtype, dtype) && params->rank <= TIGRIS_MAX_RANK &&
+        tigris_check_types(call, 1U, dtype, dtype) && params->rank >= 1U && params->rank <= TIGRIS_MAX_RANK &&
         params->element_bytes == tigris_dtype_bytes(dtype) &&
         is_inside(params, tigris_call_elements(call, call->inputs[0]), tigris_call_elements(call, call->output)) &&
         (tigris_check_all_rows(call, 0U) || is_banded(call)));

@@ -99,11 +99,12 @@ static void write_linear(const vector *v, const tigris_vector_params *params, fl
 
 static void write_cumulative(const vector *v, const tigris_vector_params *params)
 {
-    float sum = 0.0F;
+    const int is_product = params->function == TIGRIS_VECTOR_FUNCTION_CUMULATIVE_PRODUCT;
+    float sum = is_product ? 1.0F : 0.0F;
     for (uint32_t i = 0; i < params->length; i++) {
         const uint32_t k = params->reverse != 0U ? params->length - 1U - i : i;
         const float before = sum;
-        sum += v->x[k * params->inner];
+        sum = is_product ? sum * v->x[k * params->inner] : sum + v->x[k * params->inner];
         if (wanted(v, k, params->inner)) {
             *place(v, k, params->inner) = params->exclusive != 0U ? before : sum;
         }
@@ -170,6 +171,7 @@ static void write_vector(const vector *v, const tigris_vector_params *params)
         write_hardmax(v, params);
         break;
     case TIGRIS_VECTOR_FUNCTION_CUMULATIVE_SUM:
+    case TIGRIS_VECTOR_FUNCTION_CUMULATIVE_PRODUCT:
         write_cumulative(v, params);
         break;
     default: /* SOFTMAX and LOG_SOFTMAX: the checker admits no other */
@@ -200,7 +202,7 @@ static tigris_status check(const tigris_check_call *call)
     const tigris_vector_params *params = call->params;
     return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
                                params->function >= TIGRIS_VECTOR_FUNCTION_STANDARDISE &&
-                               params->function <= TIGRIS_VECTOR_FUNCTION_SOFTMAX &&
+                               params->function <= TIGRIS_VECTOR_FUNCTION_CUMULATIVE_PRODUCT &&
                                tigris_check_mapped(call, params->length, params->inner));
 }
 

@@ -9,8 +9,6 @@ import math
 
 import numpy as np
 
-from tigris_pio.format.params import SoftmaxInt8Params
-
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
 
@@ -72,20 +70,24 @@ def reciprocal_of_one_plus(a: np.ndarray) -> np.ndarray:
     return scale_up(x, 1)
 
 
-def softmax_int8(vectors: np.ndarray, params: SoftmaxInt8Params) -> np.ndarray:
+def softmax_exponentials(multiplier: int, left_shift: int, diff_min: int) -> np.ndarray:
+    """exp of the scaled differences 0, -1 … -255; 0 below `diff_min`."""
+    diff = -np.arange(256, dtype=np.int64)
+    safe = np.where(diff >= diff_min, diff, 0)
+    return np.where(diff >= diff_min, exp_negative(high_mul(safe << left_shift, multiplier)), 0)
+
+
+def softmax_int8(vectors: np.ndarray, exponentials: np.ndarray) -> np.ndarray:
     """Softmax of int8 vectors [n, length], output scale 1/256, zero point -128."""
     wide = vectors.astype(np.int64)
-    diff = wide - wide.max(axis=1, keepdims=True)
-    counted = diff >= params.diff_min
-    safe = np.where(counted, diff, 0)
-    powers = exp_negative(high_mul(safe << params.left_shift, params.multiplier))
-    total = np.where(counted, shift_right(powers, 12), 0).sum(axis=1)
+    powers = exponentials.astype(np.int64)[wide.max(axis=1, keepdims=True) - wide]
+    total = shift_right(powers, 12).sum(axis=1)
     out = np.full(vectors.shape, -128, np.int8)
     for row, value in enumerate(total):
         headroom = 32 - int(value).bit_length()
         scale = int(reciprocal_of_one_plus(np.array([(int(value) << headroom) - (1 << 31)]))[0])
         scaled = shift_right(high_mul(powers[row], scale), 12 - headroom + 31 - 8) - 128
-        out[row] = np.where(counted[row], np.clip(scaled, -128, 127), -128)
+        out[row] = np.clip(scaled, -128, 127)
     return out
 
 

@@ -108,7 +108,7 @@ def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.n
     if op.kind == OpKind.SOFTMAX:
         vectors = inputs[0].reshape(-1, op.params.length)
         assert inputs[0].shape[3] == op.params.length
-        return fx.softmax_int8(vectors, op.params) if int8 else softmax_float(vectors)
+        return fx.softmax_int8(vectors, op.blobs["exponentials"]) if int8 else softmax_float(vectors)
     if op.kind == OpKind.LOOKUP:
         return op.blobs["table"][inputs[0].astype(np.int16) + 128]
     if op.kind == OpKind.UNARY:
@@ -278,7 +278,7 @@ def pooling(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -
     taps = np.full(valid.shape[1:], len(valid)) if p.include_pad else valid.sum(axis=0)
     if not int8:
         return np.clip(total / taps, p.activation_min, p.activation_max).astype(np.float32)
-    factors = (op.blobs["multiplier"][taps - 1], op.blobs["shift"][taps - 1]) if p.rescale else None
+    factors = (op.blobs["multiplier"][taps - 1], op.blobs["shift"][taps - 1]) if p.rescale == 1 else None
     return int8_mean(p, total.astype(np.int64), taps, factors)
 
 
@@ -291,7 +291,7 @@ def map_mean(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) 
     sums = source[:, -1:]
     if not int8:
         return np.clip(sums / p.taps, p.activation_min, p.activation_max).astype(np.float32)
-    factors = (np.array([p.multiplier]), np.array([p.shift])) if p.rescale else None
+    factors = (np.array([p.multiplier]), np.array([p.shift])) if p.rescale == 1 else None
     return int8_mean(p, sums.astype(np.int64), np.array([p.taps]), factors)
 
 

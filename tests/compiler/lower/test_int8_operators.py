@@ -248,15 +248,15 @@ def test_integer_input_and_output(unsigned: bool) -> None:
     assert kinds(lowered) == [OpKind.LOOKUP]
 
 
-def test_asymmetric_weights_are_quantised_again() -> None:
+def test_asymmetric_weights_of_a_transposed_convolution_are_quantised_again() -> None:
     q = Quantiser(True)
     source = q.pair("x", 0.02, 3)
-    q.weights |= {"w_q": RANDOM.integers(0, 256, (4, 3, 3, 3)).astype(np.uint8), "w_s": np.array(0.01, np.float32),
+    q.weights |= {"w_q": RANDOM.integers(0, 256, (3, 4, 3, 3)).astype(np.uint8), "w_s": np.array(0.01, np.float32),
                   "w_z": np.array(97, np.uint8)}
-    q.add(node("DequantizeLinear", "w_q w_s w_z", "w"), node("Conv", f"{source} w", "c"))
+    q.add(node("DequantizeLinear", "w_q w_s w_z", "w"), node("ConvTranspose", f"{source} w", "c"))
     q.add(node("Identity", q.pair("c", 0.2, 0), "y"))
     lowered = check(make(q.nodes, {"x": (1, 3, 6, 6)}, ["y"], q.weights), {"x": (1, 3, 6, 6)}, 0.2, 2.0)
-    assert kinds(lowered) == [OpKind.CONV_2D]
+    assert kinds(lowered) == [OpKind.TRANSPOSE_CONV]
     assert any("asymmetric" in warning for warning in lowered.warnings)
 
 

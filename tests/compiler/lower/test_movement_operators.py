@@ -229,9 +229,9 @@ def test_int8_values_are_moved_as_they_are(op: str, same: bool) -> None:
 
 
 @pytest.mark.parametrize(("op", "inputs", "attributes", "reason"), [
-    ("Gather", "x i", {"axis": 1}, "run time"),
+    ("ReverseSequence", "x i", {}, "run time"),
     ("Pad", "x i", {}, "run time"),
-    ("MaxUnpool", "x i", {"kernel_shape": [2, 2]}, "not supported"),
+    ("MaxUnpool", "x i", {"kernel_shape": [2, 2]}, "run time"),
 ])
 def test_what_depends_on_data_is_refused_by_name(op: str, inputs: str, attributes: dict[str, object],
                                                  reason: str) -> None:
@@ -244,7 +244,7 @@ def test_what_depends_on_data_is_refused_by_name(op: str, inputs: str, attribute
 
 
 def helper_input(op: str) -> Shape:
-    return (1, 1, 4, 4) if op == "MaxUnpool" else (8,)
+    return {"MaxUnpool": (1, 1, 4, 4), "ReverseSequence": (1,)}.get(op, (8,))
 
 
 @pytest.mark.parametrize("batch", [1, 2])

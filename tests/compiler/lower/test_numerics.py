@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.lower import fixed_point
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.format.params import SoftmaxInt8Params
+from tigris_pio.compiler.lower.exponential import softmax_exponentials
 
 
 @given(st.floats(2.0**-31, 2.0**29))
@@ -58,9 +58,35 @@ def test_activation_range(low: float, high: float, scale: float, zero_point: int
 def test_softmax_constants_give_softmax(scale: float) -> None:
     """The fixed-point algorithm with these constants stays within one step of the real function."""
     vectors = np.random.default_rng(5).integers(-128, 128, (200, 10)).astype(np.int8)
-    params = SoftmaxInt8Params(10, *numerics.softmax_scaling(scale))
-    fixed = fixed_point.softmax_int8(vectors, params)
+    fixed = fixed_point.softmax_int8(vectors, softmax_exponentials(*numerics.softmax_scaling(scale)))
     assert np.abs(fixed.astype(int) - fixed_point.softmax_int8_real(vectors, scale)).max() <= 1
+
+
+@given(st.floats(2.0**-25, 15.9))
+def test_softmax_exponentials_are_gemmlowps(scale: float) -> None:
+    constants = numerics.softmax_scaling(scale)
+    np.testing.assert_array_equal(softmax_exponentials(*constants), fixed_point.softmax_exponentials(*constants))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(2.0**-140, 2.0**120, width=32), st.integers(-128, 127))
+def test_tables_of_conversions_are_the_arithmetic(scale: float, zero_point: int) -> None:
+    """The least number of each code gives it, the next below does not; and the numbers of all codes."""
+    table = numerics.quantise_table(scale, zero_point)
+    assert np.all(np.diff(table.astype(np.int64)) >= 0)
+
+    def codes(keys: np.ndarray) -> np.ndarray:
+        numbers = np.where(keys < 0, keys ^ 0x7FFFFFFF, keys).astype(np.int32).view(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.clip(np.rint(np.clip(numbers / np.float32(scale), -1e6, 1e6)) + zero_point, -128, 127)
+
+    known = table < 0x7F800001
+    wanted = np.arange(-127, 128)[known]
+    assert np.all(codes(table[known]) >= wanted)
+    above_minus_infinity = table[known] > -0x7F800001
+    assert np.all(codes((table[known] - 1)[above_minus_infinity]) < wanted[above_minus_infinity])
+    expected = (np.arange(-128, 128) - zero_point).astype(np.float32) * np.float32(scale)
+    np.testing.assert_array_equal(numerics.dequantise_table(scale, zero_point), expected)
 
 
 def test_softmax_scale_too_small() -> None:

@@ -12,6 +12,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from tests.compiler.lower.program_interpreter import run
 from tests.compiler.models import make, node, ort, program
+from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(23)
@@ -76,9 +77,10 @@ def test_quantised_networks_agree(prepared: Path, tmp_path: Path, per_channel: b
     lowered = program(model)
     assert all(op.dtype == DType.INT8 for op in lowered.ops), [op.name for op in lowered.ops]
     assert OpKind.TRANSPOSE not in {op.kind for op in lowered.ops}
+    session = Session(compile_model(model))
     for _ in range(4):
         inputs = {"x": noise(*SHAPE) * 3}
-        got, expected = run(lowered, inputs)["y"], ort(model, inputs)["y"]
+        got, expected = session.run(inputs)["y"], ort(model, inputs)["y"]
         assert np.abs(got - expected).max() < 0.04
         assert got.argmax() == expected.argmax() or np.sort(expected[0])[-2] > expected.max() - 0.04
 
@@ -103,9 +105,10 @@ def test_operator_oriented_networks_agree(prepared: Path, tmp_path: Path, per_ch
     lowered = program(model)
     convolutions = [op for op in lowered.ops if op.kind in (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D)]
     assert len(convolutions) >= 5 and all(op.dtype == DType.INT8 for op in convolutions)
+    session = Session(compile_model(model))
     for _ in range(4):
         inputs = {"x": noise(*SHAPE) * 3}
-        got, expected = run(lowered, inputs)["y"], ort(model, inputs)["y"]
+        got, expected = session.run(inputs)["y"], ort(model, inputs)["y"]
         assert np.abs(got - expected).max() < 0.04
 
 

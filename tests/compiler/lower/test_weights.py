@@ -49,21 +49,18 @@ def losses(lowered: Program) -> tuple[float, ...]:
 
 
 @pytest.mark.parametrize(("dtype", "zero"), [("uint8", 200), ("uint8", 90), ("int8", 20), ("int8", -128)])
-@pytest.mark.parametrize(("op", "shape"), [("Conv", (8, 16, 1, 1)), ("Gemm", (16, 8)), ("MatMul", (16, 8)),
-                                           ("ConvTranspose", (16, 8, 1, 1))])
-def test_the_loss_of_asymmetric_weights_is_said(op: str, shape: tuple[int, ...], dtype: str, zero: int) -> None:
+def test_the_loss_of_asymmetric_weights_is_said(dtype: str, zero: int) -> None:
     """In the weights' own steps, computed here from their definition, and in the output's, which is measured."""
-    values = integers(shape, dtype)
-    model = layer(op, values, 0.01, zero)
+    values = integers((16, 8, 1, 1), dtype)
+    model = layer("ConvTranspose", values, 0.01, zero)
     lowered = program(model)
     largest, mean, usual, worst = losses(lowered)
-    axis = 0 if op == "Conv" else 1
-    real = np.moveaxis(values.astype(np.float64) - zero, axis, 0).reshape(8, -1)
+    real = np.moveaxis(values.astype(np.float64) - zero, 1, 0).reshape(8, -1)
     scales = np.abs(real).max(axis=1, keepdims=True) / 127
     fits = (real.min(axis=1, keepdims=True) >= -128) & (real.max(axis=1, keepdims=True) <= 127)
     expected = np.where(fits, 0, np.abs(np.rint(real / scales) * scales - real))
     assert abs(largest - expected.max()) < 0.02 and abs(mean - expected.mean()) < 0.01
-    inputs = {"x": RANDOM.uniform(-2.5, 2.4, (1, 16) if op in ("Gemm", "MatMul") else (1, 16, 5, 5)).astype(np.float32)}
+    inputs = {"x": RANDOM.uniform(-2.5, 2.4, (1, 16, 5, 5)).astype(np.float32)}
     lowered_output, exact = run(lowered, inputs)["y"], ort(model, inputs)["y"]
     inside = np.abs(exact / 0.2 - 3) < 124
     steps = np.abs(lowered_output - exact)[inside] / 0.2

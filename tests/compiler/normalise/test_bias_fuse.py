@@ -77,7 +77,7 @@ def test_float_layers(name: str) -> None:
 
 @pytest.mark.parametrize(("shape", "weights", "bias"), [
     ((3, 6), (6, 4), (3, 1)),  # a number a row
-    ((3, 6), (6, 4), (3, 4)), ((3, 6), (6, 4), (2, 3, 4)), ((3, 6), (6, 4), (1,)),
+    ((3, 6), (6, 4), (3, 4)), ((3, 6), (6, 4), (2, 3, 4)),
     ((2, 3, 6), (6,), (3,)),  # the last axis is none of output channels
     ((2, 3, 6), (2, 6, 4), (4,)),  # a matrix for each image
 ], ids=str)
@@ -91,12 +91,11 @@ def test_other_constants_stay(shape: Shape, weights: Shape, bias: Shape) -> None
 
 
 def test_products_that_others_see_stay() -> None:
-    """Read by another node, an output of the model, rounded before the Add, or biased already."""
-    weights = {"w": noise(6, 4), "b": noise(4), "c": noise(4)}
+    """Read by another node, an output of the model, or clamped before the Add."""
+    weights = {"w": noise(6, 4), "b": noise(4)}
     for nodes, outputs in (
         ([node("MatMul", "x w", "m"), node("Add", "m b", "a"), node("Mul", "m a", "y")], ["y"]),
         ([node("MatMul", "x w", "m"), node("Add", "m b", "y")], ["y", "m"]),
-        ([node("Gemm", "x w c", "m"), node("Add", "m b", "y")], ["y"]),
         ([node("MatMul", "x w", "m"), node("Relu", "m", "r"), node("Add", "r b", "y")], ["y"]),
     ):
         used = {name: value for name, value in weights.items() if any(name in item.input for item in nodes)}
@@ -116,3 +115,103 @@ def test_a_rounding_between_stays() -> None:
     q.add(node("Add", f"{q.pair('m', 0.1, 0)} {bias}", "a"), node("Identity", q.pair("a", 0.1, 3), "y"))
     lowered = program(make(q.nodes, {"x": (2, 12)}, ["y"], q.weights))
     assert [op.kind for op in lowered.ops] == [OpKind.FULLY_CONNECTED, OpKind.ADD]
+
+
+TAILS: dict[str, list[str]] = {
+    "Sub": ["Sub m b t"], "turned_Sub": ["Sub b m t"], "Mul": ["Mul m b t"], "Div": ["Div m b t"],
+    "a_number": ["Mul m n t"], "Mul_and_Add": ["Mul m b u", "Add u c t"], "Add_and_Mul": ["Add m c u", "Mul b u t"],
+    "two_Adds": ["Add m b u", "Add c u t"], "BatchNormalization": ["BatchNormalization m p c c p t"],
+}
+NETS: dict[str, tuple[Shape, Shape, str, Shape]] = {  # input, weights, operator, and a channel's constant
+    "Conv": ((1, 3, 5, 5), (4, 3, 3, 3), "Conv", (4, 1, 1)), "Conv_1d": ((1, 3, 9), (4, 3, 3), "Conv", (4, 1)),
+    "depthwise": ((1, 4, 5, 5), (4, 1, 3, 3), "Conv", (4, 1, 1)), "MatMul": ((3, 6), (6, 4), "MatMul", (4,)),
+    "ConvTranspose": ((1, 3, 5, 5), (3, 4, 2, 2), "ConvTranspose", (4, 1, 1)),
+    "Gemm": ((3, 6), (4, 6), "Gemm", (4,)), "Gemm_biased": ((3, 6), (4, 6), "Gemm", (4,)),
+}
+
+
+def layer_and_tail(net: str, tail: str, int8: bool) -> onnx.ModelProto:
+    shape, weights, op, column = NETS[net]
+    random = np.random.default_rng(3)
+    q = Quantiser()
+    attributes: dict[str, object] = {"group": 4} if net == "depthwise" else {"transB": 1} if op == "Gemm" else {}
+    source, weight = "x", "w"
+    q.weights = {"p": random.uniform(0.5, 2, 4).astype(np.float32), "n": np.array(-0.7, np.float32)}
+    q.weights["b"] = (random.uniform(0.5, 2, 4) * [1, -1, 1, -1]).astype(np.float32).reshape(column)
+    q.weights["c"] = random.standard_normal(4).astype(np.float32)
+    if not any("BatchNormalization" in line for line in TAILS[tail]):
+        q.weights["c"] = q.weights["c"].reshape(column)
+    values = random.integers(-127, 128, weights)
+    if int8:
+        source, weight = q.pair("x", 0.03, -4), q.constant("w", values.astype(np.int8), 0.004)
+    else:
+        q.weights["w"] = (values * 0.004).astype(np.float32)
+    if net == "Gemm_biased":
+        q.weights["a"] = random.standard_normal(4).astype(np.float32)
+        weight += " a"
+    q.add(node(op, f"{source} {weight}", "m", **attributes))
+    for line in TAILS[tail]:
+        name, *inputs, result = line.split()
+        q.add(node(name, " ".join(inputs), result))
+    q.add(node("Identity", q.pair("t", 0.05, -20) if int8 else "t", "y"))
+    used = {name for item in q.nodes for name in item.input}
+    return make(q.nodes, {"x": shape}, ["y"], {name: value for name, value in q.weights.items() if name in used})
+
+
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("net", NETS)
+def test_arithmetic_with_constants_joins_its_layer(net: str, tail: str, int8: bool) -> None:
+    """One operator, beside those that bring tensors into another order, and what the model says."""
+    if net in ("MatMul", "Gemm", "Gemm_biased") and tail == "BatchNormalization":
+        tail = "Mul_and_Add" if net == "MatMul" else tail
+    model = layer_and_tail(net, tail, int8)
+    lowered, inputs = program(model), {"x": noise(*NETS[net][0])}
+    kinds = {op.kind for op in lowered.ops} - {OpKind.TRANSPOSE}
+    assert len(kinds) == 1 and kinds <= {OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.TRANSPOSE_CONV,
+                                         OpKind.FULLY_CONNECTED}
+    assert all(op.dtype == (DType.INT8 if int8 else DType.FLOAT32) for op in lowered.ops)
+    got, expected = run(lowered, inputs)["y"], ort(model, inputs)["y"]
+    if int8:
+        assert np.abs(got - expected).max() <= 0.05 + 1e-4
+    else:
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(("shape", "to", "bias"), [
+    ((6, 12), (2, 3, 7), (7,)), ((6, 12), (1, 6, 1, 7), (1, 7)), ((2, 3, 12), (6, 7), (7,)),
+])
+def test_a_reshape_may_stand_between(shape: Shape, to: Shape, bias: Shape, relu: bool) -> None:
+    """As converters write layers over more than two axes."""
+    q = Quantiser()
+    random = np.random.default_rng(4)
+    weight = q.constant("w", random.integers(-127, 128, (12, 7)).astype(np.int8), 0.004)
+    q.weights |= {"b": random.standard_normal(bias).astype(np.float32), "to": np.array(to, np.int64)}
+    q.add(node("MatMul", f"{q.pair('x', 0.03, -4)} {weight}", "m"), node("Reshape", "m to", "r"),
+          node("Add", "r b", "a"))
+    if relu:
+        q.add(node("Relu", "a", "a2"))
+    q.add(node("Identity", q.pair("a2" if relu else "a", 0.05, -20), "y"))
+    model = make(q.nodes, {"x": shape}, ["y"], q.weights)
+    lowered, inputs = program(model), {"x": noise(*shape)}
+    assert {op.dtype for op in lowered.ops} == {DType.INT8}
+    assert [op.kind for op in lowered.ops if op.kind != OpKind.LOOKUP] == [OpKind.FULLY_CONNECTED]
+    assert np.abs(run(lowered, inputs)["y"] - ort(model, inputs)["y"]).max() <= 0.05 + 1e-4
+
+
+def test_what_cannot_be_folded_stays() -> None:
+    """Weights of integers without a negative; channels that a factor of zero wipes out; weights that others read."""
+    for factor, low, shared in ((-1.5, -128, False), (0.0, -127, False), (2.0, -127, True)):
+        q = Quantiser()
+        values = np.full((6, 4), low, np.int8)
+        weight, source = q.constant("w", values, 0.01), q.pair("x", 0.03, 0)
+        q.weights["f"] = np.full(4, factor, np.float32)
+        q.add(node("MatMul", f"{source} {weight}", "m"), node("Mul", "m f", "t"))
+        if shared:
+            q.add(node("MatMul", f"{source} {weight}", "m2"), node("Add", "t m2", "t2"))
+        q.add(node("Identity", q.pair("t2" if shared else "t", 0.05, 0), "y"))
+        model = make(q.nodes, {"x": (2, 6)}, ["y"], q.weights)
+        lowered, inputs = program(model), {"x": noise(2, 6)}
+        assert len([op for op in lowered.ops if op.kind not in (OpKind.QUANTIZE, OpKind.DEQUANTIZE)]) > 1
+        assert np.abs(run(lowered, inputs)["y"] - ort(model, inputs)["y"]).max() <= 0.05 + 1e-4

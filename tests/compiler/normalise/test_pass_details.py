@@ -12,7 +12,7 @@ from onnx import TensorProto
 from tests.compiler.models import Quantiser, make, node, normal, ort, program
 from tests.compiler.normalise.test_passes import after, ops
 from tigris_pio import Session, compile_model
-from tigris_pio.compiler.normalise import batchnorm_fold, clip_to_relu6, constant_fold, qdq_fold
+from tigris_pio.compiler.normalise import batchnorm_fold, clip_to_relu6, constant_fold, qdq_fold, silu_decompose
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(31)
@@ -175,3 +175,40 @@ def test_clips_of_eight_bits_are_data(dtype: type) -> None:
     weights = {"lo": np.array(3, dtype), "hi": np.array(90, dtype)}
     model = make([node("Clip", "x lo hi", "y")], {"x": (1, 50)}, ["y"], weights, types={"x": kind, "y": kind})
     same(model, {"x": RANDOM.integers(0, 120, (1, 50)).astype(dtype)})
+
+
+# Scales.
+
+
+@pytest.mark.parametrize("second", [(0.02, 3), (0.1, 3), (0.02, 4)])
+def test_a_concatenation_has_the_scale_that_all_its_parts_have(second: tuple[float, int]) -> None:
+    q = Quantiser()
+    parts = [q.pair("a", 0.02, 3), q.pair("b", *second)]
+    q.add(node("Concat", " ".join(parts), "c", axis=1), node("Tanh", "c", "y"))
+    shape = (1, 2, 4, 4)
+    graph, _ = after(make(q.nodes, {"a": shape, "b": shape}, ["y"], q.weights), constant_fold, qdq_fold)
+    assert (graph.tensors["c"].quantisation is None) == (second != (0.02, 3))
+
+
+def test_the_gate_of_a_swish_has_tensorflow_lites_scale() -> None:
+    """1/256 and -128, of every int8 sigmoid."""
+    q = Quantiser()
+    q.add(node("Swish", q.pair("x", 0.02, 3), "s"), node("Identity", q.pair("s", 0.05, 3), "y"))
+    model = make(q.nodes, {"x": (1, 4)}, ["y"], q.weights, opset=24)
+    graph, _ = after(model, constant_fold, qdq_fold, silu_decompose)
+    gate = next(item.outputs[0] for item in graph.nodes if item.op == "Sigmoid")
+    quantisation = graph.tensors[gate].quantisation
+    assert quantisation is not None
+    assert (float(quantisation.scale), int(quantisation.zero_point)) == (1 / 256, -128)
+
+
+@pytest.mark.parametrize("often", [0.05, 0.1])
+def test_integers_that_mean_two_things_are_recoded_for_the_rarer_one(often: float) -> None:
+    weights = {"z": np.array(0, np.int8), "r": np.array([4, 6]),
+               **{f"s{i}": np.array(often if i else 0.15 - often, np.float32) for i in range(3)}}
+    nodes = [node("Reshape", "x r", "m")]
+    for i in range(3):
+        nodes += [node("DequantizeLinear", f"m s{i} z", f"d{i}"), node("Tanh", f"d{i}", f"y{i}")]
+    model = make(nodes, {"x": (6, 4)}, ["y0", "y1", "y2"], weights, types={"x": TensorProto.INT8})
+    graph, _ = after(model, constant_fold, qdq_fold)
+    assert ops(graph).count("TigrisRecode") == 1

@@ -6,16 +6,20 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
 import onnx
 
+from tests.compiler.models import Quantiser, make, node
+from tests.compiler.test_states import Recurrent
 from tests.families.net import Net
 from tests.families.quantised import SCHEMES, quantise
 from tests.fuzz.graphs import INPUTS, LAYERS, graph
 from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import ways, with_constants
 from tests.runtime.test_map_mean import conv_and_mean
+from tigris_pio.compiler import arguments
 from tigris_pio.compiler.pipeline import CompileOptions, back, front
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import TigrisError
@@ -29,15 +33,19 @@ ALIGNMENT = 4
 def compiled_seeds() -> Iterator[tuple[str, bytes]]:
     """Names and plans."""
     logging.disable(logging.WARNING)
-    for model_name, make in itertools.chain(_operators(), _graphs(), _layers(), _map_means()):
-        for name, plan in _plans(make):
+    for model_name, model in itertools.chain(_operators(), _graphs(), _layers(), _map_means(), _found_at_run_time()):
+        for name, plan in _plans(model):
             yield f"{model_name}-{name}", plan
+    for seed, quantised in itertools.product(range(6), (False, True)):
+        made = Recurrent(seed, quantised)
+        for name, plan in _plans(made.model, made.ties()):
+            yield f"states-{seed}-{quantised}-{name}", plan
 
 
-def _plans(make: Callable[[], onnx.ModelProto]) -> Iterator[tuple[str, bytes]]:
+def _plans(make: Callable[[], onnx.ModelProto], states: Mapping[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
     """The model at ample memory, and at less with and without slow memory; nothing when it does not compile."""
     try:
-        start = front(make(), CompileOptions(alignment=ALIGNMENT))
+        start = front(make(), CompileOptions(alignment=ALIGNMENT, states=arguments.states(states)))
         whole = back(start, CompileOptions(alignment=ALIGNMENT))
     except TigrisError:
         return
@@ -100,3 +108,25 @@ def _map_means() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
     """Means of whole maps in two operators, with and without another scale."""
     for index, scales in enumerate((None, (0.05, 0.05), (0.05, 0.013))):
         yield f"mean-{index}", lambda scales=scales: conv_and_mean(scales)[0]  # type: ignore[misc]
+
+
+def _found_at_run_time() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+    """Updates at positions that an input names, in both types; and layers with a memory of int8 weights."""
+    sizes = {"x": (3, 5), "i": (3, 4), "u": (3, 4)}
+    kinds = {"i": onnx.TensorProto.INT32}
+    yield "scatter-float", lambda: make([node("ScatterElements", "x i u", "y", axis=1)], sizes, ["y"], opset=18,
+                                        types=kinds)
+    q = Quantiser()
+    moved = f"{q.pair('x', 0.05, 3)} i {q.pair('u', 0.05, 3)}"
+    q.add(node("ScatterElements", moved, "s", axis=1), node("Identity", q.pair("s", 0.05, 3), "y"))
+    yield "scatter-int8", lambda: make(q.nodes, sizes, ["y"], q.weights, opset=18, types=kinds)
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        weights: dict[str, np.ndarray] = {}
+        for name, width in (("w", 3), ("r", 4)):
+            values = np.arange(gates * 4 * width) * 37 % 251 - 125
+            weights[f"{name}q"] = values.reshape(1, gates * 4, width).astype(np.int8)
+            weights[f"{name}s"], weights[f"{name}z"] = np.array(0.01, np.float32), np.array(0, np.int8)
+        nodes = [node("DequantizeLinear", f"{name}q {name}s {name}z", name) for name in "wr"]
+        nodes.append(node(op, "x w r", "y", hidden_size=4))
+        yield f"int8-{op}", lambda nodes=nodes, weights=weights: make(  # type: ignore[misc]
+            nodes, {"x": (5, 1, 3)}, ["y"], weights)

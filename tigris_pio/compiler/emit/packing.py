@@ -24,10 +24,10 @@ def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str,
     if dtype != DType.INT8 or "weights" not in result:
         return result
     weights = result["weights"]
-    if kind == OpKind.CONV_2D and isinstance(params, ConvInt8Params):
+    if kind in (OpKind.CONV_2D, OpKind.ASYMMETRIC_CONV_2D) and isinstance(params, ConvInt8Params):
         groups = np.split(weights.reshape(weights.shape[0], -1), params.groups)
         result["weights"] = np.concatenate([pack_rows(group) for group in groups])
-    elif kind == OpKind.FULLY_CONNECTED:
+    elif kind in (OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED):
         result["weights"] = pack_rows(weights.reshape(weights.shape[0], -1))
     elif kind == OpKind.DEPTHWISE_CONV_2D:
         result["weights"] = pack_columns(weights.reshape(-1, weights.shape[-1]))

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import BinaryIO
 
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
-from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp, ProgramTensor
+from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.memory.request import round_up
 from tigris_pio.compiler.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.format.enums import HeaderFlag, Home, TensorFlag, ViewFlag, WeightMode
@@ -69,7 +69,7 @@ class _Writer:
                 channels=tensor.channels,
                 dtype=tensor.dtype,
                 home=place.home,
-                flags=TensorFlag.FOLDED if tensor.folded else 0,
+                flags=(TensorFlag.FOLDED if tensor.folded else 0) | (TensorFlag.STATE if tensor.state else 0),
                 home_offset=place.offset,
                 scale=tensor.scale,
                 zero_point=tensor.zero_point,
@@ -130,12 +130,15 @@ class _Writer:
 
     def _op(self, step: int, op: ProgramOp, params: Record, view_index: dict[str, int]) -> None:
         offset, size = self.params.add(params)
+        operands = op.operands
+        if self.plan.program.tensors[op.output].sequential:  # it reads its own output, a row late
+            operands = (*operands, Operand(op.output, RowMap.shifted(-1)))
         self.ops.append(
             OpRecord(
                 kind=op.kind,
                 dtype=op.dtype,
                 flags=0,
-                operand_count=len(op.operands),
+                operand_count=len(operands),
                 output_view=view_index[op.output],
                 first_operand=len(self.operands),
                 images=op.images,
@@ -146,7 +149,7 @@ class _Writer:
                 scratch_bytes=op.scratch_bytes,
             )
         )
-        for operand in op.operands:
+        for operand in operands:
             rows = operand.rows
             self.operands.append(
                 OperandRecord(view_index[operand.tensor], rows.numerator, rows.denominator, 0, rows.first, rows.last)

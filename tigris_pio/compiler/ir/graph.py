@@ -62,6 +62,21 @@ class Node:
     domain: str = ""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class State:
+    """What lives from run to run: tensor `input` holds what tensor `output` was at the end of the run before.
+
+    Nodes read `input`; no node computes it and it is no input of the model. `output` may be anything: also an output of
+    the model, an input, a constant, or `input` itself. Both have one shape and stand for one type of numbers; where
+    they are stored differently lowering converts. `initial`: what `input` holds in the first run, in the form that
+    the tensor has now; None: zeros, which are the zero point where it is quantised.
+    """
+
+    output: str
+    input: str
+    initial: np.ndarray | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class Graph:
     """A model: nodes in execution order, all tensors by name, constant values by name.
@@ -84,3 +99,14 @@ class Graph:
     limits: Limits = dataclasses.field(default_factory=Limits)
     io_dtypes: Mapping[str, np.dtype[Any]] = dataclasses.field(default_factory=dict)
     output_permutations: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    states: tuple[State, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What is there before the first node runs: the model's inputs, and what the run before left."""
+        return (*self.inputs, *(state.input for state in self.states))
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What is there after the last node, once each: the model's outputs, and what the next run begins with."""
+        return tuple(dict.fromkeys((*self.outputs, *(state.output for state in self.states))))

@@ -57,6 +57,10 @@ class ProgramTensor:
 
     folded: every row lies where the one before it lay, so the tensor takes one row of memory. Its operator adds each
     input row to what is there: row r is the sum of input rows 0 to r. One image only.
+
+    state: it is there before the first operator, and a COMMIT writes it for the next run.
+
+    sequential: each row is made from the one before it, so rows are made in order, once, and one stays.
     """
 
     name: str
@@ -69,6 +73,8 @@ class ProgramTensor:
     zero_point: int = 0
     constant: np.ndarray | None = None
     folded: bool = False
+    state: bool = False
+    sequential: bool = False
 
     @cached_property
     def row_bytes(self) -> int:
@@ -149,7 +155,8 @@ class StoredValue:
 class Program:
     """A lowered model. Operators are in execution order and each defines one tensor.
 
-    `values`: the model's own tensors that are stored, by name; verification compares them.
+    `values`: the model's own tensors that are stored, by name; verification compares them. `states`: what lives from
+    run to run; the last operators are their COMMITs, in this order.
     """
 
     name: str
@@ -160,3 +167,9 @@ class Program:
     outputs: tuple[ProgramIo, ...]
     warnings: tuple[str, ...] = ()
     values: Mapping[str, StoredValue] = dataclasses.field(default_factory=dict)
+    states: tuple[ProgramIo, ...] = ()
+
+    @property
+    def body(self) -> int:
+        """How many operators come before the COMMITs."""
+        return len(self.ops) - len(self.states)

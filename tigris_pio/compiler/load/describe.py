@@ -1,4 +1,4 @@
-"""An ONNX model in words and numbers, as `tigris inspect` prints it."""
+"""A model in words and numbers, as `tigris inspect` prints it."""
 
 from __future__ import annotations
 
@@ -6,29 +6,41 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tigris_pio.compiler.ir.graph import Tensor
+from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.limits import Limits
-from tigris_pio.compiler.load.model import load_model
+from tigris_pio.compiler.load.model import is_tflite, load_model
 
 
 def describe_model(path: Path, limits: Limits) -> dict[str, Any]:
     """Inputs, outputs, weights and operators of the model at `path`, as plain values."""
     graph = load_model(path, limits=limits)
-    counts = Counter(node.op for node in graph.nodes)
+    counts, form = _operators(path, graph, limits)
     return {
-        "file": "onnx",
+        **form,
         "model": graph.name,
-        "opset": graph.opset,
-        "nodes": len(graph.nodes),
+        "nodes": sum(counts.values()),
         "weights": len(graph.weights),
         "weights_bytes": sum(array.nbytes for array in graph.weights.values()),
         "source_sha256": graph.source_sha256.hex(),
-        "inputs": [_tensor(graph.tensors[name]) for name in graph.inputs],
-        "outputs": [_tensor(graph.tensors[name]) for name in graph.outputs],
+        "inputs": [_tensor(graph, name) for name in graph.inputs],
+        "outputs": [_tensor(graph, name) for name in graph.outputs],
+        "states": [_tensor(graph, state.input) for state in graph.states],
         "operators": [{"kind": kind, "nodes": count} for kind, count in counts.most_common()],
         "warnings": list(graph.warnings),
     }
 
 
-def _tensor(tensor: Tensor) -> dict[str, Any]:
-    return {"name": tensor.name, "shape": list(tensor.shape), "dtype": str(tensor.dtype)}
+def _operators(path: Path, graph: Graph, limits: Limits) -> tuple[Counter[str], dict[str, Any]]:
+    """Operators as the file calls them, and what kind of file it is."""
+    if not is_tflite(path):
+        return Counter(node.op for node in graph.nodes), {"file": "onnx", "opset": graph.opset}
+    from tigris_pio.compiler.load.tflite.file import read  # noqa: PLC0415 (for those who have such files)
+
+    subgraphs = read(path, limits).subgraphs
+    counts = Counter(operator.name for subgraph in subgraphs for operator in subgraph.operators)
+    return counts, {"file": "tflite", "subgraphs": len(subgraphs)}
+
+
+def _tensor(graph: Graph, name: str) -> dict[str, Any]:
+    tensor = graph.tensors[name]
+    return {"name": name, "shape": list(tensor.shape), "dtype": str(graph.io_dtypes.get(name, tensor.dtype))}

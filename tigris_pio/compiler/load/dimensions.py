@@ -1,4 +1,4 @@
-"""Binds the free dimensions of the model's inputs."""
+"""Binds the free dimensions of a model's inputs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
-import onnx
-
 from tigris_pio import spelling
 from tigris_pio.errors import ModelError, UsageError
 from tigris_pio.text import visible_name
+
+#: A shape as a model declares it: a free dimension is its symbol, or empty.
+Declared = tuple[int | str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,14 +33,13 @@ class _Free:
     names: tuple[str, ...]
 
 
-def bind_dimensions(inputs: list[onnx.ValueInfoProto], dims: Mapping[str, int], label: str) -> Binding:
-    """Gives every free dimension a value: from `dims`, or 1 for a batch (axis 0).
+def bind_dimensions(shapes: Mapping[str, Declared], dims: Mapping[str, int], label: str) -> Binding:
+    """Gives every free dimension of the inputs a value: from `dims`, or 1 for a batch (axis 0).
 
     A dimension is named by its symbol or as INPUT:AXIS. Raises ModelError for one without a value
     and UsageError for a name in `dims` that the model does not have.
     """
-    shapes = {value.name: _declared(value, label) for value in inputs}
-    free = [_free(value.name, axis, dim) for value in inputs for axis, dim in enumerate(shapes[value.name])
+    free = [_free(name, axis, dim) for name, shape in shapes.items() for axis, dim in enumerate(shape)
             if isinstance(dim, str)]
     _check_names(dims, free, label)
     values: dict[tuple[str, int], int] = {}
@@ -81,20 +81,6 @@ def _missing(dims: list[_Free], label: str) -> str:
 def _name(dim: _Free) -> str:
     """What sets this dimension: its symbol, unless that is no name, as the `?` that some exporters give to all."""
     return dim.symbol if re.fullmatch(r"[^\W\d][\w.-]*", dim.symbol) else dim.names[-1]
-
-
-def _declared(value: onnx.ValueInfoProto, label: str) -> tuple[int | str, ...]:
-    """The declared shape; a free dimension is its symbol, or empty."""
-    kind = value.type.WhichOneof("value")
-    if kind != "tensor_type":
-        raise ModelError(f"{label}: input {value.name} is a {kind or 'value without a type'}, not a tensor")
-    if not value.type.tensor_type.HasField("shape"):
-        raise ModelError(f"{label}: input {value.name} has no shape; export the model with static input shapes")
-    shape: list[int | str] = []
-    for dim in value.type.tensor_type.shape.dim:
-        fixed = dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0
-        shape.append(int(dim.dim_value) if fixed else str(dim.dim_param))
-    return tuple(shape)
 
 
 def _free(name: str, axis: int, symbol: str) -> _Free:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tigris_pio.compiler.ir.graph import Node
-from tigris_pio.compiler.load.nodes import captured_names
+from tigris_pio.compiler.load.onnx.nodes import captured_names
 from tigris_pio.errors import ModelError
 
 

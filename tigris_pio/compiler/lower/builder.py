@@ -12,13 +12,15 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap, StoredValue
 from tigris_pio.compiler.lower import element_types, numerics
+from tigris_pio.compiler.lower.conversion import dequantise, quantise
+from tigris_pio.compiler.lower.islands import island_warning
 from tigris_pio.compiler.lower.layout import Layout, fold, plain, same_bytes, steps
 from tigris_pio.compiler.lower.rearrange import banded_transpose
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric, PendingOp, Storage, Value
 from tigris_pio.compiler.normalise.editor import dequantised
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import CastParams, CopyParams, LookupParams, QuantizeParams, TransposeParams
+from tigris_pio.format.params import CastParams, CommitParams, CopyParams, LookupParams, TransposeParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import MAX_RANK
 
@@ -36,7 +38,7 @@ class Builder:
         self._names: dict[str, int] = {}
         self._node = ""
         self._copies: dict[tuple[str, Dims], str] = {}
-        self._read = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
+        self._read = {name for node in graph.nodes for name in node.inputs} | set(graph.results)
 
     # What the graph says.
 
@@ -94,12 +96,12 @@ class Builder:
     # Values.
 
     def add_storage(self, name: str, numeric: Numeric, cell: Cell, constant: np.ndarray | None = None,
-                    folded: bool = False) -> str:
+                    folded: bool = False, state: bool = False, sequential: bool = False) -> str:
         """Declares a stored tensor and returns its unique name. Refuses empty ones: a plan holds none."""
         if 0 in cell.dims:
             raise Refusal(f"tensor {name} has shape {list(self._model_shape(name, cell))}, which is empty")
         unique = self.fresh(name)
-        self.storages[unique] = Storage(unique, numeric, cell, constant, folded)
+        self.storages[unique] = Storage(unique, numeric, cell, constant, folded, state, sequential)
         return unique
 
     def _model_shape(self, name: str, cell: Cell) -> Sequence[int]:
@@ -209,10 +211,11 @@ class Builder:
             kind, suffix, params = OpKind.CAST, "cast", CastParams(source.numeric.dtype, numeric.dtype)
             dtype = DType.FLOAT32
         elif source.numeric.dtype == DType.FLOAT32:
-            kind, suffix, params = OpKind.QUANTIZE, "quantize", QuantizeParams(numeric.scale, numeric.zero_point)
+            suffix = "quantize"
+            kind, params, blobs = quantise(numeric.scale, numeric.zero_point)
         elif numeric.dtype == DType.FLOAT32:
-            old = source.numeric
-            kind, suffix, params = OpKind.DEQUANTIZE, "dequantize", QuantizeParams(old.scale, old.zero_point)
+            suffix = "dequantize"
+            kind, params, blobs = dequantise(source.numeric.scale, source.numeric.zero_point)
         else:
             kind, suffix, params = OpKind.LOOKUP, "requantize", LookupParams(0)
             codes = (np.arange(-128, 128) - source.numeric.zero_point) * source.numeric.scale
@@ -245,21 +248,22 @@ class Builder:
         return target
 
     def _append(self, suffix: str, kind: OpKind, dtype: DType, sources: tuple[tuple[str, RowMap | None], ...],
-                target: str, params: Record, blobs: Mapping[str, np.ndarray], per_image: bool, macs: int) -> None:
+                target: str, params: Record, blobs: Mapping[str, np.ndarray], per_image: bool, macs: int,
+                scratch_bytes: int = 0) -> None:
         try:
             params.pack()
         except ValueError as error:
             raise Refusal(f"a parameter is out of range: {error}") from None
         name = self.fresh("op:" + (f"{self._node}/{suffix}" if suffix else self._node))[3:]
-        op = ProgramOp(name, kind, dtype, (), target, params, blobs, 1, macs)
+        op = ProgramOp(name, kind, dtype, (), target, params, blobs, 1, macs, scratch_bytes)
         self.pending.append(PendingOp(op, sources, per_image))
 
     def emit_part(self, name: str, kind: OpKind, dtype: DType, sources: Sequence[tuple[str, RowMap | None]], cell: Cell,
                   numeric: Numeric, params: Record, blobs: Mapping[str, np.ndarray] | None = None,
-                  folded: bool = False) -> str:
+                  folded: bool = False, sequential: bool = False, macs: int = 0, scratch_bytes: int = 0) -> str:
         """Emits a kernel call whose result is no graph tensor; returns its storage."""
-        target = self.add_storage(name, numeric, cell, folded=folded)
-        self._append("part", kind, dtype, tuple(sources), target, params, dict(blobs or {}), True, 0)
+        target = self.add_storage(name, numeric, cell, folded=folded, sequential=sequential)
+        self._append("part", kind, dtype, tuple(sources), target, params, dict(blobs or {}), True, macs, scratch_bytes)
         return target
 
     def alias(self, source: str, output: str, layouts: Sequence[Layout | None]) -> None:
@@ -292,17 +296,25 @@ class Builder:
         self._node = name
         return Value(self._copy(source, f"{name}/output", Cell(source.cell.dims)), value.layout)
 
-    def finish(self, inputs: tuple[ProgramIo, ...], outputs: tuple[ProgramIo, ...]) -> Program:
+    def commit(self, state: ProgramIo, sources: Sequence[str], params: CommitParams) -> None:
+        """The last that a run does with a state."""
+        self._node = state.name
+        self._append("commit", OpKind.COMMIT, DType.INT8, tuple((name, None) for name in sources), state.tensor, params,
+                     {}, False, 0)
+
+    def finish(self, inputs: tuple[ProgramIo, ...], outputs: tuple[ProgramIo, ...],
+               states: tuple[ProgramIo, ...] = ()) -> Program:
         """The program with all dimensions settled."""
         ops = tuple(self._resolved(item) for item in self.pending)
         used = {io.tensor for io in (*inputs, *outputs)} | {op.output for op in ops}
         used |= {operand.tensor for op in ops for operand in op.operands}
         tensors = {name: storage.tensor() for name, storage in self.storages.items() if name in used}
-        warnings = tuple(dict.fromkeys(self.warnings))
+        warnings = tuple(dict.fromkeys(filter(None, (*self.warnings, island_warning(ops, self.graph.nodes)))))
         values = {name: self._stored(name) for name in self.values
                   if name in self.graph.tensors and name not in self.graph.output_permutations}
         values = {name: value for name, value in values.items() if value.tensor in used}
-        return Program(self.graph.name, self.graph.source_sha256, tensors, ops, inputs, outputs, warnings, values)
+        return Program(self.graph.name, self.graph.source_sha256, tensors, ops, inputs, outputs, warnings, values,
+                       states)
 
     def _stored(self, name: str) -> StoredValue:
         """Where a graph tensor lies in its own element type, or in the first it was given."""

@@ -13,6 +13,8 @@ import numpy as np
 
 INT8_MIN, INT8_MAX = -128, 127
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+#: The kernel QUANTIZE rounds numbers up to this one exactly, and takes others for it.
+_MOST_ROUNDED = np.float32(4194303)
 
 
 def quantize_multiplier(real: float) -> tuple[int, int]:
@@ -40,6 +42,13 @@ def quantize_multipliers(reals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array([m for m, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
 
 
+def mean_multiplier(real: float, count: int) -> tuple[int, int]:
+    """The same for `real / count` as TensorFlow Lite's MEAN has it: the multiplier of `real`, divided as an integer."""
+    multiplier, shift = quantize_multiplier(real)
+    spare = min(count.bit_length() - 1, 31 + shift)
+    return (multiplier << spare) // count, shift - spare
+
+
 def round_half_away(values: np.ndarray) -> np.ndarray:
     """Nearest integer, halves away from zero, as float64."""
     rounded: np.ndarray = np.trunc(values + np.copysign(0.5, values))
@@ -63,6 +72,32 @@ def activation_range(low: float, high: float, scale: float, zero_point: int) -> 
     return min(lowest, INT8_MAX), max(highest, INT8_MIN)
 
 
+def dequantise_table(scale: float, zero_point: int) -> np.ndarray:
+    """What DEQUANTIZE gives for -128 … 127, float32."""
+    steps = np.arange(INT8_MIN, INT8_MAX + 1) - zero_point
+    table: np.ndarray = steps.astype(np.float32) * np.float32(scale)
+    return table
+
+
+def quantise_table(scale: float, zero_point: int) -> np.ndarray:
+    """The least float32 that QUANTIZE makes each of -127 … 127, as int32 in the order of the numbers.
+
+    INT32_MAX where there is none. Found by halving: the result grows with the number.
+    """
+    wanted = np.arange(INT8_MIN + 1, INT8_MAX + 1)
+    infinity = int(np.float32(np.inf).view(np.int32))
+    low, high = np.full(wanted.shape, -infinity - 1, np.int64), np.full(wanted.shape, infinity + 1, np.int64)
+    while np.any(low < high):
+        middle = (low + high) // 2
+        bits = middle.astype(np.int32)
+        numbers = np.where(bits < 0, bits ^ INT32_MAX, bits).astype(np.int32).view(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            codes = np.rint(np.clip(numbers / np.float32(scale), -_MOST_ROUNDED, _MOST_ROUNDED)) + zero_point
+        enough = (codes >= wanted) | (middle > infinity)
+        high, low = np.where(enough & (low < high), middle, high), np.where(enough, low, middle + 1)
+    return np.where(low > infinity, INT32_MAX, low).astype(np.int32)
+
+
 def softmax_scaling(input_scale: float) -> tuple[int, int, int]:
     """(multiplier, left_shift, diff_min) of int8 Softmax with 5 integer bits and beta 1.
 
@@ -74,3 +109,16 @@ def softmax_scaling(input_scale: float) -> tuple[int, int, int]:
     multiplier, left_shift = quantize_multiplier(real)
     radius = math.floor(31.0 * (1 << 26) / (1 << left_shift))
     return multiplier, left_shift, -radius
+
+
+def multiplied(values: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
+    """Integers times multiplier * 2^(shift - 31) as the kernels round it: twice."""
+    product = values.astype(np.int64) * (1 << max(shift, 0)) * multiplier
+    high = (product + np.where(product >= 0, 1 << 30, 1 - (1 << 30)))
+    high = np.where(high >= 0, high >> 31, -(-high >> 31))  # truncated, as C divides
+    right = max(-shift, 0)
+    mask = (1 << right) - 1
+    remainder = high & mask
+    threshold = (mask >> 1) + (high < 0)
+    result: np.ndarray = (high >> right) + (remainder > threshold)
+    return result

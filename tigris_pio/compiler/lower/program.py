@@ -12,7 +12,9 @@ from tigris_pio.compiler.lower import element_types
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.input_layout import input_layout
 from tigris_pio.compiler.lower.layout import Layout, canonical, channels_last, fold, plain, same_bytes, transposed
-from tigris_pio.compiler.lower.registry import Refusal, contract_of, report
+from tigris_pio.compiler.lower.registry import REFUSAL, Refusal, contract_of, report
+from tigris_pio.compiler.lower.rings import roll_rings
+from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType
@@ -28,6 +30,8 @@ def lower(graph: Graph) -> Program:
     """Lowers a normalised graph. Raises UnsupportedError naming every node that has no kernel."""
     builder = Builder(graph)
     problems = [problem for name in graph.inputs if (problem := _add_input(builder, name)) is not None]
+    problems += [problem for state in graph.states
+                 if (problem := _add_input(builder, state.input, is_state=True)) is not None]
     for node in graph.nodes:
         reason = _lower_node(builder, node)
         if reason is not None:
@@ -38,22 +42,38 @@ def lower(graph: Graph) -> Program:
         raise UnsupportedError(report(problems, graph.name))
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    return builder.finish(inputs, outputs)
+    return roll_rings(builder.finish(inputs, outputs, _commit_states(builder)))
 
 
-def _add_input(builder: Builder, name: str) -> tuple[Node, str] | None:
+def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:
+    commits = []
+    for state in builder.graph.states:
+        node = Node(state.input, "state", (state.output,), (state.input,))
+        builder.enter(node)
+        io = _io(builder, state.input, builder.values[state.input][0], builder.shape(state.input))
+        try:
+            commits.append(prepare_commit(builder, state, io))
+        except Refusal as refusal:
+            raise UnsupportedError(report([(node, str(refusal))], builder.graph.name)) from None
+    for commit in commits:
+        builder.commit(commit.io, commit.sources, commit.params)
+    return tuple(commit.io for commit in commits)
+
+
+def _add_input(builder: Builder, name: str, is_state: bool = False) -> tuple[Node, str] | None:
     layout = input_layout(builder.graph, name)
     try:
         numeric = builder.numeric(name)
         tensor = builder.tensors[name]
         if tensor.quantisation is None:
-            element_types.check_input(tensor)
             numeric = element_types.border(tensor, tensor.dtype)
+            builder.warnings += filter(None, [element_types.input_warning(tensor)])
     except Refusal as refusal:
-        node = Node(name, "graph input", (), (name,))
+        node = Node(name, "state" if is_state else "graph input", (), (name,))
         builder.stub(node)
         return node, str(refusal)
-    builder.add_value(name, Value(builder.add_storage(name, numeric, Cell(fold(layout.stored_shape))), layout))
+    cell = Cell(fold(layout.stored_shape))
+    builder.add_value(name, Value(builder.add_storage(name, numeric, cell, state=is_state), layout))
     return None
 
 
@@ -70,6 +90,8 @@ def _check_output(builder: Builder, name: str) -> tuple[Node, str] | None:
 
 def _lower_node(builder: Builder, node: Node) -> str | None:
     """None, or why the node cannot be lowered."""
+    if REFUSAL in node.attributes:  # whoever read the model knows better
+        return str(node.attributes[REFUSAL])
     contract = contract_of(node)
     if contract is None:
         return "this operator is not supported"
@@ -97,7 +119,7 @@ def _output(builder: Builder, name: str) -> ProgramIo:
         builder.enter(Node(name, "graph output", (), ()))
         value = builder.convert(name, value, element_types.border(tensor, tensor.dtype), f"{name}/output")
     storage = builder.storages[value.storage]
-    inputs = {builder.values[item][0].storage for item in graph.inputs}
+    inputs = {builder.values[item][0].storage for item in graph.sources}
     if storage.constant is not None or storage.name in inputs:
         value = builder.copied(name, value)
     shape = graph.tensors[name].shape

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from tigris_pio import spelling
 from tigris_pio.compiler.ir.graph import Node
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Contract:
 
 
 REGISTRY: dict[str, Contract] = {}
+#: The domain of nodes with TensorFlow Lite's own arithmetic, under the names of its schema.
+TFLITE = "tflite"
+#: The attribute of a node that its front end could not read: why.
+REFUSAL = "refusal"
 
 #: Operators that normalisation always replaces, by the pass that does it.
 NORMALISED = {
@@ -49,12 +54,12 @@ INTERNAL = frozenset(("DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "
 
 
 def operator(
-    *names: str, summary: str
+    *names: str, summary: str, domain: str = ""
 ) -> Callable[[Callable[[Builder, Node], None]], Callable[[Builder, Node], None]]:
-    """Registers a lowering function for operators."""
+    """Registers a lowering function for operators of ONNX, or of another domain."""
 
     def register(function: Callable[[Builder, Node], None]) -> Callable[[Builder, Node], None]:
-        for name in names:
+        for name in (f"{domain}.{name}" if domain else name for name in names):
             if name in REGISTRY:
                 raise ValueError(f"operator {name} is registered twice")
             REGISTRY[name] = Contract(name, summary, function)
@@ -67,7 +72,9 @@ def contract_of(node: Node) -> Contract | None:
     """The node's contract, or None for an unknown operator."""
     from tigris_pio.compiler.lower import operators  # noqa: F401, PLC0415 (importing fills the registry)
 
-    known_domain = not node.domain or (node.domain == "com.microsoft" and node.op in _MICROSOFT)
+    if node.domain == TFLITE:
+        return REGISTRY.get(f"{TFLITE}.{node.op}")
+    known_domain = node.op in _DOMAINS.get(node.domain, ()) if node.domain else node.op not in _ONLY_ELSEWHERE
     return REGISTRY.get(node.op) if known_domain else None
 
 
@@ -80,7 +87,13 @@ def is_lowered(proto: onnx.NodeProto) -> bool:
     return contract_of(Node(proto.name, proto.op_type, (), (), {}, proto.domain)) is not None
 
 
-_MICROSOFT = frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu", "Silu"))
+#: Operators of other domains than ONNX's own.
+_DOMAINS = {
+    "com.microsoft": frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu", "Silu")),
+    "ai.onnx.ml": frozenset(("Binarizer", "ArrayFeatureExtractor")),
+    "ai.onnx.preview.training": frozenset(("Momentum", "Adagrad", "Adam")),
+}
+_ONLY_ELSEWHERE = _DOMAINS["ai.onnx.ml"] | _DOMAINS["ai.onnx.preview.training"]
 
 
 def supported_operators() -> tuple[Contract, ...]:
@@ -90,20 +103,34 @@ def supported_operators() -> tuple[Contract, ...]:
     folded = {
         name: Contract(name, f"replaced by the {step} pass", _never) for name, step in NORMALISED.items()
     }
-    listed = {**folded, **{name: item for name, item in REGISTRY.items() if name not in INTERNAL}}
+    own = {_full_name(name): item for name, item in REGISTRY.items()
+           if name not in INTERNAL and not name.startswith(f"{TFLITE}.")}
+    listed = {**folded, **{name: dataclasses.replace(item, operator=name) for name, item in own.items()}}
     return tuple(listed[name] for name in sorted(listed))
+
+
+def _full_name(name: str) -> str:
+    """With the domain, where that is not ONNX's own."""
+    domain = next((domain for domain, names in _DOMAINS.items() if name in names & _ONLY_ELSEWHERE), "")
+    return f"{domain}.{name}" if domain else name
 
 
 def _never(builder: Builder, node: Node) -> None:
     raise Refusal("normalisation should have replaced it")
 
 
+def branch_on_data(node: Node) -> str:
+    """Why an If that is left is refused, and what to do about it."""
+    return (f"its condition {node.inputs[0]} is computed from data, so either branch may be taken; make the input that "
+            f"decides a constant with {spelling.fixed('NAME', 'VALUE')}, or export the model without it")
+
+
 def unsupported_report(nodes: Iterable[Node], label: str) -> str:
     """Names every node whose operator is not supported."""
     problems = [
-        (node, "this operator is not supported")
+        (node, branch_on_data(node) if node.op == "If" else "this operator is not supported")
         for node in nodes
-        if contract_of(node) is None and node.op not in NORMALISED
+        if (contract_of(node) is None and node.op not in NORMALISED) or (node.op == "If" and not node.domain)
     ]
     return report(problems, label)
 

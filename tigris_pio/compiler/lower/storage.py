@@ -91,13 +91,15 @@ class Storage:
     cell: Cell
     constant: np.ndarray | None = None
     folded: bool = False  #: see ProgramTensor
+    state: bool = False  #: see ProgramTensor
+    sequential: bool = False
 
     def tensor(self) -> ProgramTensor:
         """Its final form."""
         constant = None if self.constant is None else self.constant.reshape(self.cell.dims)
         numeric = self.numeric
         return ProgramTensor(self.name, *self.cell.dims, numeric.dtype, numeric.scale, numeric.zero_point, constant,
-                             self.folded)
+                             self.folded, self.state, self.sequential)
 
 
 @dataclasses.dataclass(frozen=True)

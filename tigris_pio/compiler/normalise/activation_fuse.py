@@ -2,7 +2,7 @@
 
 The range is the attribute pair `activation_min`, `activation_max` in real numbers; lowering clamps in
 the output's quantised domain, as TensorFlow Lite's fused activations do. Runs last, when every
-operator has its final name. Before that, biases written as Add join their layer (bias_fuse.py).
+operator has its final name. Before that, arithmetic with constants joins its layer (bias_fuse.py).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _fuse(editor: GraphEditor, node: Node, limits: tuple[float, float]) -> bool:
 
 PASS = Pass(
     name="activation_fuse",
-    summary="Relu, Relu6 and Clip become an output range of the operator before them, Add of a constant its bias",
+    summary="Clamping becomes the output range of the operator before, arithmetic with constants its bias and weights",
     requires=frozenset({"quantisation", "clip_bounds", "depthwise", "conv1d", "pooled_means"}),
     provides=frozenset({"activations"}),
     run=run,

@@ -1,4 +1,7 @@
-"""BatchNorm fold: BatchNormalization after a Conv goes into the Conv's weights and bias."""
+"""BatchNorm fold: BatchNormalization after a Conv goes into the Conv's weights and bias.
+
+Before that, layer normalisations that exporters took apart are put together (layer_norm_fuse.py).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.layer_norm_fuse import fuse_layer_norms
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
 from tigris_pio.errors import ModelError
 
@@ -16,7 +20,7 @@ from tigris_pio.errors import ModelError
 def run(graph: Graph, parameters: Parameters) -> PassResult:
     """See the module. Weights that are quantised already, or shared, are left alone."""
     editor = GraphEditor(graph)
-    folded = 0
+    folded = fuse_layer_norms(editor)
     for node in editor.nodes():
         if node.op == "BatchNormalization":
             folded += _fold(editor, node)

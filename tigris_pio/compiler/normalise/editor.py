@@ -6,13 +6,14 @@ Every operation takes time proportional to what it touches, so a pass over n nod
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
-from tigris_pio.compiler.load.nodes import captured_names
+from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, State, Tensor
+from tigris_pio.compiler.load.onnx.nodes import captured_names
 
 
 def _key(node: Node) -> str:
@@ -38,8 +39,8 @@ class GraphEditor:
         self._slot_of: dict[str, int] = {}
         self._producer: dict[str, str] = {}
         self._consumers: dict[str, dict[str, None]] = {}
-        self._outputs = frozenset(graph.outputs)
-        self._inputs = frozenset(graph.inputs)
+        self._outputs = frozenset(graph.results)
+        self._inputs = frozenset(graph.sources)
         self._taken: dict[str, int] = {}
         for node in graph.nodes:
             self._slots.append({})
@@ -77,11 +78,11 @@ class GraphEditor:
         return readers[0] if len(readers) == 1 and not self.is_output(name) else None
 
     def is_output(self, name: str) -> bool:
-        """Whether the tensor is an output of the model."""
+        """Whether the tensor is an output of the model, or what a state becomes."""
         return name in self._outputs
 
     def is_input(self, name: str) -> bool:
-        """Whether the tensor is an input of the model."""
+        """Whether the tensor is an input of the model, or a state."""
         return name in self._inputs
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -196,23 +197,42 @@ class GraphEditor:
         self.tensors[old] = dataclasses.replace(self.tensors.pop(into), name=old)
 
     def finish(self) -> Graph:
-        """The edited graph without nodes, tensors and constants that nothing uses."""
+        """The edited graph without nodes, tensors and constants that nothing uses; the same one if nothing changed."""
         live = self._live_keys()
         nodes = tuple(node for node in self.nodes() if _key(node) in live)
         used = {name for node in nodes for name in (*_read(node), *filter(None, node.outputs))}
         used |= self._inputs | self._outputs
+        tensors = {name: tensor for name, tensor in self.tensors.items() if name in used}
+        weights = {name: value for name, value in self.weights.items() if name in used}
+        before = self.graph
+        if (
+            _same(nodes, before.nodes)
+            and _same_entries(tensors, before.tensors)
+            and _same_entries(weights, before.weights)
+            and self.warnings == list(before.warnings)
+            and self.permutations == before.output_permutations
+        ):
+            return before
         return dataclasses.replace(
-            self.graph,
+            before,
             nodes=nodes,
-            tensors={name: tensor for name, tensor in self.tensors.items() if name in used},
-            weights={name: value for name, value in self.weights.items() if name in used},
+            tensors=tensors,
+            weights=weights,
             warnings=tuple(dict.fromkeys(self.warnings)),
             output_permutations=dict(self.permutations),
+            states=tuple(self._restated(state) for state in self.graph.states),
         )
+
+    def _restated(self, state: State) -> State:
+        """A state whose initial value has the form that its tensor was given."""
+        old, new = self.graph.tensors[state.input], self.tensors[state.input]
+        if state.initial is None or (old.dtype, old.quantisation) == (new.dtype, new.quantisation):
+            return state
+        return dataclasses.replace(state, initial=restored(state.initial, old, new))
 
     def _live_keys(self) -> set[str]:
         live: set[str] = set()
-        queue = [self._producer[name] for name in self.graph.outputs if name in self._producer]
+        queue = [self._producer[name] for name in self.graph.results if name in self._producer]
         while queue:
             key = queue.pop()
             if key not in live:
@@ -220,6 +240,14 @@ class GraphEditor:
                 node = self._slots[self._slot_of[key]][key]
                 queue.extend(self._producer[name] for name in _read(node) if name in self._producer)
         return live
+
+
+def _same(left: Sequence[object], right: Sequence[object]) -> bool:
+    return len(left) == len(right) and all(map(operator.is_, left, right))
+
+
+def _same_entries(left: Mapping[str, object], right: Mapping[str, object]) -> bool:
+    return left.keys() == right.keys() and all(left[name] is right[name] for name in left)
 
 
 def _with_inputs(node: Node, old: str, new: str) -> Node:
@@ -239,3 +267,16 @@ def dequantised(stored: np.ndarray, quantisation: Quantisation) -> np.ndarray:
         scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
     real: np.ndarray = (stored.astype(np.int64) - zero_point).astype(np.float32) * scale.astype(np.float32)
     return real.astype(np.float32)
+
+
+def restored(values: np.ndarray, old: Tensor, new: Tensor) -> np.ndarray:
+    """Values stored as `old` says, stored as `new` says. Integers that are annotated keep being the same integers."""
+    if new.quantisation is None or values.dtype == new.dtype:
+        return values
+    if old.quantisation is None and values.dtype == np.uint8:
+        return (values.astype(np.int16) - 128).astype(np.int8)
+    real = values if old.quantisation is None else dequantised(values, old.quantisation)
+    levels = np.rint(real / new.quantisation.scale) + new.quantisation.zero_point
+    bounds = np.iinfo(new.dtype)
+    stored: np.ndarray = np.clip(levels, bounds.min, bounds.max).astype(new.dtype)
+    return stored

@@ -90,7 +90,7 @@ def _webs(editor: GraphEditor, movers: set[str]) -> dict[str, list[str]]:
             name = parent[name]
         return name
 
-    found = [name for name in editor.graph.inputs if is_integer(editor, name) and name not in editor.weights]
+    found = [name for name in editor.graph.sources if is_integer(editor, name) and name not in editor.weights]
     for node in editor.nodes():
         found += [name for name in node.outputs if name and is_integer(editor, name)]
         if node.outputs[0] in movers:
@@ -98,6 +98,9 @@ def _webs(editor: GraphEditor, movers: set[str]) -> dict[str, list[str]]:
             names = [name for name in names if name not in editor.weights]
             for name in names[1:]:
                 parent[root(name)] = root(names[0])
+    for state in editor.graph.states:  # its integers move from one run to the next
+        if state.output in found and state.input in found:
+            parent[root(state.input)] = root(state.output)
     webs: dict[str, list[str]] = {}
     for name in dict.fromkeys(found):
         webs.setdefault(root(name), []).append(name)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from tigris_pio.compiler.ir.graph import Graph, Node
-from tigris_pio.compiler.load.nodes import captured_names
+from tigris_pio.compiler.load.onnx.nodes import captured_names
 from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.compiler.normalise.passes import Schedule
 
@@ -41,7 +41,7 @@ def least_alive(graph: Graph) -> tuple[Node, ...]:
             readers.setdefault(name, set()).add(place)
     made = {name for node in graph.nodes for name in node.outputs if name}
     missing = [sum(name in made for name in names) for names in reads]
-    kept = frozenset(graph.outputs)
+    kept = frozenset(graph.results) | {state.input for state in graph.states}
 
     def added(place: int) -> int:
         new = sum(_bytes(graph, name) for name in graph.nodes[place].outputs if name)
@@ -95,11 +95,12 @@ def peak(graph: Graph, nodes: Sequence[Node]) -> int:
     last: dict[str, int] = {}
     for place, node in enumerate(nodes):
         last.update(dict.fromkeys(_reads(graph, node), place))
-    last.update(dict.fromkeys(graph.outputs, len(nodes)))
+    last.update(dict.fromkeys(graph.results, len(nodes)))
+    last.update(dict.fromkeys((state.input for state in graph.states), len(nodes)))
     dying: dict[int, list[str]] = {}
     for name, place in last.items():
         dying.setdefault(place, []).append(name)
-    alive = most = sum(_bytes(graph, name) for name in graph.inputs)
+    alive = most = sum(_bytes(graph, name) for name in graph.sources)
     for place, node in enumerate(nodes):
         made = [name for name in node.outputs if name]
         alive += sum(_bytes(graph, name) for name in made)

@@ -16,9 +16,10 @@ def run(graph: Graph, parameters: Parameters) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
+    kept = {state.output for state in graph.states}  # which the model itself reads, in its own layout
     for name in graph.outputs:
         node = editor.producer(name)
-        if node is not None and node.op == "Transpose" and _trimmable(editor, node):
+        if node is not None and node.op == "Transpose" and name not in kept and _trimmable(editor, node):
             rank = len(editor.shape(name))
             editor.permutations[name] = tuple(node.attributes.get("perm", tuple(reversed(range(rank)))))
             editor.remove(node)

@@ -11,6 +11,9 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
 
+#: An attribute of the GlobalAveragePool that was a ReduceMean: in int8 the two are rounded differently.
+MEAN = "mean"
+
 
 def run(graph: Graph, parameters: Parameters) -> PassResult:
     """See the module."""
@@ -36,11 +39,11 @@ def _spatial(editor: GraphEditor, node: Node) -> bool:
 def _pooled(editor: GraphEditor, node: Node) -> list[Node]:
     source, result = node.inputs[0], node.outputs[0]
     if node.attributes.get("keepdims", 1):
-        return [Node(node.name, "GlobalAveragePool", (source,), (result,))]
+        return [Node(node.name, "GlobalAveragePool", (source,), (result,), {MEAN: 1})]
     shape = editor.shape(source)[:2] + (1,) * (len(editor.shape(source)) - 2)
     pooled = editor.add_tensor(f"{result}/pooled", dataclasses.replace(editor.tensors[result], shape=shape))
     return [
-        Node(node.name, "GlobalAveragePool", (source,), (pooled,)),
+        Node(node.name, "GlobalAveragePool", (source,), (pooled,), {MEAN: 1}),
         Node(f"{node.name}/reshape", "Reshape", (pooled,), (result,), {"shape": editor.shape(result)}),
     ]
 

@@ -7,15 +7,15 @@ stage 2 hands on is always checked; the tests check it after each pass as well, 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper, shape_inference
 
 from tigris_pio.compiler.evaluate import node_proto
-from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
-from tigris_pio.compiler.load.nodes import captured_names
+from tigris_pio.compiler.ir.graph import Graph, Node, State, Tensor
+from tigris_pio.compiler.load.onnx.nodes import captured_names
 
 #: Their two sides differ in what the integers mean.
 _RECODING = frozenset(("QuantizeLinear", "DequantizeLinear", "TigrisRecode"))
@@ -24,6 +24,7 @@ _LABELS = {"DepthwiseConv": "Conv", "Conv1D": "Conv", "Relu6": "Relu"}
 #: Inference lacks their parameters once these are attributes, or computes another size (pools with ceil_mode).
 _OWN_SHAPES = frozenset(("AveragePool", "Clip", "Expand", "LpPool", "MaxPool", "Reshape", "Resize", "Upsample"))
 _SMALL = 4096
+_POSITIONS = frozenset(("ArgMax", "ArgMin"))
 
 
 class BrokenGraph(Exception):
@@ -34,46 +35,60 @@ def check_graph(graph: Graph, infer: Callable[[Node], bool] | None = None) -> No
     """Raises BrokenGraph. `infer`: for which nodes shapes are inferred again, which takes a millisecond for each."""
     for tensor in graph.tensors.values():
         _check_tensor(graph, tensor)
-    defined = {*graph.inputs, *graph.weights}
+    defined = {*graph.sources, *graph.weights}
     for node in graph.nodes:
         where = f"node {node.name} ({node.op})"
         for name in (*filter(None, node.inputs), *captured_names(node)):
-            _require(name in defined and name in graph.tensors, f"{where} reads {name}, defined by nothing before it")
+            if not (name in defined and name in graph.tensors):
+                raise BrokenGraph(f"{where} reads {name}, defined by nothing before it")
         for name in filter(None, node.outputs):
-            _require(name not in defined, f"{where} defines {name}, which is defined already")
+            if name in defined:
+                raise BrokenGraph(f"{where} defines {name}, which is defined already")
             defined.add(name)
         _check_types(graph, node, where)
         if infer is not None and infer(node):
             _check_shapes(graph, node, where)
     for name in graph.outputs:
-        _require(name in defined and name in graph.tensors, f"nothing defines the model's output {name}")
+        if not (name in defined and name in graph.tensors):
+            raise BrokenGraph(f"nothing defines the model's output {name}")
+    for state in graph.states:
+        _check_state(graph, state, defined)
 
 
-def _require(holds: bool, text: str) -> None:
-    if not holds:
-        raise BrokenGraph(text)
+def _check_state(graph: Graph, state: State, defined: Collection[str]) -> None:
+    where = f"state {state.input}"
+    if not (state.output in defined and state.output in graph.tensors):
+        raise BrokenGraph(f"nothing defines {state.output}, of {where}")
+    held, new = graph.tensors[state.input], graph.tensors[state.output]
+    if (held.shape, _meant(held)) != (new.shape, _meant(new)):
+        raise BrokenGraph(f"{where} is {held.dtype} {held.shape} and becomes {new.name}, {new.dtype} {new.shape}")
+    first = state.initial
+    if first is not None and (first.shape, first.dtype) != (held.shape, held.dtype):
+        raise BrokenGraph(f"{where} is {held.dtype} {held.shape} and does not begin as that")
 
 
 def _check_tensor(graph: Graph, tensor: Tensor) -> None:
     name, quantisation, value = tensor.name, tensor.quantisation, graph.weights.get(tensor.name)
-    _require(all(size >= 0 for size in tensor.shape), f"tensor {name} has shape {tensor.shape}")
-    if value is not None:
-        fits = value.shape == tensor.shape and value.dtype == tensor.dtype
-        _require(fits, f"constant {name} is {value.dtype} {value.shape}, its tensor {tensor.dtype} {tensor.shape}")
+    if not all(size >= 0 for size in tensor.shape):
+        raise BrokenGraph(f"tensor {name} has shape {tensor.shape}")
+    if value is not None and (value.shape != tensor.shape or value.dtype != tensor.dtype):
+        raise BrokenGraph(f"constant {name} is {value.dtype} {value.shape}, its tensor {tensor.dtype} {tensor.shape}")
     if quantisation is None:
         return
     scale, zero, axis = quantisation.scale, quantisation.zero_point, quantisation.axis
-    _require(tensor.dtype == quantisation.dtype and tensor.dtype in (np.int8, np.int32),
-             f"tensor {name} is {tensor.dtype} and annotated as {quantisation.dtype}")
-    _require(bool(np.all(np.isfinite(scale)) and np.all(scale > 0)), f"tensor {name} has a scale that is not positive")
+    if not (tensor.dtype == quantisation.dtype and tensor.dtype in (np.int8, np.int32)):
+        raise BrokenGraph(f"tensor {name} is {tensor.dtype} and annotated as {quantisation.dtype}")
+    if not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
+        raise BrokenGraph(f"tensor {name} has a scale that is not positive")
     if axis is None:
         fits = scale.shape == zero.shape == ()
     else:
         fits = 0 <= axis < len(tensor.shape) and scale.shape == zero.shape == (tensor.shape[axis],)
-    _require(fits, f"tensor {name} of shape {tensor.shape} is annotated along {axis} with {scale.shape} {zero.shape}")
-    if value is None:
-        _require(axis is None and tensor.dtype == np.int8 and -128 <= int(zero) <= 127,
-                 f"activation {name} is annotated as {tensor.dtype} along {axis}, zero point {zero}")
+    if not fits:
+        raise BrokenGraph(
+            f"tensor {name} of shape {tensor.shape} is annotated along {axis} with {scale.shape} {zero.shape}")
+    if value is None and not (axis is None and tensor.dtype == np.int8 and -128 <= int(zero) <= 127):
+        raise BrokenGraph(f"activation {name} is annotated as {tensor.dtype} along {axis}, zero point {zero}")
 
 
 def _meant(tensor: Tensor) -> np.dtype:
@@ -117,7 +132,8 @@ def _check_types(graph: Graph, node: Node, where: str) -> None:
             meant = _meant(graph.tensors[name])
             if variable:
                 other, dtype = found.setdefault(variable, (name, meant))
-                _require(dtype == meant, f"{where}: {name} is {meant}, {other} {dtype}")
+                if dtype != meant:
+                    raise BrokenGraph(f"{where}: {name} is {meant}, {other} {dtype}")
 
 
 def _check_shapes(graph: Graph, node: Node, where: str) -> None:
@@ -145,7 +161,9 @@ def _check_shapes(graph: Graph, node: Node, where: str) -> None:
             continue
         tensor = graph.tensors[name]
         shape = tuple(dim.dim_value for dim in dims)
-        if kind.tensor_type.HasField("shape"):
-            _require(shape == tensor.shape, f"{where}: {name} has shape {tensor.shape}, inference finds {shape}")
+        if kind.tensor_type.HasField("shape") and shape != tensor.shape:
+            raise BrokenGraph(f"{where}: {name} has shape {tensor.shape}, inference finds {shape}")
         dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
-        _require(dtype == _meant(tensor), f"{where}: {name} is {tensor.dtype}, inference finds {dtype}")
+        position = node.op in _POSITIONS and _meant(tensor).kind == "i"  # of whatever integers the model has them in
+        if dtype != _meant(tensor) and not position:
+            raise BrokenGraph(f"{where}: {name} is {tensor.dtype}, inference finds {dtype}")

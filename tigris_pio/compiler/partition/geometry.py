@@ -156,7 +156,11 @@ class StageGeometry:
         before = np.concatenate(([0], held[:-1]))
         made = before if whole else np.maximum(before, need.first)
         end = np.maximum(made, need.end)
-        return BandRows(np.minimum(need.first, end), made, end)
+        first = np.minimum(need.first, end)
+        if self._tensors[tensor].sequential:
+            before = np.where(made < self._tensors[tensor].height, made - 1, made)
+            first = np.minimum(first, np.maximum(before, 0))
+        return BandRows(first, made, end)
 
 
 def stage_rows(

@@ -29,6 +29,16 @@ class ProgramIndex:
         lives = lifetimes(program)
         return ProgramIndex(program, lives, layer_by_layer(program, lives))
 
+    @cached_property
+    def body(self) -> ProgramIndex:
+        """Without the COMMITs, which run one by one after all else: what they read lives to the end."""
+        end = self.program.body
+        if end == len(self.ops):
+            return self
+        program = dataclasses.replace(self.program, ops=self.ops[:end], states=())
+        lives = {name: Lifetime(life.birth, min(life.death, end)) for name, life in self.lives.items()}
+        return ProgramIndex(program, lives, self.timeline)
+
     @property
     def ops(self) -> tuple[ProgramOp, ...]:
         """The program's operators."""

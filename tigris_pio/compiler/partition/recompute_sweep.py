@@ -113,8 +113,9 @@ def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int)
         return
     sweep = _Sweep(index, end, resident, reach)
     for first in range(end - 1, sweep.start - 1, -1):
-        if not index.bandable[first] or index.tensor(index.ops[first].output).folded:
-            return  # sums made again would be added again
+        made = index.tensor(index.ops[first].output)
+        if not index.bandable[first] or made.folded or made.sequential:
+            return  # sums made again would be added again, and steps go on from the one before
         sweep.add(first)
         if sweep.window_bytes > room:
             return

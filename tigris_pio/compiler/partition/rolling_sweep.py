@@ -85,6 +85,8 @@ class _Sweep:
         tensor = self.index.tensor(op.output)
         self.made[op.output] = step
         self.windows[op.output] = _Window(step, step, pace, [])
+        if tensor.sequential:  # it reads its own row before
+            self.windows[op.output].readers.append(_Reader.of(pace, RowMap.shifted(-1)))
         self.stored[op.output] = tensor.bytes
         self._size(op.output)
         for name in (*(operand.tensor for operand in op.operands), op.output):

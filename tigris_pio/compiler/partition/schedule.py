@@ -71,10 +71,11 @@ def stage_schedule(index: ProgramIndex, segment: Segment, band_rows: int) -> Sta
     outputs = index.outputs(segment.first, segment.end)
     heights = {name: index.tensor(name).height for name in outputs}
     if not segment.banded:
-        # Batches are made whole, even rows that no reader wants: their images lie a whole image apart.
-        batches = {op.output: index.tensor(op.output).height for op in index.ops[segment.first : segment.end]
-                   if index.tensor(op.output).batch != 1}
-        paces = {name: Pace(rows) for name, rows in {**batches, **heights}.items()}
+        # Two kinds are made whole, even rows that no reader wants: batches, whose images lie a whole image apart, and
+        # rows that are made from the one before.
+        made_whole = [tensor for op in index.ops[segment.first : segment.end]
+                      if (tensor := index.tensor(op.output)).batch != 1 or tensor.sequential]
+        paces = {name: Pace(rows) for name, rows in ({item.name: item.height for item in made_whole} | heights).items()}
         return StageSchedule(1, max(heights.values()), paces)
     if not segment.keep:
         bands = -(-index.tensor(index.ops[segment.end - 1].output).height // band_rows)

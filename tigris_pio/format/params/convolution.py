@@ -41,6 +41,19 @@ class ConvInt8Params(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class AsymmetricConvInt8Params(ConvInt8Params):
+    """ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is taken off each sum.
+
+    The bias holds -input_zero_point * sum of the channel's weights less their zero point. ASYMMETRIC_DEPTHWISE_CONV_2D
+    has the record of DEPTHWISE_CONV_2D and weights of int16, not packed, less their zero points.
+    """
+
+    C_NAME = "tigris_asymmetric_conv_int8_params"
+
+    weight_zero_points: int = u32("int8 per out channel")
+
+
+@dataclasses.dataclass(frozen=True)
 class ConvFloatParams(Record):
     """Conv2D and depthwise Conv2D, float32. Weights as for int8; padded taps are 0."""
 

@@ -53,6 +53,62 @@ class BinaryInt8Params(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class ExtremeParams(Record):
+    """The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast axes."""
+
+    C_NAME = "tigris_extreme_params"
+
+    smallest: int = u32("0: the larger; 1: the smaller")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class PreluInt8Params(Record):
+    """q >= zero_point[0]: table[q + 128]; else (q - zero_point[0]) * (slope - zero_point[1]), requantised.
+
+    Element steps are 0 along broadcast axes.
+    """
+
+    C_NAME = "tigris_prelu_int8_params"
+
+    zero_point: tuple[int, ...] = i32_array(2, "of the input and the slopes")
+    multiplier: int = i32("Q0.31")
+    shift: int = i32("positive: left")
+    output_zero_point: int = i32("added after requantisation")
+    table: int = u32("256 int8 values, of which those below zero_point[0] are not read")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class DivideInt8Params(Record):
+    """Quotients of two int8 tensors in TensorFlow Lite's arithmetic. Element steps are 0 along broadcast axes.
+
+    With a and b the inputs less their zero points, both negated when b is negative, h(v) = headroom[v + 256] and x * y
+    the rounding doubling high multiply: ((a << h(a)) * reciprocal[b] / 2) * multiplier, shifted right by
+    power[b] + h(a) + 1, halves away from zero. A quotient by 0 saturates, that of 0 is 0.
+    """
+
+    C_NAME = "tigris_divide_int8_params"
+
+    zero_point: tuple[int, ...] = i32_array(2, "of input 0 and 1")
+    multiplier: int = i32("Q0.31")
+    output_zero_point: int = i32("added last")
+    activation_min: int = i32("lowest output value")
+    activation_max: int = i32("highest output value")
+    headroom: int = u32("512 int8: leading sign bits less one of -256 … 255 as int32")
+    power: int = u32("256 int8: the power of two in each of 0 … 255, less the shift of the scale and 1; -64 of 0")
+    reciprocal: int = u32("256 uint32: of 0 … 255, each times its power of two, in Q0.32")
+    modulo: int = u32("of a shift s beyond 31 bits 0 leaves 0, 1 what TFLM does on x86: (x >> s % 32) + (x >= 0)")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
 class BinaryFloatParams(Record):
     """ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes."""
 
@@ -90,12 +146,18 @@ class WhereParams(Record):
 
 @dataclasses.dataclass(frozen=True)
 class QuantizeParams(Record):
-    """QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale."""
+    """QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale.
+
+    The table has the same results, for processors without floating point. DEQUANTIZE: 256 float32, for -128 … 127.
+    QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127 each; as integers in the same order, the bits
+    of a negative number but its sign are inverted.
+    """
 
     C_NAME = "tigris_quantize_params"
 
     scale: float = f32("positive")
     zero_point: int = i32("in the quantised type's range")
+    table: int = u32("see above")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,6 +30,15 @@ class FullyConnectedInt8Params(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class AsymmetricFullyConnectedInt8Params(FullyConnectedInt8Params):
+    """The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum."""
+
+    C_NAME = "tigris_asymmetric_fully_connected_int8_params"
+
+    weight_zero_points: int = u32("int8 per output")
+
+
+@dataclasses.dataclass(frozen=True)
 class FullyConnectedFloatParams(Record):
     """out[r][o] = clamp(bias[o] + sum_i weights[o][i] * in[r][i])."""
 

@@ -59,6 +59,40 @@ class SelectParams(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class GatherParams(Record):
+    """out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i * s2].
+
+    Negative positions count from the end, those outside are the nearest inside, no number is the first.
+    """
+
+    C_NAME = "tigris_gather_params"
+
+    outer: int = u32("slices before the axis")
+    length: int = u32("elements along the axis")
+    inner: int = u32("elements behind the axis")
+    count: int = u32("positions taken along the axis")
+    position_step: tuple[int, ...] = u32_array(3, "s0, s1, s2")
+
+
+@dataclasses.dataclass(frozen=True)
+class ScatterParams(Record):
+    """out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
+
+    The position is positions[o * s0 + k * s1 + i * s2]; negative ones count from the end, updates of those outside, and
+    of no number, are left out. Combined instead of replaced in FLOAT32 only. The output is one row.
+    """
+
+    C_NAME = "tigris_scatter_params"
+
+    outer: int = u32("slices before the axis")
+    length: int = u32("elements along the axis")
+    inner: int = u32("elements behind the axis")
+    count: int = u32("positions along the axis")
+    position_step: tuple[int, ...] = u32_array(3, "s0, s1, s2")
+    combine: int = u32("0: replaced; 1: sum, 2: product, 3: larger, 4: smaller of old and update")
+
+
+@dataclasses.dataclass(frozen=True)
 class ResampleParams(Record):
     """Interpolation along rows and columns, per channel.
 

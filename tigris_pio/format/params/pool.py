@@ -25,7 +25,7 @@ class PoolInt8Params(Record):
     dilation_height: int = u16("row distance of two taps")
     dilation_width: int = u16("column distance of two taps")
     pad_left: int = u16("columns of padding on the left")
-    rescale: int = u16("1: input and output scales differ (average only)")
+    rescale: int = u16("1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8 (average only)")
     include_pad: int = u32("1: padded taps count as zeros in an average")
     input_zero_point: int = i32("see above")
     output_zero_point: int = i32("see above")
@@ -73,7 +73,7 @@ class MeanOfSumsInt8Params(Record):
     C_NAME = "tigris_mean_of_sums_int8_params"
 
     taps: int = u32("elements in each sum, at most 2^22")
-    rescale: int = u32("1: input and output scales differ")
+    rescale: int = u32("1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8")
     input_zero_point: int = i32("see above")
     output_zero_point: int = i32("see above")
     activation_min: int = i32("lowest output value")

@@ -11,15 +11,14 @@ from tigris_pio.format.record import Record, f32, i32, u32
 class SoftmaxInt8Params(Record):
     """Softmax over vectors of `length` contiguous elements; output scale 1/256, zero point -128.
 
-    TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum).
+    TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum). The table has the
+    exponentials of all differences d to the vector's largest element: exp(-input_scale * d).
     """
 
     C_NAME = "tigris_softmax_int8_params"
 
     length: int = u32("elements of one vector")
-    multiplier: int = i32("Q0.31 of input_scale * 2^26")
-    left_shift: int = i32("its power of two")
-    diff_min: int = i32("differences to the largest element below this count as zero")
+    exponentials: int = u32("256 int32, Q0.31, for d = 0 … 255")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +45,25 @@ class ReduceParams(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class ReduceInt8Params(Record):
+    """out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. SUM, MEAN, MAXIMUM and MINIMUM.
+
+    SUM and MEAN: sum of (q - input_zero_point), requantised; a mean's multiplier holds its division. MAXIMUM and
+    MINIMUM are elements of the input, unchanged.
+    """
+
+    C_NAME = "tigris_reduce_int8_params"
+
+    function: int = u32("tigris_reduce_function")
+    length: int = u32("elements of one vector, at most 2^22")
+    inner: int = u32("elements from one element of a vector to the next")
+    input_zero_point: int = i32("see above")
+    output_zero_point: int = i32("added after requantisation")
+    multiplier: int = i32("Q0.31")
+    shift: int = i32("positive: left")
+
+
+@dataclasses.dataclass(frozen=True)
 class ArgReduceParams(Record):
     """out[o][i] = the k at which in[o][k][i] is largest or smallest, as float32; all axes flattened."""
 
@@ -53,6 +71,21 @@ class ArgReduceParams(Record):
 
     smallest: int = u32("0: the largest element; 1: the smallest")
     last: int = u32("of equal elements 0: the first; 1: the last")
+    length: int = u32("elements of one vector, at most 2^24")
+    inner: int = u32("elements from one element of a vector to the next")
+
+
+@dataclasses.dataclass(frozen=True)
+class TopKParams(Record):
+    """out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes flattened.
+
+    Of equal elements the first comes first; what is no number comes last. The output is one row.
+    """
+
+    C_NAME = "tigris_top_k_params"
+
+    smallest: int = u32("0: the largest elements; 1: the smallest")
+    count: int = u32("positions of a vector, at most its length")
     length: int = u32("elements of one vector, at most 2^24")
     inner: int = u32("elements from one element of a vector to the next")
 
@@ -82,3 +115,32 @@ class LrnParams(Record):
     alpha: float = f32("already divided by the size of the window")
     beta: float = f32("exponent")
     bias: float = f32("see above")
+
+
+@dataclasses.dataclass(frozen=True)
+class NormaliseInt8Params(Record):
+    """NORMALISE: each element q of a vector of n becomes (z * factor / 2^32 + offset) / 2^output_bits, rounded down and
+    clamped.
+
+    z = (n q - S) / sqrt(V) * 2^fraction_bits with S the vector's sum, V = n Q - S^2 + epsilon / 2^variance_bits and Q
+    the sum of squares; not centred: S = n * zero point, and V without S^2 of squares of q - zero point. The
+    reciprocal of sqrt(V) is right to 2^-28, products are rounded down. Tensors are
+    [...][points][groups][channels]; a vector is the points and channels of a group, at most 2^17 elements.
+    """
+
+    C_NAME = "tigris_normalise_int8_params"
+
+    points: int = u32("see above")
+    groups: int = u32("see above")
+    channels: int = u32("see above")
+    point_term_step: int = u32("terms from one point to the next")
+    group_term_step: int = u32("from one group to the next")
+    channel_term_step: int = u32("from one channel to the next")
+    centred: int = u32("1: the mean is taken off; 0: the zero point")
+    input_zero_point: int = i32("of the input")
+    fraction_bits: int = u32("see above")
+    variance_bits: int = u32("even, at most 30")
+    epsilon_low: int = u32("low word of epsilon")
+    epsilon_high: int = u32("high word of epsilon")
+    output_bits: int = u32("at most 31")
+    terms: int = u32("pairs of int32: factor, and offset with the zero point and half a step")

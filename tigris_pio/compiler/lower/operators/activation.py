@@ -17,7 +17,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
 from tigris_pio.format.params import LookupParams, UnaryFloatParams
@@ -98,9 +98,18 @@ def _leaky(alpha: float) -> Unary:
     return Unary(lambda x: np.where(x < 0, alpha * x, x), UnaryFunction.LEAKY_RELU, alpha)
 
 
+def _clip_between(builder: Builder, node: Node) -> None:
+    """Bounds that are computed at run time: Max, then Min."""
+    from tigris_pio.compiler.lower.operators.compose import Composer  # noqa: PLC0415 (which lowers by this module too)
+
+    low, high = (*node.inputs[1:], "", "")[:2]
+    composer, name = Composer(builder, node), node.inputs[0]
+    if low and high:
+        name = composer.part("Max", [name, low], builder.shape(name))
+    composer.last("Min" if high else "Max", [name, high or low])
+
+
 def _clip(node: Node) -> Unary:
-    if len([name for name in node.inputs if name]) > 1:
-        raise Refusal("its bounds are computed at run time")
     return _clamp(float(node.attributes.get("min", -math.inf)), float(node.attributes.get("max", math.inf)))
 
 
@@ -162,6 +171,9 @@ _JUMPING = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
 @operator(*_TABLE, summary="elementwise, int8 and float32")
 def lower_unary(builder: Builder, node: Node) -> None:
     """LOOKUP or UNARY in whatever element order the input has."""
+    if node.op == "Clip" and len([name for name in node.inputs if name]) > 1:
+        _clip_between(builder, node)
+        return
     emit_unary(builder, node, _TABLE[node.op](node))
 
 

@@ -12,6 +12,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.binary_function import emit_function
+from tigris_pio.compiler.lower.operators.binary_int8 import emit_divide
 from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, pair
 from tigris_pio.compiler.lower.operators.per_channel import emit_per_channel
 from tigris_pio.compiler.lower.registry import Refusal, operator
@@ -49,10 +50,12 @@ def lower_sum(builder: Builder, node: Node) -> None:
         total = result
 
 
-@operator("Div", summary="any broadcasting; int8 by a constant")
+@operator("Div", summary="any broadcasting, int8 and float32")
 def lower_div(builder: Builder, node: Node) -> None:
-    """A Mul by the reciprocal of a constant; otherwise in float32."""
+    """DIVIDE, or a Mul by the reciprocal of a constant without a scale; otherwise in float32."""
     divisor = node.inputs[1]
+    if emit_divide(builder, node):
+        return
     if builder.is_constant(divisor) and not builder.is_constant(node.inputs[0]) and np.all(builder.real(divisor)):
         _lower(builder, node)
     else:
@@ -127,6 +130,11 @@ def _int8_params(node: Node, pairing: Pairing, first: Numeric, second: Numeric, 
         if _KINDS[node.op] == OpKind.MUL:
             pairs = [(0, 0), (0, 0)]
             output = numerics.quantize_multiplier(first.scale * second.scale / result.scale)
+        elif node.op == "Sub":  # TensorFlow Lite has its ratios in single precision here
+            double = np.float32(2) * np.float32(max(first.scale, second.scale))
+            pairs = [numerics.quantize_multiplier(float(np.float32(item.scale) / double)) for item in (first, second)]
+            unit = np.float32(math.ldexp(1.0, _LEFT_SHIFT)) * np.float32(result.scale)
+            output = numerics.quantize_multiplier(float(double / unit))
         else:
             twice = 2 * max(first.scale, second.scale)
             pairs = [numerics.quantize_multiplier(item.scale / twice) for item in (first, second)]

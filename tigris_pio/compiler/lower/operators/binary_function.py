@@ -10,15 +10,16 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.activation import Unary, emit_unary
+from tigris_pio.compiler.lower.operators.binary_int8 import emit_extreme, emit_prelu
 from tigris_pio.compiler.lower.operators.broadcast import Operand, pair
 from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.format.enums import BinaryFunction, DType, OpKind, UnaryFunction
 from tigris_pio.format.params import BinaryFunctionParams, WhereParams
 
 _FUNCTIONS = {
-    "PRelu": BinaryFunction.PRELU,
     "Less": BinaryFunction.LESS,
     "LessOrEqual": BinaryFunction.LESS_OR_EQUAL,
     "Greater": BinaryFunction.GREATER,
@@ -50,6 +51,13 @@ def lower_function(builder: Builder, node: Node) -> None:
     emit_function(builder, node, _FUNCTIONS[node.op])
 
 
+@operator("PRelu", summary="any broadcasting; int8 with constant slopes or ones that have a scale, and float32")
+def lower_prelu(builder: Builder, node: Node) -> None:
+    """PRELU or BINARY."""
+    if not emit_prelu(builder, node):
+        emit_function(builder, node, BinaryFunction.PRELU)
+
+
 @operator("Mod", summary="float32, any broadcasting")
 def lower_mod(builder: Builder, node: Node) -> None:
     """The result has the sign of the dividend with fmod, else the divisor's."""
@@ -73,15 +81,23 @@ def lower_pow(builder: Builder, node: Node) -> None:
 
 @operator(*_VARIADIC, summary="any number of inputs, any broadcasting")
 def lower_extreme(builder: Builder, node: Node) -> None:
-    """One after the other. Dequantising keeps the order and rounds nothing, so this is exact in int8 too."""
+    """One after the other. Rounding keeps the order, so each may be of numbers that are rounded already."""
     names = list(node.inputs)
     if len(names) == 1:
         Composer(builder, node).last("Identity", names)
         return
     composer = Composer(builder, node)
+    int8 = builder.is_int8(node.outputs[0], *(name for name in names if not builder.is_constant(name)))
     while len(names) > 2:
         shape = np.broadcast_shapes(builder.shape(names[0]), builder.shape(names[1]))
-        names[:2] = [composer.part(node.op, names[:2], shape)]
+        if int8:
+            part = declare(builder, f"{node.outputs[0]}/part", shape, node.outputs[0])
+            composer.into(node.op, names[:2], part)
+        else:
+            part = composer.part(node.op, names[:2], shape)
+        names[:2] = [part]
+    if emit_extreme(builder, dataclasses.replace(node, inputs=tuple(names))):
+        return
     emit_function(builder, dataclasses.replace(node, inputs=tuple(names)), _VARIADIC[node.op])
 
 

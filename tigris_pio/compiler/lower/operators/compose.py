@@ -10,6 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.registry import REGISTRY
+from tigris_pio.compiler.normalise.concat_axis import channels_last_axis
 
 
 class Composer:
@@ -43,4 +44,7 @@ class Composer:
         self._lower(op, inputs, self.node.outputs[0], {**(attributes or {}), **fused})
 
     def _lower(self, op: str, inputs: Sequence[str], result: str, attributes: Mapping[str, Any]) -> None:
+        if op == "Concat":  # what the concat_axis pass does
+            stored = channels_last_axis(attributes["axis"], len(self.builder.shape(result)))
+            attributes = {**attributes, "stored_axis": stored}
         REGISTRY[op].lower(self.builder, Node(self.node.name, op, tuple(inputs), (result,), attributes))

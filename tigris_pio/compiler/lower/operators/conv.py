@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from tigris_pio.compiler.lower.operators.weights import (
     has_int8_weights,
     int8_weights,
     int32_bias,
+    product_scales,
     requantisation,
     warn_float,
 )
@@ -21,7 +23,7 @@ from tigris_pio.compiler.lower.operators.window import Window, image_dims, image
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import ConvFloatParams, ConvInt8Params
+from tigris_pio.format.params import AsymmetricConvInt8Params, ConvFloatParams, ConvInt8Params
 from tigris_pio.format.record import Record
 
 
@@ -40,14 +42,15 @@ def lower_conv(builder: Builder, node: Node) -> None:
     source = builder.arranged(name, image_layout(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
     storage = builder.with_dims(source, image_dims(builder.shape(name)))
     params: Record
+    kind = OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D
     if int8:
-        params, blobs = _int8(builder, node, window, weight, bias, depthwise, groups)
+        kind, params, blobs = _int8(builder, node, window, weight, bias, depthwise, groups)
     else:
         warn_float(builder, node, weight)
         params, blobs = _float(builder, node, window, weight, bias, depthwise, groups)
     shape = builder.shape(node.outputs[0])
     builder.emit(
-        OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D, DType.INT8 if int8 else DType.FLOAT32,
+        kind, DType.INT8 if int8 else DType.FLOAT32,
         [(storage, window.row_map())], node.outputs[0], image_layout(shape), numeric,
         Cell(image_dims(shape), fixed=True), params, blobs=blobs,
         macs=math.prod(shape) * math.prod(builder.shape(weight)[1:]),
@@ -84,16 +87,23 @@ def _float(builder: Builder, node: Node, window: Window, weight: str, bias: str,
 
 
 def _int8(builder: Builder, node: Node, window: Window, weight: str, bias: str, depthwise: bool,
-          groups: int) -> tuple[ConvInt8Params, dict[str, np.ndarray]]:
+          groups: int) -> tuple[OpKind, ConvInt8Params, dict[str, np.ndarray]]:
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
     weights = int8_weights(builder, weight, 0, node, result)
     count = weights.values.shape[0]
-    products = np.broadcast_to(source.scale * weights.scales, (count,))
-    sums = weights.values.reshape(count, -1).astype(np.int64).sum(axis=1)
+    products = np.broadcast_to(product_scales(source, weights.scales, weights.zeros is not None), (count,))
+    integers = weights.less_zeros()
+    sums = integers.reshape(count, -1).sum(axis=1)
     constants = requantisation(int32_bias(builder, bias, count, products), sums, products, source, result)
-    return int8_params(node, window, 1 if depthwise else groups, source, result), constants.blobs(
-        _arranged(weights.values, depthwise)
-    )
+    params = int8_params(node, window, 1 if depthwise else groups, source, result)
+    if weights.zeros is None:
+        kind = OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D
+        return kind, params, constants.blobs(_arranged(weights.values, depthwise))
+    if depthwise:
+        return OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D, params, constants.blobs(_arranged(integers.astype(np.int16), True))
+    own = AsymmetricConvInt8Params(**dataclasses.asdict(params), weight_zero_points=0)
+    blobs = {**constants.blobs(_arranged(weights.values, False)), "weight_zero_points": weights.zeros}
+    return OpKind.ASYMMETRIC_CONV_2D, own, blobs
 
 
 def int8_params(node: Node, window: Window, groups: int, source: Numeric, result: Numeric) -> ConvInt8Params:

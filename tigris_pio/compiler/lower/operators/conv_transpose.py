@@ -136,7 +136,7 @@ def _float(builder: Builder, node: Node, geometry: Geometry, weight: str,
 def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
           bias: str) -> tuple[Record, dict[str, np.ndarray]]:
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
-    given = int8_weights(builder, weight, 1, node, result)
+    given = int8_weights(builder, weight, 1, node, result, symmetric=True)
     weights = _arranged(given.values, geometry.groups)
     count = weights.shape[0]
     scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales

@@ -26,7 +26,11 @@ from tigris_pio.compiler.lower.operators.weights import (
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import FullyConnectedFloatParams, FullyConnectedInt8Params
+from tigris_pio.format.params import (
+    AsymmetricFullyConnectedInt8Params,
+    FullyConnectedFloatParams,
+    FullyConnectedInt8Params,
+)
 from tigris_pio.format.record import Record
 
 
@@ -148,13 +152,14 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     source = builder.numeric(product.source) if int8 else FLOAT
     value, features = _vectors(builder, product, source)
     params: Record
+    kind = OpKind.FULLY_CONNECTED
     if int8:
-        params, blobs = _int8(builder, node, product, features, source, result)
+        kind, params, blobs = _int8(builder, node, product, features, source, result)
     else:
         warn_float(builder, node, product.matrix)
         params, blobs = _float(builder, node, product, features)
     builder.emit(
-        OpKind.FULLY_CONNECTED, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, None)], node.outputs[0],
+        kind, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, None)], node.outputs[0],
         plain(builder.shape(node.outputs[0])), result, Cell(fold((product.rows, product.outputs)), fixed=True), params,
         blobs=blobs, per_image=False, macs=product.rows * product.inputs * product.outputs,
     )
@@ -204,7 +209,7 @@ def _float(builder: Builder, node: Node, product: _Product,
 
 
 def _int8(builder: Builder, node: Node, product: _Product, features: _Features, source: Numeric,
-          result: Numeric) -> tuple[FullyConnectedInt8Params, dict[str, np.ndarray]]:
+          result: Numeric) -> tuple[OpKind, FullyConnectedInt8Params, dict[str, np.ndarray]]:
     if product.alpha <= 0:
         raise Refusal(f"alpha {product.alpha:g} with int8 weights")
     rank = len(builder.shape(product.matrix))
@@ -213,9 +218,15 @@ def _int8(builder: Builder, node: Node, product: _Product, features: _Features, 
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = source.scale * weights.scales * product.alpha
     bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)
-    constants = requantisation(bias, matrix.astype(np.int64).sum(axis=1), products, source, result)
+    sums = matrix.astype(np.int64).sum(axis=1)
+    if weights.zeros is not None:
+        sums = sums - product.inputs * weights.zeros.astype(np.int64)
+    constants = requantisation(bias, sums, products, source, result)
     params = FullyConnectedInt8Params(
         product.rows, product.inputs, product.outputs, int(products.size > 1), result.zero_point,
         **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,
     )
-    return params, constants.blobs(matrix)
+    if weights.zeros is None:
+        return OpKind.FULLY_CONNECTED, params, constants.blobs(matrix)
+    own = AsymmetricFullyConnectedInt8Params(**dataclasses.asdict(params), weight_zero_points=0)
+    return OpKind.ASYMMETRIC_FULLY_CONNECTED, own, {**constants.blobs(matrix), "weight_zero_points": weights.zeros}

@@ -13,6 +13,7 @@ from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.window import Window, image_layout
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
+from tigris_pio.compiler.normalise.reduce_mean_to_pool import MEAN
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import MeanOfSumsFloatParams, MeanOfSumsInt8Params, SumMapParams
 from tigris_pio.format.record import Record
@@ -43,14 +44,29 @@ def emit(builder: Builder, node: Node, storage: str, source: Numeric, result: Nu
                  image_layout(builder.shape(output)), result, Cell((1, 1, 1, channels), fixed=True), params)
 
 
+def is_mean(node: Node, source: Numeric, result: Numeric) -> bool:
+    """Whether an int8 node is TensorFlow Lite's MEAN and not its AVERAGE_POOL_2D, whose two scales are the same."""
+    return source != result or bool(node.attributes.get(MEAN))
+
+
+#: An attribute of pools: the tensors are uint8 in the file, of which TensorFlow Lite rounds halves up.
+HALF_UP = "half_up"
+
+
+def rounding(node: Node, rescale: bool) -> int:
+    """The field `rescale` of a pool."""
+    return 1 if rescale else 2 if node.attributes.get(HALF_UP) else 0
+
+
 def _int8_mean(node: Node, taps: int, source: Numeric, result: Numeric) -> MeanOfSumsInt8Params:
     multiplier, shift = 0, 0
-    if source != result:
+    rescale = is_mean(node, source, result)
+    if rescale:
         try:
-            multiplier, shift = numerics.quantize_multiplier(source.scale / result.scale / taps)
+            multiplier, shift = numerics.mean_multiplier(source.scale / result.scale, taps)
         except ValueError as error:
             raise Refusal(str(error)) from None
     return MeanOfSumsInt8Params(
-        taps=taps, rescale=int(source != result), input_zero_point=source.zero_point,
+        taps=taps, rescale=rounding(node, rescale), input_zero_point=source.zero_point,
         output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=multiplier, shift=shift,
     )

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import channels_last, fold
 from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.int8_normalization import Standard, normalise_groups, normalise_vectors
 from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT
@@ -54,13 +57,14 @@ def lower_vector(builder: Builder, node: Node) -> None:
     emit_vector(builder, node, function, axes)
 
 
-@operator("CumSum", summary="constant axis; computed in float32")
+@operator("CumSum", "CumProd", summary="constant axis; computed in float32")
 def lower_cumulative_sum(builder: Builder, node: Node) -> None:
     """VECTOR."""
     if not builder.is_constant(node.inputs[1]):
         raise Refusal("its axis is computed at run time")
     axis = int(builder.graph.weights[node.inputs[1]].reshape(-1)[0]) % len(builder.shape(node.inputs[0]))
-    emit_vector(builder, node, VectorFunction.CUMULATIVE_SUM, (axis,),
+    function = VectorFunction.CUMULATIVE_SUM if node.op == "CumSum" else VectorFunction.CUMULATIVE_PRODUCT
+    emit_vector(builder, node, function, (axis,),
                 exclusive=bool(node.attributes.get("exclusive", 0)), reverse=bool(node.attributes.get("reverse", 0)))
 
 
@@ -101,15 +105,21 @@ def lower_part(builder: Builder, node: Node) -> None:
     emit_vector(builder, node, _INTERNAL[node.op], node.attributes["axes"], float(node.attributes["epsilon"]))
 
 
-@operator("LayerNormalization", "RMSNormalization", summary="computed in float32")
+@operator("LayerNormalization", "RMSNormalization", summary="int8 with constant factors; anything in float32")
 def lower_layer_normalization(builder: Builder, node: Node) -> None:
-    """VECTOR, Mul, Add."""
+    """NORMALISE, or VECTOR, Mul, Add."""
     if any(name and builder.is_read(name) for name in node.outputs[1:]):
         raise Refusal("its mean or deviation is used")
     composer = Composer(builder, node)
     source, scale, bias = (*node.inputs, "")[:3]
     shape = builder.shape(source)
-    attributes = {"axes": _from_axis(builder, node, -1), "epsilon": node.attributes.get("epsilon", 1e-5)}
+    axes = _from_axis(builder, node, -1)
+    terms = [_constant(builder, name, shape[axes[0] :], start) for name, start in ((scale, 1.0), (bias, 0.0))]
+    standard = Standard(float(node.attributes.get("epsilon", 1e-5)), node.op == "LayerNormalization")
+    factor, offset = terms
+    if factor is not None and offset is not None and normalise_vectors(builder, node, axes, standard, factor, offset):
+        return
+    attributes = {"axes": axes, "epsilon": node.attributes.get("epsilon", 1e-5)}
     part = "TigrisRms" if node.op == "RMSNormalization" else "TigrisStandardise"
     result = composer.part(part, [source], shape, attributes)
     if bias:
@@ -119,9 +129,36 @@ def lower_layer_normalization(builder: Builder, node: Node) -> None:
         composer.last("Mul", [result, scale])
 
 
-@operator("InstanceNormalization", "GroupNormalization", summary="computed in float32")
+def _constant(builder: Builder, name: str, shape: Sequence[int], default: float) -> np.ndarray | None:
+    """A constant as one number for each element of `shape`; None when it is computed, or differs outside."""
+    if not name:
+        return np.full(shape, default)
+    if not builder.is_constant(name):
+        return None
+    values = builder.real(name)
+    while values.ndim > len(shape) and values.shape[0] == 1:
+        values = values[0]
+    return np.broadcast_to(values, shape) if values.ndim <= len(shape) else None
+
+
+def _is_int8(builder: Builder, node: Node) -> bool:
+    """Whether an Instance- or GroupNormalization became NORMALISE."""
+    shape = builder.shape(node.inputs[0])
+    groups = shape[1] if node.op == "InstanceNormalization" else int(node.attributes["num_groups"])
+    per_group = node.op == "GroupNormalization" and builder.graph.opset < _PER_CHANNEL_SINCE
+    terms = [_constant(builder, name, (groups if per_group else shape[1],), 0.0) for name in node.inputs[1:3]]
+    if groups < 1 or shape[1] % groups or terms[0] is None or terms[1] is None:
+        return False
+    factor, offset = (np.repeat(item, shape[1] // groups) if per_group else item for item in (terms[0], terms[1]))
+    standard = Standard(float(node.attributes.get("epsilon", 1e-5)))
+    return normalise_groups(builder, node, groups, standard, factor, offset)
+
+
+@operator("InstanceNormalization", "GroupNormalization", summary="int8 with constant factors; anything in float32")
 def lower_group_normalization(builder: Builder, node: Node) -> None:
-    """VECTOR over the pixels of each channel or group of channels, then a factor and an offset."""
+    """NORMALISE, or VECTOR over the pixels of each channel or group of channels, then a factor and an offset."""
+    if _is_int8(builder, node):
+        return
     composer = Composer(builder, node)
     source, scale, bias = node.inputs
     shape = builder.shape(source)

@@ -169,21 +169,30 @@ def _taps(window: Window, axis: int, size: int, count: int, padded: int) -> np.n
     return number
 
 
+def _multipliers(node: Node, real: float, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """For windows of 1 to `most` taps; a mean of the whole map has but one number of taps, and its own rounding."""
+    multiplier, shift = numerics.quantize_multipliers(real / np.arange(1, most + 1))
+    if node.op == "GlobalAveragePool":
+        multiplier[-1], shift[-1] = numerics.mean_multiplier(real, most)
+    return multiplier, shift
+
+
 def _int8(node: Node, kind: OpKind, window: Window, include_pad: bool, source: Numeric,
           result: Numeric) -> tuple[PoolInt8Params, dict[str, np.ndarray]]:
-    rescale = kind == OpKind.AVERAGE_POOL and source != result
+    rescale = kind == OpKind.AVERAGE_POOL and map_mean.is_mean(node, source, result)
     blobs: dict[str, np.ndarray] = {}
     if rescale and math.prod(window.kernel) > _MOST_TAPS:
         raise Refusal(f"an int8 mean of {math.prod(window.kernel)} taps; at most {_MOST_TAPS} have multipliers")
     if rescale:
-        taps = np.arange(1, math.prod(window.kernel) + 1)
         try:
-            multiplier, shift = numerics.quantize_multipliers(source.scale / result.scale / taps)
+            multiplier, shift = _multipliers(node, source.scale / result.scale, math.prod(window.kernel))
         except ValueError as error:
             raise Refusal(str(error)) from None
         blobs = {"multiplier": multiplier, "shift": shift}
     params = PoolInt8Params(
-        **window.fields(), rescale=int(rescale), include_pad=int(include_pad), input_zero_point=source.zero_point,
+        **window.fields(),
+        rescale=map_mean.rounding(node, rescale) if kind == OpKind.AVERAGE_POOL else 0,
+        include_pad=int(include_pad), input_zero_point=source.zero_point,
         output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=0, shift=0,
     )
     return params, blobs

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.conversion import dequantise, quantise
+from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import LookupParams, QuantizeParams
+from tigris_pio.format.params import LookupParams
 from tigris_pio.format.record import Record
+
+#: Bytes of the widest integer that is quantised to.
+_WIDEST = 2
 
 
 @operator("QuantizeLinear", summary="per tensor, int8 and uint8; folded into its neighbours where possible")
@@ -20,15 +27,93 @@ def lower_quantize(builder: Builder, node: Node) -> None:
     """QUANTIZE, or a requantisation by table when the input is int8 already."""
     name, output = node.inputs[0], node.outputs[0]
     if builder.tensors[output].quantisation is None:
-        raise Refusal("only constant per-tensor scales and zero points of int8 or uint8 are supported")
+        _quantise_numbers(builder, node)
+        return
     value = builder.value(name) if builder.tensors[name].quantisation else builder.value(name, FLOAT)
     builder.convert(output, value, builder.numeric(output), output)
 
 
 @operator("DequantizeLinear", summary="per tensor, int8 and uint8; constants also per channel and narrower")
 def lower_dequantize(builder: Builder, node: Node) -> None:
-    """All supported ones are folded before lowering."""
-    raise Refusal("its input is no constant and not quantised to int8 or uint8 with the same parameters")
+    """Most are folded before lowering; what is left has integers for numbers, or a scale that is computed."""
+    composer = Composer(builder, node)
+    source = node.inputs[0]
+    scale, zero_point = _along(composer, 1), _along(composer, 2)
+    if zero_point:
+        source = composer.part("Sub", [source, zero_point], builder.shape(source))
+    composer.last("Mul", [source, scale])
+
+
+def _quantise_numbers(builder: Builder, node: Node) -> None:
+    """Divided, rounded and clipped in float32, as DynamicQuantizeLinear needs it."""
+    composer, output = Composer(builder, node), node.outputs[0]
+    dtype = builder.tensors[output].dtype
+    if dtype.kind not in "iu" or dtype.itemsize > _WIDEST:
+        raise Refusal(f"it quantises to {dtype}; integers of 8 and 16 bits are supported")
+    shape = builder.shape(output)
+    name = composer.part("Div", [node.inputs[0], _along(composer, 1)], shape)
+    name = composer.part("Round", [name], shape)
+    zero_point = _along(composer, 2)
+    if zero_point:
+        name = composer.part("Add", [name, zero_point], shape)
+    limits = np.iinfo(dtype)
+    composer.last("Clip", [name], {"min": float(limits.min), "max": float(limits.max)})
+
+
+@operator("DynamicQuantizeLinear", summary="uint8, computed in float32")
+def lower_dynamic_quantize(builder: Builder, node: Node) -> None:
+    """The range of the data, 0 included, as 255 steps."""
+    composer, name = Composer(builder, node), node.inputs[0]
+    shape = builder.shape(name)
+    codes, scale, zero_point = (*node.outputs, "", "")[:3]
+    zero, flat = composer.constant(0.0), composer.part("Reshape", [name], (math.prod(shape),))
+    every = {"axes": (0,), "keepdims": 0}
+    low, high = (composer.part(end, [composer.part(f"Reduce{end}", [flat], (), every), zero], ())
+                 for end in ("Min", "Max"))
+    extent = composer.part("Sub", [high, low], ())
+    step = composer.part("Div", [extent, composer.constant(255.0)], ())
+    # Of data that are all 0 the scale is 0, and 0 divided by anything is their code.
+    divisor = composer.part("Where", [composer.part("Greater", [step, zero], ()), step, composer.constant(1.0)], ())
+    limits = {"min": 0.0, "max": 255.0}
+    offset = composer.part("Div", [composer.part("Neg", [low], ()), divisor], ())
+    offset = composer.part("Clip", [composer.part("Round", [offset], ())], (), limits)
+    rounded = composer.part("Round", [composer.part("Div", [name, divisor], shape)], shape)
+    shifted = composer.part("Add", [rounded, offset], shape)
+    if builder.tensors[codes].quantisation is not None:
+        raise Refusal(f"its output {codes} is read under a constant scale")
+    composer.last("Clip", [shifted], limits)
+    for output, value in ((scale, step), (zero_point, offset)):
+        if output and builder.is_read(output):
+            composer.into("Identity", [value], output)
+
+
+def _along(composer: Composer, index: int) -> str:
+    """The scale or the zero point in a shape that broadcasts with the input."""
+    builder, node = composer.builder, composer.node
+    name = node.inputs[index] if index < len(node.inputs) else ""
+    if not name:
+        return ""
+    shape, own = builder.shape(node.inputs[0]), builder.shape(name)
+    if len(own) == len(shape) and len(own) > 1:
+        return _blocks(composer, name)
+    if math.prod(own) == 1:
+        wanted: tuple[int, ...] = ()
+    else:
+        axis = int(node.attributes.get("axis", 1)) % len(shape)
+        wanted = (own[0], *(1,) * (len(shape) - axis - 1))
+    if builder.is_constant(name):
+        return composer.constant(builder.real(name).reshape(wanted))
+    return composer.part("Reshape", [name], wanted)
+
+
+def _blocks(composer: Composer, name: str) -> str:
+    """Scales or zero points of blocks, one for each element."""
+    builder, node = composer.builder, composer.node
+    if not builder.is_constant(name):
+        raise Refusal(f"its scales of blocks ({name}) are computed at run time")
+    axis, block = int(node.attributes.get("axis", 1)), int(node.attributes.get("block_size", 1))
+    extent = builder.shape(node.inputs[0])[axis]
+    return composer.constant(np.repeat(builder.real(name), block, axis).take(range(extent), axis))
 
 
 @operator(RECODE, summary="integers of eight bits read otherwise")
@@ -42,9 +127,9 @@ def lower_recode(builder: Builder, node: Node) -> None:
     if source.quantisation is not None and result.quantisation is not None:
         kind, params, blobs = OpKind.LOOKUP, LookupParams(0), {"table": np.arange(-128, 128).astype(np.int8)}
     elif result.quantisation is None:
-        kind, params = OpKind.DEQUANTIZE, QuantizeParams(1.0, _shift(result))
+        kind, params, blobs = dequantise(1.0, _shift(result))
     else:
-        kind, params = OpKind.QUANTIZE, QuantizeParams(1.0, _shift(source))
+        kind, params, blobs = quantise(1.0, _shift(source))
     builder.emit(kind, DType.INT8, [(value.storage, RowMap.same())], result.name, value.layout, written,
                  builder.storages[value.storage].cell, params, blobs=blobs)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import fold
 from tigris_pio.compiler.lower.operators.vectors import Vectors, row_by_row, same_rows, vectors
 from tigris_pio.compiler.lower.registry import Refusal, operator
-from tigris_pio.compiler.lower.storage import FLOAT, Cell
+from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind, ReduceFunction
-from tigris_pio.format.params import ArgReduceParams, ReduceParams
+from tigris_pio.format.params import ArgReduceParams, ReduceInt8Params, ReduceParams
 from tigris_pio.format.record import Record
 
 _FUNCTIONS = {
@@ -24,26 +27,54 @@ _FUNCTIONS = {
     "ReduceLogSum": ReduceFunction.LOG_SUM,
     "ReduceLogSumExp": ReduceFunction.LOG_SUM_EXP,
 }
+_SUMS = frozenset((ReduceFunction.SUM, ReduceFunction.MEAN))
+_EXTREMES = frozenset((ReduceFunction.MAXIMUM, ReduceFunction.MINIMUM))
 _LONGEST = 1 << 24
+#: Elements of int8 whose sum always fits 32 bits.
+_LONGEST_INT8 = 1 << 22
 
 
-@operator(*_FUNCTIONS, summary="any constant axes; computed in float32")
+@operator(*_FUNCTIONS, summary="any constant axes; Sum, Mean, Max and Min in int8 and float32, others in float32")
 def lower_reduce(builder: Builder, node: Node) -> None:
-    """REDUCE."""
-    found = vectors(builder, node.inputs[0], _axes(builder, node))
-    _emit(builder, node, OpKind.REDUCE, found, ReduceParams(_FUNCTIONS[node.op], found.length, found.inner))
+    """REDUCE. An extreme is one of its inputs and keeps their scale; a sum or a mean is rescaled by its kernel."""
+    function, axes, name, output = _FUNCTIONS[node.op], _axes(builder, node), node.inputs[0], node.outputs[0]
+    count = math.prod(builder.shape(name)[axis] for axis in axes)
+    if 0 < count <= _LONGEST_INT8 and (builder.is_int8(name, output) if function in _SUMS else
+                                       builder.is_int8(name) and function in _EXTREMES):
+        source = builder.numeric(name)
+        result = builder.numeric(output) if function in _SUMS else source
+        found = vectors(builder, name, axes, numeric=source)
+        _emit(builder, node, OpKind.REDUCE, found, _int8_params(function, found, source, result), result)
+        return
+    found = vectors(builder, name, axes)
+    _emit(builder, node, OpKind.REDUCE, found, ReduceParams(function, found.length, found.inner), FLOAT)
 
 
-@operator("ArgMax", "ArgMin", summary="any axis; computed in float32")
+def _int8_params(function: ReduceFunction, found: Vectors, source: Numeric, result: Numeric) -> ReduceInt8Params:
+    """TensorFlow Lite's constants of SUM and MEAN."""
+    multiplier, shift = 0, 0
+    if function in _SUMS:
+        try:
+            multiplier, shift = numerics.mean_multiplier(
+                source.scale / result.scale, found.length if function == ReduceFunction.MEAN else 1)
+        except ValueError as error:
+            raise Refusal(str(error)) from None
+    return ReduceInt8Params(function, found.length, found.inner, source.zero_point, result.zero_point, multiplier,
+                            shift)
+
+
+@operator("ArgMax", "ArgMin", summary="any axis, int8 and float32")
 def lower_arg_reduce(builder: Builder, node: Node) -> None:
     """ARG_REDUCE."""
-    rank = len(builder.shape(node.inputs[0]))
-    found = vectors(builder, node.inputs[0], (int(node.attributes.get("axis", 0)) % rank,))
+    name = node.inputs[0]
+    axis = int(node.attributes.get("axis", 0)) % len(builder.shape(name))
+    int8 = builder.is_int8(name)
+    found = vectors(builder, name, (axis,), numeric=builder.numeric(name) if int8 else FLOAT)
     if found.length > _LONGEST:
         raise Refusal(f"its axis has {found.length} elements; at most {_LONGEST} are supported")
     last = int(bool(node.attributes.get("select_last_index", 0)))
-    _emit(builder, node, OpKind.ARG_REDUCE, found, ArgReduceParams(int(node.op == "ArgMin"), last, found.length,
-                                                                   found.inner))
+    params = ArgReduceParams(int(node.op == "ArgMin"), last, found.length, found.inner)
+    _emit(builder, node, OpKind.ARG_REDUCE, found, params, FLOAT, DType.INT8 if int8 else DType.FLOAT32)
 
 
 def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
@@ -58,7 +89,8 @@ def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
     return () if node.attributes.get("noop_with_empty_axes", 0) else tuple(range(rank))
 
 
-def _emit(builder: Builder, node: Node, kind: OpKind, found: Vectors, params: Record) -> None:
+def _emit(builder: Builder, node: Node, kind: OpKind, found: Vectors, params: Record, result: Numeric,
+          dtype: DType | None = None) -> None:
     rows = row_by_row(builder, found)
     if rows is None:
         storage, cell = found.value.storage, Cell(fold(found.kept.stored_shape))
@@ -67,5 +99,5 @@ def _emit(builder: Builder, node: Node, kind: OpKind, found: Vectors, params: Re
         left = width * channels // found.length
         column = channels if width % found.length == 0 and left % channels == 0 else 1
         cell = Cell((batch, height, left // column, column), fixed=True)
-    builder.emit(kind, DType.FLOAT32, [(storage, same_rows(rows is not None))], node.outputs[0], found.kept, FLOAT,
-                 cell, params, per_image=rows is not None)
+    builder.emit(kind, dtype or result.dtype, [(storage, same_rows(rows is not None))], node.outputs[0], found.kept,
+                 result, cell, params, per_image=rows is not None)

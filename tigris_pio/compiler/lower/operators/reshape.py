@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
+
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.registry import Refusal, operator
@@ -9,11 +13,15 @@ from tigris_pio.compiler.lower.registry import Refusal, operator
 
 @operator("Dropout", summary="in inference: free")
 def lower_dropout(builder: Builder, node: Node) -> None:
-    """Passes its input on; training mode is random and refused."""
-    training = node.inputs[2] if len(node.inputs) > 2 else ""
-    if training and not (builder.is_constant(training) and not builder.graph.weights[training].any()):
+    """Passes its input on, all of it; training mode is random and refused."""
+    ratio, training = (*node.inputs[1:], "", "")[:2]
+    at_work = training and not (builder.is_constant(training) and not builder.graph.weights[training].any())
+    if at_work and not (ratio and builder.is_constant(ratio) and not builder.graph.weights[ratio].any()):
         raise Refusal("training mode")
-    lower_reshape(builder, node)
+    mask = node.outputs[1] if len(node.outputs) > 1 else ""
+    if mask and builder.is_read(mask):
+        builder.define_constant(mask, np.ones(builder.shape(mask), np.bool_))
+    lower_reshape(builder, dataclasses.replace(node, outputs=node.outputs[:1]))
 
 
 @operator("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", summary="free")

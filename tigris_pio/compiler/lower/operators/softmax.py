@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.exponential import softmax_exponentials
 from tigris_pio.compiler.lower.layout import Layout, refine
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric, Value
@@ -35,14 +38,18 @@ def lower_softmax(builder: Builder, node: Node) -> None:
     if dims[3] != length:
         dims = (1, 1, math.prod(dims) // length, length)
     storage = builder.with_dims(value, dims)
-    params: Record
+    params: Record = SoftmaxInt8Params(length, 0) if int8 else SoftmaxFloatParams(length)
+    blobs = {"exponentials": _exponentials(source.scale)} if int8 else {}
+    builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
+                 value.layout, _OUTPUT if int8 else FLOAT, builder.storages[storage].cell, params,
+                 blobs=blobs)
+
+
+def _exponentials(scale: float) -> np.ndarray:
     try:
-        params = SoftmaxInt8Params(length, *numerics.softmax_scaling(source.scale)) if int8 else SoftmaxFloatParams(
-            length)
+        return softmax_exponentials(*numerics.softmax_scaling(scale))
     except ValueError as error:
         raise Refusal(str(error)) from None
-    builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
-                 value.layout, _OUTPUT if int8 else FLOAT, builder.storages[storage].cell, params)
 
 
 def _axes(builder: Builder, node: Node) -> tuple[int, ...]:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import Layout, refine
-from tigris_pio.compiler.lower.storage import FLOAT, Dims, Value
+from tigris_pio.compiler.lower.storage import FLOAT, Dims, Numeric, Value
 
 
 @dataclasses.dataclass(frozen=True)
 class Vectors:
-    """A float32 value whose stored form is [outer][length][inner] with the vectors along `length`.
+    """A value whose stored form is [outer][length][inner] with the vectors along `length`.
 
     `kept` is the layout of what remains when each vector becomes one element.
     """
@@ -25,19 +25,20 @@ class Vectors:
     kept: Layout
 
 
-def vectors(builder: Builder, name: str, axes: Sequence[int], ordered: bool = False) -> Vectors:
+def vectors(builder: Builder, name: str, axes: Sequence[int], ordered: bool = False,
+            numeric: Numeric = FLOAT) -> Vectors:
     """Tensor `name` as vectors along `axes`; a TRANSPOSE brings them together when they lie apart.
 
-    `ordered`: the order of a vector's elements matters.
+    `ordered`: the order of a vector's elements matters. `numeric`: the element type to have them in.
     """
     shape = builder.shape(name)
     if not builder.is_constant(name):
-        value = builder.value(name, FLOAT)
+        value = builder.value(name, numeric)
         found = _together(value, shape, axes, ordered)
         if found is not None:
             return found
     order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
-    found = _together(builder.arranged(name, Layout(shape, order), FLOAT), shape, axes, ordered)
+    found = _together(builder.arranged(name, Layout(shape, order), numeric), shape, axes, ordered)
     assert found is not None  # the axes are last now
     return found
 

@@ -18,10 +18,23 @@ _SAME_SCALE = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class Int8Weights:
-    """Symmetric int8 weights; `scales` float64, one for all or one per output channel."""
+    """int8 weights; `scales` float64, one for all or one per output channel.
+
+    `zeros`: the zero point of each output channel, int8; None when all are 0.
+    """
 
     values: np.ndarray
     scales: np.ndarray
+    zeros: np.ndarray | None = None
+
+    def less_zeros(self, axis: int = 0) -> np.ndarray:
+        """The integers that are multiplied by the scales, int64."""
+        values = self.values.astype(np.int64)
+        if self.zeros is None:
+            return values
+        shape = [-1 if index == axis % values.ndim else 1 for index in range(values.ndim)]
+        result: np.ndarray = values - self.zeros.astype(np.int64).reshape(shape)
+        return result
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,11 +70,13 @@ def warn_float(builder: Builder, node: Node, weight: str) -> None:
     )
 
 
-def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Numeric) -> Int8Weights:
-    """An annotated constant as symmetric weights with scales along `axis` (the output channels).
+def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Numeric,
+                 symmetric: bool = False) -> Int8Weights:
+    """An annotated constant as weights with scales along `axis` (the output channels).
 
-    Output channels of asymmetric weights that do not fit int8 without their zero point, and all with scales along
-    another axis, are quantised again; a warning says how far that moves weights and the node's output, `result`.
+    Zero points are taken off where the integers still fit int8. `symmetric`: the kernel takes no others. Then output
+    channels that do not fit, and always all with scales along another axis, are quantised again; a warning says how
+    far that moves weights and the node's output, `result`.
     """
     tensor = builder.tensors[name]
     values, quantisation = builder.graph.weights[name], tensor.quantisation
@@ -78,6 +93,9 @@ def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Num
         zero_point = np.asarray(quantisation.zero_point, np.int64)
         integers = values.astype(np.int64) - (zero_point.reshape(shape) if zero_point.ndim else zero_point)
         exact = (integers.min(axis=other) >= -128) & (integers.max(axis=other) <= 127)
+        if not symmetric and not exact.all():
+            zeros = np.broadcast_to(zero_point.reshape(-1), exact.shape).astype(np.int8)
+            return Int8Weights(values, quantisation.scale.reshape(-1).astype(np.float64), zeros)
         scales = np.where(exact, quantisation.scale.reshape(-1).astype(np.float32), scales)
     else:
         exact = np.zeros(real.shape[axis], bool)
@@ -105,6 +123,15 @@ def _loss(builder: Builder, node: Node, quantisation: Quantisation, loss: np.nda
     return (f"moves weights by up to {loss.max() / step:.2f} and on average {loss.mean() / step:.2f} of their steps, "
             f"outputs by some {usual / result.scale:.1f} steps and at worst "
             f"{loss.sum(axis=1).max() * widest / result.scale:.0f}; quantise the weights symmetrically to avoid it")
+
+
+def product_scales(source: Numeric, scales: np.ndarray, single: bool) -> np.ndarray:
+    """The input's scale times the weights', float64. `single`: TensorFlow Lite rounds the product to float32 where
+    there is but one, in its convolutions of uint8."""
+    if single and scales.size == 1:
+        return np.asarray(np.float32(source.scale) * scales.astype(np.float32), np.float64)
+    products: np.ndarray = source.scale * scales
+    return products
 
 
 def requantisation(bias: np.ndarray, sums: np.ndarray, products: np.ndarray, source: Numeric,

@@ -1,0 +1,18 @@
+/* ASYMMETRIC_CONV_2D, int8: CONV_2D with weights that have zero points. Of each pixel's taps one more sum is made,
+ * for all its channels together. */
+#define TIGRIS_WEIGHT_ZEROS 1
+#include "conv_2d_int8.h"
+
+static tigris_status check_asymmetric(const tigris_check_call *call)
+{
+    const tigris_asymmetric_conv_int8_params *params = call->params;
+    const tigris_status status = check(call);
+    if (status != TIGRIS_OK) {
+        return status;
+    }
+    return tigris_check_result(tigris_check_data(call, params->weight_zero_points, call->output->channels, 1U));
+}
+
+const tigris_kernel_entry tigris_asymmetric_conv_2d_int8 = {TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D, TIGRIS_DTYPE_INT8,
+                                                            sizeof(tigris_asymmetric_conv_int8_params), run,
+                                                            check_asymmetric};

@@ -1,0 +1,18 @@
+/* ASYMMETRIC_FULLY_CONNECTED, int8: FULLY_CONNECTED with weights that have zero points. Each vector is summed up
+ * once, for all outputs together. */
+#define TIGRIS_WEIGHT_ZEROS 1
+#include "fully_connected_int8.h"
+
+static tigris_status check_asymmetric(const tigris_check_call *call)
+{
+    const tigris_asymmetric_fully_connected_int8_params *params = call->params;
+    const tigris_status status = check(call);
+    if (status != TIGRIS_OK) {
+        return status;
+    }
+    return tigris_check_result(tigris_check_data(call, params->weight_zero_points, params->out_features, 1U));
+}
+
+const tigris_kernel_entry tigris_asymmetric_fully_connected_int8 = {
+    TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, sizeof(tigris_asymmetric_fully_connected_int8_params),
+    run, check_asymmetric};

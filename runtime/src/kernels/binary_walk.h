@@ -1,0 +1,56 @@
+/* The loop of element-wise int8 kernels of two inputs. */
+#ifndef TIGRIS_BINARY_WALK_H
+#define TIGRIS_BINARY_WALK_H
+
+#include "binary.h"
+#include "inlining.h"
+
+/* Elements from one row, column and channel to the next, of input 0 and 1. */
+typedef struct tigris_binary_steps {
+    int32_t row[2];
+    int32_t column[2];
+    int32_t channel[2];
+} tigris_binary_steps;
+
+/* The fields of a record that say so. */
+#define TIGRIS_BINARY_STEPS(params)                                                                                    \
+    {{(params)->row_step[0], (params)->row_step[1]},                                                                   \
+     {(params)->column_step[0], (params)->column_step[1]},                                                             \
+     {(params)->channel_step[0], (params)->channel_step[1]}}
+
+typedef int32_t (*tigris_binary_walk_function)(const void *constants, int32_t a, int32_t b);
+
+/* Each output is `function` of its two inputs. `constants` lie in the caller's stack, so that they stay in registers
+ * although outputs are written in between. */
+TIGRIS_INLINE void tigris_binary_walk(const tigris_kernel_call *call, tigris_binary_steps steps,
+                                      tigris_binary_walk_function function, const void *constants)
+{
+    const tigris_band *in = call->inputs;
+    const tigris_tensor_record *output = call->output->tensor;
+    int8_t *to = tigris_int8_output(call);
+    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
+        const int8_t *a = (const int8_t *)(const void *)in[0].data + tigris_binary_row(&in[0], y, steps.row[0]);
+        const int8_t *b = (const int8_t *)(const void *)in[1].data + tigris_binary_row(&in[1], y, steps.row[1]);
+        for (uint32_t x = 0; x < output->width; x++) {
+            const int8_t *a_at = a;
+            const int8_t *b_at = b;
+            for (const int8_t *const end = to + output->channels; to != end; to++) {
+                *to = (int8_t)function(constants, *a_at, *b_at);
+                a_at += steps.channel[0];
+                b_at += steps.channel[1];
+            }
+            a += steps.column[0];
+            b += steps.column[1];
+        }
+    }
+}
+
+/* Types of two inputs and steps that stay inside them. */
+static inline int tigris_check_walk(const tigris_check_call *call, tigris_binary_steps steps)
+{
+    return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) &&
+           tigris_check_steps(call, 0U, steps.row[0], steps.column[0], steps.channel[0]) &&
+           tigris_check_steps(call, 1U, steps.row[1], steps.column[1], steps.channel[1]);
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* COMMIT: what a state is in the next run. The executor never stops between two of them, nor behind the last one, so
+ * either all states of a plan have their new values or none has. */
+#include <string.h>
+
+#include "../memory.h"
+#include "check.h"
+#include "tigris_kernels.h"
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_commit_params *params = call->params;
+    const tigris_band *state = call->output;
+    const uint32_t new_bytes = tigris_tensor_bytes(state->tensor) - params->kept_bytes;
+    if ((uint32_t)state->rows == state->tensor->batch * state->tensor->height) {
+        memmove(state->data, state->data + new_bytes, params->kept_bytes);
+        memmove(state->data + params->kept_bytes, call->inputs[0].data, new_bytes);
+    }
+}
+
+/* Gives the state its first value. It keeps its place from run to run, so it has one before any. */
+static void begin(const tigris_check_call *call)
+{
+    const tigris_commit_params *params = call->params;
+    const tigris_tensor_record *state = call->output;
+    const tigris_session *session = call->session;
+    uint8_t *data = tigris_address(session, state->home, TIGRIS_PLACED_HOME, state, state->home_offset);
+    const uint32_t bytes = tigris_tensor_bytes(state);
+    if (call->op->operand_count == 1U) {
+        memset(data, params->fill, bytes);
+    } else {
+        memcpy(data, session->plan->weights + call->inputs[1]->home_offset, bytes);
+    }
+}
+
+/* As many bytes as a state has room for them, or a first value of as many as it has. */
+static int is_source(const tigris_check_call *call, uint32_t index, uint32_t bytes)
+{
+    const tigris_tensor_record *source = call->inputs[index];
+    return source->dtype == call->output->dtype && tigris_tensor_bytes(source) == bytes &&
+           tigris_check_all_rows(call, index);
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_commit_params *params = call->params;
+    const tigris_tensor_record *state = call->output;
+    const uint32_t bytes = tigris_tensor_bytes(state);
+    const uint32_t count = call->op->operand_count;
+    if ((state->flags & TIGRIS_TENSOR_FLAG_STATE) == 0U || !tigris_is_writable(state) || call->op->images != 1U ||
+        call->session == NULL || call->weights == NULL || params->kept_bytes >= bytes ||
+        !is_source(call, 0U, bytes - params->kept_bytes)) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    if (count > 2U || (count == 2U && (!is_source(call, 1U, bytes) || call->inputs[1]->home != TIGRIS_HOME_FLASH))) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    begin(call);
+    return TIGRIS_OK;
+}
+
+const tigris_kernel_entry tigris_commit_int8 = {TIGRIS_OP_KIND_COMMIT, TIGRIS_DTYPE_INT8, sizeof(tigris_commit_params),
+                                                run, check};

@@ -1,0 +1,50 @@
+/* What average and max pooling of int8 share: where the valid taps of an output pixel lie, for four channels at a time. */
+#ifndef TIGRIS_POOL_INT8_H
+#define TIGRIS_POOL_INT8_H
+
+#include "pool.h"
+
+/* Elements from the band's start; steps may wrap behind the last tap. */
+typedef struct tigris_pool_window {
+    uint32_t first; /* of channel 0 of the first valid tap */
+    uint32_t rows;
+    uint32_t row_step;
+    uint32_t column_step;
+    uint32_t reach; /* from the first to behind the last valid tap of a row */
+    int32_t taps;
+} tigris_pool_window;
+
+/* Of four neighbouring channels; of one, `a` counts. */
+typedef struct tigris_pool_four {
+    int32_t a;
+    int32_t b;
+    int32_t c;
+    int32_t d;
+} tigris_pool_four;
+
+/* Output row y, counted in the band, and column x. */
+static inline tigris_pool_window tigris_pool_window_at(const tigris_pool_int8_params *params, const tigris_band *in,
+                                                       int32_t y, int32_t x)
+{
+    tigris_pool_pixel pixel;
+    pixel.row = y * params->stride_height - in->pad_top;
+    pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+    pixel.column = x * params->stride_width - params->pad_left;
+    pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
+                                      (int32_t)in->tensor->width);
+    const uint32_t column_step = (uint32_t)params->dilation_width * in->tensor->channels;
+    const tigris_pool_window window = {
+        tigris_pool_offset(in, &pixel, pixel.rows.first, params->dilation_height, params->dilation_width),
+        (uint32_t)(pixel.rows.end - pixel.rows.first),
+        (uint32_t)params->dilation_height * in->tensor->width * in->tensor->channels, column_step,
+        (uint32_t)(pixel.columns.end - pixel.columns.first) * column_step, tigris_pool_taps(&pixel)};
+    return window;
+}
+
+/* The commonest window, which has loops of its own. */
+static inline int tigris_pool_is_2x2(const tigris_pool_window *window)
+{
+    return window->rows == 2U && window->reach == 2U * window->column_step;
+}
+
+#endif

@@ -1,0 +1,306 @@
+/* LSTM, GRU and RNN: of float32 weights, and of int8 ones where TIGRIS_INT8_WEIGHTS is defined. */
+#ifndef TIGRIS_RECURRENT_H
+#define TIGRIS_RECURRENT_H
+
+#include <math.h>
+#include <string.h>
+
+#include "access.h"
+#include "check.h"
+
+/* Row `row` of weights [row][length] times x; int8 weights have `scales`, one a row. */
+static inline float tigris_weigh(const tigris_kernel_call *call, uint32_t weights, uint32_t scales, uint32_t row,
+                                 uint32_t length, const float *x)
+{
+    float sum = 0.0F;
+#ifdef TIGRIS_INT8_WEIGHTS
+    const int8_t *w = tigris_int8_data(call, weights) + (size_t)row * length;
+    for (uint32_t i = 0; i < length; i++) {
+        sum += (float)w[i] * x[i];
+    }
+    return sum * tigris_float_data(call, scales)[row];
+#else
+    const float *w = tigris_float_data(call, weights) + (size_t)row * length;
+    (void)scales;
+    for (uint32_t i = 0; i < length; i++) {
+        sum += w[i] * x[i];
+    }
+    return sum;
+#endif
+}
+
+static inline uint32_t tigris_gates(const tigris_recurrent_params *params)
+{
+    return params->cell == TIGRIS_RECURRENT_CELL_LSTM ? 4U : params->cell == TIGRIS_RECURRENT_CELL_GRU ? 3U : 1U;
+}
+
+/* Elements of one sequence's state. */
+static inline uint32_t tigris_state_elements(const tigris_recurrent_params *params)
+{
+    return params->cell == TIGRIS_RECURRENT_CELL_LSTM ? 2U * params->units : params->units;
+}
+
+static inline uint32_t tigris_recurrent_scratch(const tigris_recurrent_params *params)
+{
+    return params->cell == TIGRIS_RECURRENT_CELL_GRU ? 2U * params->units : params->units;
+}
+
+static float bounded_activation(uint32_t function, float alpha, float beta, float x)
+{
+    switch (function) {
+    case TIGRIS_RECURRENT_FUNCTION_SIGMOID:
+        return 1.0F / (1.0F + expf(-x));
+    case TIGRIS_RECURRENT_FUNCTION_TANH:
+        return tanhf(x);
+    case TIGRIS_RECURRENT_FUNCTION_SCALED_TANH:
+        return alpha * tanhf(beta * x);
+    case TIGRIS_RECURRENT_FUNCTION_HARD_SIGMOID:
+        return tigris_clamp_float(alpha * x + beta, 0.0F, 1.0F);
+    default: /* TIGRIS_RECURRENT_FUNCTION_SOFTSIGN: activation passes on no other */
+        return x / (1.0F + fabsf(x));
+    }
+}
+
+/* x between -limit and limit. */
+static inline float tigris_within(float x, float limit)
+{
+    return x < -limit ? -limit : x > limit ? limit : x;
+}
+
+/* Activation `which` of the cell. */
+static float activation(const tigris_recurrent_params *params, uint32_t which, float x)
+{
+    const float alpha = params->alpha[which];
+    x = tigris_within(x, params->clip);
+    switch (params->function[which]) {
+    case TIGRIS_RECURRENT_FUNCTION_RELU:
+        return x < 0.0F ? 0.0F : x;
+    case TIGRIS_RECURRENT_FUNCTION_AFFINE:
+        return alpha * x + params->beta[which];
+    case TIGRIS_RECURRENT_FUNCTION_LEAKY_RELU:
+        return x < 0.0F ? alpha * x : x;
+    case TIGRIS_RECURRENT_FUNCTION_THRESHOLDED_RELU:
+        return x < alpha ? 0.0F : x;
+    case TIGRIS_RECURRENT_FUNCTION_ELU:
+        return x < 0.0F ? alpha * expm1f(x) : x;
+    case TIGRIS_RECURRENT_FUNCTION_SOFTPLUS:
+        return (x > 0.0F ? x : 0.0F) + log1pf(expf(-fabsf(x)));
+    default:
+        return bounded_activation(params->function[which], alpha, params->beta[which], x);
+    }
+}
+
+/* What gate `gate` of unit `unit` takes of the input, with its bias, and of the hidden values `h`. */
+static inline float of_input(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x)
+{
+    const tigris_recurrent_params *params = call->params;
+    const uint32_t row = gate * params->units + unit;
+    return tigris_float_data(call, params->bias)[row] +
+           tigris_weigh(call, params->input_weights, params->input_scales, row, params->inputs, x);
+}
+
+static inline float of_hidden(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *h)
+{
+    const tigris_recurrent_params *params = call->params;
+    return tigris_weigh(call, params->recurrent_weights, params->recurrent_scales, gate * params->units + unit,
+                        params->units, h);
+}
+
+static inline float gate_of(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x,
+                            const float *h)
+{
+    return of_input(call, gate, unit, x) + of_hidden(call, gate, unit, h);
+}
+
+/* The hidden values go to `next`, the cell's to `c_out`, which may be where they were. */
+static void lstm_step(const tigris_kernel_call *call, const float *x, const float *h, const float *c, float *next,
+                      float *c_out)
+{
+    const tigris_recurrent_params *params = call->params;
+    const float *peepholes = tigris_float_data(call, params->peepholes);
+    const uint32_t units = params->units;
+    for (uint32_t j = 0; j < units; j++) {
+        const float in = activation(params, 0U, gate_of(call, 0U, j, x, h) + peepholes[j] * c[j]);
+        const float forget = params->coupled != 0U
+                                 ? 1.0F - in
+                                 : activation(params, 0U, gate_of(call, 2U, j, x, h) + peepholes[2U * units + j] * c[j]);
+        const float candidate = activation(params, 1U, gate_of(call, 3U, j, x, h));
+        const float cell = tigris_within(forget * c[j] + in * candidate, params->cell_clip);
+        const float out = activation(params, 0U, gate_of(call, 1U, j, x, h) + peepholes[units + j] * cell);
+        c_out[j] = cell;
+        next[j] = out * activation(params, 2U, cell);
+    }
+}
+
+static void gru_step(const tigris_kernel_call *call, const float *x, const float *h, float *next)
+{
+    const tigris_recurrent_params *params = call->params;
+    const uint32_t units = params->units;
+    const float *inner_bias = tigris_float_data(call, params->bias) + (size_t)3U * units;
+    float *reset = next + units;
+    for (uint32_t j = 0; j < units; j++) {
+        reset[j] = activation(params, 0U, gate_of(call, 1U, j, x, h));
+        reset[j] *= params->linear_before_reset != 0U ? 1.0F : h[j];
+    }
+    for (uint32_t j = 0; j < units; j++) {
+        const float update = activation(params, 0U, gate_of(call, 0U, j, x, h));
+        const float inner = params->linear_before_reset != 0U ? reset[j] * (of_hidden(call, 2U, j, h) + inner_bias[j])
+                                                               : of_hidden(call, 2U, j, reset);
+        const float candidate = activation(params, 1U, of_input(call, 2U, j, x) + inner);
+        next[j] = (1.0F - update) * candidate + update * h[j];
+    }
+}
+
+static void rnn_step(const tigris_kernel_call *call, const float *x, const float *h, float *next)
+{
+    const tigris_recurrent_params *params = call->params;
+    for (uint32_t j = 0; j < params->units; j++) {
+        next[j] = activation(params, 0U, gate_of(call, 0U, j, x, h));
+    }
+}
+
+/* One step of all sequences; `state` may be where `hidden` and `cell` point to. `apart`: elements between the
+ * sequences' hidden values, and between their cells. */
+static void take_step(const tigris_kernel_call *call, const float *x, const float *hidden, const float *cell,
+                      uint32_t apart, float *state)
+{
+    const tigris_recurrent_params *params = call->params;
+    const uint32_t units = params->units;
+    float *next = (float *)(void *)call->scratch;
+    for (uint32_t b = 0; b < params->batch; b++) {
+        if (params->cell == TIGRIS_RECURRENT_CELL_LSTM) {
+            lstm_step(call, x, hidden, cell, next, state + units);
+            cell += apart;
+        } else if (params->cell == TIGRIS_RECURRENT_CELL_GRU) {
+            gru_step(call, x, hidden, next);
+        } else {
+            rnn_step(call, x, hidden, next);
+        }
+        memcpy(state, next, units * sizeof *state);
+        x += params->inputs;
+        hidden += apart;
+        state += tigris_state_elements(params);
+    }
+}
+
+/* Where a step's state goes, counted from the row's start. */
+static uint32_t place_of(const tigris_kernel_call *call, uint32_t step)
+{
+    const tigris_recurrent_params *params = call->params;
+    const uint32_t state = params->batch * tigris_state_elements(params);
+    return tigris_row_elements(call->output->tensor) == state ? 0U : step * state;
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_recurrent_params *params = call->params;
+    const tigris_band *out = call->output;
+    const uint32_t row = tigris_is_folded(out->tensor) ? 0U : tigris_row_elements(out->tensor);
+    /* Of the step before, which a former band made: in the same place, or in the row before. */
+    const float *state = row == 0U ? tigris_float_output(call)
+                                   : (const float *)(const void *)call->inputs[call->input_count - 1U].data;
+    for (int32_t r = 0; r < out->rows; r++) {
+        const float *x = tigris_float_row(&call->inputs[0], out->first + r);
+        float *to = tigris_float_output(call) + (uint32_t)r * row;
+        for (uint32_t i = 0; i < params->steps; i++) {
+            const uint32_t step = params->reverse != 0U ? params->steps - 1U - i : i;
+            const float *now = x + (size_t)step * params->batch * params->inputs;
+            float *next = to + place_of(call, step);
+            if (out->first + r == 0 && i == 0U) {
+                const float *cell = params->cell == TIGRIS_RECURRENT_CELL_LSTM
+                                        ? (const float *)(const void *)call->inputs[2].data
+                                        : NULL;
+                take_step(call, now, (const float *)(const void *)call->inputs[1].data, cell, params->units, next);
+            } else {
+                take_step(call, now, state, state + params->units, tigris_state_elements(params), next);
+            }
+            state = next;
+        }
+    }
+}
+
+/* Gates, input and recurrent weights of `weight_bytes` each, bias and peepholes lie inside the block. */
+static int holds_weights(const tigris_check_call *call, uint32_t weight_bytes)
+{
+    const tigris_recurrent_params *params = call->params;
+    const uint32_t rows = tigris_multiply(tigris_gates(params), params->units);
+    const uint32_t biases = params->cell == TIGRIS_RECURRENT_CELL_GRU ? tigris_multiply(4U, params->units) : rows;
+    return tigris_check_data(call, params->input_weights, tigris_multiply(rows, params->inputs), weight_bytes) &&
+           tigris_check_data(call, params->recurrent_weights, tigris_multiply(rows, params->units), weight_bytes) &&
+           tigris_check_data(call, params->bias, biases, sizeof(float)) &&
+           (params->cell != TIGRIS_RECURRENT_CELL_LSTM ||
+            tigris_check_data(call, params->peepholes, tigris_multiply(3U, params->units), sizeof(float)));
+}
+
+static int are_functions(const tigris_recurrent_params *params)
+{
+    for (uint32_t i = 0; i < 3U; i++) {
+        if (params->function[i] < TIGRIS_RECURRENT_FUNCTION_SIGMOID ||
+            params->function[i] > TIGRIS_RECURRENT_FUNCTION_SOFTPLUS) {
+            return 0;
+        }
+    }
+    return params->cell >= TIGRIS_RECURRENT_CELL_LSTM && params->cell <= TIGRIS_RECURRENT_CELL_RNN;
+}
+
+/* A row of the input has its steps, a row of the output their states or the last one. Rows follow each other in a
+ * folded output, or have one step and its state. */
+static int holds_steps(const tigris_check_call *call)
+{
+    const tigris_recurrent_params *params = call->params;
+    const tigris_tensor_record *out = call->output;
+    const uint32_t state = tigris_multiply(params->batch, tigris_state_elements(params));
+    const uint32_t row = tigris_row_elements(out);
+    const int only_last = row == state;
+    if (tigris_multiply(tigris_multiply(params->steps, params->batch), params->inputs) !=
+            tigris_row_elements(call->inputs[0]) ||
+        (!only_last && row != tigris_multiply(params->steps, state))) {
+        return 0;
+    }
+    if (out->height == 1U || tigris_is_folded(out)) {
+        return only_last || !tigris_is_folded(out);
+    }
+    return params->steps == 1U;
+}
+
+/* Behind the other operands, an output of rows behind each other is its own, a row late. */
+static int goes_on(const tigris_check_call *call, uint32_t operands)
+{
+    const tigris_recurrent_params *params = call->params;
+    const tigris_operand_record *own = &call->operands[operands];
+    if (call->output->height != 1U && params->reverse != 0U) {
+        return 0;
+    }
+    if (call->output->height == 1U || tigris_is_folded(call->output)) {
+        return call->op->operand_count == operands;
+    }
+    return call->op->operand_count == operands + 1U && own->view == call->op->output_view && own->numerator == 1U &&
+           own->denominator == 1U && own->first == -1 && own->last == -1;
+}
+
+static int holds_initial(const tigris_check_call *call, uint32_t operands)
+{
+    const tigris_recurrent_params *params = call->params;
+    for (uint32_t i = 1; i < operands; i++) {
+        const tigris_tensor_record *initial = call->inputs[i];
+        if (initial->height != 1U || initial->batch != 1U || !tigris_check_all_rows(call, i) ||
+            tigris_row_elements(initial) != tigris_multiply(params->batch, params->units)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int check_recurrent(const tigris_check_call *call, uint32_t weight_bytes)
+{
+    const tigris_recurrent_params *params = call->params;
+    const uint32_t operands = params->cell == TIGRIS_RECURRENT_CELL_LSTM ? 3U : 2U;
+    return tigris_check_types(call, call->op->operand_count, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+           are_functions(params) && goes_on(call, operands) &&
+           params->units - 1U < UINT16_MAX && params->steps != 0U && call->op->images == 1U &&
+           call->output->batch == 1U && call->inputs[0]->batch == 1U && tigris_check_same_rows(call, 0U) &&
+           holds_steps(call) && holds_initial(call, operands) && holds_weights(call, weight_bytes) &&
+           call->op->scratch_bytes >= tigris_recurrent_scratch(params) * sizeof(float);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* tigris_session_reset: what lives from run to run begins anew. */
+#include "memory.h"
+#include "plan.h"
+
+tigris_status tigris_session_reset(tigris_session *session)
+{
+    if (session == NULL || session->plan == NULL) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    tigris_stage_run run = {session, session->plan, session->plan->stages, 1};
+    tigris_status status = TIGRIS_OK;
+    session->checked = 0U;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < session->plan->header->stage_count; i++, run.stage++) {
+        if (session->plan->ops[run.stage->first_op].kind == TIGRIS_OP_KIND_COMMIT) {
+            status = tigris_check_params(&run, session->plan->weights + run.stage->block);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,43 @@
+"""`tigris run` over several samples: states go on from step to step, and begin anew with each sequence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import save
+
+from tests.compiler.models import make, node
+from tests.harness.command import tigris
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """y: the sum of all x so far."""
+    nodes = [node("Add", "x sum", "new"), node("Identity", "new", "y")]
+    save(make(nodes, {"x": (1, 2), "sum": (1, 2)}, ["y", "new"]), tmp_path / "sum.onnx")
+    tigris("compile", tmp_path / "sum.onnx", "-m", "4K", "--state", "new=sum", "-o", tmp_path / "sum.tgrs")
+    return tmp_path / "sum.tgrs"
+
+
+@pytest.mark.parametrize("shape, lead", [
+    ((1, 2), ()), ((5, 2), (5,)), ((5, 1, 2), (5,)), ((3, 4, 2), (3, 4)), ((3, 4, 1, 2), (3, 4)),
+    ((1, 1, 1, 2), (1, 1)),
+])
+def test_axes_before_the_inputs_own(shape: tuple[int, ...], lead: tuple[int, ...], plan: Path, tmp_path: Path) -> None:
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.save(tmp_path / "x.npy", x)
+    done = tigris("run", plan, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--json")
+    y = np.load(tmp_path / "y.npy")
+    steps = x.reshape(*lead, 2) if lead else x.reshape(1, 2)
+    assert np.array_equal(y.reshape(steps.shape), np.cumsum(steps, axis=-2))
+    assert y.shape == (*lead, 1, 2) and json.loads(done.stdout)["samples"] == max(1, int(np.prod(lead)))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (0, 2), (2,), (1, 2, 3, 4, 2)])
+def test_other_shapes_are_named(shape: tuple[int, ...], plan: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(shape, np.float32))
+    done = tigris("run", plan, "--input", tmp_path / "x.npy", status=2)
+    assert f"input 'x' has shape {list(shape)}, the model takes [1, 2]" in done.stderr

@@ -1,0 +1,330 @@
+"""What the front end for TensorFlow Lite makes of files: shapes, names, types, constants, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import flatbuffers
+import numpy as np
+import pytest
+from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
+
+from tests.networks.folders import OWN
+from tests.tflite.compare import check_exact, random_input
+from tests.tflite.tflm import Tflm
+from tests.tflite.writer import SAME, Operator, Tensor, constant, write
+from tigris_pio import ModelError, Session, UnsupportedError, UsageError, compile_model
+from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load import load_model
+
+
+def numbers(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def changed(data: bytes, change) -> bytes:
+    """A file with something changed in its tables."""
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
+    change(model)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def run(data: bytes, **inputs: np.ndarray) -> dict[str, np.ndarray]:
+    with Session(compile_model(data)) as session:
+        return session.run(inputs)
+
+
+def shape_chain() -> bytes:
+    """Flatten as converters write it: the batch is read from the input's shape."""
+    tensors = [
+        Tensor("x", (1, 4, 3), "float32"), Tensor("n", (3,), "int32"), Tensor("one", (), "int32"),
+        Tensor("target", (2,), "int32"), Tensor("y", (1, 1), "float32"), constant("rest", np.array(-1, np.int32)),
+        constant("a", numbers(0)), constant("b", numbers(1)), constant("c", numbers(1)),
+    ]  # fmt: skip
+    operators = [
+        Operator("SHAPE", ["x"], ["n"], {"outType": schema.TensorType.INT32}),
+        Operator("STRIDED_SLICE", ["n", "a", "b", "c"], ["one"], {"shrinkAxisMask": 1}),
+        Operator("PACK", ["one", "rest"], ["target"], {"valuesCount": 2, "axis": 0}),
+        Operator("RESHAPE", ["x", "target"], ["y"]),
+    ]
+
+    def free(model) -> None:
+        model.subgraphs[0].tensors[0].shapeSignature = [-1, 4, 3]
+        model.subgraphs[0].tensors[4].shapeSignature = [-1, -1]
+
+    return changed(write(tensors, operators, ["x"], ["y"]), free)
+
+
+@pytest.mark.parametrize("dims,batch", (({}, 1), ({"x:0": 3}, 3)))
+def test_shapes_that_are_computed_become_constants(dims: dict[str, int], batch: int) -> None:
+    graph = load_model(shape_chain(), dims)
+    assert [node.op for node in graph.nodes] == ["Reshape"]
+    assert graph.tensors["x"].shape == (batch, 4, 3) and graph.tensors["y"].shape == (batch, 12)
+    said = ("input x: free batch dimension x:0 taken as 1",)
+    assert graph.warnings == (() if dims else said)
+
+
+def test_a_dimension_that_is_not_free_is_named() -> None:
+    with pytest.raises(UsageError, match="model has no free dimension of that name; it has: x:0"):
+        load_model(shape_chain(), {"x:1": 2})
+
+
+def test_inputs_and_outputs_have_the_names_of_the_signature() -> None:
+    def sign(model) -> None:
+        signature = schema.SignatureDefT()
+        signature.signatureKey, signature.subgraphIndex = "serving_default", 0
+        names = (("features", 0), ("scores", 4))
+        signature.inputs, signature.outputs = ([_entry(*item)] for item in names)
+        model.signatureDefs = [signature]
+
+    def _entry(name: str, number: int) -> object:
+        entry = schema.TensorMapT()
+        entry.name, entry.tensorIndex = name, number
+        return entry
+
+    graph = load_model(changed(shape_chain(), sign))
+    assert (graph.inputs, graph.outputs) == (("features",), ("scores",))
+
+
+def pass_through(names: Sequence[str]) -> bytes:
+    tensors = [Tensor(name, (1, 4), "float32") for name in names]
+    return write([Tensor("placeholder", (1, 4), "float32"), *tensors],
+                 [Operator("RELU", ["placeholder"], [names[-1]])], ["placeholder"], [names[-1]])
+
+
+@pytest.mark.parametrize("given,name", (("", "output_0"), ("a;b;c", "a"), ("placeholder", "placeholder_0")))
+def test_tensors_names_are_made_short_and_different(given: str, name: str) -> None:
+    def rename(model) -> None:
+        model.subgraphs[0].tensors[1].name = given
+
+    graph = load_model(changed(pass_through(["y"]), rename))
+    assert graph.outputs == (name,) and graph.inputs == ("placeholder",)
+
+
+def test_weights_of_half_precision_are_widened() -> None:
+    half = np.linspace(-2, 2, 12).astype(np.float16).reshape(3, 4)
+    tensors = [Tensor("x", (1, 4), "float32"), constant("half", half), Tensor("w", (3, 4), "float32"),
+               Tensor("y", (1, 3), "float32")]
+    data = write(tensors, [Operator("DEQUANTIZE", ["half"], ["w"]), Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])],
+                 ["x"], ["y"])
+    x = random_input((1, 4), "float32")
+    np.testing.assert_allclose(run(data, x=x)["y"], x @ half.astype(np.float32).T, rtol=1e-5)
+
+
+def hybrid() -> tuple[bytes, np.ndarray]:
+    weights = random_input((3, 4))
+    tensors = [Tensor("x", (1, 4), "float32"), constant("w", weights, 0.5), Tensor("y", (1, 3), "float32")]
+    return write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"]), weights
+
+
+def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_said() -> None:
+    data, weights = hybrid()
+    x = random_input((1, 4), "float32")
+    np.testing.assert_allclose(run(data, x=x)["y"], x @ (weights * np.float32(0.5)).T, rtol=1e-5)
+    (warning,) = compile_model(data).report["warnings"]
+    assert warning.startswith("layer FULLY_CONNECTED_0 has int8 weights between float tensors")
+
+
+#: A matrix of zeros but for these, as rows of indices, and in blocks of 1 x 2.
+SPARSE = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 0, 3, 4], [5, 6, 7, 8]], np.float32)
+
+
+@pytest.mark.parametrize("blocks", (False, True))
+@pytest.mark.parametrize("densify", (False, True))
+def test_sparse_constants_are_made_dense(blocks: bool, densify: bool) -> None:
+    tensors = [Tensor("x", (1, 4), "float32"), constant("s", SPARSE), Tensor("w", (4, 4), "float32"),
+               Tensor("y", (1, 4), "float32")]
+    operators = [Operator("FULLY_CONNECTED", ["x", "w" if densify else "s", ""], ["y"])]
+    if densify:
+        operators.insert(0, Operator("DENSIFY", ["s"], ["w"]))
+
+    def thin(model) -> None:
+        sparsity = schema.SparsityParametersT()
+        sparsity.traversalOrder, sparsity.blockMap = ([0, 1, 2], [1]) if blocks else ([0, 1], [])
+        rows, columns, block = (schema.DimensionMetadataT() for _ in range(3))
+        rows.format, rows.denseSize = 0, 4
+        columns.format = 1
+        columns.arraySegmentsType = columns.arrayIndicesType = schema.SparseIndexVector.Uint8Vector
+        columns.arraySegments, columns.arrayIndices = schema.Uint8VectorT(), schema.Uint8VectorT()
+        columns.arraySegments.values = [0, 1, 1, 2, 4] if blocks else [0, 2, 2, 4, 8]
+        columns.arrayIndices.values = [0, 1, 0, 1] if blocks else [0, 1, 2, 3, 0, 1, 2, 3]
+        block.format, block.denseSize = 0, 2
+        sparsity.dimMetadata = [rows, columns, block] if blocks else [rows, columns]
+        model.subgraphs[0].tensors[1].sparsity = sparsity
+        number = model.subgraphs[0].tensors[1].buffer
+        model.buffers[number].data = np.frombuffer(SPARSE[SPARSE != 0].tobytes(), np.uint8)
+
+    x = random_input((1, 4), "float32")
+    result = run(changed(write(tensors, operators, ["x"], ["y"]), thin), x=x)["y"]
+    np.testing.assert_allclose(result, x @ SPARSE.T, rtol=1e-5)
+
+
+def test_weights_of_four_bits_are_those_of_the_reference() -> None:
+    values = np.array([[1, -8, 7, 0], [3, -1, 2, -4]], np.int8)
+    packed = (values.reshape(-1)[::2] & 15 | values.reshape(-1)[1::2] << 4).astype(np.uint8)
+    tensors = [Tensor("x", (1, 4), "int8", 0.1, 2), constant("w", values, 0.25), Tensor("y", (1, 2), "int8", 0.3, -1)]
+
+    def pack(model) -> None:
+        tensor = model.subgraphs[0].tensors[1]
+        tensor.type = schema.TensorType.INT4
+        model.buffers[tensor.buffer].data = packed
+
+    plain = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
+    check_exact(plain, changed(plain, pack), {"x": random_input((1, 4))})
+
+
+@pytest.mark.parametrize("taken", (True, False))
+def test_a_branch_whose_condition_is_known_is_put_in(taken: bool) -> None:
+    tensors = [Tensor("x", (1, 4), "float32"), constant("c", np.array([taken])), Tensor("y", (1, 4), "float32")]
+    parts = [([Tensor("a", (1, 4), "float32"), Tensor("b", (1, 4), "float32")], [Operator(op, ["a"], ["b"])])
+             for op in ("ABS", "NEG")]
+
+    def ends(model) -> None:
+        for graph in model.subgraphs[1:]:
+            graph.inputs, graph.outputs = [0], [1]
+
+    branch = Operator("IF", ["c", "x"], ["y"], {"thenSubgraphIndex": 1, "elseSubgraphIndex": 2})
+    x = random_input((1, 4), "float32")
+    result = run(changed(write(tensors, [branch], ["x"], ["y"], subgraphs=parts), ends), x=x)["y"]
+    assert np.array_equal(result, np.abs(x) if taken else -x)
+
+
+def test_all_that_is_refused_is_named_at_once() -> None:
+    tensors = [Tensor("x", (1, 4), "int8", 0.1), Tensor("a", (1, 4), "int8", 0.1), Tensor("b", (1, 4), "int8", 0.1),
+               Tensor("c", (1, 4), "int8", 0.1), Tensor("n", (2,), "int32"), Tensor("y", (1, 4), "int8", 0.1)]
+    operators = [Operator("SEGMENT_SUM", ["x"], ["a"]), Operator("RELU", ["a"], ["b"]),
+                 Operator("SIGN", ["b"], ["c"]), Operator("ADD", ["c", "c"], ["y"])]
+
+    def custom(model) -> None:
+        model.operatorCodes[2].builtinCode, model.operatorCodes[2].deprecatedBuiltinCode = 32, 32
+        model.operatorCodes[2].customCode = "MyOp"
+
+    data = changed(write(tensors, operators, ["x"], ["y"]), custom)
+    with pytest.raises(UnsupportedError) as refusal:
+        compile_model(data)
+    assert str(refusal.value).splitlines() == [
+        "model: 2 nodes cannot be compiled",
+        "  SEGMENT_SUM_0 (tflite.SEGMENT_SUM): this operator is not supported (output a)",
+        "  MyOp_2 (tflite.MyOp): this operator is not supported (output c)",
+    ]
+
+
+def test_shapes_that_contradict_the_operators_are_refused_with_the_node() -> None:
+    def wrong(model) -> None:
+        model.subgraphs[0].tensors[1].shape = [1, 5]
+
+    with pytest.raises(ModelError, match=r"node RELU_0: its output y is declared as \[1, 5\], but is \[1, 4\]"):
+        load_model(changed(pass_through(["y"]), wrong))
+
+
+WRONG = {
+    "no tensor": (lambda model: setattr(model.subgraphs[0].operators[0], "inputs", [99]),
+                  r"operator 0 \(RELU\): its inputs name tensor 99 of 2; the file is damaged"),
+    "no buffer": (lambda model: setattr(model.subgraphs[0].tensors[0], "buffer", 77),
+                  r"tensor 0 \(placeholder\): its data are in buffer 77 of 1; the file is damaged"),
+    "no code": (lambda model: setattr(model.subgraphs[0].operators[0], "opcodeIndex", 5),
+                "operator 0: its code is number 5 of 1; the file is damaged"),
+    "a size below zero": (lambda model: setattr(model.subgraphs[0].tensors[0], "shape", [1, -4]),
+                          r"tensor 0 \(placeholder\): shape \[1, -4\]"),
+    "a name that is no text": (lambda model: setattr(model.subgraphs[0].tensors[1], "name", b"\xff\xfe"),
+                               "tensor 1: its name is no UTF-8 text"),
+    "read before it is computed": (lambda model: setattr(model.subgraphs[0].operators[0], "inputs", [1]),
+                                   r"node RELU_0: it reads tensor 1 \(y\), which nothing before it computes"),
+    "computed twice": (lambda model: model.subgraphs[0].operators.append(model.subgraphs[0].operators[0]),
+                       r"node RELU_1: it writes tensor 1 \(y\), which is defined already"),
+    "another version": (lambda model: setattr(model, "version", 4), "version 4 of TensorFlow Lite's format"),
+    "a huge tensor": (lambda model: [setattr(tensor, "shape", [1 << 20, 1 << 20])
+                                     for tensor in model.subgraphs[0].tensors], "2 GB|elements"),
+    "no outputs": (lambda model: setattr(model.subgraphs[0], "outputs", []), "it has no outputs"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_with_a_file_is_said_with_its_place(what: str, tmp_path: Path) -> None:
+    change, said = WRONG[what]
+    path = tmp_path / "net.tflite"
+    path.write_bytes(changed(pass_through(["y"]), change))
+    with pytest.raises(ModelError, match=said) as refusal:
+        load_model(path)
+    assert str(path) in str(refusal.value) or "net" in str(refusal.value)
+
+
+def test_a_file_that_was_cut_off_is_refused_wherever_it_ends() -> None:
+    data = (OWN / "micro_speech_int8.tflite").read_bytes()
+    for size in (*range(0, 64, 3), *range(64, len(data), 401)):
+        with pytest.raises(ModelError):
+            compile_model(data[:size] if size >= 8 else data[:8])
+
+
+def test_limits_hold_for_names_and_nodes() -> None:
+    def long(model) -> None:
+        model.subgraphs[0].tensors[0].name = "n" * 2000
+
+    with pytest.raises(ModelError, match="2,000 bytes in a name"):
+        load_model(changed(pass_through(["y"]), long))
+    with pytest.raises(ModelError, match="nodes"):
+        load_model(OWN / "vww_int8.tflite", limits=Limits(nodes=10))
+
+
+def lstm(clip: float) -> bytes:
+    """Five steps of three features, two units, with a bound of the cell's values."""
+    random = np.random.default_rng(0)
+    tensors = [Tensor("x", (1, 5, 3), "float32"), Tensor("y", (1, 5, 2), "float32"),
+               Tensor("h", (1, 2), "float32", variable=True), Tensor("c", (1, 2), "float32", variable=True)]
+    names = [f"{kind}{gate}" for kind in "wrb" for gate in range(4)]
+    shapes = {"w": (2, 3), "r": (2, 2), "b": (2,)}
+    tensors += [constant(name, random.uniform(-2, 2, shapes[name[0]]).astype(np.float32)) for name in names]
+    inputs = ["x", *names[:8], "", "", "", *names[8:], "", "", "h", "c", "", "", "", ""]
+    options = {"fusedActivationFunction": 4, "cellClip": clip, "projClip": 0.0, "timeMajor": False}
+    return write(tensors, [Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, ["y"], options)], ["x"], ["y"])
+
+
+@pytest.mark.parametrize("clip", (0.0, 0.4))
+def test_a_recurrent_layer_goes_on_where_the_run_before_ended(clip: float) -> None:
+    data = lstm(clip)
+    reference = Tflm(data)
+    with Session(compile_model(data)) as session:
+        for seed in range(4):
+            x = random_input((1, 5, 3), "float32", seed)
+            np.testing.assert_allclose(session.run({"x": x})["y"], reference.run([x])[0], rtol=1e-5, atol=1e-6)
+        assert len(session.states) == 2
+
+
+def test_a_layer_without_pairs_of_conversions_stays_float_between_int8_ones() -> None:
+    """DEQUANTIZE, SOFTMAX in float32, QUANTIZE: TensorFlow Lite computes the middle in float32, and so it stays."""
+    tensors = [Tensor("x", (1, 8), "int8", 0.1, 3), Tensor("r", (1, 8), "float32"), Tensor("s", (1, 8), "float32"),
+               Tensor("y", (1, 8), "int8", 1 / 256, -128)]
+    operators = [Operator("DEQUANTIZE", ["x"], ["r"]), Operator("SOFTMAX", ["r"], ["s"], {"beta": 1.0}),
+                 Operator("QUANTIZE", ["s"], ["y"])]
+    data = write(tensors, operators, ["x"], ["y"])
+    compiled = check_exact(data, data, {"x": random_input((1, 8))}, runs=4)
+    assert [op.kind.name for op in compiled.plan.program.ops] == ["DEQUANTIZE", "SOFTMAX", "QUANTIZE"]
+
+
+def test_old_shapes_of_reshape_and_padding_of_pools() -> None:
+    """RESHAPE whose sizes are an option only, and a pool whose windows leave the image."""
+    tensors = [Tensor("x", (1, 50), "int8", 0.1, 3), Tensor("i", (1, 5, 5, 2), "int8", 0.1, 3),
+               Tensor("y", (1, 3, 3, 2), "int8", 0.1, 3)]
+    operators = [Operator("RESHAPE", ["x"], ["i"], {"newShape": [1, 5, 5, -1]}),
+                 Operator("AVERAGE_POOL_2D", ["i"], ["y"], {"padding": SAME, "strideW": 2, "strideH": 2,
+                                                            "filterWidth": 3, "filterHeight": 3})]
+    data = write(tensors, operators, ["x"], ["y"])
+    check_exact(data, data, {"x": random_input((1, 50))}, runs=3)
+
+
+def test_inputs_can_be_set() -> None:
+    """Integers of a quantised input are the file's own."""
+    tensors = [Tensor("x", (1, 4), "uint8", 0.1, 120), Tensor("b", (1, 4), "uint8", 0.2, 130),
+               Tensor("y", (1, 4), "uint8", 0.3, 125)]
+    data = write(tensors, [Operator("MAXIMUM", ["x", "b"], ["y"])], ["x", "b"], ["y"])
+    x = random_input((1, 4), "uint8")
+    whole = run(data, x=x, b=np.array([[1, 2, 3, 200]], np.uint8))["y"]
+    with Session(compile_model(data, set={"b": "1,2,3,200"})) as session:
+        assert [io.name for io in session.inputs] == ["x"]
+        assert np.array_equal(session.run({"x": x})["y"], whole)
+    for name, value, said in (("c", 1, "has no input of that name; .*It has: x, b"), ("b", 256, "from 0 to 255")):
+        with pytest.raises(UsageError, match=said):
+            compile_model(data, set={name: value})

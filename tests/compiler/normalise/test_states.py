@@ -1,0 +1,138 @@
+"""States in the graph: no pass drops what only a state reads, folds what a state holds, or splits the two sides."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+
+from tests.compiler.models import Quantiser, make, node
+from tigris_pio.compiler.ir.graph import Graph, Quantisation, State, Tensor
+from tigris_pio.compiler.load import load_model
+from tigris_pio.compiler.normalise import normalise
+from tigris_pio.compiler.normalise.editor import restored
+from tigris_pio.compiler.normalise.order import ORDERS, peak
+from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
+
+
+def stateful(model: onnx.ModelProto, **ties: str) -> Graph:
+    """The model's graph in which the outputs `ties` names by inputs are what these inputs are in the next run."""
+    graph = load_model(model)
+    return dataclasses.replace(
+        graph,
+        inputs=tuple(name for name in graph.inputs if name not in ties),
+        outputs=tuple(name for name in graph.outputs if name not in ties.values()),
+        states=tuple(State(new, held) for held, new in ties.items()),
+    )
+
+
+def ops(graph: Graph) -> list[str]:
+    return sorted(item.op for item in graph.nodes)
+
+
+def test_what_only_a_state_reads_stays_and_the_rest_goes() -> None:
+    nodes = [node("Sub", "x h", "y"), node("Add", "x h", "new"), node("Neg", "x", "unread")]
+    graph = normalise(stateful(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new", "unread"]), h="new")).graph
+    assert ops(graph) == ["Add", "Neg", "Sub"]
+    dead = dataclasses.replace(graph, outputs=("y",))
+    assert ops(normalise(dead).graph) == ["Add", "Sub"]
+    assert graph.sources == ("x", "h") and graph.results == ("y", "unread", "new") and graph.inputs == ("x",)
+
+
+def test_a_state_is_no_constant() -> None:
+    nodes = [node("Add", "h one", "new"), node("Mul", "h x", "y")]
+    model = make(nodes, {"h": (1, 4), "x": (1, 4)}, ["y", "new"], {"one": np.ones((1, 4), np.float32)})
+    graph = normalise(stateful(model, h="new")).graph
+    assert ops(graph) == ["Add", "Mul"] and graph.tensors["h"].shape == (1, 4)
+
+
+def test_what_a_state_becomes_may_be_a_constant_an_input_or_itself() -> None:
+    nodes = [node("Neg", "k", "constant"), node("Identity", "x", "input"), node("Identity", "c", "itself"),
+             node("Sum", "x a b c", "y")]
+    model = make(nodes, dict.fromkeys("xabc", (1, 2)), ["y", "constant", "input", "itself"],
+                 {"k": np.ones((1, 2), np.float32)})
+    graph = normalise(stateful(model, a="constant", b="input", c="itself")).graph
+    check_graph(graph)
+    assert [state.output for state in graph.states] == ["constant", "input", "itself"]
+    assert np.array_equal(graph.weights["constant"], [[-1, -1]])
+    direct = dataclasses.replace(graph, states=(State("x", "a"), State("b", "b"), State("k", "c")),
+                                 weights={**graph.weights, "k": np.ones((1, 2), np.float32)},
+                                 tensors={**graph.tensors, "k": Tensor("k", (1, 2), np.dtype(np.float32))})
+    check_graph(normalise(direct).graph)
+
+
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_both_sides_are_quantised_and_the_initial_value_with_them(unsigned: bool) -> None:
+    quantiser = Quantiser(unsigned)
+    held = quantiser.pair("h", 0.5, 3)
+    quantiser.nodes += [node("Add", f"x {held}", "sum"), node("Relu", "sum", "y")]
+    new = quantiser.pair("sum", 0.25, -5)
+    model = make(quantiser.nodes, {"x": (1, 3), "h": (1, 3)}, ["y", new], quantiser.weights)
+    graph = stateful(model, h=new)
+    start = np.array([[1.0, -2.2, 1000.0]], np.float32)
+    graph = dataclasses.replace(graph, states=(State(new, "h", start),))
+    result = normalise(graph).graph
+    state = result.states[0]
+    check_graph(result)
+    assert result.tensors["h"].dtype == np.int8 and result.tensors[new].dtype == np.int8
+    assert state.initial is not None and state.initial.tolist() == [[5, -1, 127]]
+
+
+def test_integers_of_both_sides_have_one_meaning() -> None:
+    """The state is moved only, and only its output is dequantised: the input means the same."""
+    quantiser = Quantiser(unsigned=True)
+    quantiser.weights = {"s": np.array(0.5, np.float32), "z": np.array(100, np.uint8)}
+    nodes = [node("Concat", "h x", "c", axis=1), node("Slice", "c one four ax", "new"),
+             node("DequantizeLinear", "new s z", "y")]
+    shapes = {"h": (1, 3), "x": (1, 1)}
+    model = make(nodes, shapes, ["new", "y"],
+                 {**quantiser.weights, "one": np.array([1]), "four": np.array([4]), "ax": np.array([1])},
+                 types=dict.fromkeys(("h", "x", "new"), TensorProto.UINT8))
+    graph = stateful(model, h="new")
+    graph = dataclasses.replace(graph, states=(State("new", "h", np.array([[0, 100, 255]], np.uint8)),))
+    result = normalise(graph).graph
+    assert result.tensors["h"].quantisation == result.tensors["new"].quantisation is not None
+    assert result.states[0].initial is not None and result.states[0].initial.tolist() == [[-128, -28, 127]]
+
+
+def test_a_transpose_before_a_state_is_not_left_to_the_host() -> None:
+    nodes = [node("Sub", "x h", "t"), node("Transpose", "t", "new", perm=[0, 2, 1])]
+    result = normalise(stateful(make(nodes, {"x": (1, 3, 3), "h": (1, 3, 3)}, ["new"]), h="new")).graph
+    assert ops(result) == ["Sub", "Transpose"] and not result.output_permutations
+    both = dataclasses.replace(result, outputs=("new",))
+    assert ops(normalise(both).graph) == ["Sub", "Transpose"]
+
+
+def test_schedules_count_states() -> None:
+    nodes = [node("Add", "x h", "new"), node("Relu", "x", "y")]
+    graph = normalise(stateful(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new"]), h="new")).graph
+    for order in ORDERS.values():
+        assert peak(graph, order(graph)) == 4 * 4 * 4  # x, h and both results: a state is never free
+
+
+def test_stored_values_keep_what_they_mean() -> None:
+    def tensor(dtype: type, *scale: float) -> Tensor:
+        said = Quantisation(np.float32(scale[0]), np.asarray(int(scale[1])), np.dtype(dtype)) if scale else None
+        return Tensor("t", (3,), np.dtype(dtype), said)
+
+    reals = np.array([-1.0, 0.5, 100.0], np.float32)
+    assert restored(reals, tensor(np.float32), tensor(np.int8, 0.5, 1)).tolist() == [-1, 2, 127]
+    assert restored(np.array([0, 128, 255], np.uint8), tensor(np.uint8), tensor(np.int8, 0.5, 1)).tolist() == [-128, 0,
+                                                                                                            127]
+    assert restored(reals, tensor(np.float32), tensor(np.float32)) is reals
+
+
+@pytest.mark.parametrize("state, reason", [
+    (State("nothing", "h"), "nothing defines"),
+    (State("y", "h"), "becomes y"),
+    (State("new", "h", np.zeros((1, 3), np.float32)), "does not begin"),
+    (State("new", "h", np.zeros((1, 4), np.int8)), "does not begin"),
+])
+def test_the_verifier_sees_states_that_contradict_the_graph(state: State, reason: str) -> None:
+    nodes = [node("Add", "x h", "new"), node("ReduceSum", "x", "y", keepdims=1)]
+    graph = stateful(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new"]), h="new")
+    with pytest.raises(BrokenGraph, match=reason):
+        check_graph(dataclasses.replace(graph, states=(state,)))

@@ -1,0 +1,231 @@
+"""Models with states at any budget, in any arenas: what a loop around the model without them gives, byte for byte."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.compiler.models import Quantiser, make, node, ort
+from tests.harness.examples import counted, examples
+from tigris_pio import BudgetError, Session, compile_model
+from tigris_pio.errors import RuntimeFailure, UsageError
+from tigris_pio.format.enums import Home, TensorFlag
+from tigris_pio.format.reader import read_plan
+
+CHANNELS, WIDTH = 3, 2
+
+
+class Recurrent:
+    """A random model: convolutions, sums and rings of rows over an input and some states, each of its own height."""
+
+    def __init__(self, seed: int, quantised: bool) -> None:
+        self.rng = random.Random(seed)
+        self.noise = np.random.default_rng(seed)
+        self.quantiser = Quantiser()
+        self.quantised = quantised
+        self.heights = {"x": self.rng.choice([4, 6, 9])}
+        self.states = {f"s{index}": f"n{index}" for index in range(self.rng.randint(1, 4))}
+        for name in self.states:
+            self.heights[name] = self.rng.choice([1, 2, self.heights["x"], self.heights["x"], 11])
+        self.shapes = {name: (1, CHANNELS, height, WIDTH) for name, height in self.heights.items()}
+        self.names = [self.quantise(name) for name in list(self.heights)]
+        for _ in range(self.rng.randint(2, 6)):
+            self.step()
+        for held, new in self.states.items():
+            self.end(new, self.heights[held])
+        self.end("y", None)
+
+    @property
+    def nodes(self) -> list[onnx.NodeProto]:
+        return self.quantiser.nodes
+
+    def fresh(self) -> str:
+        return f"t{len(self.nodes)}"
+
+    def constant(self, name: str, value: np.ndarray) -> str:
+        self.quantiser.weights[name] = value
+        return name
+
+    def quantise(self, name: str) -> str:
+        if not self.quantised:
+            return name
+        scale = self.rng.choice([0.03125, 0.0625])
+        result = self.quantiser.pair(name, scale, self.rng.choice([0, 3, -20]))
+        self.heights[result] = self.heights[name]
+        return result
+
+    def add(self, op: str, inputs: str, height: int, **attributes: Any) -> str:
+        name = self.fresh()
+        self.nodes.append(node(op, inputs, name, **attributes))
+        self.heights[name] = height
+        result = self.quantise(name)
+        self.names.append(result)
+        return result
+
+    def rows(self, name: str, first: int, end: int) -> str:
+        at = self.fresh()
+        bounds = [self.constant(f"{at}_{what}", np.array([value])) for what, value in (("a", first), ("b", end))]
+        return self.add("Slice", " ".join([name, *bounds, self.constant("rows", np.array([2]))]), end - first)
+
+    def step(self) -> None:
+        source = self.rng.choice(self.names)
+        height = self.heights[source]
+        same = [name for name in self.names if self.heights[name] == height]
+        kind = self.rng.choice(["Conv", "Add", "Concat", "Relu", "Ring"])
+        if kind == "Conv":
+            weights = 0.4 * self.noise.standard_normal((CHANNELS, CHANNELS, 3, 1)).astype(np.float32)
+            name = self.constant(f"{self.fresh()}_w", weights)
+            if self.quantised:
+                scale, zero, stored = f"{name}_s", f"{name}_z", f"{name}_q"
+                self.constant(scale, np.array(0.01, np.float32))
+                self.constant(zero, np.array(0, np.int8))
+                self.constant(stored, np.clip(np.rint(weights / 0.01), -127, 127).astype(np.int8))
+                del self.quantiser.weights[name]
+                self.nodes.append(node("DequantizeLinear", f"{stored} {scale} {zero}", name))
+            self.add("Conv", f"{source} {name}", height, pads=[1, 0, 1, 0])
+        elif kind == "Add":
+            self.add("Add", f"{source} {self.rng.choice(same)}", height)
+        elif kind == "Relu":
+            self.add("Relu", source, height)
+        else:
+            other = self.rng.choice(self.names)
+            both = self.add("Concat", f"{source} {other}", height + self.heights[other], axis=2)
+            if kind == "Ring":
+                self.rows(both, self.heights[other], height + self.heights[other])
+
+    def end(self, name: str, height: int | None) -> None:
+        """A model output: of the height asked for, or the last that was made."""
+        fitting = [item for item in self.names if height is None or self.heights[item] == height]
+        source = self.rng.choice(fitting) if height is not None else fitting[-1]
+        self.nodes.append(node("Identity", source, name))
+
+    def model(self) -> onnx.ModelProto:
+        inputs = {name: self.shapes[name] for name in ("x", *self.states)}
+        return make(self.nodes, inputs, ["y", *self.states.values()], self.quantiser.weights)
+
+    def ties(self) -> dict[str, str]:
+        return {new: held for held, new in self.states.items()}
+
+
+def by_hand(model: onnx.ModelProto, states: Mapping[str, str], steps: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The loop that a caller would write around the model without states."""
+    with Session(compile_model(model)) as session:
+        held = {io.name: np.zeros(io.shape, io.dtype) for io in session.inputs if io.name in states}
+        found = []
+        for x in steps:
+            results = session.run({"x": x, **held})
+            held = {name: results[new] for name, new in states.items()}
+            found.append(results["y"])
+    return found
+
+
+@pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
+def test_any_budget_and_any_arenas(quantised: bool) -> None:
+    @counted(works=15, banded=3, small=5)
+    @settings(max_examples=examples(25, 120), deadline=None)
+    @given(seed=st.integers(0, 10**6), share=st.integers(30, 100), slow=st.booleans(), arena=st.integers(40, 95))
+    def check(seen: dict[str, int], seed: int, share: int, slow: bool, arena: int) -> None:
+        made = Recurrent(seed, quantised)
+        model, rng = made.model(), np.random.default_rng(seed)
+        steps = [rng.standard_normal(made.shapes["x"]).astype(np.float32) for _ in range(4)]
+        expected = by_hand(model, made.states, steps)
+        ample = compile_model(model, state=made.ties())
+        budget = ample.report["memory"]["fast_peak"] * share // 100
+        try:
+            compiled = compile_model(model, fast=budget, slow="64K" if slow else 0, state=made.ties())
+        except BudgetError:
+            compiled = ample
+        seen["works"] += compiled is not ample
+        seen["banded"] += any(stage["bands"] > 1 for stage in compiled.report["stages"])
+        with Session(compiled) as session:
+            for _ in range(2):
+                assert all(np.array_equal(session.run({"x": x})["y"], y) for x, y in zip(steps, expected, strict=True))
+                session.reset()
+        try:
+            fast = compiled.report["memory"]["fast_peak"] * arena // 100
+            small = Session(compiled, fast_bytes=fast, slow_bytes="64K")
+        except RuntimeFailure:
+            return
+        seen["small"] += 1
+        with small:
+            for _ in range(2):
+                assert all(np.array_equal(small.run({"x": x})["y"], y) for x, y in zip(steps, expected, strict=True))
+                small.reset()
+
+    check()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_float32_is_onnxruntimes(seed: int) -> None:
+    made = Recurrent(seed, quantised=False)
+    model, rng = made.model(), np.random.default_rng(seed)
+    held = {name: np.zeros(made.shapes[name], np.float32) for name in made.states}
+    with Session(compile_model(model, state=made.ties())) as session:
+        for _ in range(5):
+            x = rng.standard_normal(made.shapes["x"]).astype(np.float32)
+            results = ort(model, {"x": x, **held})
+            held = {name: results[new] for name, new in made.states.items()}
+            assert np.allclose(session.run({"x": x})["y"], results["y"], rtol=1e-4, atol=1e-4)
+            assert all(np.allclose(value, held[name], rtol=1e-4, atol=1e-4) for name, value in session.state().items())
+
+
+@pytest.mark.parametrize("fast, slow", [(None, 0), ("1K", "64K")])
+def test_nothing_shares_a_states_memory(fast: str | None, slow: str | int) -> None:
+    """By the records: no home, window, scratch or block that could be written lies on a state's bytes."""
+    for seed in range(8):
+        made = Recurrent(seed, quantised=True)
+        try:
+            compiled = compile_model(made.model(), fast=fast, slow=slow, state=made.ties())
+        except BudgetError:
+            continue
+        plan = read_plan(compiled.data)
+        regions: dict[int, list[tuple[int, int, bool]]] = {Home.FAST: [], Home.SLOW: []}
+        regions[Home.FAST].append((0, plan.header.state_bytes, False))
+        for tensor in plan.tensors:
+            size = tensor.batch * tensor.height * tensor.width * tensor.channels * (1 if tensor.dtype == 1 else 4)
+            if tensor.home in regions:
+                is_state = bool(tensor.flags & TensorFlag.STATE)
+                regions[tensor.home].append((tensor.home_offset, tensor.home_offset + size, is_state))
+        for view in plan.views:
+            tensor = plan.tensors[view.tensor]
+            size = view.capacity_rows * tensor.width * tensor.channels * (1 if tensor.dtype == 1 else 4)
+            if view.flags & 1:
+                regions[Home.FAST].append((view.offset, view.offset + size, False))
+        states = [item for found in regions.values() for item in found if item[2]]
+        assert len(states) == len(made.states)
+        for found in regions.values():
+            for one, other in itertools.combinations(found, 2):
+                assert not (one[2] or other[2]) or one[1] <= other[0] or other[1] <= one[0]
+        memory = compiled.report["memory"]
+        assert memory["states"] == sum(end - start for start, end, _ in states)
+        assert memory["fast_peak"] + memory["slow_peak"] >= memory["states"]
+
+
+@pytest.mark.parametrize("ties, message", [
+    ({"new": "g"}, r'state=\{"new": "g"\}: test has no input g; did you mean h\? It has: x, h|It has: x, h'),
+    ({"news": "h"}, "has no output news; did you mean new"),
+    ({"new": "h", "y": "h"}, 'input h is tied already, by state={"new": "h"}'),
+    ({"wide": "h"}, r"output wide is float32 \[1, 8\] and input h float32 \[1, 4\]; both must be the same"),
+    ({"known": "h"}, "output known is bool"),
+])
+def test_ties_that_do_not_fit_are_named(ties: dict[str, str], message: str) -> None:
+    nodes = [node("Add", "x h", "new"), node("Neg", "h", "y"), node("Concat", "x w", "wide", axis=1),
+             node("Not", "k", "known")]
+    shapes = {"x": (1, 4), "h": (1, 4), "w": (1, 4), "k": (1, 4)}
+    model = make(nodes, shapes, ["new", "y", "wide", "known"], types={"k": 9, "known": 9})
+    with pytest.raises(UsageError, match=message):
+        compile_model(model, state=ties)
+
+
+def test_a_model_of_states_alone_is_refused() -> None:
+    model = make([node("Add", "x h", "new")], {"x": (1, 4), "h": (1, 4)}, ["new"])
+    with pytest.raises(UsageError, match=r'state=\{"new": "h"\}: test has no output left'):
+        compile_model(model, state={"new": "h"})

@@ -1,0 +1,185 @@
+"""Sequences on a board: its states go on from run to run as the host's do, once a run, and begin anew when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import save
+
+from tests.compiler.models import make, node
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import CALM, QUICK
+from tests.hil.raw import Raw
+from tests.hil.test_samples import GAIN, IMAGE
+from tigris_pio import Session, compile_model
+from tigris_pio.errors import UsageError
+from tigris_pio.hil.check import check, open_plan
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.errors import RefusedError, RunError
+from tigris_pio.hil.frames import FrameReader
+from tigris_pio.hil.protocol import Request, Select
+from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
+
+Connect = Callable[..., Bridge]
+
+
+@pytest.fixture(scope="module")
+def sum_plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """y = the sum of all inputs since the reset, through a chain that yields several times."""
+    nodes = [node("Add", "x sum", "a"), node("Neg", "a", "b"), node("Neg", "b", "new"), node("Neg", "b", "c"),
+             node("Identity", "c", "y")]
+    folder = tmp_path_factory.mktemp("plans")
+    save(make(nodes, {"x": (1, 6), "sum": (1, 6)}, ["y", "new"]), folder / "sum.onnx")
+    tigris("compile", folder / "sum.onnx", "-m", "4K", "--state", "new=sum", "-o", folder / "sum.tgrs")
+    return folder / "sum.tgrs"
+
+
+def ones(count: int) -> tuple[dict[str, np.ndarray], ...]:
+    return ({"x": np.ones((1, 6), np.float32)},) * count
+
+
+def totals(board: Board, plan: Path, count: int) -> list[float]:
+    """What the first element of the output is after each of `count` runs on ones."""
+    host = Session(plan)
+    found = []
+    for sample in ones(count):
+        board.write_input(0, 0, sample["x"].tobytes())
+        board.run(0)
+        found.append(float(np.frombuffer(board.read_output(0, 0, host.outputs[0].stored_bytes), np.float32)[0]))
+    return found
+
+
+def test_sequences_are_the_hosts(real_board: Path, sum_plan: Path, line: Connect) -> None:
+    """Also when board and host were elsewhere before."""
+    plan = open_plan(sum_plan)
+    samples = random_samples(plan.session.inputs, 12)
+    with Board(line([real_board, "--model", sum_plan]).url, timing=QUICK) as board:
+        assert totals(board, sum_plan, 3) == [1, 2, 3]
+        plan.session.run_raw(samples.inputs[0])
+        report = check(board, plan, samples.inputs, starts=(0, 5, 6))
+        assert report.equal and report.output_bytes == 12 * 24
+        whole = sum((sample["x"] for sample in samples.inputs[6:]), np.zeros((1, 6), np.float32))
+        assert np.allclose(plan.session.state()["sum"], whole)
+        plan.session.reset()
+        assert not check(board, plan, samples.inputs, starts=()).equal
+
+
+def test_a_reset_is_asked_for_by_model(real_board: Path, sum_plan: Path, line: Connect) -> None:
+    with Board(line([real_board, "--model", sum_plan, "--model", sum_plan]).url, timing=QUICK) as board:
+        assert totals(board, sum_plan, 2) == [1, 2]
+        board.reset(1)
+        assert totals(board, sum_plan, 1) == [3]
+        board.reset(0)
+        assert totals(board, sum_plan, 2) == [1, 2]
+        with pytest.raises(RefusedError, match="no model of this index"):
+            board.reset(2)
+
+
+def losing(type_of_frame: int, times: int) -> tuple[Callable[[bytes], Iterable[bytes]], list[int]]:
+    """A line that loses the first `times` pieces of data that hold a frame of this type."""
+    reader, lost = FrameReader(), [0]
+
+    def pass_on(data: bytes) -> Iterable[bytes]:
+        if type_of_frame in [frame.type for frame in reader.feed(data)] and lost[0] < times:
+            lost[0] += 1
+            return []
+        return [data]
+
+    return pass_on, lost
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("request_type", [Request.RUN, Request.RESET])
+def test_a_repeated_request_steps_once(
+    request_type: Request, times: int, real_board: Path, sum_plan: Path, line: Connect
+) -> None:
+    """Its answer was lost: the board sends it again, and the state is where one run has left it."""
+    fault, lost = losing(request_type | 0x80, times)
+    with Board(line([real_board, "--model", sum_plan], to_host=fault).url, timing=QUICK) as board:
+        board.reset(0)
+        assert totals(board, sum_plan, 3) == [1, 2, 3]
+        assert lost == [times] and board.repeats >= times
+
+
+def test_the_same_frame_again_and_late_steps_nothing(real_board: Path, sum_plan: Path, line: Connect) -> None:
+    with Raw(line([real_board, "--model", sum_plan], pty=False).url) as raw:
+        raw.greet()
+        frame = raw.next(Request.RUN, Select(0).pack())
+        for _ in range(3):
+            raw.send(frame)
+            while raw.receive().type != Request.RUN | 0x80:
+                pass
+        late = raw.next(Request.RESET, Select(0).pack())
+        raw.send(late)
+        assert raw.receive().type == Request.RESET | 0x80
+        raw.ask(Request.INFO, Select(0).pack())
+        raw.send(late)  # would undo what comes between
+        assert raw.receive().type == 255
+
+
+def test_a_cancelled_run_is_not_a_step(real_board: Path, sum_plan: Path, line: Connect) -> None:
+    """Ctrl-C at the first sign of life; the next session finds the state as it was."""
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with Board(line([real_board, "--sleep", "5000", "--model", sum_plan]).url, timing=CALM) as board:
+        assert totals(board, sum_plan, 2) == [1, 2]
+        board.write_input(0, 0, ones(1)[0]["x"].tobytes())
+        with pytest.raises(KeyboardInterrupt):
+            board.run(0, on_busy=interrupt)
+        after = totals(board, sum_plan, 1)
+        assert after in ([3], [4])  # 4: the run had ended before the host's word came
+
+
+def test_sequences_from_files(real_board: Path, sum_plan: Path, line: Connect, tmp_path: Path) -> None:
+    url = line([real_board, "--model", sum_plan]).url
+    rng = np.random.default_rng(3)
+    for shape, words in (((7, 6), "7/7"), ((7, 1, 6), "7/7"), ((2, 4, 6), "8/8"), ((2, 4, 1, 6), "8/8")):
+        np.savez(tmp_path / "x.npz", x=rng.standard_normal(shape).astype(np.float32))
+        done = tigris("hil", sum_plan, "--port", url, "--data", tmp_path / "x.npz")
+        assert done.stdout.splitlines()[-1] == f"{words} outputs equal to the host"
+
+
+def test_an_axis_before_the_steps_counts_sequences(tmp_path: Path) -> None:
+    def read(image: tuple[int, ...], gain: tuple[int, ...], labels: tuple[int, ...] = ()) -> SampleSet:
+        arrays: dict[str, object] = {"image": np.ones(image, np.float32)}
+        arrays["gain"] = np.arange(np.prod(gain)).reshape(gain)
+        if labels:
+            arrays["labels"] = np.arange(np.prod(labels)).reshape(labels)
+        np.savez(tmp_path / "d.npz", **arrays)  # type: ignore[arg-type]
+        return read_samples([IMAGE, GAIN], [], str(tmp_path / "d.npz"), None, stateful=True)
+
+    found = read((2, 3, 2, 3, 4), (2, 3, 2), (2, 3))
+    assert (len(found.inputs), found.starts, found.labels) == (6, (0, 3), (0, 1, 2, 3, 4, 5))
+    assert found.inputs[4]["gain"].tolist() == [8, 9]
+    assert found.first(4).starts == (0, 3) and found.first(3).starts == (0,)
+    assert read((3, 1, 2, 3, 4), (3, 2), (3,)).starts == (0,)
+    assert read((1, 2, 3, 4), (2,)).starts == (0,)
+    with pytest.raises(UsageError, match="of different forms"):
+        read((2, 3, 2, 3, 4), (6, 2))
+    with pytest.raises(UsageError, match="different forms"):
+        read((2, 3, 2, 3, 4), (2, 4, 2))
+
+
+def test_a_board_that_cannot_reset_is_named(standin: Path, line: Connect) -> None:
+    class Refusing(Board):
+        def _ask(self, request: Request, *arguments: object, **options: object) -> bytes:
+            if request == Request.RESET:
+                return b"\xff\xff\xff\xff"
+            return super()._ask(request, *arguments, **options)  # type: ignore[arg-type]
+
+    with Refusing(line([standin, "--model", "a"]).url, timing=QUICK) as board, pytest.raises(
+            RunError, match="did not reset the model's states: some other status"):
+        board.reset(0)
+
+
+def test_a_model_without_states_may_be_reset(digits_plan: Path) -> None:
+    with Session(digits_plan) as session:
+        session.reset()
+        assert session.states == () and session.state() == {}
+    assert compile_model(make([node("Neg", "x", "y")], {"x": (1, 2)}, ["y"])).report["states"] == []

@@ -1,0 +1,272 @@
+"""`tigris quantize` on the project's networks and on small ones: what it costs, what can be chosen, what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from rich.console import Console
+
+from tests.harness.command import tigris
+from tests.quantize.twins import DIGITS, written
+from tests.runtime.build import ensure_library
+from tigris_pio import Session, compile_model
+
+THOROUGH = "TIGRIS_THOROUGH" in os.environ
+#: Samples, and how many of them are held out. What some samples say of a network whose classes are near to each other
+#: is no more exact than one in the root of their number: visual wake words needs many.
+SAMPLES = {"digits": (450, 250), "kws": (1200, 1000) if THOROUGH else (120, 60), "resnet": (600, 500),
+           "vww": (1100, 1000)}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library() -> None:
+    ensure_library()
+
+
+def quantize(model: object, *arguments: object, status: int = 0) -> dict[str, Any]:
+    out = Path(str(model)).with_name("out.onnx")
+    document: dict[str, Any] = json.loads(tigris("quantize", model, "-o", out, "--json", *arguments,
+                                                 status=status).stdout)  # fmt: skip
+    return document
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return written("digits", 100, tmp_path_factory.mktemp("digits"))
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600 if THOROUGH else 60)
+@pytest.mark.parametrize("name", list(SAMPLES) if THOROUGH else ["digits", "kws"])
+def test_accuracy_stays_within_a_point_and_all_is_int8(name: str, tmp_path: Path) -> None:
+    count, held_out = SAMPLES[name]
+    model, archive = written(name, count, tmp_path)
+    found = quantize(model, "--data", archive, "--held-out", held_out)
+    assert found["accuracy"]["int8"] >= found["accuracy"]["float"] - 0.01 and found["accuracy"]["float"] > 0.8
+    assert found["float_ops"] == [] and {row["dtype"] for row in found["layers"]} == {"int8"}
+    assert found["samples"] == {"calibration": count - held_out, "held_out": held_out}
+    assert found["outputs_from"] == "plan"
+    assert found["after"]["ram"] < 0.3 * found["before"]["ram"]
+    assert found["after"]["flash"] < 0.4 * found["before"]["flash"]
+    assert found["after"]["macs"] == found["before"]["macs"]
+
+
+def test_the_model_written_is_the_one_measured(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "int8.onnx"
+    text = tigris("quantize", digits[0], "--data", digits[1], "-o", out).stdout
+    compiled = compile_model(out)
+    assert compiled.report["dtype"] == "int8"
+    with np.load(digits[1]) as arrays, Session(compiled) as session:
+        (io,) = session.inputs
+        assert io.scale > 0 and str(io.stored_dtype) == "int8"
+        right = sum(int(np.argmax(session.run({io.name: image[np.newaxis]})["probability"])) == label
+                    for image, label in zip(arrays[io.name], arrays["labels"], strict=True))  # fmt: skip
+    assert right >= 94
+    words = ("conv_0", "cosine", "accuracy: float", "RAM:", "flash:", "multiply-accumulates", "25 held-out samples")
+    assert [word for word in words if word not in text] == []
+
+
+def test_weights_are_symmetric_per_channel_and_biases_int32(digits: tuple[Path, Path]) -> None:
+    quantize(digits[0], "--data", digits[1])
+    graph = onnx.load(digits[0].with_name("out.onnx")).graph
+    constants = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
+    pairs = [node.input for node in graph.node if node.op_type == "DequantizeLinear" and node.input[0] in constants]
+    weights = [names for names in pairs if constants[names[0]].ndim > 1]
+    biases = [names for names in pairs if constants[names[0]].ndim == 1]
+    assert len(weights) == len(biases) == 5
+    for value, scale, zero in weights:
+        assert constants[value].dtype == np.int8 and not constants[zero].any()
+        assert constants[scale].size in constants[value].shape[:2] and constants[scale].size > 1
+    assert all(constants[value].dtype == np.int32 for value, *_ in biases)
+
+
+@pytest.mark.parametrize("method", [("percentile", "--percentile", "99.9"), ("entropy",)])
+def test_every_way_of_calibrating(method: tuple[str, ...], digits: tuple[Path, Path]) -> None:
+    found = quantize(digits[0], "--data", digits[1], "--held-out", 40, "--calibration", *method)
+    assert found["samples"] == {"calibration": 60, "held_out": 40}
+    assert found["calibration"] == method[0] and found["error"] < 0.2
+
+
+def test_an_array_alone_and_labels_by_name(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    with np.load(digits[1]) as arrays:
+        images, labels = arrays["image"][:40], arrays["labels"][:40]
+    np.save(tmp_path / "x.npy", images)
+    assert quantize(digits[0], "--data", tmp_path / "x.npy")["accuracy"] == {"float": None, "int8": None}
+    np.savez(tmp_path / "x.npz", image=images, kind=labels)
+    assert quantize(digits[0], "--data", tmp_path / "x.npz", "--labels", "kind")["accuracy"]["float"] > 0.9
+
+
+def outlier(folder: Path) -> tuple[Path, Path]:
+    """Three convolutions with Relus; in the second one channel is a hundred times the others, and unused behind it."""
+    rng = np.random.default_rng(1)
+    nodes, constants, name = [], [], "x"
+    for index, channels in enumerate((3, 8, 8)):
+        weight = rng.normal(0, 0.3, (8, channels, 3, 3)).astype(np.float32)
+        if index == 1:
+            weight[0] *= 100
+        if index == 2:
+            weight[:, 0] = 0
+        constants.append(numpy_helper.from_array(weight, f"w{index}"))
+        nodes += [helper.make_node("Conv", [name, f"w{index}"], [f"c{index}"], f"conv{index}", pads=[1] * 4),
+                  helper.make_node("Relu", [f"c{index}"], [f"r{index}"], f"relu{index}")]  # fmt: skip
+        name = f"r{index}"
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "outlier", [value("x", TensorProto.FLOAT, ["n", 3, "size", 8])],
+                              [value(name, TensorProto.FLOAT, None)], constants)  # fmt: skip
+    path, data = folder / "outlier.onnx", folder / "outlier.npz"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    np.savez(data, x=rng.normal(0, 1, (32, 3, 8, 8)).astype(np.float32))
+    return path, data
+
+
+def test_layers_that_hurt_are_named_and_can_stay_in_float(tmp_path: Path) -> None:
+    model, data = outlier(tmp_path)
+    given = ("--data", data, "--dim", "size=8")
+    whole = quantize(model, *given)
+    assert whole["error"] > 0.1 and "conv2" in whole["hurting"]
+    assert "--keep-float conv2" in tigris("quantize", model, *given, "-o", tmp_path / "out.onnx").stdout
+    for name in ("conv1", "relu1", "r1"):
+        some = quantize(model, *given, "--keep-float", name, "--keep-float", "conv2")
+        assert some["kept_float"] == ["conv1", "conv2"] and some["error"] < whole["error"]
+        assert {row["name"]: row["dtype"] for row in some["layers"]}["conv1"] == "float32"
+
+
+def test_a_search_meets_the_tolerance_with_few_layers(tmp_path: Path) -> None:
+    model, data = outlier(tmp_path)
+    found = quantize(model, "--data", data, "--dim", "size=8", "--auto", 0.03)
+    assert found["auto"]["met"] and found["error"] <= 0.031 and len(found["kept_float"]) == 2
+    nothing = quantize(model, "--data", data, "--dim", "size=8", "--auto", 0.9)
+    assert nothing["kept_float"] == [] and nothing["auto"]["trials"] == 1
+    short = quantize(model, "--data", data, "--dim", "size=8", "--auto", 1e-7, "--trials", 1, status=1)
+    assert not short["auto"]["met"] and short["auto"]["trials"] == 1 and not short["auto"]["complete"]
+
+
+def test_pictures_are_resized_and_their_folders_are_classes(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    model, _ = outlier(tmp_path)
+    rng = np.random.default_rng(2)
+    for index in range(12):
+        folder = tmp_path / "pictures" / ("b" if index % 3 else "a")
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = rng.integers(0, 256, (20, 30, 3), np.uint8)
+        image.fromarray(pixels).save(folder / f"{index}.png")
+    found = quantize(model, "--images", tmp_path / "pictures", "--dim", "size=8", "--image-mean", "0.5,0.4,0.3",
+                     "--image-std", "0.2")  # fmt: skip
+    assert found["samples"] == {"calibration": 9, "held_out": 3}
+    wrong = tigris("quantize", model, "--images", tmp_path / "pictures", "--dim", "size=8", "-o", tmp_path / "o.onnx",
+                   "--image-std", "0", status=2)  # fmt: skip
+    assert "--image-std 0" in wrong.stderr
+    (tmp_path / "pictures" / "a" / "broken.png").write_bytes(b"no picture")
+    assert "broken.png" in tigris("quantize", model, "--images", tmp_path / "pictures", "--dim", "size=8", "-o",
+                                  tmp_path / "o.onnx", status=2).stderr  # fmt: skip
+
+
+def images(digits: tuple[Path, Path]) -> np.ndarray:
+    with np.load(digits[1]) as arrays:
+        found: np.ndarray = arrays["image"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        (lambda x: {"picture": x, "other": x}, "holds picture, other"),
+        (lambda x: {"image": x[:, :, :4]}, "takes [1, 1, 8, 8]"),
+        (lambda x: {"image": x[:1]}, "at least 2 are needed"),
+        (lambda x: {"image": x[:0]}, "at least 2 are needed"),
+        (lambda x: {"image": np.where(np.arange(len(x)) == 7, np.nan, x.T).T}, "sample 7 holds NaN"),
+        (lambda x: {"image": x, "labels": np.zeros(3, int)}, "labels must be 100 integers"),
+        (lambda x: {"image": np.full(x.shape, "a")}, "takes [1, 1, 8, 8]"),
+        (lambda x: {"image": x.astype(np.float64) * 1e300}, "beyond float32"),
+    ],
+)
+def test_samples_that_do_not_fit_are_refused(arrays: Any, says: str, digits: tuple[Path, Path], tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", **arrays(images(digits)))
+    done = tigris("quantize", digits[0], "--data", tmp_path / "x.npz", "-o", tmp_path / "out.onnx", status=2)
+    assert says in done.stderr and "x.npz" in done.stderr.replace("at least 2 are needed", "x.npz")
+    assert not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "objects", "text"])
+def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    data = bytearray(digits[1].read_bytes())
+    if damage == "objects":
+        np.savez(path, image=np.array([{}, None], object))
+    elif damage == "flipped":
+        data[3000] ^= 255
+        path.write_bytes(data)
+    else:
+        path.write_bytes(data[:1000] if damage == "cut" else b"x,y\n1,2\n")
+    done = tigris("quantize", digits[0], "--data", path, "-o", tmp_path / "out.onnx", status=2)
+    assert f"{path}: not a numpy .npy or .npz file" in done.stderr
+
+
+def test_names_of_files_need_not_be_names_in_c(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    model = tmp_path / "my model-2.onnx"
+    model.write_bytes(digits[0].read_bytes())
+    assert quantize(model, "--data", digits[1])["model"] == "my model-2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--data", "missing.npz"], "missing.npz: no such file"),
+        (["--images", "missing"], "missing: no such folder"),
+        ([], "no samples"),
+        (["--data", "GOOD", "--images", "."], "one of them"),
+        (["--data", "GOOD", "--labels", "classes"], "--labels classes"),
+        (["--data", "GOOD", "--held-out", "100"], "--held-out 100"),
+        (["--data", "GOOD", "--keep-float", "conv_3"], "did you mean conv_"),
+        (["--data", "GOOD", "--auto", "2"], "--auto 2"),
+        (["--data", "GOOD", "--percentile", "99"], "--percentile 99"),
+        (["--data", "GOOD", "--dim", "n=3"], "--dim n=3"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(arguments: list[str], says: str, digits: tuple[Path, Path],
+                                             tmp_path: Path) -> None:
+    words = [str(digits[1]) if word == "GOOD" else word for word in arguments]
+    done = tigris("quantize", digits[0], *words, "-o", tmp_path / "out.onnx", "--json", status=2)
+    assert says in done.stderr and says in json.loads(done.stdout)["error"]
+
+
+def test_models_that_cannot_be_quantised_are_refused(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    own = Path(__file__).parents[2] / "networks"
+    rest = ("--data", digits[1], "-o", tmp_path / "out.onnx")
+    assert "quantised already" in tigris("quantize", DIGITS / "digits.onnx", *rest, status=1).stderr
+    assert "TensorFlow Lite" in tigris("quantize", own / "kws_int8.tflite", *rest, status=2).stderr
+    assert "no such file" in tigris("quantize", tmp_path / "none.onnx", *rest, status=2).stderr
+    assert "int16" in tigris("quantize", digits[0], *rest, "--int16", "conv_0", status=1).stderr
+    assert "another file" in tigris("quantize", digits[0], "--data", digits[1], "-o", digits[0], status=2).stderr
+
+
+def test_without_onnxruntime_one_line_says_how_to_get_it(digits: tuple[Path, Path], tmp_path: Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    from tigris_pio.quantize import library
+
+    def missing(name: str) -> Any:
+        raise ImportError(f"No module named '{name}'")
+
+    monkeypatch.setattr(library, "import_module", missing)
+    done = tigris("quantize", digits[0], "--data", digits[1], "-o", tmp_path / "out.onnx", status=1)
+    assert "-m pip install onnxruntime" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_terminal_sees_how_far_it_is_and_a_pipe_nothing(digits: tuple[Path, Path], tmp_path: Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    from tigris_pio.cli import console
+
+    rest = ("quantize", digits[0], "--data", digits[1], "-o", tmp_path / "out.onnx")
+    assert tigris(*rest).stderr == ""
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=shown, force_terminal=True, width=100))
+    tigris(*rest)
+    assert "running the int8 model" in shown.getvalue() and "25/25" in shown.getvalue()

@@ -1,0 +1,82 @@
+"""verify carries states: onnxruntime begins each step where the plan does, and what a state becomes is compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.compiler.test_states import Recurrent
+from tests.harness.command import tigris
+from tigris_pio import Session, UsageError, compile_model
+from tigris_pio.compiler.ir.program import ProgramOp
+from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.format.enums import OpKind
+from tigris_pio.verify.compare import Comparison, compare, random_inputs
+from tigris_pio.verify.reference import open_reference
+
+
+def compared(made: Recurrent, path: Path, skewed: bool = False) -> Comparison:
+    onnx.save(made.model(), path)
+    options = CompileOptions(states=tuple(made.ties().items()))
+    start = front(path, options)
+    whole = back(start, options)
+    if skewed:
+        ops = tuple(_exchanged(start.program.ops))
+        start = dataclasses.replace(start, program=dataclasses.replace(start.program, ops=ops))
+    compiled = back(start, options)
+    with Session(compiled) as session:
+        samples = [random_inputs(session, seed) for seed in range(4)]
+    return compare(compiled, whole, open_reference(path, {}, {}, options.states), samples)
+
+
+def _exchanged(ops: tuple[ProgramOp, ...]) -> list[ProgramOp]:
+    """The first state becomes what is in the model's input."""
+    changed = []
+    for op in ops:
+        first = op.kind is OpKind.COMMIT and not any(item.kind is OpKind.COMMIT for item in changed)
+        changed.append(dataclasses.replace(op, operands=(dataclasses.replace(op.operands[0], tensor="x"),)) if first
+                       else op)  # fmt: skip
+    return changed
+
+
+@pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
+@pytest.mark.parametrize("seed", range(3))
+def test_right_models_pass(seed: int, quantised: bool, tmp_path: Path) -> None:
+    found = compared(Recurrent(seed, quantised), tmp_path / "m.onnx")
+    assert found.passed, found.departures
+    assert {layer.kind for layer in found.outputs} == {"output", "state"}
+
+
+def test_a_wrong_state_departs(tmp_path: Path) -> None:
+    """Of the input's size, so that the plan takes it."""
+    made = next(made for seed in range(40) if (made := Recurrent(seed, False)).heights["s0"] == made.heights["x"]
+                and not any(node.output[0] == "n0" and node.input[0] == "x" for node in made.nodes))
+    found = compared(made, tmp_path / "m.onnx", skewed=True)
+    assert "s0" in [layer.name for layer in found.departures]
+
+
+def test_the_command_takes_states(tmp_path: Path) -> None:
+    made = Recurrent(5, quantised=True)
+    onnx.save(made.model(), tmp_path / "m.onnx")
+    ties = [word for new, held in made.ties().items() for word in ("--state", f"{new}={held}")]
+    document = json.loads(tigris("verify", tmp_path / "m.onnx", *ties, "--json").stdout)
+    assert document["passed"] and document["samples"] == 8
+
+
+def test_states_are_saved_and_put_back() -> None:
+    made = Recurrent(5, quantised=True)
+    with Session(compile_model(made.model(), state=made.ties())) as session:
+        x = {"x": np.ones(made.shapes["x"], np.float32)}
+        session.run(x)
+        saved, value = session.save_state(), session.state()
+        following = session.run(x)
+        session.load_state(saved)
+        assert all(np.array_equal(value[name], now) for name, now in session.state().items())
+        assert np.array_equal(session.run(x)["y"], following["y"])
+        with pytest.raises(UsageError, match="no states of this plan"):
+            session.load_state((b"",))

@@ -1,0 +1,237 @@
+"""`tigris quantize`: a float model and samples become an int8 model, and what that cost."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from tigris_pio.cli import console
+from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
+from tigris_pio.errors import UnsupportedError, UsageError
+from tigris_pio.files import write_atomically
+from tigris_pio.quantize.calibrate import METHODS
+from tigris_pio.quantize.images import Normalisation
+from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, encode, quantise
+from tigris_pio.sizes import format_size
+
+
+@click.command(short_help="Make an int8 model of a float one, with samples of what it is to see.")
+@click.argument("model", type=click.Path(), metavar="MODEL.onnx")
+@click.option("--data", metavar="X.npz", help="Samples: arrays by input name, [N, …] each; an .npy for an only input.")
+@click.option("--images", metavar="FOLDER", help="Samples: pictures, resized to the input; subfolders are classes.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.onnx", help="The int8 model.")
+@click.option("--labels", metavar="NAME", help="Array of --data with each sample's class. Default: labels, label or y.")
+@click.option("--held-out", type=click.IntRange(1), metavar="N", help="Samples to measure with. Default: a quarter.")
+@click.option("--calibration", type=click.Choice(list(METHODS)), default="minmax", show_default=True,
+              help="How ranges are taken from the samples.")  # fmt: skip
+@click.option("--percentile", type=float, metavar="P", help="Share of values inside the range. Default: 99.999.")
+@click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
+@click.option("--int16", multiple=True, metavar="NODE", help="Not available yet: says so.")
+@click.option("--auto", "tolerance", type=float, metavar="TOLERANCE",
+              help="Keep as few layers in float as let the outputs' error be at most this, such as 0.02.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True, help="Most trials of --auto.")
+@click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]", help="Pixels are (p / 255 - M) / S.")
+@click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="See --image-mean.")
+@click.option("-m", "--mem", "memory", metavar="FAST[+SLOW]", help="Memory that both models are compiled for.")
+@click.option("-f", "--flash", metavar="SIZE", help="Flash that their plans may take.")
+@click.option("--dim", "dims", multiple=True, metavar="NAME=VALUE", help="Set a free dimension of the model.")
+@click.option("--set", "fixed", multiple=True, metavar="NAME=VALUE", help="Make an input of the model a constant.")
+@LIMIT
+@JSON
+def quantize(
+    model: str,
+    data: str | None,
+    images: str | None,
+    output: str,
+    labels: str | None,
+    held_out: int | None,
+    calibration: str,
+    percentile: float | None,
+    keep_float: tuple[str, ...],
+    int16: tuple[str, ...],
+    tolerance: float | None,
+    trials: int,
+    image_mean: str,
+    image_std: str,
+    memory: str | None,
+    flash: str | None,
+    dims: tuple[str, ...],
+    fixed: tuple[str, ...],
+    limits: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Quantise the float MODEL.onnx to int8 with samples of what it is to see, and say what that costs.
+
+    Weights become int8 per channel, biases int32, activations int8 with a zero point; inputs and outputs stay float32
+    in the ONNX file, and are int8 on the board. Part of the samples is held out: on them each layer and the outputs are
+    compared with the float model. "By itself" is what a layer loses when all before it is float. An error of outputs is
+    the root of the mean square of the difference, as a share of the float outputs'.
+
+    \b
+    Examples:
+      tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx
+      tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx --keep-float conv
+      tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx --auto 0.02
+
+    Exit status 1 when --auto finds no layers that meet the tolerance; the nearest model is written all the same.
+    """
+    check_model(model)
+    check_output("-o", output, model, data)
+    _check(data, images, labels, calibration, percentile, int16, tolerance)
+    how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
+    options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, tolerance,
+                              trials)  # fmt: skip
+    compiling = compile_options(memory, flash, dims, limits=limits, fixed=fixed)
+    with _bars(as_json) as steps:
+        result = quantise(model, options, compiling, steps)
+    write_atomically(Path(output), encode(result))
+    if as_json:
+        console.print_json(_document(result, options, output))
+    else:
+        _print(result, options, output)
+    if result.found is not None and not result.found.met:
+        sys.exit(1)
+
+
+def _check(data: str | None, images: str | None, labels: str | None, calibration: str, percentile: float | None,
+           int16: tuple[str, ...], tolerance: float | None) -> None:
+    """What options say that does not fit together."""
+    if (data is None) == (images is None):
+        what = "no samples" if data is None else "--data with --images"
+        raise UsageError(f"{what}: give --data SAMPLES.npz or --images FOLDER, one of them")
+    if labels is not None and data is None:
+        raise UsageError("--labels: names an array of --data; classes of --images are its subfolders")
+    if percentile is not None and (calibration != "percentile" or not 50 < percentile <= 100):
+        raise UsageError(f"--percentile {percentile:g}: is a number over 50 up to 100, with --calibration percentile")
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise UsageError(f"--auto {tolerance:g}: is a share of the outputs between 0 and 1, like 0.02")
+    if int16:
+        raise UnsupportedError(f"--int16 {int16[0]}: quantize makes no layers with int16 activations yet; "
+                               f"--keep-float {int16[0]} keeps this one finer")
+
+
+def _numbers(name: str, text: str, above_zero: bool = False) -> tuple[float, ...]:
+    try:
+        values = tuple(float(item) for item in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or not all(math.isfinite(value) and (value > 0 or not above_zero) for value in values):
+        raise UsageError(f"{name} {text}: is not a {'positive ' * above_zero}number, or one for each channel like "
+                         "0.5,0.5,0.5")
+    return values
+
+
+@contextmanager
+def _bars(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal's stderr that says what is being done; nothing in a pipe."""
+    if quiet or not console.err.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console.err, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None)
+
+
+def _document(result: Quantised, options: QuantizeOptions, output: str) -> dict[str, Any]:
+    found = result.found
+    return {
+        "model": result.before.report["model"],
+        "output": output,
+        "calibration": options.method,
+        "samples": {"calibration": len(result.samples.calibration), "held_out": len(result.samples.held_out)},
+        "error": result.error,
+        "accuracy": {"float": result.float_accuracy, "int8": result.int8_accuracy},
+        "outputs": [vars(item) for item in result.outputs],
+        "outputs_from": "plan" if result.on_runtime else "onnxruntime",
+        "layers": [{**vars(layer), "hurts": layer.hurts} for layer in result.layers],
+        "hurting": [layer.name for layer in result.layers if layer.hurts],
+        "kept_float": [layer.name for layer in result.kept],
+        "float_ops": result.float_ops,
+        "before": _cost(result.before.report),
+        "after": _cost(result.after.report),
+        "auto": None if found is None else {
+            "tolerance": options.tolerance, "met": found.met, "error": found.error, "trials": found.trials,
+            "complete": found.complete,
+        },
+        "warnings": list(result.warnings),
+    }  # fmt: skip
+
+
+def _cost(report: dict[str, Any]) -> dict[str, Any]:
+    """Memory, flash and arithmetic of a plan."""
+    return {
+        "ram": report["memory"]["total_ram"], "flash": report["flash"]["plan"], "macs": report["compute"]["macs"],
+        "fits": report["fits"], "reason": report.get("reason"),
+    }  # fmt: skip
+
+
+def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
+    samples = result.samples
+    console.print_warnings(list(result.warnings))
+    table = Table(title=f"each layer against float, on {len(samples.held_out)} held-out samples", title_justify="left")
+    for name in ("layer", "operator", "", "cosine", "largest error, steps", "by itself: cosine", "steps", ""):
+        table.add_column(name, justify="left" if name in ("layer", "operator", "") else "right")
+    for layer in result.layers:
+        mark = "[bold red]hurts[/]" if layer.hurts else ""
+        table.add_row(escape(layer.name), layer.kind, layer.dtype, f"{layer.cosine:.6f}", _steps(layer.steps),
+                      f"{layer.own_cosine:.6f}", _steps(layer.own_steps), mark)  # fmt: skip
+    console.out.print(table)
+    _print_outputs(result)
+    _print_costs(result)
+    for layer in result.layers:
+        if layer.hurts:
+            console.out.print(f"hurts: [bold]{escape(layer.name)}[/] ({layer.kind}); --keep-float {escape(layer.name)} "
+                              "keeps it in float", soft_wrap=True)  # fmt: skip
+    if result.kept:
+        console.out.print("kept in float: " + ", ".join(escape(layer.name) for layer in result.kept), soft_wrap=True)
+    if result.found is not None:
+        _print_search(result, options)
+    console.out.print(f"ranges by {options.method} from {len(samples.calibration)} samples; wrote {escape(output)}",
+                      soft_wrap=True)  # fmt: skip
+
+
+def _steps(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _print_outputs(result: Quantised) -> None:
+    whose = "the plan" if result.on_runtime else "onnxruntime"
+    for item in result.outputs:
+        same = "" if item.agreement is None else f", the same class in {100 * item.agreement:.1f} %"
+        text = f"cosine {item.cosine:.6f}, error {100 * item.error:.2f} %, largest difference {item.max_difference:.3g}"
+        console.out.print(f"output {escape(item.name)}: {text}{same}; by {whose}", soft_wrap=True)
+    if result.float_accuracy is not None and result.int8_accuracy is not None:
+        rates = f"float {100 * result.float_accuracy:.1f} %, int8 {100 * result.int8_accuracy:.1f} %"
+        console.out.print(f"accuracy: {rates} of {len(result.samples.held_out)} held-out samples")
+
+
+def _print_costs(result: Quantised) -> None:
+    before, after = _cost(result.before.report), _cost(result.after.report)
+    for name, key in (("RAM", "ram"), ("flash", "flash")):
+        console.out.print(f"{name}: {format_size(before[key])} in float, {format_size(after[key])} in int8")
+    console.out.print(f"multiply-accumulates: {before['macs']:,} in float, {after['macs']:,} in int8")
+    for which, cost in (("float", before), ("int8", after)):
+        if not cost["fits"]:
+            console.out.print(f"[yellow]the {which} model does not fit:[/] {escape(cost['reason'])}", soft_wrap=True)
+
+
+def _print_search(result: Quantised, options: QuantizeOptions) -> None:
+    found = result.found
+    assert found is not None
+    done = "" if found.complete else " (all that --trials allows)"
+    if found.met:
+        text = f"--auto {options.tolerance:g}: met with {len(found.kept)} layers in float, error {found.error:.4f}"
+        console.out.print(f"[green]{text}[/], after {found.trials} trials{done}")
+    else:
+        text = f"--auto {options.tolerance:g}: not met; the nearest is error {found.error:.4f}"
+        console.out.print(f"[bold red]{text}[/], after {found.trials} trials{done}")

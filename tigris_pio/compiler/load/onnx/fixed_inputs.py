@@ -1,0 +1,55 @@
+"""Inputs that the user sets: each becomes a constant of its own type before anything else looks at the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from tigris_pio.compiler.load.fixed_values import check_name, fixed_array, given
+from tigris_pio.errors import UsageError
+
+
+def fix_inputs(model: onnx.ModelProto, values: Mapping[str, object], label: str) -> onnx.ModelProto:
+    """The model with the inputs named in `values` as initializers; `model` itself when there are none.
+
+    Raises UsageError for a name or a value that does not fit.
+    """
+    if not values:
+        return model
+    known = {value.name: value for value in model.graph.input}
+    arrays = {}
+    for name, value in values.items():
+        check_name(name, value, known, label)
+        arrays[name] = _array(known[name], value)
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    graph = changed.graph
+    kept = [value for value in graph.input if value.name not in arrays]
+    weights = [tensor for tensor in graph.initializer if tensor.name not in arrays]
+    del graph.input[:]
+    del graph.initializer[:]
+    graph.input.extend(kept)
+    graph.initializer.extend(weights)
+    graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
+    return changed
+
+
+def _array(info: onnx.ValueInfoProto, value: object) -> np.ndarray:
+    """The value in the input's own type and shape."""
+    kind = info.type.tensor_type.elem_type
+    if info.type.WhichOneof("value") != "tensor_type" or kind not in _TYPES:
+        raise UsageError(f"{given(info.name, value)}: only inputs of numbers and truth values can be set")
+    declared = [int(dim.dim_value) if dim.WhichOneof("value") == "dim_value" and dim.dim_value > 0 else 0
+                for dim in info.type.tensor_type.shape.dim]
+    return fixed_array(info.name, np.dtype(helper.tensor_dtype_to_np_dtype(kind)), declared, value)
+
+
+#: Element types that can be set.
+_TYPES = frozenset((
+    onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BOOL,
+    onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.INT16, onnx.TensorProto.UINT16,
+    onnx.TensorProto.INT32, onnx.TensorProto.UINT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT64,
+))  # fmt: skip

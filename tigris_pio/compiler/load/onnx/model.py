@@ -1,0 +1,144 @@
+"""ONNX model -> Graph: the front end for ONNX files."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, check_sizes
+from tigris_pio.compiler.load.dimensions import bind_dimensions
+from tigris_pio.compiler.load.onnx.branches import inline_branches
+from tigris_pio.compiler.load.onnx.dimensions import declared_shape
+from tigris_pio.compiler.load.onnx.extent import check_extent
+from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
+from tigris_pio.compiler.load.onnx.functions import expand_functions
+from tigris_pio.compiler.load.onnx.nodes import check_names, read_nodes, read_weights
+from tigris_pio.compiler.load.onnx.protobuf import Source, read
+from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
+from tigris_pio.compiler.load.onnx.scan import unroll_scans
+from tigris_pio.compiler.load.onnx.shapes import infer
+from tigris_pio.compiler.load.schedule import execution_order
+from tigris_pio.errors import ModelError
+
+OLDEST_OPSET = 7
+
+
+def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None, limits: Limits,
+              fixed: Mapping[str, object]) -> Graph:
+    """See load_model."""
+    source = read(path)
+    check_extent(source.model, limits, source.label)
+    source = dataclasses.replace(source, model=fix_inputs(source.model, fixed, source.label))
+    model = _inlined(source, dims or {}, limits)
+    opset = _opset(model, source.label)
+    weights = read_weights(model.graph, source.label)
+    inputs = [value for value in model.graph.input if value.name not in weights]
+    outputs = [value.name for value in model.graph.output]
+    if len({value.name for value in inputs}) != len(inputs) or len(set(outputs)) != len(outputs):
+        raise ModelError(f"{source.label}: two inputs or two outputs of the graph have the same name")
+    shapes = {value.name: declared_shape(value, source.label) for value in inputs}
+    binding = bind_dimensions(shapes, dims or {}, source.label)
+    nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.label)
+    tensors = infer(model, nodes, protos, binding, weights, source.label, limits)
+    _check_outputs(outputs, tensors, source.label)
+    names = tuple(value.name for value in inputs)
+    check_reshapes(nodes, tensors, source.label)
+    check_empty(nodes, tensors, names, outputs, source.label)
+    check_sizes(nodes, tensors, names, weights, source.label, limits)
+    return Graph(
+        name=source.name,
+        opset=opset,
+        nodes=tuple(known for node in nodes if any((known := _without_unknown(node, tensors)).outputs)),
+        tensors=tensors,
+        weights=weights,
+        inputs=names,
+        outputs=tuple(outputs),
+        source_sha256=source.sha256,
+        warnings=binding.warnings,
+        limits=limits,
+        io_dtypes={name: tensors[name].dtype for name in (*names, *outputs)},
+    )
+
+
+def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.ModelProto:
+    """The model without functions (its own, and those of operators that have no kernels), Scans and settled Ifs."""
+    from tigris_pio.compiler.lower.registry import is_lowered  # noqa: PLC0415 (only to know what has kernels)
+
+    model = source.model
+    if model.functions:
+        from onnx import inliner  # noqa: PLC0415 (rarely needed and slow to import)
+
+        try:
+            model = inliner.inline_local_functions(model)
+        except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
+            raise ModelError(f"{source.label}: its functions cannot be inlined: {error}") from None
+
+    def expand(part: onnx.ModelProto) -> onnx.ModelProto:
+        return expand_functions(part, is_lowered, source.label, limits)
+
+    def unroll(part: onnx.ModelProto) -> onnx.ModelProto:
+        return unroll_scans(expand_qoperators(part), expand, source.label, limits)
+
+    model = unroll(model)
+    if not any(node.op_type == "If" for node in model.graph.node):
+        return model
+    weights = {tensor.name for tensor in model.graph.initializer}
+    shapes = {value.name: declared_shape(value, source.label) for value in model.graph.input
+              if value.name not in weights}
+    return inline_branches(model, bind_dimensions(shapes, dims, source.label).shapes, unroll, source.label, limits)
+
+
+def _opset(model: onnx.ModelProto, label: str) -> int:
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    newest = onnx.defs.onnx_opset_version()
+    if not versions:
+        return newest
+    if versions[0] < OLDEST_OPSET:
+        raise ModelError(
+            f"{label}: opset {versions[0]} is older than {OLDEST_OPSET}; update the model with onnx.version_converter"
+        )
+    if versions[0] > newest:
+        raise ModelError(
+            f"{label}: opset {versions[0]} is newer than {newest}, the newest the installed onnx package knows; "
+            "update it (pip install -U onnx)"
+        )
+    return int(versions[0])
+
+
+def _ordered(graph: onnx.GraphProto, inputs: Mapping[str, Any], weights: Mapping[str, np.ndarray], outputs: list[str],
+             label: str) -> tuple[list[Node], list[onnx.NodeProto]]:
+    nodes = read_nodes(graph, label)
+    check_names(nodes, inputs, weights, outputs, label)
+    proto = dict(zip((node.name for node in nodes), graph.node, strict=True))
+    ordered = execution_order(nodes, label)
+    return list(ordered), [_named(proto[node.name], node.name) for node in ordered]
+
+
+def _named(proto: onnx.NodeProto, name: str) -> onnx.NodeProto:
+    """The node under the name that messages use."""
+    if proto.name == name:
+        return proto
+    copy = onnx.NodeProto()
+    copy.CopyFrom(proto)
+    copy.name = name
+    return copy
+
+
+def _without_unknown(node: Node, tensors: Mapping[str, Any]) -> Node:
+    """Outputs that nothing reads and whose shape is unknown, such as an old Dropout's mask, are dropped."""
+    if all(name in tensors for name in node.outputs if name):
+        return node
+    return dataclasses.replace(node, outputs=tuple(name if name in tensors else "" for name in node.outputs))
+
+
+def _check_outputs(outputs: list[str], tensors: Mapping[str, Any], label: str) -> None:
+    for name in outputs:
+        if name not in tensors:
+            raise ModelError(f"{label}: graph output {name} is not a tensor")

@@ -1,0 +1,363 @@
+"""Shape inference: every tensor of the model gets a static shape and an element type."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper, shape_inference
+
+from tigris_pio.compiler.evaluate import evaluate, is_deterministic, node_proto
+from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.limits import ConstantBudget, Limits
+from tigris_pio.compiler.load.consistency import check_computed
+from tigris_pio.compiler.load.dimensions import Binding
+from tigris_pio.compiler.load.onnx.nodes import captured_names, read_nodes
+from tigris_pio.compiler.load.onnx.pool_shapes import settle_pools, settled
+from tigris_pio.compiler.load.onnx.resize_shapes import settle_resizes
+from tigris_pio.compiler.load.schedule import execution_order
+from tigris_pio.errors import ModelError, UnsupportedError
+from tigris_pio.text import visible
+
+#: Initializers with more elements enter inference by shape only: shapes never depend on them.
+_SMALL = 4096
+#: Operators whose output is like their first input, which the library does not infer.
+_LIKE_INPUT = frozenset(("GroupNormalization",))
+#: Shapes never depend on what these compute, and not every version of them can be evaluated.
+_QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
+
+
+def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], binding: Binding,
+          weights: Mapping[str, np.ndarray], label: str, limits: Limits) -> dict[str, Tensor]:
+    """Tensors by name for all inputs, weights and node outputs.
+
+    `nodes` and `protos` are the same nodes in execution order. Raises ModelError where shapes
+    contradict each other or depend on data, UnsupportedError for operators ONNX does not define.
+    """
+    skeleton = _skeleton(model, protos, binding, weights)
+    unknown = [node for node in nodes if not _has_schema(node, _opsets(model))]
+    try:
+        if not unknown:
+            _check(skeleton)
+        settle_pools(skeleton)
+        settle_resizes(skeleton)
+        # Without the library's propagation of data, which makes an object of every element of a vector; see _Walk.
+        inferred = shape_inference.infer_shapes(skeleton, check_type=True, strict_mode=True)
+    except (onnx.checker.ValidationError, shape_inference.InferenceError, ValueError, RuntimeError) as error:
+        raise ModelError(f"{label}: {_message(error)}") from None
+    types = _types(inferred)
+    declared = _only_declared(skeleton)
+    tensors = {name: Tensor(name, value.shape, value.dtype) for name, value in weights.items()}
+    for name, kind in types.items():
+        tensor = _tensor(name, kind)
+        if tensor is not None and name not in weights and name not in declared:
+            tensors[name] = tensor
+    missing = {name for node in nodes for name in node.outputs if name and name not in tensors}
+    if missing:
+        types = {name: kind for name, kind in types.items() if name not in declared}
+        _Walk(nodes, protos, types, tensors, weights, model, label, limits, declared).run()
+        _require_all(nodes, [value.name for value in model.graph.output], tensors, unknown, label)
+    return tensors
+
+
+def _only_declared(skeleton: onnx.ModelProto) -> dict[str, Tensor]:
+    """Tensors whose shape the model declares, but inference does not find by itself: perhaps not true."""
+    names = {value.name for value in (*skeleton.graph.value_info, *skeleton.graph.output)}
+    if not names:
+        return {}
+    bare = onnx.ModelProto()
+    bare.CopyFrom(skeleton)
+    del bare.graph.value_info[:]
+    for value in bare.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    try:
+        found = _types(shape_inference.infer_shapes(bare))
+    except shape_inference.InferenceError:  # the walk along the nodes says which
+        found = {}
+    declared = _types(skeleton)
+    tensors = ((name, _tensor(name, declared[name])) for name in names)
+    return {name: tensor for name, tensor in tensors
+            if tensor is not None and (name not in found or _tensor(name, found[name]) is None)}
+
+
+def _check(skeleton: onnx.ModelProto) -> None:
+    """The checker insists on declared output shapes, which inference finds by itself."""
+    bare = [value for value in skeleton.graph.output if not value.type.tensor_type.HasField("shape")]
+    types = [onnx.TypeProto.FromString(value.type.SerializeToString()) for value in bare]
+    for value in bare:
+        value.type.tensor_type.shape.SetInParent()
+        value.type.tensor_type.elem_type = value.type.tensor_type.elem_type or onnx.TensorProto.FLOAT
+    try:
+        onnx.checker.check_model(skeleton)
+    finally:
+        for value, kind in zip(bare, types, strict=True):
+            value.type.CopyFrom(kind)
+
+
+def _opsets(model: onnx.ModelProto) -> dict[str, int]:
+    return {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+
+
+def _has_schema(node: Node, opsets: Mapping[str, int]) -> bool:
+    return bool(onnx.defs.has(node.op, node.domain) if node.domain not in opsets else
+                onnx.defs.has(node.op, opsets[node.domain], node.domain))
+
+
+def _skeleton(model: onnx.ModelProto, protos: Sequence[onnx.NodeProto], binding: Binding,
+              weights: Mapping[str, np.ndarray]) -> onnx.ModelProto:
+    """The model with sorted nodes, bound inputs, and large initializers replaced by their types."""
+    skeleton = onnx.ModelProto()
+    skeleton.ir_version = onnx.IR_VERSION
+    skeleton.opset_import.extend(model.opset_import)
+    graph = skeleton.graph
+    graph.name = model.graph.name or "model"
+    graph.node.extend(protos)
+    for proto in graph.node:
+        if proto.op_type == "MeanVarianceNormalization" and not proto.attribute:
+            # Inference expands its function and stumbles over the attribute left out.
+            proto.attribute.append(helper.make_attribute("axes", [0, 2, 3]))
+    for tensor in model.graph.initializer:
+        if weights[tensor.name].size <= _SMALL:
+            entry = graph.initializer.add()
+            entry.CopyFrom(tensor)
+        else:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    for value in model.graph.input:
+        if value.name in binding.shapes:
+            kind = value.type.tensor_type.elem_type
+            graph.input.append(helper.make_tensor_value_info(value.name, kind, binding.shapes[value.name]))
+    for value in model.graph.output:
+        graph.output.append(_without_free_dimensions(value, binding.symbols))
+    known = {value.name for value in (*graph.input, *graph.output)} | set(weights)
+    for value in model.graph.value_info:
+        if value.name not in known:
+            graph.value_info.append(_without_free_dimensions(value, binding.symbols))
+    return skeleton
+
+
+def _without_free_dimensions(value: onnx.ValueInfoProto, symbols: Mapping[str, int]) -> onnx.ValueInfoProto:
+    """A copy whose symbolic dimensions are bound or left to inference."""
+    copy = onnx.ValueInfoProto()
+    copy.CopyFrom(value)
+    for dim in copy.type.tensor_type.shape.dim if copy.type.HasField("tensor_type") else ():
+        if dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0:
+            bound = symbols.get(dim.dim_param)
+            dim.Clear()
+            if bound is not None:
+                dim.dim_value = bound
+    return copy
+
+
+def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    graph = model.graph
+    return {value.name: value.type for value in (*graph.value_info, *graph.output, *graph.input)}
+
+
+def _tensor(name: str, kind: onnx.TypeProto) -> Tensor | None:
+    """The tensor, or None when its type or a dimension is unknown."""
+    if kind.WhichOneof("value") != "tensor_type" or not kind.tensor_type.HasField("shape"):
+        return None
+    if not kind.tensor_type.elem_type or kind.tensor_type.elem_type not in onnx.TensorProto.DataType.values():
+        return None
+    dims = kind.tensor_type.shape.dim
+    if any(dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0 for dim in dims):
+        return None
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type))
+    return Tensor(name, tuple(int(dim.dim_value) for dim in dims), dtype)
+
+
+class _Walk:
+    """Resolves what whole-model inference leaves open: shapes computed by chains of constant nodes.
+
+    Goes through the nodes once, evaluates those whose inputs are known and infers the others one by
+    one with the values at hand.
+    """
+
+    def __init__(self, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types: Mapping[str, onnx.TypeProto],
+                 tensors: dict[str, Tensor], weights: Mapping[str, np.ndarray], model: onnx.ModelProto, label: str,
+                 limits: Limits, declared: Mapping[str, Tensor]):
+        self.declared = declared
+        self.nodes, self.protos, self.tensors, self.label = nodes, protos, tensors, label
+        self.limits, self.budget = limits, ConstantBudget(limits, label)
+        self.readers = Counter(name for node in nodes for name in {*node.inputs, *captured_names(node)})
+        self.types = dict(types)
+        self.values: dict[str, np.ndarray] = dict(weights)
+        self.opsets = _opsets(model)
+
+    def run(self) -> None:
+        for node, proto in zip(self.nodes, self.protos, strict=True):
+            self._evaluate(node, proto)
+            if any(name and name not in self.tensors for name in node.outputs):
+                self._infer(node, proto)
+            self._settle(node)
+            self._forget(node)
+
+    def _settle(self, node: Node) -> None:
+        """Takes declared shapes that nothing contradicts. Raises ModelError for one that is not what is computed."""
+        for name in node.outputs:
+            if name in self.declared:
+                computed, declared = self.tensors.setdefault(name, self.declared[name]), self.declared[name]
+                if computed.shape != declared.shape:
+                    raise ModelError(
+                        f"{self.label}: node {node.name} ({node.op}): {name} is declared as {list(declared.shape)}, "
+                        f"but is {list(computed.shape)}; export the model again, or correct the declaration"
+                    )
+
+    def _forget(self, node: Node) -> None:
+        """Drops computed values that no node behind this one reads."""
+        for name in {*node.inputs, *captured_names(node)}:
+            self.readers[name] -= 1
+            if not self.readers[name] and self.budget.free(name):
+                del self.values[name]
+
+    def _evaluate(self, node: Node, proto: onnx.NodeProto) -> None:
+        source = self.tensors.get(node.inputs[0]) if node.inputs else None
+        if node.op == "Shape" and source is not None:
+            start, end = node.attributes.get("start", 0), node.attributes.get("end")
+            self._learn(node.outputs[0], np.array(source.shape[start:end], np.int64))
+        elif self._is_known(node):
+            large = sum(self.values[name].size for name in node.inputs if name) > _SMALL
+            if large and all(name in self.tensors for name in node.outputs if name):
+                return
+            check_computed(node, self.values, self.label, self.limits)
+            where = f"node {node.name} ({node.op})"
+            self.budget.ask(where, self._size(node, proto))
+            results = evaluate(node, self.values, self.opsets, self.label)
+            for name, value in zip(node.outputs, results, strict=False):
+                if name:
+                    self.budget.add(name, value.nbytes, where)
+                    self._learn(name, value)
+
+    def _size(self, node: Node, proto: onnx.NodeProto) -> int:
+        """Bytes of what a node of known inputs will compute, as far as inference can tell."""
+        if any(name and name not in self.tensors for name in node.outputs):
+            self._infer(node, proto)
+        sizes = [math.prod(tensor.shape) * tensor.dtype.itemsize
+                 for name in node.outputs if (tensor := self.tensors.get(name)) is not None]
+        return sum(sizes)
+
+    def _is_known(self, node: Node) -> bool:
+        if node.op in _QUANTISING or not is_deterministic(node):
+            return False
+        return all(name in self.values for name in node.inputs if name)
+
+    def _learn(self, name: str, value: np.ndarray) -> None:
+        self.values[name] = value
+        self.tensors[name] = Tensor(name, value.shape, value.dtype)
+
+    def _infer(self, node: Node, proto: onnx.NodeProto) -> None:
+        if not _has_schema(node, self.opsets):
+            return
+        like = self.tensors.get(node.inputs[0]) if node.op in _LIKE_INPUT and node.inputs else None
+        if like is not None:
+            self.tensors[node.outputs[0]] = Tensor(node.outputs[0], like.shape, like.dtype)
+            return
+        version = self.opsets.get(node.domain, 1)
+        schema = onnx.defs.get_schema(node.op, version, node.domain)
+        inputs = {name: kind for name in node.inputs if name and (kind := self._type(name)) is not None}
+        if len(inputs) != len({name for name in node.inputs if name}):
+            return
+        data = {name: numpy_helper.from_array(self.values[name]) for name in node.inputs
+                if name in self.values and self.values[name].size <= _SMALL}
+        imports = [helper.make_opsetid(domain, opset) for domain, opset in self.opsets.items()]
+        try:
+            own = node_proto(node) if node.attributes else proto
+            found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)
+            if settled(own, inputs, found):
+                found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)
+        except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+            raise ModelError(f"{self.label}: node {node.name} ({node.op}): {_message(error)}") from None
+        for name, kind in found.items():
+            tensor = _tensor(name, kind)
+            if tensor is not None:
+                self.tensors[name] = tensor
+                self.types[name] = kind
+
+    def _type(self, name: str) -> onnx.TypeProto | None:
+        tensor = self.tensors.get(name)
+        if tensor is None:
+            return self.types.get(name)
+        return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.dtype), tensor.shape)
+
+
+def walked_types(model: onnx.ModelProto, types: Mapping[str, onnx.TypeProto]) -> dict[str, onnx.TypeProto]:
+    """Types beyond `types` that follow from constants of a model whose inputs are not bound yet; the loader finds its
+    faults later."""
+    tensors = {name: tensor for name, kind in types.items() if (tensor := _tensor(name, kind)) is not None}
+    if all(name in tensors for node in model.graph.node for name in node.output if name):
+        return {}
+    known = dict(tensors)
+    with contextlib.suppress(ModelError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
+        nodes = read_nodes(model.graph, "model")
+        protos = dict(zip((node.name for node in nodes), model.graph.node, strict=True))
+        order = execution_order(nodes, "model")
+        values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+        _Walk(order, [protos[node.name] for node in order], types, tensors, values, model, "model", Limits(), {}).run()
+    return {name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.dtype), tensor.shape)
+            for name, tensor in tensors.items() if name not in known}
+
+
+def known_values(nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types: Mapping[str, onnx.TypeProto],
+                 weights: Mapping[str, np.ndarray], model: onnx.ModelProto, names: Collection[str], label: str,
+                 limits: Limits) -> dict[str, np.ndarray]:
+    """Of the tensors `names`, those that follow from constants and shapes; `types` are the inputs', bound.
+
+    A node that contradicts its inputs ends the walk: it may be in a branch's way, and the loader says so later.
+    """
+    tensors = {name: tensor for name, kind in types.items() if (tensor := _tensor(name, kind)) is not None}
+    tensors |= {name: Tensor(name, value.shape, value.dtype) for name, value in weights.items()}
+    plain = [index for index, node in enumerate(nodes) if not captured_names(node) and node.op != "If"]
+    nodes, protos = [nodes[index] for index in plain], [protos[index] for index in plain]
+    walk = _Walk(nodes, protos, types, tensors, weights, model, label, limits, {})
+    walk.readers.update(names)  # not to be forgotten
+    with contextlib.suppress(ModelError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
+        walk.run()
+    return {name: walk.values[name] for name in names if name in walk.values}
+
+
+def _require_all(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor],
+                 unknown: Sequence[Node], label: str) -> None:
+    """Outputs that nothing reads, such as Dropout's mask, may stay unknown."""
+    read = {name for node in nodes for name in node.inputs} | set(outputs)
+    open_nodes = [node for node in nodes if any(name in read and name not in tensors for name in node.outputs)]
+    if not open_nodes:
+        return
+    if unknown or any(node.op == "If" and not node.domain for node in nodes):
+        from tigris_pio.compiler.lower.registry import unsupported_report  # noqa: PLC0415 (only to list all at once)
+
+        raise UnsupportedError(unsupported_report(nodes, label))
+    node = open_nodes[0]
+    raise ModelError(
+        f"{label}: the output shape of node {node.name} ({node.op}) depends on data; only static shapes are compiled. "
+        f"Simplify the model or compute that part outside of it"
+    )
+
+
+def _message(error: Any) -> str:
+    """The library's message on one line, with nodes as ours name them, and a remedy."""
+    text = " ".join(str(error).split()).replace("[ShapeInferenceError] ", "").replace("Inference error(s): ", "")
+    text = re.sub(r"\(op_type: ?(\w+)(?:, node name: ?([^)]*))?\):? ?", _node_of, text)
+    text = visible(text.replace("==> Context: ", "in "))
+    known = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), _REMEDY)
+    return f"{text.rstrip('. ')}; {known}"
+
+
+def _node_of(match: re.Match[str]) -> str:
+    return f"node {match[2]} ({match[1]}): " if match[2] else f"node ({match[1]}): "
+
+
+_REMEDY = "the model breaks ONNX's rules there: export it again"
+_REMEDIES = {
+    "Inferred shape and existing shape differ": "the model declares another shape than its operators give: export it "
+    "again, or clear graph.value_info and the outputs' shapes",
+    "No opset import for domain": "import the domain with onnx.helper.make_opsetid, or export the model again",
+    "Unrecognized attribute": "the operator has no such attribute in the model's opset: export it again",
+    "Incompatible dimensions": "the shapes do not fit each other: check the sizes given to free dimensions, or export "
+    "the model again",
+}

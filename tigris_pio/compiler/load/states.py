@@ -1,0 +1,65 @@
+"""Outputs that the user ties to inputs: what the one is after a run, the other is in the next."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Sequence
+
+from tigris_pio import spelling
+from tigris_pio.compiler.ir.graph import Graph, State, Tensor
+from tigris_pio.errors import UsageError
+from tigris_pio.text import visible_name
+
+#: (output, input)
+Tie = tuple[str, str]
+
+
+def tie_states(graph: Graph, ties: Sequence[Tie]) -> Graph:
+    """`graph` with a state for each tie; its outputs and inputs are none of the model's any more.
+
+    Raises UsageError for names, shapes and types that do not fit.
+    """
+    taken: dict[str, Tie] = {}
+    for tie in ties:
+        output, held = tie
+        _check_name(graph, tie, "output", output, graph.outputs)
+        _check_name(graph, tie, "input", held, graph.inputs)
+        if held in taken:
+            raise UsageError(f"{_given(tie)}: input {visible_name(held)} is tied already, by {_given(taken[held])}")
+        taken[held] = tie
+        _check_same(tie, graph.tensors[output], graph.tensors[held])
+    tied = {output for output, _ in ties}
+    outputs = tuple(name for name in graph.outputs if name not in tied)
+    if ties and not outputs:
+        raise UsageError(f"{_given(ties[-1])}: {graph.name} has no output left that is none of a state's; give the "
+                         "model one more")  # fmt: skip
+    return dataclasses.replace(
+        graph,
+        inputs=tuple(name for name in graph.inputs if name not in taken),
+        outputs=outputs,
+        states=(*graph.states, *(State(output, held) for output, held in ties)),
+    )
+
+
+def _given(tie: Tie) -> str:
+    """The option as the user wrote it."""
+    return spelling.state(*map(visible_name, tie))
+
+
+def _check_name(graph: Graph, tie: Tie, kind: str, name: str, known: Iterable[str]) -> None:
+    known = tuple(known)
+    if name in known:
+        return
+    close = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {visible_name(close[0])}? " if close else ""
+    names = ", ".join(map(visible_name, known)) or "none"
+    raise UsageError(f"{_given(tie)}: {graph.name} has no {kind} {visible_name(name)}; {meant}It has: {names}")
+
+
+def _check_same(tie: Tie, output: Tensor, held: Tensor) -> None:
+    if (output.shape, output.dtype) != (held.shape, held.dtype):
+        raise UsageError(
+            f"{_given(tie)}: output {visible_name(output.name)} is {output.dtype} {list(output.shape)} and input "
+            f"{visible_name(held.name)} {held.dtype} {list(held.shape)}; both must be the same"
+        )

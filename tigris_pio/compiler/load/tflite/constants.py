@@ -1,0 +1,54 @@
+"""The buffers of constants as arrays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.tflite.annotation import DTYPES
+from tigris_pio.compiler.load.tflite.file import FlatTensor
+from tigris_pio.compiler.load.tflite.sparse import Sparsity, dense
+from tigris_pio.errors import ModelError
+
+
+def read_constant(tensor: FlatTensor, where: str, limits: Limits) -> np.ndarray:
+    """The elements of a tensor that the file holds: views of it where they are stored as they are used."""
+    assert tensor.data is not None
+    if tensor.type not in DTYPES:
+        raise ModelError(f"{where}: a constant of type {tensor.type}; numbers are read")
+    count = math.prod(tensor.shape)
+    limits.check("elements", count, where)
+    if tensor.type == "int4":
+        return _nibbles(tensor, count, where)
+    if tensor.sparsity is not None:
+        return _sparse(tensor, tensor.sparsity, where)
+    dtype = np.dtype(np.float16) if tensor.type == "float16" else DTYPES[tensor.type]
+    if len(tensor.data) != count * dtype.itemsize:
+        raise ModelError(
+            f"{where}: shape {list(tensor.shape)} of {tensor.type} takes {count * dtype.itemsize} bytes, its buffer "
+            f"has {len(tensor.data)}; the file is damaged"
+        )
+    values = np.frombuffer(tensor.data.tobytes() if tensor.data.ctypes.data % dtype.itemsize else tensor.data, dtype)
+    if tensor.type == "bool":
+        values = tensor.data != 0
+    return (values.astype(np.float32) if tensor.type == "float16" else values).reshape(tensor.shape)
+
+
+def _sparse(tensor: FlatTensor, sparsity: Sparsity, where: str) -> np.ndarray:
+    assert tensor.data is not None
+    dtype = np.dtype(np.float16) if tensor.type == "float16" else DTYPES[tensor.type]
+    if len(tensor.data) % dtype.itemsize:
+        raise ModelError(f"{where}: {len(tensor.data)} bytes of {tensor.type}; the file is damaged")
+    values = dense(np.frombuffer(tensor.data.tobytes(), dtype), tensor.shape, sparsity, where)
+    return values.astype(np.float32) if tensor.type == "float16" else values
+
+
+def _nibbles(tensor: FlatTensor, count: int, where: str) -> np.ndarray:
+    """Two elements of four bits a byte, the first in the lower half."""
+    assert tensor.data is not None
+    if len(tensor.data) != (count + 1) // 2:
+        raise ModelError(f"{where}: {count} elements of four bits in {len(tensor.data)} bytes; the file is damaged")
+    pairs = np.stack([tensor.data & 15, tensor.data >> 4], axis=1).reshape(-1)[:count].astype(np.int8)
+    return np.where(pairs > 7, pairs - 16, pairs).astype(np.int8).reshape(tensor.shape)

@@ -1,0 +1,334 @@
+"""A .tflite file as plain data.
+
+Offsets in a flatbuffer are followed by the package `tflite`, which checks none: what points outside of the file ends
+as one of _BROKEN here. The lengths of vectors are counted against the file's, because vectors of a hostile file may
+overlap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tflite
+
+from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.tflite.sparse import SparseAxis, Sparsity
+from tigris_pio.errors import ModelError, ModelFileError
+from tigris_pio.files import read_named
+from tigris_pio.text import visible_name
+
+IDENTIFIER = b"TFL3"
+_VERSION = 3
+_BROKEN = (struct.error, ValueError, TypeError, IndexError, OverflowError, AttributeError, MemoryError)
+#: Vectors of a sound file lie one behind another; its elements may be shared by some.
+_SHARED = 16
+#: Elements of a vector among an operator's options.
+_MOST_OPTIONS = 1 << 12
+MOST_AXES = 16
+
+TYPES = {number: name.lower() for name, number in vars(tflite.TensorType).items() if not name.startswith("_")}
+_OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
+_OPTIONS = {number: name for name, number in vars(tflite.BuiltinOptions).items() if not name.startswith("_")}
+_CUSTOM = "CUSTOM"
+_SPARSE = {tflite.SparseIndexVector.Int32Vector: tflite.Int32Vector,
+           tflite.SparseIndexVector.Uint16Vector: tflite.Uint16Vector,
+           tflite.SparseIndexVector.Uint8Vector: tflite.Uint8Vector}
+
+Options = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FlatTensor:
+    """A tensor as the file declares it. `signature` has -1 for a free dimension."""
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    signature: tuple[int, ...]
+    type: str
+    data: np.ndarray | None  #: uint8, of a constant
+    scale: np.ndarray
+    zero_point: np.ndarray
+    axis: int
+    is_variable: bool
+    sparsity: Sparsity | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FlatOperator:
+    """An operator; -1 stands for an optional input that is absent. `options` is empty for other kinds of them."""
+
+    index: int
+    name: str
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    kind: str
+    options: Options
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Subgraph:
+    """Operators in the order they run, and the tensors they name by index."""
+
+    index: int
+    tensors: tuple[FlatTensor, ...]
+    operators: tuple[FlatOperator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FlatModel:
+    """The file. `signatures`: names of inputs and of outputs by tensor index, for each subgraph that has them."""
+
+    name: str
+    label: str
+    sha256: bytes
+    subgraphs: tuple[Subgraph, ...]
+    signatures: Mapping[int, tuple[Mapping[int, str], Mapping[int, str]]]
+
+
+def read(source: Path | str | bytes, limits: Limits) -> FlatModel:
+    """Reads a file, or its content. Raises ModelError."""
+    if isinstance(source, bytes):
+        name = label = "model"
+        data = source
+    else:
+        path = Path(source)
+        name, label = path.stem, str(path)
+        data = read_named(path, "the path of a model", ModelFileError)
+    if data[4:8] != IDENTIFIER:
+        raise ModelError(f"{label}: is no TensorFlow Lite model, or a truncated one ({len(data)} bytes); convert or "
+                         "copy it again")
+    reader = _Reader(data, label, limits)
+    return FlatModel(name, label, hashlib.sha256(data).digest(), *reader.model())
+
+
+class _Reader:
+    """Walks the flatbuffer once; `_where` is the place that a message names."""
+
+    def __init__(self, data: bytes, label: str, limits: Limits) -> None:
+        self._data, self._label, self._limits = data, label, limits
+        self._left = _SHARED * len(data)
+        self._where = "the file"
+        self._tensors = self._nodes = 0
+
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except _BROKEN as error:
+            raise self._error(f"points outside of the file ({error}); the file is truncated or damaged") from None
+
+    def _error(self, text: str) -> ModelError:
+        return ModelError(f"{self._label}: {self._where}: {text}")
+
+    def _count(self, length: int) -> int:
+        """The length of a vector, which the file has room for."""
+        self._left -= length
+        if length < 0 or self._left < 0:
+            raise self._error(f"a vector of {length} elements in a file of {len(self._data)} bytes; it is damaged")
+        return length
+
+    def model(self) -> tuple[tuple[Subgraph, ...], Mapping[int, tuple[Mapping[int, str], Mapping[int, str]]]]:
+        """Subgraphs and signatures."""
+        with self._checked():
+            model = tflite.Model.GetRootAs(self._data, 0)
+            if model.Version() != _VERSION:
+                raise self._error(f"version {model.Version()} of TensorFlow Lite's format; version {_VERSION} is read")
+            codes = [self._code(model, place) for place in range(self._count(model.OperatorCodesLength()))]
+            buffers = self._count(model.BuffersLength())
+            count = self._count(model.SubgraphsLength())
+            if not count:
+                raise self._error("it has no subgraph")
+            subgraphs = tuple(self._subgraph(model, index, codes, buffers) for index in range(count))
+            return subgraphs, self._signatures(model, subgraphs)
+
+    def _code(self, model: Any, place: int) -> tuple[str, int]:
+        """An operator's name and version. A newer file has the number in a wider field."""
+        self._where = f"operator code {place}"
+        code = model.OperatorCodes(place)
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        name = _OPERATORS.get(number, f"operator {number}")
+        if name == _CUSTOM:
+            name = self._text(code.CustomCode(), "custom code") or _CUSTOM
+        return name, int(code.Version())
+
+    def _text(self, text: bytes | None, what: str) -> str:
+        if text is None:
+            return ""
+        self._count(len(text))
+        try:
+            return text.decode("utf-8")
+        except UnicodeDecodeError:
+            raise self._error(f"its {what} is no UTF-8 text; convert the model again") from None
+
+    def _subgraph(self, model: Any, index: int, codes: list[tuple[str, int]], buffers: int) -> Subgraph:
+        self._where = f"subgraph {index}"
+        graph = model.Subgraphs(index)
+        tensors, nodes = self._count(graph.TensorsLength()), self._count(graph.OperatorsLength())
+        self._tensors, self._nodes = self._tensors + tensors, self._nodes + nodes
+        self._limits.check("nodes", self._nodes, f"{self._label}: its subgraphs")
+        self._limits.check("nodes", self._tensors // 8, f"{self._label}: its {self._tensors} tensors count as")
+        inputs, outputs = (self._indices(graph, what, tensors) for what in ("Inputs", "Outputs"))
+        found = tuple(self._tensor(model, graph.Tensors(place), place, index, buffers) for place in range(tensors))
+        operators = tuple(self._operator(graph.Operators(place), place, index, codes, tensors)
+                          for place in range(nodes))
+        return Subgraph(index, found, operators, inputs, outputs)
+
+    def _indices(self, table: Any, what: str, tensors: int) -> tuple[int, ...]:
+        """Tensors by number; -1, which stands for none, is let through."""
+        numbers = self._vector(table, what)
+        for number in numbers:
+            if not -1 <= number < tensors:
+                raise self._error(f"its {what.lower()} name tensor {number} of {tensors}; the file is damaged")
+        return tuple(int(number) for number in numbers)
+
+    def _vector(self, table: Any, what: str) -> np.ndarray:
+        if not self._count(getattr(table, f"{what}Length")()):
+            return np.zeros(0, np.int64)
+        values: np.ndarray = getattr(table, f"{what}AsNumpy")()
+        return values
+
+    def _tensor(self, model: Any, tensor: Any, place: int, subgraph: int, buffers: int) -> FlatTensor:
+        self._where = f"tensor {place}" + (f" of subgraph {subgraph}" if subgraph else "")
+        name = self._text(tensor.Name(), "name")
+        self._where += f" ({visible_name(name[:60])})"
+        shape, signature = (self._shape(tensor, what) for what in ("Shape", "ShapeSignature"))
+        if min(shape, default=0) < 0:
+            raise self._error(f"shape {list(shape)}")
+        if len(signature) != len(shape):
+            signature = shape
+        number = tensor.Type()
+        if number not in TYPES:
+            raise self._error(f"type {number}; there is none of that number")
+        if tensor.Buffer() and tensor.Buffer() >= buffers:
+            raise self._error(f"its data are in buffer {tensor.Buffer()} of {buffers}; the file is damaged")
+        scale, zero_point, axis = self._quantisation(tensor)
+        return FlatTensor(place, name, shape, signature, TYPES[number], self._data_of(model, tensor.Buffer()), scale,
+                          zero_point, axis, bool(tensor.IsVariable()), self._sparsity(tensor))
+
+    def _shape(self, tensor: Any, what: str) -> tuple[int, ...]:
+        values = self._vector(tensor, what)
+        if len(values) > MOST_AXES:
+            raise self._error(f"{len(values)} axes; {MOST_AXES} are read")
+        return tuple(int(size) for size in values)
+
+    def _data_of(self, model: Any, number: int) -> np.ndarray | None:
+        """A view of the file; None for a tensor that is computed. Files beyond 2 GB keep data behind the flatbuffer."""
+        if not number:
+            return None
+        buffer = model.Buffers(number)
+        if buffer.Offset() > 1:
+            start, size = buffer.Offset(), buffer.Size()
+            if start + size > len(self._data):
+                raise self._error(f"its {size} bytes of data at {start} are outside of the file; it is truncated")
+            return np.frombuffer(self._data, np.uint8, size, start)
+        if not buffer.DataLength():
+            return None
+        data: np.ndarray = buffer.DataAsNumpy()
+        return data
+
+    def _quantisation(self, tensor: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        found = tensor.Quantization()
+        if found is None:
+            return np.zeros(0, np.float32), np.zeros(0, np.int64), 0
+        return self._vector(found, "Scale"), self._vector(found, "ZeroPoint"), int(found.QuantizedDimension())
+
+    def _sparsity(self, tensor: Any) -> Sparsity | None:
+        found = tensor.Sparsity()
+        if found is None:
+            return None
+        if found.DimMetadataLength() > 2 * MOST_AXES:
+            raise self._error(f"{found.DimMetadataLength()} axes of sparse elements; {2 * MOST_AXES} are read")
+        order, blocks = (tuple(map(int, self._vector(found, what))) for what in ("TraversalOrder", "BlockMap"))
+        axes = tuple(self._sparse_axis(found.DimMetadata(place)) for place in range(found.DimMetadataLength()))
+        return Sparsity(order, blocks, axes)
+
+    def _sparse_axis(self, axis: Any) -> SparseAxis:
+        if not axis.Format():
+            return SparseAxis(int(axis.DenseSize()))
+        parts = []
+        for kind, table in ((axis.ArraySegmentsType(), axis.ArraySegments()),
+                            (axis.ArrayIndicesType(), axis.ArrayIndices())):
+            if kind not in _SPARSE or table is None:
+                raise self._error(f"sparse indices of kind {kind}")
+            vector = _SPARSE[kind]()
+            vector.Init(table.Bytes, table.Pos)
+            parts.append(self._vector(vector, "Values"))
+        return SparseAxis(int(axis.DenseSize()), *parts)
+
+    def _operator(self, operator: Any, place: int, subgraph: int, codes: list[tuple[str, int]],
+                  tensors: int) -> FlatOperator:
+        self._where = f"operator {place}" + (f" of subgraph {subgraph}" if subgraph else "")
+        number = operator.OpcodeIndex()
+        if number >= len(codes):
+            raise self._error(f"its code is number {number} of {len(codes)}; the file is damaged")
+        name, version = codes[number]
+        self._where += f" ({name})"
+        inputs, outputs = (self._indices(operator, what, tensors) for what in ("Inputs", "Outputs"))
+        if -1 in outputs:
+            raise self._error("an output that is no tensor")
+        kind = _OPTIONS.get(operator.BuiltinOptionsType(), "")
+        table = operator.BuiltinOptions() if kind else None
+        options = {} if table is None else self._options(kind, table)
+        return FlatOperator(place, name, version, inputs, outputs, kind if table is not None else "", options)
+
+    def _options(self, kind: str, table: Any) -> Options:
+        """All fields by the schema's names, in CamelCase."""
+        known = getattr(tflite, kind, None)
+        if known is None:
+            return {}
+        item = known()
+        item.Init(table.Bytes, table.Pos)
+        options: dict[str, Any] = {}
+        for field in _fields(known):
+            if hasattr(known, f"{field}Length"):
+                if getattr(item, f"{field}Length")() > _MOST_OPTIONS:
+                    raise self._error(f"its option {field} has more than {_MOST_OPTIONS} elements")
+                values = self._vector(item, field) if hasattr(known, f"{field}AsNumpy") else ()
+                options[field] = tuple(int(value) for value in values)
+            else:
+                value = getattr(item, field)()
+                options[field] = self._text(value, field) if isinstance(value, bytes) else value
+        return options
+
+    def _signatures(self, model: Any, subgraphs: tuple[Subgraph, ...]
+                    ) -> Mapping[int, tuple[Mapping[int, str], Mapping[int, str]]]:
+        found: dict[int, tuple[Mapping[int, str], Mapping[int, str]]] = {}
+        for place in range(self._count(model.SignatureDefsLength())):
+            self._where = f"signature {place}"
+            signature = model.SignatureDefs(place)
+            inputs = self._names(signature.Inputs, self._count(signature.InputsLength()))
+            outputs = self._names(signature.Outputs, self._count(signature.OutputsLength()))
+            if signature.SubgraphIndex() < len(subgraphs):
+                found.setdefault(signature.SubgraphIndex(), (inputs, outputs))
+        return found
+
+    def _names(self, entry: Any, count: int) -> dict[int, str]:
+        entries = (entry(place) for place in range(count))
+        return {int(item.TensorIndex()): self._text(item.Name(), "name") for item in entries}
+
+
+def _fields(known: type) -> Iterator[str]:
+    """The names of an options table's fields, among the methods that were generated for it."""
+    helpers = ("AsNumpy", "Length", "IsNone", "BufferHasIdentifier")
+    for name in vars(known):
+        if not name.startswith(("_", "GetRootAs")) and name != "Init" and not name.endswith(helpers):
+            yield name
+
+
+def defaults(kind: str) -> Options:
+    """The options of an operator that stores none: the schema's defaults."""
+    known = getattr(tflite, kind)
+    item = known()
+    item.Init(struct.pack("<HHi", 4, 4, 4), 4)  # a table without fields behind its vtable
+    return {field: () if hasattr(known, f"{field}Length") else getattr(item, field)() for field in _fields(known)}

@@ -1,0 +1,374 @@
+"""One operator of the file, as its handler sees it: inputs by place, options, and ways to write its outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tflite
+
+from tigris_pio.compiler.ir.graph import Quantisation, Tensor
+from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, stored
+from tigris_pio.compiler.load.tflite.constants import read_constant
+from tigris_pio.compiler.load.tflite.file import FlatOperator, FlatTensor, Options, Subgraph, defaults
+from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX, TO_IMAGE, Network, Unsupported
+from tigris_pio.errors import ModelError
+
+_ACTIVATIONS = {
+    number: name for name, number in vars(tflite.ActivationFunctionType).items() if not name.startswith("_")
+}
+_CLIPS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scope:
+    """One run of a subgraph: the graph's name of each of its tensors that has been defined."""
+
+    subgraph: Subgraph
+    names: dict[int, str]
+    prefix: str = ""
+    given: Mapping[int, str] = dataclasses.field(default_factory=dict)  #: of the model's outputs
+    depth: int = 0
+    once: bool = False  #: it runs once, before the first run of the model
+    variables: dict[int, object] = dataclasses.field(default_factory=dict)  #: keys of those whose handles tensors are
+
+
+class Layer:
+    """See the module. Shapes are the file's ([N, H, W, C]) unless said otherwise."""
+
+    def __init__(self, network: Network, scope: Scope, operator: FlatOperator) -> None:
+        self.network, self.scope, self.operator = network, scope, operator
+        self.name = f"{scope.prefix}{operator.name}_{operator.index}"
+
+    # What the file says.
+
+    def fault(self, text: str) -> ModelError:
+        """The file contradicts itself here."""
+        return ModelError(f"{self.network.label}: node {self.name}: {text}")
+
+    def options(self, kind: str) -> Options:
+        """The operator's options, which must be of this kind; the defaults where the file has none."""
+        if not self.operator.kind:
+            return defaults(kind)
+        if self.operator.kind != kind:
+            raise self.fault(f"its options are {self.operator.kind} instead of {kind}")
+        return self.operator.options
+
+    @property
+    def count(self) -> int:
+        """How many inputs it has, absent ones included."""
+        return len(self.operator.inputs)
+
+    def has(self, place: int) -> bool:
+        """Whether there is an input at a place."""
+        return place < self.count and self.operator.inputs[place] >= 0
+
+    def declared(self, place: int) -> FlatTensor:
+        """An input as the file declares it."""
+        if not self.has(place):
+            raise self.fault(f"it has no input {place}")
+        return self.scope.subgraph.tensors[self.operator.inputs[place]]
+
+    def output(self, place: int = 0) -> FlatTensor:
+        """An output as the file declares it."""
+        if place >= len(self.operator.outputs):
+            raise self.fault(f"it has no output {place}")
+        return self.scope.subgraph.tensors[self.operator.outputs[place]]
+
+    # Inputs.
+
+    def input(self, place: int) -> str:
+        """The graph's name of an input."""
+        tensor = self.declared(place)
+        name = self.scope.names.get(tensor.index)
+        if name is None and tensor.data is not None:
+            name = self.scope.names[tensor.index] = self._constant(tensor)
+        if name is None:
+            raise self.fault(f"it reads tensor {tensor.index} ({tensor.name}), which nothing before it computes")
+        return name
+
+    def _constant(self, tensor: FlatTensor) -> str:
+        where = f"{self.network.label}: node {self.name}: constant {tensor.name}"
+        quantisation = annotation(tensor, tensor.shape, where)
+        values = read_constant(tensor, where, self.network.limits)
+        if quantisation is None:
+            return self.network.add_constant(tensor_name(tensor), values)
+        return self.network.add_constant(tensor_name(tensor), stored(values), quantisation)
+
+    def inputs(self) -> list[str]:
+        """All of them, absent ones empty."""
+        return [self.input(place) if self.has(place) else "" for place in range(self.count)]
+
+    def image(self, place: int) -> str:
+        """The image [N, C, H, W] of an input."""
+        if len(self.shape(place)) > 4:
+            raise Unsupported(f"its input {place} has {len(self.shape(place))} axes; at most four are supported")
+        return self.network.image(self.input(place))
+
+    def shape(self, place: int) -> tuple[int, ...]:
+        """An input's shape."""
+        return self.network.tensors[self.input(place)].shape
+
+    def quantisation(self, place: int) -> Quantisation | None:
+        """An input's annotation."""
+        return self.network.tensors[self.input(place)].quantisation
+
+    def constant(self, place: int) -> np.ndarray | None:
+        """An input's elements as they are stored; None for one that is computed."""
+        return self.network.weights.get(self.input(place))
+
+    def integers(self, place: int, what: str) -> list[int]:
+        """A constant input of whole numbers, such as a shape; Unsupported when it is computed at run time."""
+        value = self.constant(place)
+        if value is None:
+            raise Unsupported(f"its {what} are computed at run time")
+        if value.dtype.kind not in "iu":
+            raise self.fault(f"its {what} are {value.dtype}")
+        if value.size > 1 << 16:
+            raise self.fault(f"its {what} are {value.size} numbers")
+        return [int(item) for item in value.reshape(-1)]
+
+    def broadcast(self, *places: int) -> tuple[int, ...]:
+        """The shape of inputs together."""
+        return self.joint(*(self.shape(place) for place in places))
+
+    def as_images(self, *places: int) -> bool:
+        """Whether inputs are better read as images: one has been written as such, and none has more axes."""
+        names = [self.input(place) for place in places]
+        return (any(self.network.has_image(name) and not self.network.is_constant(name) for name in names)
+                and max(len(self.network.tensors[name].shape) for name in names) == 4)
+
+    def axes(self, place: int, rank: int) -> list[int]:
+        """A constant input of axes, sorted."""
+        given = self.integers(place, "axes")
+        if any(not -rank <= axis < rank for axis in given):
+            raise self.fault(f"axes {given} of {rank}")
+        return sorted({axis % rank for axis in given})
+
+    def axis(self, place: int, rank: int) -> int:
+        """A constant input of one axis."""
+        axes = self.axes(place, rank)
+        if len(axes) != 1:
+            raise self.fault(f"{len(axes)} axes instead of one")
+        return axes[0]
+
+    def joint(self, *shapes: Sequence[int]) -> tuple[int, ...]:
+        """Shapes broadcast against each other."""
+        try:
+            return tuple(int(size) for size in np.broadcast_shapes(*map(tuple, shapes)))
+        except ValueError:
+            told = ", ".join(str(list(shape)) for shape in shapes)
+            raise self.fault(f"shapes {told} do not fit each other") from None
+
+    def weights(self, place: int) -> str:
+        """An input that an output's channels are computed with: of a hybrid layer, as float32."""
+        name = self.input(place)
+        if self.network.is_constant(name) and self.quantisation(place) is not None and self.annotation()[1] is None:
+            self.network.hybrid.append(self.name)
+            return self.network.add_constant(f"{self.name}/float", self.network.real(name))
+        return name
+
+    def bias(self, place: int, count: int) -> list[str]:
+        """The bias, if there is one: integers in units of the product of the scales, whatever the file says of them."""
+        if not self.has(place):
+            return []
+        name = self.input(place)
+        value = self.network.weights.get(name)
+        if self.shape(place) != (count,):
+            raise self.fault(f"a bias of shape {list(self.shape(place))} for {count} outputs")
+        first, second = (self.quantisation(item) for item in self._multiplied)
+        if value is None or value.dtype.kind != "i" or first is None or second is None:
+            return [name]
+        scale = (first.scale.astype(np.float64) * second.scale.astype(np.float64)).astype(np.float32)
+        scale = np.maximum(scale, np.finfo(np.float32).tiny)
+        if scale.ndim and scale.shape != (count,):
+            raise self.fault(f"{scale.size} scales for {count} outputs")
+        said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), 0 if scale.ndim else None)
+        if np.any(np.abs(value.astype(np.int64)) >= 1 << 31):
+            raise Unsupported("a bias beyond 32 bits")
+        return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int32), said)]
+
+    @property
+    def _multiplied(self) -> tuple[int, int]:
+        """The inputs whose scales a bias has."""
+        return (2, 1) if self.operator.name == "TRANSPOSE_CONV" else (0, 1)
+
+    # Outputs.
+
+    def elementwise(self, op: str, places: Sequence[int], attributes: Mapping[str, Any] | None = None, *,
+                    activation: int = 0, domain: str = "") -> None:
+        """The one output of a node that takes its inputs element by element, with broadcasting."""
+        shape, image = self.broadcast(*places), self.as_images(*places)
+        inputs = [self.image(place) if image else self.input(place) for place in places]
+        self.write(op, inputs, shape, attributes, image=image, activation=activation, domain=domain)
+
+    def numbers(self, values: Sequence[int]) -> str:
+        """A constant input of a node: whole numbers."""
+        return self.network.add_constant(f"{self.name}/numbers", np.array(values, np.int64))
+
+    def number(self, value: float) -> str:
+        """The same for a real number."""
+        return self.network.add_constant(f"{self.name}/number", np.array(value, np.float32))
+
+    def annotation(self, output: int = 0) -> tuple[np.dtype[Any], Quantisation | None]:
+        """Element type and quantisation of an output."""
+        tensor = self.output(output)
+        where = f"{self.network.label}: node {self.name}: its output {tensor.name}"
+        if tensor.type not in DTYPES:
+            raise Unsupported(f"its output {tensor.name} has type {tensor.type}")
+        quantisation = annotation(tensor, tensor.shape, where)
+        if quantisation is not None and quantisation.axis is not None:
+            raise Unsupported(f"its output {tensor.name} has a scale for each element of an axis")
+        return DTYPES[tensor.type], quantisation
+
+    def part(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
+             *, like: str = "", real: bool = False, domain: str = "") -> str:
+        """A node whose result is no tensor of the file: of the output's type, like another tensor, or float32."""
+        tensor = self.network.tensors.get(like)
+        dtype, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
+        if real:
+            dtype, quantisation = np.dtype(np.float32), None
+        name = self.network.fresh(f"{self.name}/{op.lower()}")
+        self.network.add_tensor(name, shape, dtype, quantisation)
+        self.network.add_node(self.network.fresh(f"{self.name}/{op}"), op, inputs, (name,), attributes, domain)
+        return name
+
+    def write(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
+              *, output: int = 0, image: bool = False, activation: int = 0, domain: str = "") -> None:
+        """The node that computes an output of the file, whose `shape` is the file's.
+
+        With `image` the node computes it as [N, C, H, W]. `activation` is the schema's number of a fused one.
+        """
+        dtype, quantisation = self.annotation(output)
+        name = self._declare(output, tuple(shape))
+        final = name
+        if image:
+            final = self.network.fresh(f"{name}{IMAGE_SUFFIX}")
+            permuted = tuple(shape[axis] for axis in TO_IMAGE)
+            self.network.add_tensor(final, permuted, dtype, quantisation)
+        clip, last = self._unclipped(activation, final)
+        self.network.add_node(self.name if output == 0 else f"{self.name}/{output}", op, inputs, (last,), attributes,
+                              domain)
+        self._activate(clip, last, final)
+        if image:
+            self.network.images[name] = final
+            transpose = self.network.fresh(f"{name}/transpose")
+            self.network.add_node(transpose, "Transpose", (final,), (name,), {"perm": FROM_IMAGE})
+
+    def activated(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any],
+                  activation: int) -> str:
+        """The same for a result behind which the output is only reshaped."""
+        dtype, quantisation = self.annotation()
+        final = self.network.add_tensor(self.network.fresh(f"{self.name}/inner"), shape, dtype, quantisation)
+        clip, last = self._unclipped(activation, final)
+        self.network.add_node(self.network.fresh(f"{self.name}/{op}"), op, inputs, (last,), attributes)
+        self._activate(clip, last, final)
+        return final
+
+    def reshaped(self, name: str, shape: Sequence[int]) -> str:
+        """A tensor of the graph under another shape."""
+        if self.network.tensors[name].shape == tuple(shape):
+            return name
+        return self.part("Reshape", [name, self.numbers(shape)], shape, like=name)
+
+    def _unclipped(self, activation: int, final: str) -> tuple[str, str]:
+        """A fused activation's name, and the tensor it reads."""
+        clip = _ACTIVATIONS.get(activation, "")
+        if clip == "NONE":
+            return clip, final
+        tensor = self.network.tensors[final]
+        name = self.network.fresh(f"{self.name}/unclipped")
+        return clip, self.network.add_tensor(name, tensor.shape, tensor.dtype, tensor.quantisation)
+
+    def _activate(self, function: str, source: str, result: str) -> None:
+        if function == "NONE":
+            return
+        node = self.network.fresh(f"{self.name}/{function.lower()}")
+        if function == "RELU":
+            self.network.add_node(node, "Relu", (source,), (result,))
+        elif function in _CLIPS:
+            bounds = [self.number(value) for value in _CLIPS[function]]
+            self.network.add_node(node, "Clip", (source, *bounds), (result,))
+        elif function == "TANH":
+            self.network.add_node(node, "Tanh", (source,), (result,))
+        else:
+            raise Unsupported(f"its fused activation is {function or 'unknown'}")
+
+    def output_like(self, output: int = 0) -> Tensor:
+        """An output as a tensor of the graph, of the shape that the file declares."""
+        dtype, quantisation = self.annotation(output)
+        kind = dtype if quantisation is None else quantisation.dtype
+        return Tensor("", self.output(output).shape, kind, quantisation)
+
+    def define_variable(self, key: object) -> None:
+        """Makes the output a handle of a variable."""
+        self.scope.variables[self.output().index] = key
+
+    def variable(self, place: int) -> object:
+        """The variable whose handle an input is; or, of a layer with memory, that very input."""
+        tensor = self.declared(place)
+        if tensor.index not in self.scope.variables and tensor.is_variable and tensor.data is None:
+            key = self.scope.variables[tensor.index] = (self.scope.prefix, tensor.index)
+            self.network.variables.declare(key, tensor_name(tensor))
+        if tensor.index not in self.scope.variables:
+            raise self.fault(f"its input {tensor.name} is no variable")
+        return self.scope.variables[tensor.index]
+
+    def state(self, place: int) -> str:
+        """What a layer's memory at an input holds before it."""
+        return self.network.variables.read(self.variable(place), self.input_like(place))
+
+    def set_state(self, place: int, name: str) -> None:
+        """What it holds after it."""
+        self.network.variables.assign(self.variable(place), name)
+
+    def input_like(self, place: int) -> Tensor:
+        """An input that nothing computes, as a tensor of the graph."""
+        tensor = self.declared(place)
+        quantisation = annotation(tensor, tensor.shape, f"{self.network.label}: node {self.name}: {tensor.name}")
+        if tensor.type not in DTYPES:
+            raise Unsupported(f"its input {tensor.name} has type {tensor.type}")
+        kind = DTYPES[tensor.type] if quantisation is None else quantisation.dtype
+        return Tensor("", tensor.shape, kind, quantisation)
+
+    def constant_of(self, scope: Scope, index: int) -> str:
+        """The graph's name of a constant in another subgraph."""
+        tensor = scope.subgraph.tensors[index]
+        if tensor.data is None:
+            raise self.fault(f"nothing computes {tensor.name}, an output of the subgraph it runs")
+        return self._constant(tensor)
+
+    def pass_on(self, name: str, output: int = 0) -> None:
+        """An output that is another tensor of the graph."""
+        self._define(output, name)
+
+    def write_constant(self, value: np.ndarray, output: int = 0, quantisation: Quantisation | None = None) -> None:
+        """An output that is known now."""
+        name = self._declare(output, value.shape)
+        self.network.set_constant(name, value, quantisation)
+
+    def _declare(self, output: int, shape: tuple[int, ...]) -> str:
+        """Defines an output under a name of its own, once its shape is known."""
+        dtype, quantisation = self.annotation(output)
+        tensor = self.output(output)
+        where = f"its output {tensor.name} is declared as {list(tensor.shape)}, but is {list(shape)}"
+        fixed = zip(tensor.signature, shape, strict=False)
+        if tensor.shape and (len(tensor.shape) != len(shape) or any(size not in (-1, real) for size, real in fixed)):
+            raise self.fault(where)
+        name = self.scope.given.get(tensor.index) or self.network.fresh(tensor_name(tensor))
+        self.network.add_tensor(name, shape, dtype, quantisation)
+        self._define(output, name)
+        return name
+
+    def _define(self, output: int, name: str) -> None:
+        index = self.output(output).index
+        if index in self.scope.names:
+            raise self.fault(f"it writes tensor {index} ({self.output(output).name}), which is defined already")
+        self.scope.names[index] = name
+
+
+def tensor_name(tensor: FlatTensor) -> str:
+    """What the converter calls an activation, without what it was fused from."""
+    return tensor.name.split(";")[0][:200] or f"tensor_{tensor.index}"

@@ -1,0 +1,166 @@
+"""TensorFlow Lite model -> Graph: the front end for .tflite files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.consistency import check_empty, check_sizes
+from tigris_pio.compiler.load.dimensions import bind_dimensions
+from tigris_pio.compiler.load.fixed_values import check_name, fixed_array, given
+from tigris_pio.compiler.load.schedule import execution_order
+from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, stored
+from tigris_pio.compiler.load.tflite.file import FlatModel, FlatTensor, Subgraph, read
+from tigris_pio.compiler.load.tflite.layer import Scope
+from tigris_pio.compiler.load.tflite.network import OPSET, Network
+from tigris_pio.compiler.load.tflite.walk import read_operators
+from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
+from tigris_pio.errors import ModelError, UnsupportedError, UsageError
+
+
+def load_tflite(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
+                fixed: Mapping[str, object]) -> Graph:
+    """See load_model."""
+    return _load(source, dims, limits, fixed)[0]
+
+
+def tensor_numbers(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
+                   fixed: Mapping[str, object]) -> Mapping[str, int]:
+    """The graph's names of the main subgraph's tensors, with their numbers in the file."""
+    return {name: index for index, name in _load(source, dims, limits, fixed)[1].names.items()}
+
+
+def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
+          fixed: Mapping[str, object]) -> tuple[Graph, Scope]:
+    model = read(source, limits)
+    network = Network(model.label, limits, model.subgraphs)
+    main = model.subgraphs[0]
+    if not main.outputs:
+        raise ModelError(f"{model.label}: it has no outputs")
+    names = _names(model, main)
+    scope = Scope(main, {}, "", names)
+    warnings = _add_inputs(network, scope, names, dims, fixed)
+    read_operators(network, scope)
+    outputs = _outputs(network, scope, names)
+    states = network.variables.states()
+    _warn_hybrid(network)
+    graph = Graph(
+        name=model.name,
+        opset=OPSET,
+        nodes=execution_order(network.nodes, model.label),
+        tensors=network.tensors,
+        weights=network.weights,
+        inputs=tuple(network.inputs),
+        outputs=outputs,
+        source_sha256=model.sha256,
+        warnings=(*warnings, *network.warnings),
+        limits=limits,
+        states=states,
+        io_dtypes={names[index]: DTYPES[main.tensors[index].type] for index in (*main.inputs, *main.outputs)
+                   if names[index] not in fixed},
+    )
+    check_empty(graph.nodes, graph.tensors, graph.inputs, graph.outputs, model.label)
+    check_sizes(graph.nodes, graph.tensors, graph.inputs, graph.weights, model.label, limits)
+    try:
+        check_graph(graph)
+    except BrokenGraph as fault:
+        raise ModelError(f"{model.label}: {fault}: the types that the file declares contradict each other") from None
+    return graph, scope
+
+
+def _names(model: FlatModel, main: Subgraph) -> dict[int, str]:
+    """The names of inputs and outputs: the signature's, or the tensors' own."""
+    inputs, outputs = model.signatures.get(main.index, ({}, {}))
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for what, signed, indices in (("input", inputs, main.inputs), ("output", outputs, main.outputs)):
+        if len(set(indices)) != len(indices) or -1 in indices:
+            raise ModelError(f"{model.label}: its {what}s {list(indices)} are not all there, or not different")
+        for place, index in enumerate(indices):
+            wanted = signed.get(index) or main.tensors[index].name.split(";")[0] or f"{what}_{place}"
+            name = wanted
+            while name in taken:
+                name = f"{wanted}_{place}" if name == wanted else f"{name}_"
+            taken.add(name)
+            names.setdefault(index, name)
+    return names
+
+
+def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: Mapping[str, int],
+                fixed: Mapping[str, object]) -> tuple[str, ...]:
+    """Declares the inputs with their free dimensions bound; returns what there is to say about it. Those in `fixed`
+    are constants."""
+    tensors = [scope.subgraph.tensors[index] for index in scope.subgraph.inputs]
+    for name, value in fixed.items():
+        check_name(name, value, [names[tensor.index] for tensor in tensors], network.label)
+    for tensor in [item for item in tensors if names[item.index] in fixed]:
+        scope.names[tensor.index] = _set_input(network, tensor, names[tensor.index], fixed[names[tensor.index]])
+        tensors.remove(tensor)
+    binding = bind_dimensions({names[tensor.index]: _declared(tensor) for tensor in tensors}, dims, network.label)
+    for tensor in tensors:
+        name = names[tensor.index]
+        where = f"{network.label}: input {name}"
+        network.limits.check("name", len(name.encode()), where)
+        if tensor.type not in DTYPES:
+            raise UnsupportedError(f"{where}: type {tensor.type}; numbers and truth values are computed with")
+        network.fresh(name)
+        shape = binding.shapes[name]
+        quantisation = annotation(tensor, tensor.shape, where)
+        if quantisation is not None and (quantisation.axis is not None or tensor.type not in ("int8", "uint8")):
+            raise UnsupportedError(f"{where}: quantised as {tensor.type}; int8 and uint8 with one scale are computed "
+                                   "with")
+        network.add_tensor(name, shape, DTYPES[tensor.type], quantisation)
+        network.inputs.append(name)
+        scope.names[tensor.index] = name
+    for index in scope.subgraph.outputs:
+        if names[index] not in network.tensors:
+            network.limits.check("name", len(names[index].encode()), f"{network.label}: output {names[index]}")
+            network.fresh(names[index])
+    return binding.warnings
+
+
+def _set_input(network: Network, tensor: FlatTensor, name: str, value: object) -> str:
+    """An input that the user sets: a constant of its type, integers of a quantised one as the file has them."""
+    if tensor.type not in DTYPES:
+        raise UsageError(f"{given(name, value)}: only inputs of numbers and truth values can be set")
+    declared = [0 if size == "" else int(size) for size in _declared(tensor)]
+    array = fixed_array(name, DTYPES[tensor.type], declared, value)
+    quantisation = annotation(tensor, tensor.shape, f"{network.label}: input {name}")
+    return network.add_constant(name, array if quantisation is None else stored(array), quantisation)
+
+
+def _declared(tensor: FlatTensor) -> tuple[int | str, ...]:
+    """A shape with its free dimensions; those that the converter was given a size for have it."""
+    return tuple("" if free < 0 and size <= 1 else size
+                 for size, free in zip(tensor.shape, tensor.signature, strict=True))
+
+
+def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[str, ...]:
+    """The model's outputs, each under its name: what passes an input or constant on is copied."""
+    result = []
+    for index in scope.subgraph.outputs:
+        tensor, name = scope.subgraph.tensors[index], scope.names.get(index)
+        if name is None and tensor.data is not None:
+            raise ModelError(f"{network.label}: output {names[index]} is a constant")
+        if name is None:
+            raise ModelError(f"{network.label}: output {names[index]} is computed by no operator")
+        if tensor.type not in DTYPES:
+            raise UnsupportedError(f"{network.label}: output {names[index]} has type {tensor.type}")
+        if name != names[index]:
+            like = network.tensors[name]
+            network.add_tensor(names[index], like.shape, like.dtype, like.quantisation)
+            network.add_node(network.fresh(f"{names[index]}/copy"), "Identity", (name,), (names[index],))
+        result.append(names[index])
+    return tuple(result)
+
+
+def _warn_hybrid(network: Network) -> None:
+    count = len(network.hybrid)
+    if count:
+        layers = f"{count} layers have" if count > 1 else f"layer {network.hybrid[0]} has"
+        network.warnings.append(
+            f"{layers} int8 weights between float tensors (dynamic range quantisation): computed in float32, with "
+            "weights of four times the size; convert the model with a representative dataset for int8"
+        )

@@ -1,0 +1,172 @@
+"""The graph in the making: tensors, constants and nodes under unique names.
+
+Images of TensorFlow Lite are [N, H, W, C], the graph's operators on images take [N, C, H, W]. So a tensor of four axes
+may have a second name, its *image*, with a Transpose between the two. Both lie in the same memory: the graph's images
+are stored channels last, so lowering only writes the order down.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.evaluate import evaluate, is_deterministic
+from tigris_pio.compiler.ir.graph import Node, Quantisation, Tensor
+from tigris_pio.compiler.limits import ConstantBudget, Limits
+from tigris_pio.compiler.load.tflite.file import Subgraph
+from tigris_pio.compiler.load.tflite.variables import Variables
+from tigris_pio.compiler.normalise.editor import dequantised
+
+#: Of ONNX, whose operators the graph is made of.
+OPSET = 20
+TO_IMAGE, FROM_IMAGE = (0, 3, 1, 2), (0, 2, 3, 1)
+IMAGE_SUFFIX = "/image"
+#: Operators that can be applied to the integers of a quantised constant.
+_MOVES = frozenset(("Reshape", "Transpose", "Slice", "Identity", "Gather", "Tile", "Expand"))
+#: The domain of nodes that compute as TensorFlow Lite does, and no ONNX operator.
+DOMAIN = "tflite"
+
+
+class Unsupported(Exception):
+    """An operator that cannot be compiled; its text completes "node X (OP): …"."""
+
+
+class Network:
+    """State of one load."""
+
+    def __init__(self, label: str, limits: Limits, subgraphs: Sequence[Subgraph] = ()) -> None:
+        self.label, self.limits, self.subgraphs = label, limits, subgraphs
+        self.variables = Variables(self)
+        self.tensors: dict[str, Tensor] = {}
+        self.weights: dict[str, np.ndarray] = {}
+        self.nodes: list[Node] = []
+        self.warnings: list[str] = []
+        self.inputs: list[str] = []
+        self.hybrid: list[str] = []  #: nodes with int8 weights between float tensors
+        self.images: dict[str, str] = {}
+        self._taken: dict[str, int] = {}
+        self._names: set[str] = set()
+        self._nodes = 0
+        self._budget = ConstantBudget(limits, label)
+
+    def count_nodes(self, more: int) -> None:
+        """Counts the nodes of subgraphs, each time that one is run."""
+        self._nodes += more
+        self.limits.check("nodes", self._nodes, f"{self.label}: its subgraphs, where they are run")
+
+    def fresh(self, base: str) -> str:
+        """A name that no tensor or node has."""
+        while True:
+            count = self._taken.get(base, 0)
+            self._taken[base] = count + 1
+            name = f"{base}_{count}" if count else base
+            if name not in self._names:
+                self._names.add(name)
+                return name
+
+    def add_tensor(self, name: str, shape: Sequence[int], dtype: np.dtype[Any],
+                   quantisation: Quantisation | None = None) -> str:
+        """Declares an activation under a name of its own."""
+        kind = dtype if quantisation is None else quantisation.dtype
+        self.tensors[name] = Tensor(name, tuple(shape), kind, quantisation)
+        return name
+
+    def add_constant(self, base: str, value: np.ndarray, quantisation: Quantisation | None = None) -> str:
+        """Adds a constant and returns its name."""
+        name = self.fresh(base)
+        self.set_constant(name, value, quantisation)
+        return name
+
+    def set_constant(self, name: str, value: np.ndarray, quantisation: Quantisation | None = None) -> None:
+        """Makes a name that of a constant."""
+        self.weights[name] = value
+        self.tensors[name] = Tensor(name, value.shape, value.dtype, quantisation)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a tensor is known now."""
+        return name in self.weights
+
+    def real(self, name: str) -> np.ndarray:
+        """A constant's values as numbers: dequantised when it is annotated."""
+        quantisation = self.tensors[name].quantisation
+        return self.weights[name] if quantisation is None else dequantised(self.weights[name], quantisation)
+
+    def add_node(self, name: str, op: str, inputs: Sequence[str], outputs: Sequence[str],
+                 attributes: Mapping[str, Any] | None = None, domain: str = "") -> None:
+        """Adds a node, whose outputs are declared; computes it at once when it reads constants only."""
+        node = Node(name, op, tuple(inputs), tuple(outputs), dict(attributes or {}), domain)
+        if not self._computed(node):
+            self.nodes.append(node)
+
+    def _computed(self, node: Node) -> bool:
+        """Whether the outputs of a node are constants now. Integers of quantised ones are only moved."""
+        read = [name for name in node.inputs if name]
+        written = [self.tensors[name] for name in node.outputs if name]
+        if node.domain or not all(map(self.is_constant, read)) or not is_deterministic(node):
+            return False
+        said = {self.tensors[name].quantisation for name in read[:1]} | {item.quantisation for item in written}
+        said |= {quantisation for name in read[1:] if (quantisation := self.tensors[name].quantisation) is not None}
+        if said != {None}:
+            (only, *others) = said
+            if others or only is None or only.axis is not None or node.op not in _MOVES:
+                return False
+        if node.op == "Reshape":
+            (item,) = written
+            self.set_constant(item.name, self.weights[node.inputs[0]].reshape(item.shape), item.quantisation)
+            return True
+        where = f"node {node.name} ({node.op})"
+        size = sum(math.prod(item.shape) * item.dtype.itemsize for item in written)
+        for item in written:
+            self.limits.check("elements", math.prod(item.shape), f"{self.label}: {where}: tensor {item.name}")
+        self._budget.ask(where, size)
+        results = evaluate(node, {name: self.weights[name] for name in read}, {"": OPSET}, self.label)
+        for item, value in zip(written, results, strict=False):
+            self._budget.add(item.name, value.nbytes, where)
+            self.set_constant(item.name, np.ascontiguousarray(value), item.quantisation)
+        return True
+
+    # Images.
+
+    def has_image(self, name: str) -> bool:
+        """Whether an operator on images has written or read a tensor."""
+        return name in self.images
+
+    def image(self, name: str) -> str:
+        """The image of a tensor of up to four axes; missing ones are put in front."""
+        if name not in self.images:
+            shape = self.tensors[name].shape
+            source = name if len(shape) == 4 else self._with_axes(name, (1,) * (4 - len(shape)) + shape)
+            self.images[name] = self.transposed(source, TO_IMAGE, f"{name}{IMAGE_SUFFIX}")
+        return self.images[name]
+
+    def _with_axes(self, name: str, shape: tuple[int, ...]) -> str:
+        tensor = self.tensors[name]
+        value = self.weights.get(name)
+        if value is not None:
+            missing = len(shape) - value.ndim
+            quantisation = tensor.quantisation
+            if quantisation is not None and quantisation.axis is not None:
+                quantisation = dataclasses.replace(quantisation, axis=quantisation.axis + missing)
+            return self.add_constant(f"{name}/axes", value.reshape(shape), quantisation)
+        result = self.add_tensor(self.fresh(f"{name}/axes"), shape, tensor.dtype, tensor.quantisation)
+        target = self.add_constant(f"{name}/shape", np.array(shape, np.int64))
+        self.add_node(self.fresh(f"{name}/reshape"), "Reshape", (name, target), (result,))
+        return result
+
+    def transposed(self, name: str, permutation: Sequence[int], base: str) -> str:
+        """The tensor with its axes permuted: a constant at once, with the axis of its scales."""
+        tensor = self.tensors[name]
+        if self.is_constant(name):
+            quantisation = tensor.quantisation
+            if quantisation is not None and quantisation.axis is not None:
+                quantisation = dataclasses.replace(quantisation, axis=tuple(permutation).index(quantisation.axis))
+            return self.add_constant(base, self.weights[name].transpose(permutation), quantisation)
+        shape = tuple(tensor.shape[axis] for axis in permutation)
+        result = self.add_tensor(self.fresh(base), shape, tensor.dtype, tensor.quantisation)
+        attributes = {"perm": tuple(permutation)}
+        self.add_node(self.fresh(f"{base}/transpose"), "Transpose", (name,), (result,), attributes)
+        return result

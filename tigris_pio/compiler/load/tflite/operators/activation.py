@@ -1,0 +1,84 @@
+"""Functions of one tensor, element by element."""
+
+from __future__ import annotations
+
+from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.operators.registry import handler
+
+_PLAIN = {
+    "RELU": "Relu", "LOGISTIC": "Sigmoid", "TANH": "Tanh", "HARD_SWISH": "HardSwish", "ELU": "Elu", "EXP": "Exp",
+    "LOG": "Log", "SQRT": "Sqrt", "ABS": "Abs", "NEG": "Neg", "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round",
+    "SIN": "Sin", "COS": "Cos", "SIGN": "Sign", "LOGICAL_NOT": "Not", "RELU6": "Clip", "RELU_N1_TO_1": "Clip",
+    "RELU_0_TO_1": "Clip",
+}
+#: Those whose int8 arithmetic is TensorFlow Lite's own.
+_OWN = frozenset(("ABS", "RELU", "ELU", "HARD_SWISH"))
+_BOUNDS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)}
+
+
+@handler(*_PLAIN, summary="elementwise")
+def read_plain(layer: Layer) -> None:
+    """The operators of one node."""
+    name = layer.operator.name
+    if name in _OWN and layer.quantisation(0) is not None:
+        layer.elementwise(name, (0,), domain="tflite")
+        return
+    image = layer.as_images(0)
+    source = layer.image(0) if image else layer.input(0)
+    bounds = [layer.number(value) for value in _BOUNDS.get(name, ())]
+    layer.write(_PLAIN[name], [source, *bounds], layer.shape(0), image=image)
+
+
+@handler("LEAKY_RELU", summary="elementwise")
+def read_leaky_relu(layer: Layer) -> None:
+    """LeakyRelu; in int8 with its own arithmetic."""
+    alpha = {"alpha": float(layer.options("LeakyReluOptions")["Alpha"])}
+    if layer.quantisation(0) is not None:
+        layer.elementwise("LEAKY_RELU", (0,), alpha, domain="tflite")
+    else:
+        layer.elementwise("LeakyRelu", (0,), alpha)
+
+
+@handler("GELU", summary="elementwise, exact and with tanh")
+def read_gelu(layer: Layer) -> None:
+    """Gelu."""
+    approximate = "tanh" if layer.options("GeluOptions")["Approximate"] else "none"
+    layer.elementwise("Gelu", (0,), {"approximate": approximate})
+
+
+@handler("PRELU", summary="any broadcasting of constant slopes")
+def read_prelu(layer: Layer) -> None:
+    """PRelu."""
+    layer.elementwise("PRelu", (0, 1))
+
+
+@handler("SQUARE", summary="elementwise")
+def read_square(layer: Layer) -> None:
+    """Mul by itself."""
+    layer.elementwise("Mul", (0, 0))
+
+
+@handler("RSQRT", summary="elementwise")
+def read_rsqrt(layer: Layer) -> None:
+    """Its own arithmetic in int8; else Sqrt, Reciprocal."""
+    if layer.quantisation(0) is not None:
+        layer.elementwise("RSQRT", (0,), domain="tflite")
+        return
+    root = layer.part("Sqrt", [layer.input(0)], layer.shape(0), real=True)
+    layer.write("Reciprocal", [root], layer.shape(0))
+
+
+@handler("SOFTMAX", summary="along the last axis; beta 1 in int8")
+def read_softmax(layer: Layer) -> None:
+    """Softmax of the input times beta."""
+    beta = float(layer.options("SoftmaxOptions")["Beta"])
+    source = layer.input(0)
+    if beta != 1.0:
+        source = layer.part("Mul", [source, layer.number(beta)], layer.shape(0), real=True)
+    layer.write("Softmax", [source], layer.shape(0), {"axis": -1})
+
+
+@handler("LOG_SOFTMAX", summary="along the last axis")
+def read_log_softmax(layer: Layer) -> None:
+    """LogSoftmax."""
+    layer.write("LogSoftmax", [layer.input(0)], layer.shape(0), {"axis": -1})

@@ -1,0 +1,75 @@
+"""Tensors of known numbers, and sums along an axis."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.network import Unsupported
+from tigris_pio.compiler.load.tflite.operators.registry import handler
+
+
+@handler("FILL", summary="constant sizes; any value")
+def read_fill(layer: Layer) -> None:
+    """Expand of the value."""
+    wanted = tuple(layer.integers(0, "sizes"))
+    if min(wanted, default=0) < 0 or math.prod(layer.shape(1)) != 1:
+        raise layer.fault(f"{list(layer.shape(1))} as {list(wanted)}")
+    value = layer.reshaped(layer.input(1), ())
+    layer.network.limits.check("elements", math.prod(wanted), f"{layer.network.label}: node {layer.name}")
+    layer.write("Expand", [value, layer.numbers(wanted)], wanted)
+
+
+@handler("ZEROS_LIKE", summary="a constant")
+def read_zeros_like(layer: Layer) -> None:
+    """Zeros, which are the zero point where the output is quantised."""
+    dtype, quantisation = layer.annotation()
+    shape = layer.shape(0)
+    layer.network.limits.check("elements", math.prod(shape), f"{layer.network.label}: node {layer.name}")
+    if quantisation is None:
+        layer.write_constant(np.zeros(shape, dtype))
+    else:
+        layer.write_constant(np.full(shape, quantisation.zero_point, quantisation.dtype), 0, quantisation)
+
+
+@handler("BROADCAST_ARGS", summary="constant shapes")
+def read_broadcast_args(layer: Layer) -> None:
+    """The shape of two shapes together."""
+    dtype, _ = layer.annotation()
+    first, second = (layer.integers(place, "sizes") for place in (0, 1))
+    layer.write_constant(np.array(layer.joint(first, second), dtype))
+
+
+@handler("RANGE", summary="constant")
+def read_range(layer: Layer) -> None:
+    """A constant."""
+    values = [layer.constant(place) for place in range(3)]
+    if any(value is None for value in values):
+        raise Unsupported("its ends are computed at run time")
+    start, limit, step = (float(value.reshape(-1)[0]) for value in values if value is not None and value.size)
+    if not step or not all(map(math.isfinite, (start, limit, step))):
+        raise layer.fault(f"from {start} to {limit} by {step}")
+    count = max(0, math.ceil((limit - start) / step))
+    layer.network.limits.check("elements", count, f"{layer.network.label}: node {layer.name}")
+    dtype, _ = layer.annotation()
+    layer.write_constant((start + np.arange(count) * step).astype(dtype))
+
+
+@handler("CUMSUM", summary="constant axis; computed in float32")
+def read_cumsum(layer: Layer) -> None:
+    """CumSum."""
+    options, shape = layer.options("CumsumOptions"), layer.shape(0)
+    axis = layer.network.add_constant(f"{layer.name}/axis", np.array(layer.axis(1, len(shape)), np.int64))
+    attributes = {"exclusive": int(options["Exclusive"]), "reverse": int(options["Reverse"])}
+    layer.write("CumSum", [layer.input(0), axis], shape, attributes)
+
+
+@handler("EMBEDDING_LOOKUP", summary="rows of a constant, at constant or computed places")
+def read_embedding_lookup(layer: Layer) -> None:
+    """Gather along the first axis."""
+    places, table = layer.shape(0), layer.shape(1)
+    if not table:
+        raise layer.fault("a table without axes")
+    layer.write("Gather", [layer.input(1), layer.input(0)], (*places, *table[1:]), {"axis": 0})

@@ -1,0 +1,59 @@
+"""Changes of an element type."""
+
+from __future__ import annotations
+
+from tigris_pio.compiler.load.tflite.annotation import DTYPES
+from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.operators.registry import handler
+
+_ONNX_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
+               "float64": 11, "uint32": 12, "uint64": 13}
+
+
+@handler("QUANTIZE", summary="float32, int8 and uint8 to int8 and uint8")
+def read_quantize(layer: Layer) -> None:
+    """At an input of the model what a QuantizeLinear of ONNX is: its integers are then what the plan takes."""
+    _, quantisation = layer.annotation()
+    if quantisation is None:
+        raise layer.fault("its output has no scale")
+    name = layer.input(0)
+    if name in layer.network.inputs and layer.quantisation(0) is None:
+        scale = layer.network.add_constant(f"{layer.name}/scale", quantisation.scale)
+        zero = layer.network.add_constant(f"{layer.name}/zero_point", quantisation.zero_point.astype("int8"))
+        layer.write("QuantizeLinear", [name, scale, zero], layer.shape(0))
+        return
+    layer.elementwise("QUANTIZE", (0,), domain="tflite")
+
+
+@handler("DEQUANTIZE", summary="int8 and uint8 to float32; constants of half precision")
+def read_dequantize(layer: Layer) -> None:
+    """The same at an output."""
+    name = layer.input(0)
+    quantisation = layer.quantisation(0)
+    if layer.network.is_constant(name):
+        layer.write_constant(layer.network.real(name))
+    elif quantisation is None:
+        layer.write("Identity", [name], layer.shape(0))
+    elif layer.output().index in layer.scope.given:
+        scale = layer.network.add_constant(f"{layer.name}/scale", quantisation.scale)
+        zero = layer.network.add_constant(f"{layer.name}/zero_point", quantisation.zero_point.astype("int8"))
+        layer.write("DequantizeLinear", [name, scale, zero], layer.shape(0))
+    else:
+        layer.elementwise("DEQUANTIZE", (0,), domain="tflite")
+
+
+@handler("CAST", summary="numbers of any type")
+def read_cast(layer: Layer) -> None:
+    """Cast."""
+    wanted = DTYPES.get(layer.output().type)
+    if wanted is None or str(wanted) not in _ONNX_TYPES:
+        raise layer.fault(f"to type {layer.output().type}")
+    layer.elementwise("Cast", (0,), {"to": _ONNX_TYPES[str(wanted)]})
+
+
+@handler("DENSIFY", summary="sparse constants")
+def read_densify(layer: Layer) -> None:
+    """A constant, which was made dense when it was read."""
+    if layer.constant(0) is None:
+        raise layer.fault("its input is no constant")
+    layer.pass_on(layer.input(0))

@@ -1,0 +1,106 @@
+"""SVDF: a layer that remembers what its features were in the runs before."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Quantisation, Tensor
+from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.network import DOMAIN, Unsupported
+from tigris_pio.compiler.load.tflite.operators.registry import handler
+
+_NONE = 0
+_FEATURES, _TIME, _BIAS, _MEMORY = 1, 2, 3, 4
+
+
+@handler("SVDF", summary="float32, and int8 with an int8 memory; any rank; constant weights, one sequence")
+def read_svdf(layer: Layer) -> None:
+    """A fully connected layer gives the newest row of the memory, a convolution along time the output.
+
+    The memory is an image [1, filters, rows, 1], oldest row first, of which each run drops one.
+    """
+    options = layer.options("SVDFOptions")
+    rank, shape = int(options["Rank"]), layer.shape(0)
+    features, time = layer.constant(_FEATURES), layer.constant(_TIME)
+    if features is None or time is None:
+        raise Unsupported("its weights are computed at run time")
+    if len(shape) != 2 or features.ndim != 2 or time.ndim != 2 or features.shape != (len(time), shape[1]):
+        raise layer.fault(f"weights {list(features.shape)} and {list(time.shape)} for {list(shape)}")
+    filters, rows = time.shape
+    if rank < 1 or filters % rank or not rows:
+        raise layer.fault(f"{filters} filters of rank {rank}, {rows} rows")
+    if shape[0] != 1:
+        raise Unsupported(f"{shape[0]} sequences")
+    memory = _memory(layer, filters, rows)
+    held = layer.network.variables.read(layer.variable(_MEMORY), memory)
+    parts = [layer.reshaped(_newest(layer, filters, memory), (1, filters, 1, 1))]
+    if rows > 1:
+        kept = _like(layer, "kept", (1, filters, rows - 1, 1), memory)
+        limits = [layer.numbers(values) for values in ([1], [rows], [2], [1])]
+        layer.network.add_node(layer.network.fresh(f"{layer.name}/kept"), "Slice", [held, *limits], (kept,))
+        parts.insert(0, kept)
+    present = _like(layer, "memory", (1, filters, rows, 1), memory)
+    layer.network.add_node(layer.network.fresh(f"{layer.name}/memory"), "Concat", parts, (present,), {"axis": 2})
+    layer.network.variables.assign(layer.variable(_MEMORY), present)
+    _emit(layer, present, rank, options["FusedActivationFunction"])
+
+
+def _newest(layer: Layer, filters: int, memory: Tensor) -> str:
+    """The row that this run adds. Its zero point comes on top of what was clamped without it, as in the reference."""
+    said = memory.quantisation
+    plain = memory
+    if said is not None:
+        plain = dataclasses.replace(memory, quantisation=dataclasses.replace(said, zero_point=np.zeros((), np.int64)))
+    result = _like(layer, "newest", (1, filters), plain)
+    layer.network.add_node(layer.network.fresh(f"{layer.name}/features"), "Gemm",
+                           [layer.input(0), layer.weights(_FEATURES)], (result,), {"transB": 1})
+    if plain == memory:
+        return result
+    shifted = _like(layer, "newest", (1, filters), memory)
+    layer.network.add_node(layer.network.fresh(f"{layer.name}/zero_point"), "SVDF", (result,), (shifted,), {}, DOMAIN)
+    return shifted
+
+
+def _memory(layer: Layer, filters: int, rows: int) -> Tensor:
+    """The memory's type and shape. Of int16, which has no kernels, it is refused."""
+    memory = layer.input_like(_MEMORY)
+    if memory.dtype not in (np.float32, np.int8):
+        raise Unsupported(f"a memory of {layer.declared(_MEMORY).type}")
+    if memory.shape != (1, filters * rows):
+        raise layer.fault(f"a memory of {list(memory.shape)} for {filters} filters of {rows} rows")
+    return dataclasses.replace(memory, shape=(1, filters, rows, 1))
+
+
+def _like(layer: Layer, base: str, shape: tuple[int, ...], memory: Tensor) -> str:
+    name = layer.network.fresh(f"{layer.name}/{base}")
+    return layer.network.add_tensor(name, shape, memory.dtype, memory.quantisation)
+
+
+def _emit(layer: Layer, memory: str, rank: int, activation: int) -> None:
+    """The output: of int8 without the activation, which its zero point says already."""
+    network = layer.network
+    weights = network.weights[layer.weights(_TIME)]
+    said = network.tensors[layer.weights(_TIME)].quantisation
+    filters, rows = weights.shape
+    units = filters // rank
+    kernel = network.add_constant(f"{layer.name}/time", weights.reshape(units, rank, rows, 1), said)
+    inputs = [memory, kernel, *_bias(layer, units, network.tensors[memory].quantisation, said)]
+    attributes = {"kernel_shape": (rows, 1), "group": units}
+    fused = _NONE if layer.annotation()[1] is not None else activation
+    result = layer.activated("Conv", inputs, (1, units, 1, 1), attributes, fused)
+    layer.write("Reshape", [result, layer.numbers((1, units))], (1, units))
+
+
+def _bias(layer: Layer, units: int, memory: Quantisation | None, time: Quantisation | None) -> list[str]:
+    if not layer.has(_BIAS):
+        return []
+    value = layer.constant(_BIAS)
+    if value is None or value.shape != (units,):
+        raise layer.fault(f"a bias of shape {list(layer.shape(_BIAS))} for {units} outputs")
+    if memory is None or time is None:
+        return [layer.input(_BIAS)]
+    scale = np.asarray(np.float64(memory.scale) * np.float64(time.scale), np.float32)
+    said = Quantisation(scale, np.zeros((), np.int64), np.dtype(np.int32))
+    return [layer.network.add_constant(f"{layer.name}/bias", value.astype(np.int32), said)]

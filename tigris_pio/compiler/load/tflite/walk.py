@@ -1,0 +1,67 @@
+"""Reads the operators of a subgraph, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Quantisation
+from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation
+from tigris_pio.compiler.load.tflite.file import FlatTensor
+from tigris_pio.compiler.load.tflite.layer import Layer, Scope, tensor_name
+from tigris_pio.compiler.load.tflite.network import DOMAIN, Network, Unsupported
+from tigris_pio.compiler.load.tflite.operators.registry import handler_of
+from tigris_pio.compiler.lower.registry import REFUSAL
+from tigris_pio.errors import UnsupportedError
+
+
+def read_operators(network: Network, scope: Scope) -> None:
+    """Adds a subgraph's operators. One that cannot be compiled stays as a node that lowering refuses with others."""
+    for operator in scope.subgraph.operators:
+        entry = handler_of(operator.name)
+        layer = Layer(network, scope, operator)
+        try:
+            if entry is None:
+                raise Unsupported("this operator is not supported")
+            _check_types(layer)
+            entry.read(layer)
+        except Unsupported as reason:
+            _stand_in(layer, str(reason))
+
+
+def _check_types(layer: Layer) -> None:
+    """Refuses what no handler can read."""
+    for place in range(layer.count):
+        tensor = layer.declared(place) if layer.has(place) else None
+        if tensor is not None and tensor.type == "int16" and tensor.data is None and len(tensor.scale):
+            raise Unsupported(f"int16 activations ({tensor.name})")
+    for output in layer.operator.outputs:
+        tensor = layer.scope.subgraph.tensors[output]
+        if tensor.type == "int16" and len(tensor.scale):
+            raise Unsupported(f"int16 activations ({tensor.name})")
+
+
+def _said(tensor: FlatTensor) -> Quantisation | None:
+    """What the integers of a tensor stand for, where that can be said."""
+    found = annotation(tensor, tensor.shape, tensor.name)
+    return found if found is not None and found.axis is None and found.dtype == np.int8 else None
+
+
+def _stand_in(layer: Layer, reason: str) -> None:
+    """A node that is refused later; what it would write has the shape that the file declares."""
+    network, scope = layer.network, layer.scope
+    told = ", ".join(scope.subgraph.tensors[index].name for index in layer.operator.outputs)
+    written = []
+    for index in layer.operator.outputs:
+        tensor = scope.subgraph.tensors[index]
+        name = scope.names.get(index)
+        if name is None:
+            name = scope.names[index] = scope.given.get(index) or network.fresh(tensor_name(tensor))
+        if name not in network.tensors:
+            network.add_tensor(name, tensor.shape, DTYPES.get(tensor.type, np.dtype(np.float32)), _said(tensor))
+        written.append(name)
+    defined = {name for node in network.nodes for name in node.outputs}
+    written = [name for name in written if name not in defined]
+    inputs = [scope.names[index] for index in layer.operator.inputs if index in scope.names]
+    if not written:
+        raise UnsupportedError(f"{network.label}: 1 node cannot be compiled\n  {layer.name}: {reason}")
+    network.add_node(layer.name, layer.operator.name, inputs, written, {REFUSAL: f"{reason} (output {told})"}, DOMAIN)

@@ -1,0 +1,64 @@
+"""DFT: a product with a constant matrix, the terms that are not read left out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.select import integers
+from tigris_pio.compiler.lower.registry import Refusal, operator
+
+_AXIS_IS_AN_INPUT_SINCE = 20
+
+
+@operator("DFT", summary="constant axis and length; computed in float32")
+def lower_dft(builder: Builder, node: Node) -> None:
+    """[…, length, real and imaginary] times a matrix, the axis brought to the end and back."""
+    composer = Composer(builder, node)
+    shape, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    rank, given = len(shape), int(node.attributes.get("axis", 1))
+    if builder.graph.opset >= _AXIS_IS_AN_INPUT_SINCE:
+        found = integers(builder, node, 2, "axis")
+        given = -2 if found is None else int(found.reshape(-1)[0])
+    axis = given % rank
+    if axis == rank - 1:
+        raise Refusal(f"its axis {given} is the one of real and imaginary parts")
+    wanted = integers(builder, node, 1, "length")
+    onesided, inverse = (bool(node.attributes.get(name, 0)) for name in ("onesided", "inverse"))
+    terms = target[axis]
+    length = terms if wanted is None and inverse and onesided else shape[axis]
+    length = int(wanted.reshape(-1)[0]) if wanted is not None else length
+    matrix = _matrix((shape[axis], shape[-1]), (terms, target[-1]), length, onesided, inverse)
+    others = [place for place in range(rank - 1) if place != axis]
+    order = (*others, axis, rank - 1)
+    moved = composer.part("Transpose", [node.inputs[0]], [shape[place] for place in order], {"perm": order})
+    outer = [shape[place] for place in others]
+    flat = composer.part("Reshape", [moved], (*outer, shape[axis] * shape[-1]))
+    product = composer.part("MatMul", [flat, composer.constant(matrix)], (*outer, matrix.shape[1]))
+    parts = composer.part("Reshape", [product], (*outer, terms, target[-1]))
+    composer.last("Transpose", [parts], {"perm": tuple(int(place) for place in np.argsort(order))})
+
+
+def _matrix(source: tuple[int, int], result: tuple[int, int], length: int, onesided: bool, inverse: bool) -> np.ndarray:
+    """[elements x parts of the input][terms x parts of the output]; elements beyond the length count for nothing."""
+    (elements, parts), (terms, given) = source, result
+    at = np.arange(elements)[:, np.newaxis] * np.arange(terms) % length
+    turn = np.exp((2j if inverse else -2j) * np.pi * at / length) / (length if inverse else 1)
+    turn[min(elements, length) :] = 0
+    matrix = np.zeros((elements, parts, terms, given))
+    matrix[:, 0, :, 0] = turn.real
+    if parts > 1:
+        matrix[:, 1, :, 0] = -turn.imag
+    if given > 1:
+        matrix[:, 0, :, 1] = turn.imag
+        if parts > 1:
+            matrix[:, 1, :, 1] = turn.real
+    if inverse and onesided:  # the terms left out are the others' conjugates
+        twice = np.full(elements, 2.0)
+        twice[0] = 1.0
+        if length % 2 == 0 and elements > length // 2:
+            twice[length // 2] = 1.0
+        matrix *= twice[:, np.newaxis, np.newaxis, np.newaxis]
+    return matrix.reshape(elements * parts, terms * given).astype(np.float32)

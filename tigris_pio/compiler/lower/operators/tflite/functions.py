@@ -1,0 +1,139 @@
+"""Functions of one int8 tensor: tables of what TensorFlow Lite Micro computes of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower import fixed_point, numerics
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.storage import Numeric
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import LookupParams
+
+_INT16_MIN, _INT16_MAX = -(1 << 15), (1 << 15) - 1
+#: Bits that RSQRT keeps of a root before it is scaled.
+_ROOT_SHIFT = 20
+
+#: Of a value less its zero point, to one less the output's.
+_Function = Callable[[int], int]
+
+
+def _ratio(first: float, second: float) -> float:
+    """A quotient in single precision."""
+    return float(np.float32(first) / np.float32(second))
+
+
+def _abs(node: Node, source: Numeric, result: Numeric) -> _Function:
+    if source.scale == result.scale:
+        return abs
+    multiplier, shift = numerics.quantize_multiplier(_ratio(source.scale, result.scale))
+    return lambda value: fixed_point.multiply(abs(value), multiplier, shift)
+
+
+def _leaky_relu(node: Node, source: Numeric, result: Numeric) -> _Function:
+    alpha = np.float32(node.attributes["alpha"])
+    slope = float(np.float32(source.scale) * alpha / np.float32(result.scale))
+    sign = -1 if slope < 0 else 1
+    identity = numerics.quantize_multiplier(_ratio(source.scale, result.scale))
+    negative = numerics.quantize_multiplier(abs(slope))
+
+    def function(value: int) -> int:
+        return fixed_point.multiply(value, *identity) if value >= 0 else sign * fixed_point.multiply(value, *negative)
+
+    return function
+
+
+def _relu(node: Node, source: Numeric, result: Numeric) -> _Function:
+    multiplier, shift = numerics.quantize_multiplier(_ratio(source.scale, result.scale))
+    return lambda value: max(fixed_point.multiply(value, multiplier, shift), 0)
+
+
+def _elu(node: Node, source: Numeric, result: Numeric) -> _Function:
+    inverse = np.float32(1) / np.float32(result.scale)
+
+    def function(value: int) -> int:
+        real = np.float32(source.scale) * np.float32(value)
+        moved = np.exp(real) - np.float32(1) if real < 0 else real
+        return int(numerics.round_half_away(np.float64(np.float32(moved) * inverse)))
+
+    return function
+
+
+def _rsqrt(node: Node, source: Numeric, result: Numeric) -> _Function:
+    root = np.sqrt(np.float32(source.scale)) * np.float32(result.scale)
+    multiplier, shift = numerics.quantize_multiplier(1.0 / float(root))
+
+    def function(value: int) -> int:
+        if value <= 0:
+            return 1 << 16  # the largest output
+        inverse, inverse_shift = fixed_point.inverse_root(value)
+        scaled = fixed_point.multiply(1, inverse, inverse_shift + _ROOT_SHIFT)
+        return fixed_point.multiply(scaled, multiplier, shift - _ROOT_SHIFT)
+
+    return function
+
+
+def _half(multiplier: int) -> int:
+    """DownScaleInt32ToInt16Multiplier."""
+    return min((multiplier + (1 << 15)) >> 16, _INT16_MAX)
+
+
+def _high_multiply16(a: int, b: int) -> int:
+    return min((a * b + (1 << 14)) >> 15, _INT16_MAX)
+
+
+def _saturate16(value: int) -> int:
+    return min(max(value, _INT16_MIN), _INT16_MAX)
+
+
+def _hard_swish(node: Node, source: Numeric, result: Numeric) -> _Function:
+    """In 16 bits: the value in the output's scale, times how far it lies between -3 and 3."""
+    fine = np.float32(1 / 128) * np.float32(source.scale)
+    out_multiplier, out_shift = numerics.quantize_multiplier(_ratio(float(fine), result.scale))
+    share_multiplier, share_shift = numerics.quantize_multiplier(_ratio(float(fine), 3 / 32768))
+    if out_shift > 0:
+        raise Refusal("its output's scale is too fine for TensorFlow Lite's arithmetic")
+    out, share_of = _half(out_multiplier), _half(share_multiplier)
+
+    def function(value: int) -> int:
+        scaled = _high_multiply16(value << 7, out)
+        share = value << 7
+        if share_shift > 0:
+            share = _saturate16(share << (share_shift - 1))
+        share = _high_multiply16(share, share_of)
+        left = share_shift > 0
+        share = _saturate16(share << 1) if left else fixed_point.rounding_divide(share, -share_shift)
+        share = (share + (1 << 15)) >> 1
+        product = share * scaled
+        moved = product >> 15 if product >= 0 else -(-product >> 15)
+        return fixed_point.rounding_divide(moved, -out_shift)
+
+    return function
+
+
+_FUNCTIONS: dict[str, Callable[[Node, Numeric, Numeric], _Function]] = {
+    "ABS": _abs, "LEAKY_RELU": _leaky_relu, "RELU": _relu, "ELU": _elu, "RSQRT": _rsqrt, "HARD_SWISH": _hard_swish,
+}
+
+
+@operator(*_FUNCTIONS, domain=TFLITE, summary="int8")
+def lower_function(builder: Builder, node: Node) -> None:
+    """LOOKUP."""
+    name, output = node.inputs[0], node.outputs[0]
+    if not builder.is_int8(name, output):
+        raise Refusal("its input and output are not both int8 with a scale")
+    source, result = builder.numeric(name), builder.numeric(output)
+    try:
+        function = _FUNCTIONS[node.op](node, source, result)
+        values = np.array([function(code - source.zero_point) for code in range(-128, 128)]) + result.zero_point
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    value = builder.value(name)
+    builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
+                 builder.storages[value.storage].cell, LookupParams(0),
+                 blobs={"table": np.clip(values, -128, 127).astype(np.int8)})

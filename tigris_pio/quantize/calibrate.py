@@ -1,0 +1,59 @@
+"""The range of every tensor of a float model over samples, by onnxruntime's calibrators."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from tigris_pio.quantize.build import quantised_kinds
+from tigris_pio.quantize.library import quantization, quiet
+from tigris_pio.quantize.prepare import Prepared
+from tigris_pio.quantize.samples import Sample
+
+#: By name as the command line has it: onnxruntime's name, and the settings that give asymmetric ranges.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "minmax": ("MinMax", {"symmetric": False}),
+    "percentile": ("Percentile", {"symmetric": False}),
+    "entropy": ("Entropy", {"symmetric": False}),
+}
+#: Calibrators that count values keep every tensor of as many samples at a time.
+_AT_ONCE = 8
+
+#: Told what is being done, how much of it is done, and how much there is.
+Steps = Callable[[str, int, int], None]
+
+
+class _Reader:
+    """Samples as a calibrator asks for them."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self._samples = iter(samples)
+
+    def get_next(self) -> Sample | None:
+        """The next one, or None."""
+        return next(self._samples, None)
+
+
+def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, percentile: float | None,
+                steps: Steps) -> Any:
+    """onnxruntime's TensorsData: the lowest and highest value of each tensor, as `method` sees them."""
+    library = quantization()
+    name, settings = METHODS[method]
+    if method == "percentile" and percentile is not None:
+        settings = {**settings, "percentile": percentile}
+    with quiet(prepared.label, "calibrating"), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "float.onnx"
+        onnx.save(prepared.model, path)
+        calibrator = library.create_calibrator(
+            path, sorted(quantised_kinds(prepared.model)), str(Path(folder) / "augmented.onnx"),
+            library.CalibrationMethod[name], extra_options=settings,
+        )  # fmt: skip
+        for begin in range(0, len(samples), _AT_ONCE):
+            steps("calibrating", begin, len(samples))
+            calibrator.collect_data(_Reader(samples[begin : begin + _AT_ONCE]))
+        steps("calibrating", len(samples), len(samples))
+        return calibrator.compute_data()

@@ -1,0 +1,40 @@
+"""onnxruntime, asked for when it is needed, and kept from talking."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
+from typing import Any
+
+from tigris_pio.errors import ModelError, ToolError
+from tigris_pio.platformio.compiler import quoted
+
+
+def quantization(part: str = "") -> Any:
+    """onnxruntime.quantization, or a module in it. ToolError when onnxruntime is not installed."""
+    try:
+        return import_module("onnxruntime.quantization" + (f".{part}" if part else ""))
+    except ImportError as error:
+        command = f"{quoted(sys.executable)} -m pip install onnxruntime"
+        raise ToolError(f"quantize needs onnxruntime ({error}); install it: {command}") from error
+
+
+@contextmanager
+def quiet(label: str, what: str) -> Iterator[None]:
+    """No advice, which is for other processors, nothing on stdout; what onnxruntime refuses is said in a line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with redirect_stdout(io.StringIO()):
+            yield
+    except (ToolError, ModelError):
+        raise
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise ModelError(f"{label}: onnxruntime fails {what}: {type(error).__name__}: {said}") from error
+    finally:
+        logging.disable(before)

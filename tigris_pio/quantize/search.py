@@ -1,0 +1,109 @@
+"""The fewest layers in float with which the outputs meet a tolerance, within a number of trials."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+
+from tigris_pio.quantize.calibrate import Steps
+from tigris_pio.quantize.prepare import LayerNodes
+
+#: The error of the outputs with these layers in float.
+Measure = Callable[[Collection[LayerNodes]], float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What the search ended with. `met`: whether the tolerance is met; `complete`: no trial was lacking."""
+
+    kept: tuple[LayerNodes, ...]
+    error: float
+    trials: int
+    met: bool
+    complete: bool
+
+
+class _OutOfTrialsError(Exception):
+    pass
+
+
+class _Trials:
+    """Measures each set of layers once, counts, remembers the smallest set that met the tolerance."""
+
+    def __init__(self, measure: Measure, tolerance: float, most: int, steps: Steps) -> None:
+        self._measure, self._tolerance, self._most, self._steps = measure, tolerance, most, steps
+        self._known: dict[frozenset[str], float] = {}
+        self.best: tuple[tuple[LayerNodes, ...], float] | None = None
+        self.nearest: tuple[tuple[LayerNodes, ...], float] | None = None
+
+    @property
+    def count(self) -> int:
+        """Sets measured."""
+        return len(self._known)
+
+    def error(self, kept: Sequence[LayerNodes]) -> float:
+        """Of one set."""
+        key = frozenset(layer.name for layer in kept)
+        if key not in self._known:
+            if self.count >= self._most:
+                raise _OutOfTrialsError
+            self._steps("searching", self.count, self._most)
+            error = self._known[key] = self._measure(kept)
+            if self.nearest is None or error < self.nearest[1]:
+                self.nearest = (tuple(kept), error)
+            if error <= self._tolerance and (self.best is None or len(kept) < len(self.best[0])):
+                self.best = (tuple(kept), error)
+        return self._known[key]
+
+    def meets(self, kept: Sequence[LayerNodes]) -> bool:
+        """Whether one set does."""
+        return self.error(kept) <= self._tolerance
+
+
+def search(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], measure: Measure, tolerance: float,
+           most: int, steps: Steps) -> Found:
+    """Layers of `candidates` to keep in float beside those of `always`.
+
+    `candidates` come with what is thought to hurt most first. Where half of the trials allow it each is tried alone in
+    float, and those that help most come first; then the shortest beginning of that order which meets the tolerance is
+    found by halving, and every layer of it that is not needed after all is left out.
+    """
+    trials = _Trials(measure, tolerance, most, steps)
+    complete = True
+    try:
+        if not trials.meets(always):
+            ranked = _ranked(candidates, always, trials, most)
+            _drop(_shortest(ranked, always, trials), always, trials)
+    except _OutOfTrialsError:
+        complete = False
+    steps("searching", most, most)
+    met = trials.best is not None
+    kept, error = trials.best or trials.nearest or ((), float("inf"))
+    return Found(kept, error, trials.count, met, complete)
+
+
+def _ranked(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], trials: _Trials,
+            most: int) -> list[LayerNodes]:
+    tried = list(candidates[: max(0, most // 2 - trials.count)])
+    errors = {layer.name: trials.error((*always, layer)) for layer in tried}
+    return sorted(tried, key=lambda layer: errors[layer.name]) + list(candidates[len(tried) :])
+
+
+def _shortest(ranked: Sequence[LayerNodes], always: Sequence[LayerNodes], trials: _Trials) -> list[LayerNodes]:
+    low, high = 0, len(ranked)  # none does not meet it; all may
+    if not trials.meets((*always, *ranked)):
+        return []
+    while high - low > 1:
+        middle = (low + high) // 2
+        if trials.meets((*always, *ranked[:middle])):
+            high = middle
+        else:
+            low = middle
+    return list(ranked[:high])
+
+
+def _drop(kept: list[LayerNodes], always: Sequence[LayerNodes], trials: _Trials) -> None:
+    for layer in reversed(list(kept)):
+        fewer = [other for other in kept if other is not layer]
+        if kept and trials.meets((*always, *fewer)):
+            kept = fewer

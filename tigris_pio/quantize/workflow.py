@@ -1,0 +1,160 @@
+"""All of it in order: samples, calibration, search, the int8 model, and what it cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from tigris_pio.compiler.pipeline import Compiled, CompileOptions, analyze
+from tigris_pio.errors import ToolError, UsageError
+from tigris_pio.format.enums import DType
+from tigris_pio.host import Session
+from tigris_pio.host.io import Array
+from tigris_pio.quantize.build import build, quantised_kinds
+from tigris_pio.quantize.calibrate import Steps, find_ranges
+from tigris_pio.quantize.compare import (
+    Layer,
+    Output,
+    accuracy,
+    compare_layers,
+    compare_outputs,
+    run_all,
+    runner,
+)
+from tigris_pio.quantize.images import Normalisation, read_images
+from tigris_pio.quantize.prepare import LayerNodes, Prepared, prepare, read_float
+from tigris_pio.quantize.samples import FEW, Sample, Samples, read_samples, split
+from tigris_pio.quantize.search import Found, search
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantizeOptions:
+    """What the user may choose. `labels` names an array of `data`; `tolerance` None: no search."""
+
+    data: str | None = None
+    images: str | None = None
+    normalisation: Normalisation = dataclasses.field(default_factory=Normalisation)
+    labels: str | None = None
+    held_out: int | None = None
+    method: str = "minmax"
+    percentile: float | None = None
+    keep_float: tuple[str, ...] = ()
+    tolerance: float | None = None
+    trials: int = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantised:
+    """An int8 model and what is said about it. Accuracies are None without labels."""
+
+    model: onnx.ModelProto
+    samples: Samples
+    kept: tuple[LayerNodes, ...]
+    layers: tuple[Layer, ...]
+    outputs: tuple[Output, ...]
+    float_accuracy: float | None
+    int8_accuracy: float | None
+    before: Compiled
+    after: Compiled
+    on_runtime: bool  #: the outputs are those of the plan; otherwise, without a C compiler, onnxruntime's
+    found: Found | None
+    warnings: tuple[str, ...]
+
+    @property
+    def float_ops(self) -> list[str]:
+        """Operators of the plan that compute in float32."""
+        return list(dict.fromkeys(op.name for op in self.after.plan.program.ops if op.dtype is DType.FLOAT32))
+
+    @property
+    def error(self) -> float:
+        """The largest error of the outputs."""
+        return max((output.error for output in self.outputs), default=0.0)
+
+
+def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, steps: Steps) -> Quantised:
+    """Quantises the float model at `path`. Raises a TigrisError that says what to change."""
+    source = read_float(path, compiling.fixed)
+    steps("reading the model", 0, 0)
+    before = analyze(path, compiling)
+    prepared = prepare(source, compiling.dims, path)
+    always = tuple(dict.fromkeys(prepared.find(name, "--keep-float") for name in options.keep_float))
+    samples = _samples(prepared, options)
+    ranges = find_ranges(prepared, samples.calibration, options.method, options.percentile, steps)
+    expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
+    found = None
+    if options.tolerance is not None:
+        found = _search(prepared, ranges, samples.held_out, expected, always, options, steps)
+    names = {layer.name for layer in (always if found is None else found.kept)}
+    kept = tuple(layer for layer in prepared.layers if layer.name in names)
+    int8 = build(prepared, ranges, kept)
+    layers = compare_layers(prepared, int8, kept, samples.held_out, steps)
+    steps("compiling", 0, 0)
+    int8.graph.name = before.report["model"]
+    after = analyze(int8, dataclasses.replace(compiling, dims={}, fixed={}))
+    actual, why = _run_int8(after, int8, samples.held_out, steps)
+    return Quantised(
+        int8, samples, kept, tuple(layers), tuple(compare_outputs(actual, expected)),
+        accuracy(expected, samples.labels), accuracy(actual, samples.labels), before, after, not why, found,
+        (*before.report["warnings"], *_warnings(samples, after), *why),
+    )  # fmt: skip
+
+
+def _samples(prepared: Prepared, options: QuantizeOptions) -> Samples:
+    if options.data is not None:
+        samples, labels = read_samples(prepared.inputs, options.data, options.labels)
+    elif options.images is not None:
+        samples, labels = read_images(prepared.inputs, options.images, options.normalisation)
+    else:
+        raise UsageError("no samples: give --data SAMPLES.npz, or --images FOLDER")
+    return split(samples, labels, options.held_out)
+
+
+def _warnings(samples: Samples, after: Compiled) -> list[str]:
+    count = len(samples.calibration)
+    few = [] if count >= FEW else [f"ranges are taken from {count} samples; give a few hundred, as various as on the "
+                                   "board"]  # fmt: skip
+    return few + list(after.report["warnings"])
+
+
+def _run_int8(after: Compiled, int8: onnx.ModelProto, held_out: Sequence[Sample],
+              steps: Steps) -> tuple[list[Mapping[str, Array]], list[str]]:
+    """Outputs of the plan, as the board gives them; of onnxruntime where no plan can be run, and why that is."""
+    what = "running the int8 model"
+    try:
+        with Session(after.data) as session:
+            return run_all(session.run, held_out, what, steps), []
+    except ToolError as error:
+        return run_all(runner(int8), held_out, what, steps), [f"onnxruntime runs the int8 model, not the plan: {error}"]
+
+
+def _search(prepared: Prepared, ranges: Any, held_out: Sequence[Sample], expected: Sequence[Mapping[str, Array]],
+            always: Sequence[LayerNodes], options: QuantizeOptions, steps: Steps) -> Found:
+    kinds = quantised_kinds(prepared.model)
+    rows = compare_layers(prepared, build(prepared, ranges, always), always, held_out, steps)
+    losses = {row.name: row.own_cosine for row in rows}
+    names = {layer.name for layer in always}
+    candidates = [layer for layer in prepared.layers
+                  if layer.kind in kinds and layer.name in losses and layer.name not in names]
+    candidates.sort(key=lambda layer: losses[layer.name])
+    measure = functools.partial(_error, prepared, ranges, held_out, expected)
+    assert options.tolerance is not None
+    return search(candidates, always, measure, options.tolerance, options.trials, steps)
+
+
+def _error(prepared: Prepared, ranges: Any, held_out: Sequence[Sample], expected: Sequence[Mapping[str, Array]],
+           kept: Collection[LayerNodes]) -> float:
+    """The largest error of the outputs in onnxruntime, whose roundings are the plan's but for single steps."""
+    run = runner(build(prepared, ranges, kept))
+    outputs = compare_outputs([run(sample) for sample in held_out], expected)
+    return max((output.error for output in outputs), default=0.0)
+
+
+def encode(result: Quantised) -> bytes:
+    """The int8 model as a file."""
+    return bytes(result.model.SerializeToString())
+
+

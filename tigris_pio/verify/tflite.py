@@ -1,0 +1,196 @@
+"""TensorFlow Lite files: the plan and TensorFlow Lite Micro's interpreter side by side, tensor by tensor.
+
+int8 is the same arithmetic, so the bytes are to be equal and nothing adds up along the network: a layer that is off by
+more than a step departs. Where that interpreter does not run a file, LiteRT's does if it is installed; its int8 may
+round otherwise. Samples follow one another: a model with states carries them from one to the next.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import Program, StoredValue
+from tigris_pio.compiler.limits import find_limits
+from tigris_pio.compiler.load.tflite.file import FlatModel, read
+from tigris_pio.compiler.load.tflite.model import tensor_numbers
+from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX
+from tigris_pio.compiler.pipeline import Compiled, CompileOptions
+from tigris_pio.errors import ModelError, ToolError
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.host import Session
+from tigris_pio.platformio.compiler import quoted
+from tigris_pio.verify.compare import Comparison, Layer, measure
+from tigris_pio.verify.traces import Masked, in_model_order, masked
+
+#: What one layer may be away: steps of int8, and a share of the largest value in float32.
+STEPS, RELATIVE = 1.0, 1e-3
+_MICRO, _LITERT = "TensorFlow Lite Micro", "LiteRT"
+#: What writes a state at a run's end, whose tensor is what the run began with to the reference.
+_COMMIT = OpKind.COMMIT.name.lower()
+_MICRO_HEAP, _MICRO_A_TENSOR = 1 << 20, 256
+
+
+class _Interpreter(Protocol):
+    """A reference: takes a sample by input number, gives any tensor of the main subgraph."""
+
+    name: str
+
+    def run(self, inputs: Sequence[np.ndarray]) -> None: ...
+
+    def tensor(self, number: int) -> np.ndarray | None: ...
+
+
+class _Micro:
+    """The package tflite-micro."""
+
+    name = _MICRO
+
+    def __init__(self, data: bytes, model: FlatModel) -> None:
+        from tflite_micro.python.tflite_micro import runtime  # noqa: PLC0415  optional: only verify needs it
+
+        arena = _MICRO_HEAP + len(data)
+        for subgraph in model.subgraphs:
+            for tensor in subgraph.tensors:
+                arena += 8 * math.prod(tensor.shape) + _MICRO_A_TENSOR
+        keep = runtime.InterpreterConfig.kPreserveAllTensors
+        self._interpreter = runtime.Interpreter.from_bytes(data, arena_size=arena, intrepreter_config=keep)
+        self._shapes = [model.subgraphs[0].tensors[number].shape for number in model.subgraphs[0].inputs]
+
+    def run(self, inputs: Sequence[np.ndarray]) -> None:
+        for number, (array, shape) in enumerate(zip(inputs, self._shapes, strict=True)):
+            self._interpreter.set_input(np.ascontiguousarray(array).reshape(shape), number)
+        self._interpreter.invoke()
+
+    def tensor(self, number: int) -> np.ndarray | None:
+        return np.array(self._interpreter.GetTensor(number, 0)["tensor_data"])
+
+
+class _LiteRt:
+    """The package ai-edge-litert, with the kernels that TensorFlow Lite calls its reference."""
+
+    name = _LITERT
+
+    def __init__(self, data: bytes, model: FlatModel) -> None:
+        from ai_edge_litert import interpreter as litert  # noqa: PLC0415  optional
+
+        resolver = litert.OpResolverType.BUILTIN_REF
+        self._interpreter = litert.Interpreter(model_content=data, experimental_op_resolver_type=resolver,
+                                               experimental_preserve_all_tensors=True)
+        self._interpreter.allocate_tensors()
+
+    def run(self, inputs: Sequence[np.ndarray]) -> None:
+        for array, detail in zip(inputs, self._interpreter.get_input_details(), strict=True):
+            self._interpreter.set_tensor(detail["index"], array.reshape(detail["shape"]))
+        self._interpreter.invoke()
+
+    def tensor(self, number: int) -> np.ndarray | None:
+        try:
+            return np.array(self._interpreter.get_tensor(number))
+        except ValueError:  # a handle, or a tensor of a delegate
+            return None
+
+
+_INTERPRETERS: Sequence[tuple[Callable[[bytes, FlatModel], _Interpreter], str]] = (
+    (_Micro, "tflite-micro"), (_LiteRt, "ai-edge-litert"),
+)
+
+
+def open_interpreter(data: bytes, model: FlatModel) -> _Interpreter:
+    """The first one that is installed and takes the model. ToolError or ModelError when there is none."""
+    missing, reasons = [], []
+    for make, package in _INTERPRETERS:
+        try:
+            return make(data, model)
+        except ImportError:
+            missing.append(package)
+        except (RuntimeError, ValueError) as error:
+            reasons.append(f"{package}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+    command = f"{quoted(sys.executable)} -m pip install {missing[0]}" if missing else ""
+    if not reasons:
+        raise ToolError(f"verify needs TensorFlow Lite Micro's interpreter; install it: {command}")
+    said = f"{model.label}: no reference runs the model ({'; '.join(reasons)})"
+    if missing:
+        raise ToolError(f"{said}; another one may: {command}")
+    raise ModelError(said)
+
+
+def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: CompileOptions,
+                   samples: Sequence[Mapping[str, np.ndarray]]) -> tuple[Comparison, str]:
+    """Compares a plan with the reference, and byte for byte with `whole`; the reference's name as well."""
+    limits = find_limits(options.limits)
+    model, data = read(path, limits), path.read_bytes()
+    interpreter = open_interpreter(data, model)
+    program = compiled.plan.program
+    numbers = tensor_numbers(path, options.dims, limits, options.fixed)
+    layers = _layers(compiled)
+    shown = _shown(program, numbers)
+    outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
+    identical = True
+    with Session(compiled.data) as first, Session(compiled.data) as second, Session(whole.data) as undivided:
+        for sample in samples:
+            stored = {io.name: io.to_stored(io.check_model_array(sample[io.name])) for io in first.inputs}
+            raw, trace = first.run_raw_traced(stored)
+            _, again = second.run_raw_traced(stored, fill=0x55)
+            expected = undivided.run_raw(stored)
+            identical &= all(raw[name].tobytes() == expected[name].tobytes() for name in raw)
+            interpreter.run([sample[io.name] for io in first.inputs])
+            for layer in layers:
+                if layer.tensor in shown and layer.kind != _COMMIT:
+                    value, number, image = shown[layer.tensor]
+                    array = in_model_order(masked(trace[layer.name], again[layer.name]), value)
+                    _compare(layer, array, interpreter.tensor(number), image, program)
+            for layer, io, number in zip(outputs, first.outputs, model.subgraphs[0].outputs, strict=True):
+                array = np.ma.masked_array(io.to_model(raw[io.name]))
+                _compare(layer, array, interpreter.tensor(number), False, program)
+    return Comparison(len(samples), tuple(layers), tuple(outputs), identical), interpreter.name
+
+
+def _layers(compiled: Compiled) -> list[Layer]:
+    strategies = {step: stage.strategy.name.lower() for stage in compiled.plan.stages
+                  for step in range(stage.first_op, stage.end_op)}
+    return [Layer(op.name, op.kind.name.lower(), op.output, strategies[place])
+            for place, op in enumerate(compiled.plan.program.ops)]
+
+
+def _shown(program: Program, numbers: Mapping[str, int]) -> dict[str, tuple[StoredValue, int, bool]]:
+    """The stored tensors that are tensors of the file: where they lie, their numbers, and whether as images."""
+    found: dict[str, tuple[StoredValue, int, bool]] = {}
+    for name, value in program.values.items():
+        image = name.endswith(IMAGE_SUFFIX) and name not in numbers
+        number = numbers.get(name.removesuffix(IMAGE_SUFFIX) if image else name)
+        if number is not None:
+            found.setdefault(value.tensor, (value, number, image))
+    return found
+
+
+def _compare(layer: Layer, array: Masked, expected: np.ndarray | None, image: bool, program: Program) -> None:
+    """Measures a layer in real numbers; integers with a scale departs by more than STEPS."""
+    if expected is None or expected.size != array.size:
+        return
+    tensor = program.tensors[layer.tensor]
+    if image:
+        array = array.transpose(FROM_IMAGE)
+    made = ~np.ma.getmaskarray(array).reshape(-1)
+    got, wanted = (np.asarray(item).reshape(-1)[made] for item in (array.data, expected))
+    integers = tensor.scale and tensor.dtype is DType.INT8
+    if integers:
+        got, wanted = (_real(item, tensor.scale, tensor.zero_point) for item in (got, wanted))
+    measure(layer, got.astype(np.float64), wanted.astype(np.float64), tensor.scale if integers else 0.0)
+    largest = float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)) if wanted.dtype.kind == "f" else 1.0
+    most = STEPS * tensor.scale * (1 + 1e-6) if integers else RELATIVE * max(largest, 1e-3)
+    layer.departs |= not layer.max_difference <= most
+
+
+def _real(values: np.ndarray, scale: float, zero_point: int) -> np.ndarray:
+    """Integers as the numbers they stand for; those of a file's uint8 are 128 more than the plan's."""
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
+    shift = 128 if values.dtype == np.uint8 else 0
+    real: np.ndarray = (values.astype(np.float64) - shift - zero_point) * scale
+    return real
