@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -18,6 +19,8 @@ from tigris_pio.verify.own_inputs import OwnInputs
 ROUNDING, REFERENCE_NOISE = 0.5, 0.01
 #: Share of a float tensor's largest value.
 FLOAT_ERROR = 3e-4
+#: PRelu's slopes that are float32 are rounded to int8 where that costs no more.
+SLOPES = 0.45
 #: int8 Softmax computes e^x in fixed point.
 SOFTMAX = 1.0
 
@@ -68,9 +71,12 @@ def allowed_steps(program: Program, rounded_again: Collection[str] = ()) -> dict
     named = {value.tensor for value in program.values.values()} | {io.tensor for io in program.outputs}
     allowed: dict[str, float] = {}
     for op in program.ops:
-        own = ROUNDING + REFERENCE_NOISE + _second_rounding(op)
+        shifts = _shifts(op, program)
+        own = ROUNDING + REFERENCE_NOISE + _second_rounding(shifts)
         if op.name in rounded_again:
-            own += 2.0 ** (max(_shifts(op)) - 1)
+            own += 2.0 ** (max(shifts) - 1)
+        if op.kind is OpKind.PRELU:
+            own += SLOPES
         if op.kind is OpKind.SOFTMAX:
             own = SOFTMAX
         result = program.tensors[op.output]
@@ -84,12 +90,19 @@ def allowed_steps(program: Program, rounded_again: Collection[str] = ()) -> dict
     return allowed | {op.output: 0.0 for op in program.ops if op.output not in allowed}
 
 
-def _second_rounding(op: ProgramOp) -> float:
+def _second_rounding(shifts: list[int]) -> float:
     """Fixed-point scaling rounds once at 2^shift of a step, then to the step itself."""
-    return max((2.0 ** (shift - 1) for shift in _shifts(op) if shift < 0), default=0.0)
+    return max((2.0 ** (shift - 1) for shift in shifts if shift < 0), default=0.0)
 
 
-def _shifts(op: ProgramOp) -> list[int]:
-    """Of the fixed-point factors, powers of two, that bring an operator's sums to its output's steps; -1: a half."""
+def _shifts(op: ProgramOp, program: Program) -> list[int]:
+    """Of the fixed-point factors, powers of two, that bring an operator's sums to its output's steps; -1: a half.
+
+    PRelu has two factors: one for products with the slope, and one, in its table, for elements that pass unchanged.
+    """
     scalar = getattr(op.params, "output_shift", getattr(op.params, "shift", 0))
-    return [int(shift) for shift in np.ravel(op.blobs.get("shift", scalar))]
+    shifts = [int(shift) for shift in np.ravel(op.blobs.get("shift", scalar))]
+    if op.kind is OpKind.PRELU:
+        passing = program.tensors[op.operands[0].tensor].scale / program.tensors[op.output].scale
+        shifts.append(math.frexp(passing)[1])
+    return shifts
