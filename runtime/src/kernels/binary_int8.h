@@ -1,52 +1,53 @@
-/* The loop and the conditions that ADD, SUB and MUL of int8 share. */
+/* What ADD, SUB, MUL and SQUARED_DIFFERENCE of int8 share beside their loop. */
 #ifndef TIGRIS_BINARY_INT8_H
 #define TIGRIS_BINARY_INT8_H
 
-#include "binary.h"
+#include "binary_walk.h"
 #include "requantise.h"
 
-/* Operands with their zero points taken off, to an output value. */
-typedef int8_t (*tigris_binary_int8_function)(const tigris_binary_int8_params *params, int32_t a, int32_t b);
-
-static inline void tigris_binary_int8_run(const tigris_kernel_call *call, tigris_binary_int8_function function)
+/* Where the operands lie; a copy, so that writing outputs does not have it read again. */
+static inline tigris_binary_steps tigris_binary_int8_steps(const tigris_binary_int8_params *params)
 {
-    const tigris_binary_int8_params *params = call->params;
-    const tigris_band *in = call->inputs;
-    const tigris_tensor_record *output = call->output->tensor;
-    int8_t *to = tigris_int8_output(call);
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
-        const int8_t *a = (const int8_t *)(const void *)in[0].data + tigris_binary_row(&in[0], y, params->row_step[0]);
-        const int8_t *b = (const int8_t *)(const void *)in[1].data + tigris_binary_row(&in[1], y, params->row_step[1]);
-        for (uint32_t x = 0; x < output->width; x++) {
-            const int8_t *a_at = a;
-            const int8_t *b_at = b;
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = function(params, *a_at - params->zero_point[0], *b_at - params->zero_point[1]);
-                a_at += params->channel_step[0];
-                b_at += params->channel_step[1];
-            }
-            a += params->column_step[0];
-            b += params->column_step[1];
-        }
-    }
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    return steps;
+}
+
+/* A value of input `input`, zero point taken off, in the scale that both inputs are brought to. */
+static inline int32_t tigris_binary_int8_common(const tigris_binary_int8_params *params, uint32_t input, int32_t value)
+{
+    const int32_t shifted = (value - params->zero_point[input]) * (1 << params->left_shift);
+    return tigris_requantise(shifted, params->multiplier[input], params->shift[input]);
+}
+
+/* The difference of both inputs in their common scale. */
+static inline uint32_t tigris_binary_int8_difference(const tigris_binary_int8_params *params, int32_t a, int32_t b)
+{
+    return (uint32_t)tigris_binary_int8_common(params, 0U, a) - (uint32_t)tigris_binary_int8_common(params, 1U, b);
+}
+
+/* A sum in the output's scale: any shift. */
+static inline int32_t tigris_binary_int8_finish(const tigris_binary_int8_params *params, int32_t sum)
+{
+    const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
+    return tigris_to_int8(sum, params->output_multiplier, params->output_shift, &output);
 }
 
 static inline int tigris_check_binary_int8(const tigris_check_call *call)
 {
     const tigris_binary_int8_params *params = call->params;
-    if (!tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) ||
-        !tigris_check_int8(params->output_zero_point) ||
-        !tigris_check_multiplier(params->output_multiplier, params->output_shift) ||
-        !tigris_check_range(params->activation_min, params->activation_max)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < 2U; i++) {
-        if (!tigris_check_int8(params->zero_point[i]) ||
-            !tigris_check_steps(call, i, params->row_step[i], params->column_step[i], params->channel_step[i])) {
-            return 0;
-        }
-    }
-    return 1;
+    return tigris_check_walk(call, tigris_binary_int8_steps(params)) && tigris_check_int8(params->zero_point[0]) &&
+           tigris_check_int8(params->zero_point[1]) && tigris_check_int8(params->output_zero_point) &&
+           tigris_check_multiplier(params->output_multiplier, params->output_shift) &&
+           tigris_check_range(params->activation_min, params->activation_max);
+}
+
+/* Of operators that bring both inputs to a common scale. */
+static inline int tigris_check_common_scale(const tigris_check_call *call, int32_t largest_left_shift)
+{
+    const tigris_binary_int8_params *params = call->params;
+    return tigris_check_binary_int8(call) && params->left_shift >= 0 && params->left_shift <= largest_left_shift &&
+           tigris_check_multiplier(params->multiplier[0], params->shift[0]) &&
+           tigris_check_multiplier(params->multiplier[1], params->shift[1]);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* GATHER: slices at positions that are known when the network runs, such as rows of an embedding. */
 #include <string.h>
 
+#include "slices.h"
 #include "tigris_kernels.h"
 #include "vectors.h"
 
@@ -22,13 +23,12 @@ static void gather(const tigris_kernel_call *call, size_t size)
     const tigris_span span = tigris_band_span(call->output);
     uint8_t *to = call->output->data;
     for (uint32_t at = span.first; at < span.end;) {
-        const uint32_t i = at % params->inner;
-        const uint32_t k = at / params->inner % params->count;
-        const uint32_t o = at / params->inner / params->count;
-        const uint32_t left = span.end - at;
-        const uint32_t run = step[2] != 0U ? 1U : left < params->inner - i ? left : params->inner - i;
-        const uint32_t from = position_of(positions[o * step[0] + k * step[1] + i * step[2]], params->length);
-        memcpy(to, call->inputs[0].data + ((size_t)(o * params->length + from) * params->inner + i) * size, run * size);
+        const tigris_slice_place place = tigris_slice_place_of(at, params->count, params->inner);
+        const uint32_t rest = params->inner - place.inner, left = span.end - at;
+        const uint32_t run = step[2] != 0U ? 1U : left < rest ? left : rest;
+        const uint32_t from = position_of(positions[tigris_slice_position(place, step)], params->length);
+        const uint32_t slice = place.outer * params->length + from;
+        memcpy(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, run * size);
         to += run * size;
         at += run;
     }
@@ -44,18 +44,6 @@ static void run_int8(const tigris_kernel_call *call)
     gather(call, 1U);
 }
 
-/* The farthest position lies inside the second input; 2^24 is where float32 ceases to count. */
-static int are_positions(const tigris_check_call *call)
-{
-    const tigris_gather_params *params = call->params;
-    const uint32_t *step = params->position_step;
-    const uint64_t last = (uint64_t)(params->outer - 1U) * step[0];
-    const uint64_t there = (uint64_t)(params->count - 1U) * step[1];
-    const uint64_t here = (uint64_t)(params->inner - 1U) * step[2];
-    const uint64_t most = tigris_call_elements(call, call->inputs[1]);
-    return params->length <= 1U << 24 && last < most && there < most && here < most && last + there + here < most;
-}
-
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_gather_params *params = call->params;
@@ -69,7 +57,8 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(
         call->op->images == 1U && tigris_check_all_rows(call, 0U) && tigris_check_all_rows(call, 1U) &&
         tigris_multiply(slices, params->length) == tigris_call_elements(call, call->inputs[0]) &&
-        tigris_multiply(slices, params->count) == tigris_call_elements(call, call->output) && are_positions(call));
+        tigris_multiply(slices, params->count) == tigris_call_elements(call, call->output) &&
+        tigris_check_slices(call, params->position_step, params->outer, params->count, params->inner, params->length));
 }
 
 const tigris_kernel_entry tigris_gather_float = {TIGRIS_OP_KIND_GATHER, TIGRIS_DTYPE_FLOAT32,

@@ -1,6 +1,7 @@
 /* SCATTER: a tensor with slices replaced at positions that are known when the network runs. */
 #include <string.h>
 
+#include "slices.h"
 #include "tigris_kernels.h"
 #include "vectors.h"
 
@@ -21,20 +22,18 @@ static float combined(uint32_t combine, float old, float update)
 static void scatter(const tigris_kernel_call *call, size_t size)
 {
     const tigris_scatter_params *params = call->params;
-    const uint32_t *step = params->position_step;
     const float *positions = (const float *)(const void *)call->inputs[1].data;
     const uint8_t *update = call->inputs[2].data;
     memcpy(call->output->data, call->inputs[0].data, tigris_band_elements(call->output) * size);
     for (uint32_t at = 0; at < params->outer * params->count * params->inner; at++, update += size) {
-        const uint32_t i = at % params->inner;
-        const uint32_t k = at / params->inner % params->count;
-        const uint32_t o = at / params->inner / params->count;
-        const float x = positions[o * step[0] + k * step[1] + i * step[2]];
+        const tigris_slice_place place = tigris_slice_place_of(at, params->count, params->inner);
+        const float x = positions[tigris_slice_position(place, params->position_step)];
         const float from_start = x < 0.0F ? x + (float)params->length : x;
         if (!(from_start >= 0.0F && from_start < (float)params->length)) {
             continue;
         }
-        uint8_t *to = call->output->data + ((o * params->length + (uint32_t)from_start) * params->inner + i) * size;
+        const uint32_t slice = place.outer * params->length + (uint32_t)from_start;
+        uint8_t *to = call->output->data + (slice * params->inner + place.inner) * size;
         if (params->combine == 0U) {
             memcpy(to, update, size);
         } else {
@@ -54,17 +53,6 @@ static void run_int8(const tigris_kernel_call *call)
     scatter(call, 1U);
 }
 
-static int are_positions(const tigris_check_call *call)
-{
-    const tigris_scatter_params *params = call->params;
-    const uint32_t *step = params->position_step;
-    const uint64_t last = (uint64_t)(params->outer - 1U) * step[0];
-    const uint64_t there = (uint64_t)(params->count - 1U) * step[1];
-    const uint64_t here = (uint64_t)(params->inner - 1U) * step[2];
-    const uint64_t most = tigris_call_elements(call, call->inputs[1]);
-    return params->length <= 1U << 24 && last < most && there < most && here < most && last + there + here < most;
-}
-
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_scatter_params *params = call->params;
@@ -82,7 +70,8 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_all_rows(call, 0U) && tigris_check_all_rows(call, 1U) && tigris_check_all_rows(call, 2U) &&
         tigris_multiply(slices, params->length) == elements &&
         tigris_call_elements(call, call->inputs[0]) == elements &&
-        tigris_multiply(slices, params->count) == tigris_call_elements(call, call->inputs[2]) && are_positions(call));
+        tigris_multiply(slices, params->count) == tigris_call_elements(call, call->inputs[2]) &&
+        tigris_check_slices(call, params->position_step, params->outer, params->count, params->inner, params->length));
 }
 
 const tigris_kernel_entry tigris_scatter_float = {TIGRIS_OP_KIND_SCATTER, TIGRIS_DTYPE_FLOAT32,
