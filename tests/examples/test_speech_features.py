@@ -1,0 +1,127 @@
+"""The front end of examples/wake-word gives every number of TensorFlow's, by the package pymicro-features."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
+
+from .front_end import CHANNELS, SOURCES, features
+
+RATE = 16000
+TIME = np.arange(2 * RATE) / RATE
+SWEEP = np.sin(2 * np.pi * (50 * TIME + 1950 * TIME**2))
+
+
+def vowels() -> np.ndarray:
+    """A buzz of 130 Hz through two resonances that move, with pauses: speech as far as a front end can tell."""
+    total = np.zeros(len(TIME))
+    for harmonic in range(1, 50):
+        near = sum(1 / (1 + ((130 * harmonic - place) / 90) ** 2)
+                   for place in (500 + 250 * np.sin(4 * TIME), 1500 + 900 * np.cos(7 * TIME)))
+        total += near * np.sin(2 * np.pi * 130 * harmonic * TIME + harmonic)
+    return 6000 * total * (np.sin(2 * np.pi * 1.7 * TIME) > -0.3)
+
+
+def clicks(rng: np.random.Generator) -> np.ndarray:
+    """Single samples of both ends of the range in silence. The lower end has no opposite in 16 bits."""
+    audio = np.zeros(len(TIME))
+    audio[rng.integers(0, len(audio), 80)] = -32768
+    audio[rng.integers(0, len(audio), 40)] = 32767
+    audio[RATE:] += rng.normal(0, 3, len(audio) - RATE)
+    return audio
+
+
+def sounds() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 1, len(TIME))
+    tones = [level * np.sin(2 * np.pi * hertz * TIME[:2400]) for level in (1, 40, 9000, 32767)
+             for hertz in (60, 125, 440, 1000, 3999, 4000, 7499, 7900)]
+    made = {
+        "silence": 0 * TIME, "below the range": 0 * TIME - 32768, "fastest": 32768 * (-1) ** np.arange(len(TIME)),
+        **{f"noise of {level}": level * noise for level in (0.5, 3, 50, 1000, 8000)},
+        "sweep": 20000 * SWEEP, "clipped sweep": 90000 * SWEEP, "square sweep": 40000 * np.sign(SWEEP),
+        "any samples": rng.integers(-32768, 32768, len(TIME)), "ends": rng.choice([-32768, 32767], len(TIME)),
+        "tones": np.concatenate(tones), "vowels": vowels(), "vowels in noise": vowels() + 700 * noise,
+        "clicks": clicks(rng), "loud, quiet": 30000 * SWEEP * (TIME % 0.5 < 0.2) + 5 * noise,
+    }  # fmt: skip
+    return {name: np.clip(np.rint(audio), -32768, 32767).astype(np.int16) for name, audio in made.items()}
+
+
+SOUNDS = sounds()
+
+
+def reference(audio: np.ndarray) -> np.ndarray:
+    from pymicro_features import MicroFrontend
+
+    front, data, rows = MicroFrontend(), audio.astype("<i2").tobytes(), []
+    while len(data) >= 320:
+        made = front.process_samples(data[:320])
+        data = data[2 * made.samples_read :]
+        rows += [made.features] if made.features else []
+    return np.rint(np.array(rows) / 0.0390625).astype(np.uint16)
+
+
+@pytest.mark.parametrize("name", SOUNDS)
+def test_every_number_is_the_references(name: str) -> None:
+    expected = reference(SOUNDS[name])
+    found, quantised = features(SOUNDS[name])
+    assert found.shape == (len(SOUNDS[name]) // 160 - 2, CHANNELS)
+    assert np.array_equal(found, expected)
+    assert np.array_equal(quantised, np.minimum((found.astype(int) * 256 + 333) // 666, 255) - 128)
+
+
+def test_sounds_reach_all_levels() -> None:
+    """Else they would not look at every part of the front end."""
+    levels = np.concatenate([features(audio)[0].reshape(-1) for audio in SOUNDS.values()])
+    assert levels.min() == 0 and levels.max() > 660
+    assert len(np.unique(levels)) > 300
+
+
+def test_what_is_taken_is_told() -> None:
+    """Before a window is complete there is no row; a complete one takes nothing until its row was made."""
+    assert len(features(SOUNDS["sweep"][:479])[0]) == 0
+    assert len(features(SOUNDS["sweep"][:480])[0]) == 1
+
+
+def test_tables_are_as_written() -> None:
+    path = SOURCES.parent / "make_tables.py"
+    spec = importlib.util.spec_from_file_location("make_tables", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.source() == (SOURCES / "tables.c").read_text("utf-8")
+
+
+@pytest.mark.parametrize("machine", COMPILERS)
+def test_no_warnings(machine: str, tmp_path: Path) -> None:
+    command = [*compiler(machine), *C99, "-O2", "-c", *map(str, sorted(SOURCES.glob("*.c")))]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_neither_heap_nor_floating_point_nor_globals(tmp_path: Path) -> None:
+    command = [*compiler("rv32imc"), *C99, "-Os", "-c", *map(str, sorted(SOURCES.glob("*.c")))]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    listing = subprocess.run(["riscv64-unknown-elf-nm", *(path.name for path in tmp_path.glob("*.o"))], cwd=tmp_path,
+                             capture_output=True, text=True, check=True).stdout
+    names = {tuple(line.split()[-2:]) for line in listing.splitlines() if line and not line.endswith(":")}
+    assert {name for kind, name in names if kind == "U" and not name.startswith("speech_")} <= {
+        "memcpy", "memmove", "memset"}  # fmt: skip
+    assert not [name for kind, name in names if kind in "bBdDC"]
+
+
+def test_static_checks_find_nothing() -> None:
+    sources = [str(path) for path in sorted(SOURCES.glob("*.c")) if path.stem != "tables"]
+    for command in (
+        [program("clang-tidy", "clang-tidy"), "--quiet", *sources, "--", "-std=c99"],
+        [program("cppcheck", "cppcheck"), "-q", "--std=c99", "--error-exitcode=1", *sources,
+         "--enable=warning,performance,portability", "--suppress=shiftTooManyBitsSigned"],
+    ):  # fmt: skip
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
