@@ -29,8 +29,8 @@ def test_every_output_is_the_references(path: Path) -> None:
     with contextlib.suppress(BudgetError):
         plans.append(compile_model(path, fast=int(plans[0].report["memory"]["fast_peak"] * 0.4), slow="64M"))
     model = read(path, Limits())
-    reference = open_interpreter(path.read_bytes(), model)
     sessions = [Session(plan) for plan in plans]
+    reference = open_interpreter(path.read_bytes(), model, [io.shape for io in sessions[0].inputs])
     for seed in range(8):
         sample = random_inputs(sessions[0], seed)
         reference.run([sample[io.name] for io in sessions[0].inputs])

@@ -29,7 +29,7 @@ _OPTIONS = {
 }
 #: Operators without options of their own.
 _NONE = frozenset(("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "ELU", "PRELU", "SQRT", "RSQRT", "LOG", "SIN",
-                   "FLOOR", "CEIL", "ROUND"))
+                   "FLOOR", "CEIL", "ROUND", "DYNAMIC_UPDATE_SLICE"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,9 +6,11 @@ import json
 import sys
 from pathlib import Path
 
+import flatbuffers
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
 from tests.networks.folders import OWN
 from tests.tflite.writer import Operator, Tensor, constant, write
@@ -74,7 +76,35 @@ def test_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     for package in ("tflite_micro.python.tflite_micro", "ai_edge_litert"):
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ToolError, match=r"pip install tflite-micro$"):
-        verified.open_interpreter(b"", verified.read(OWN / "kws_int8.tflite", verified.find_limits({})))
+        verified.open_interpreter(b"", verified.read(OWN / "kws_int8.tflite", verified.find_limits({})), [(49, 10)])
+
+
+def scaled(tmp_path: Path, batch: int = -1) -> Path:
+    """Two inputs; the first axis of one is free."""
+    tensors = [Tensor("x", (1, 3), "float32"), Tensor("by", (1,), "float32"), Tensor("y", (1, 3), "float32")]
+    data = write(tensors, [Operator("MUL", ["x", "by"], ["y"])], ["x", "by"], ["y"])
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
+    for place in (0, 2):
+        model.subgraphs[0].tensors[place].shapeSignature = [batch, 3]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    path = tmp_path / "scaled.tflite"
+    path.write_bytes(bytes(builder.Output()))
+    return path
+
+
+def test_inputs_that_are_set_are_given_to_the_reference(tmp_path: Path) -> None:
+    status, document = verify(str(scaled(tmp_path)), "--set", "by=2.5", "--samples", "2")
+    assert status == 0 and document["passed"], document
+
+
+def test_another_size_than_the_files_is_for_another_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    result = CliRunner().invoke(cli, ["verify", str(scaled(tmp_path)), "--dim", "x:0=4"])
+    assert "it takes inputs as the file declares them, [1, 3], not [4, 3]" in str(result.exception)
+    assert "pip install ai-edge-litert" in str(result.exception)
 
 
 def test_inspect_counts_the_files_operators(tmp_path: Path) -> None:

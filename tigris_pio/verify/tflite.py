@@ -18,12 +18,13 @@ import numpy as np
 from tigris_pio.compiler.ir.program import Program, StoredValue
 from tigris_pio.compiler.limits import find_limits
 from tigris_pio.compiler.load.tflite.file import FlatModel, read
-from tigris_pio.compiler.load.tflite.model import tensor_numbers
+from tigris_pio.compiler.load.tflite.model import set_inputs, tensor_numbers
 from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.host import Session
+from tigris_pio.host.io import IoDescriptor
 from tigris_pio.platformio.compiler import quoted
 from tigris_pio.verify.compare import Comparison, Layer, measure
 from tigris_pio.verify.traces import Masked, in_model_order, masked
@@ -34,6 +35,10 @@ _MICRO, _LITERT = "TensorFlow Lite Micro", "LiteRT"
 #: What writes a state at a run's end, whose tensor is what the run began with to the reference.
 _COMMIT = OpKind.COMMIT.name.lower()
 _MICRO_HEAP, _MICRO_A_TENSOR = 1 << 20, 256
+
+
+#: Of the inputs, in the file's order.
+Shapes = Sequence[Sequence[int]]
 
 
 class _Interpreter(Protocol):
@@ -51,7 +56,11 @@ class _Micro:
 
     name = _MICRO
 
-    def __init__(self, data: bytes, model: FlatModel) -> None:
+    def __init__(self, data: bytes, model: FlatModel, shapes: Shapes) -> None:
+        declared = [model.subgraphs[0].tensors[number].shape for number in model.subgraphs[0].inputs]
+        for shape, said in zip(shapes, declared, strict=True):
+            if math.prod(shape) != math.prod(said):
+                raise ValueError(f"it takes inputs as the file declares them, {list(said)}, not {list(shape)}")
         from tflite_micro.python.tflite_micro import runtime  # noqa: PLC0415  optional: only verify needs it
 
         arena = _MICRO_HEAP + len(data)
@@ -60,7 +69,7 @@ class _Micro:
                 arena += 8 * math.prod(tensor.shape) + _MICRO_A_TENSOR
         keep = runtime.InterpreterConfig.kPreserveAllTensors
         self._interpreter = runtime.Interpreter.from_bytes(data, arena_size=arena, intrepreter_config=keep)
-        self._shapes = [model.subgraphs[0].tensors[number].shape for number in model.subgraphs[0].inputs]
+        self._shapes = declared
 
     def run(self, inputs: Sequence[np.ndarray]) -> None:
         for number, (array, shape) in enumerate(zip(inputs, self._shapes, strict=True)):
@@ -76,12 +85,15 @@ class _LiteRt:
 
     name = _LITERT
 
-    def __init__(self, data: bytes, model: FlatModel) -> None:
+    def __init__(self, data: bytes, model: FlatModel, shapes: Shapes) -> None:
         from ai_edge_litert import interpreter as litert  # noqa: PLC0415  optional
 
         resolver = litert.OpResolverType.BUILTIN_REF
         self._interpreter = litert.Interpreter(model_content=data, experimental_op_resolver_type=resolver,
                                                experimental_preserve_all_tensors=True)
+        for detail, shape in zip(self._interpreter.get_input_details(), shapes, strict=True):
+            if math.prod(detail["shape"]) != math.prod(shape):
+                self._interpreter.resize_tensor_input(detail["index"], shape)
         self._interpreter.allocate_tensors()
 
     def run(self, inputs: Sequence[np.ndarray]) -> None:
@@ -96,17 +108,18 @@ class _LiteRt:
             return None
 
 
-_INTERPRETERS: Sequence[tuple[Callable[[bytes, FlatModel], _Interpreter], str]] = (
+_INTERPRETERS: Sequence[tuple[Callable[[bytes, FlatModel, Shapes], _Interpreter], str]] = (
     (_Micro, "tflite-micro"), (_LiteRt, "ai-edge-litert"),
 )
 
 
-def open_interpreter(data: bytes, model: FlatModel) -> _Interpreter:
-    """The first one that is installed and takes the model. ToolError or ModelError when there is none."""
+def open_interpreter(data: bytes, model: FlatModel, shapes: Shapes) -> _Interpreter:
+    """The first one that is installed and takes the model with inputs of these shapes, free dimensions bound. ToolError
+    or ModelError when there is none."""
     missing, reasons = [], []
     for make, package in _INTERPRETERS:
         try:
-            return make(data, model)
+            return make(data, model, shapes)
         except ImportError:
             missing.append(package)
         except (RuntimeError, ValueError) as error:
@@ -125,7 +138,6 @@ def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: Com
     """Compares a plan with the reference, and byte for byte with `whole`; the reference's name as well."""
     limits = find_limits(options.limits)
     model, data = read(path, limits), path.read_bytes()
-    interpreter = open_interpreter(data, model)
     program = compiled.plan.program
     numbers = tensor_numbers(path, options.dims, limits, options.fixed)
     layers = _layers(compiled)
@@ -133,13 +145,15 @@ def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: Com
     outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
     identical = True
     with Session(compiled.data) as first, Session(compiled.data) as second, Session(whole.data) as undivided:
+        given = _Given(first, model, set_inputs(model, options.fixed))
+        interpreter = open_interpreter(data, model, given.shapes)
         for sample in samples:
             stored = {io.name: io.to_stored(io.check_model_array(sample[io.name])) for io in first.inputs}
             raw, trace = first.run_raw_traced(stored)
             _, again = second.run_raw_traced(stored, fill=0x55)
             expected = undivided.run_raw(stored)
             identical &= all(raw[name].tobytes() == expected[name].tobytes() for name in raw)
-            interpreter.run([sample[io.name] for io in first.inputs])
+            interpreter.run(given.arrays(sample))
             for layer in layers:
                 if layer.tensor in shown and layer.kind != _COMMIT:
                     value, number, image = shown[layer.tensor]
@@ -149,6 +163,20 @@ def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: Com
                 array = np.ma.masked_array(io.to_model(raw[io.name]))
                 _compare(layer, array, interpreter.tensor(number), False, program)
     return Comparison(len(samples), tuple(layers), tuple(outputs), identical), interpreter.name
+
+
+class _Given:
+    """What the reference takes: all inputs of the file, those that the user sets among them."""
+
+    def __init__(self, session: Session, model: FlatModel, fixed: Mapping[int, np.ndarray]) -> None:
+        left = iter(session.inputs)
+        self._inputs: list[IoDescriptor | np.ndarray] = [
+            fixed[place] if place in fixed else next(left) for place in range(len(model.subgraphs[0].inputs))]
+        self.shapes = [item.shape for item in self._inputs]
+
+    def arrays(self, sample: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Of one run."""
+        return [sample[item.name] if isinstance(item, IoDescriptor) else item for item in self._inputs]
 
 
 def _layers(compiled: Compiled) -> list[Layer]:

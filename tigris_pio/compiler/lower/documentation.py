@@ -27,8 +27,8 @@ _TFLITE = """
 ## TensorFlow Lite
 
 Read from `.tflite` files: float32, int8 and uint8; what is computed in int8 has TensorFlow Lite Micro's bytes.
-Weights may be float16, four bits wide or sparse. Custom operators, strings, and WHILE or IF whose condition depends on
-data are refused.
+Weights may be float16, four bits wide or sparse. Custom operators that are not
+listed, strings, and WHILE or IF whose condition depends on data are refused.
 
 | operator | how it is read |
 |---|---|

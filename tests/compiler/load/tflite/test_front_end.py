@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as sch
 from tests.networks.folders import OWN
 from tests.tflite.compare import check_exact, random_input
 from tests.tflite.tflm import Tflm
-from tests.tflite.writer import SAME, Operator, Tensor, constant, write
+from tests.tflite.writer import SAME, VALID, Operator, Tensor, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, UsageError, compile_model
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load import load_model
@@ -328,3 +329,74 @@ def test_inputs_can_be_set() -> None:
     for name, value, said in (("c", 1, "has no input of that name; .*It has: x, b"), ("b", 256, "from 0 to 255")):
         with pytest.raises(UsageError, match=said):
             compile_model(data, set={name: value})
+
+
+@pytest.mark.parametrize("padding,strides", ((SAME, (2, 2)), (SAME, (1, 3)), (VALID, (2, 1))))
+def test_the_transposed_convolution_of_mediapipe_is_tensorflow_lites_with_a_bias(padding: int, strides) -> None:
+    """The reference runs TRANSPOSE_CONV; the same file with the custom operator in its place is compiled."""
+    (rows, columns), (height, width) = strides, (5, 4)
+    lost = [max(0, 2 - (number - 1) % stride) if padding == SAME else 0
+            for number, stride in zip((height, width), strides, strict=True)]
+    size = [(number - 1) * stride + 3 - less
+            for number, stride, less in zip((height, width), strides, lost, strict=True)]
+    weights, bias = random_input((6, 3, 3, 4), "float32", 1), random_input((6,), "float32", 2)
+    tensors = [Tensor("x", (1, height, width, 4), "float32"), constant("size", numbers(1, *size, 6)),
+               constant("w", weights), constant("b", bias), Tensor("y", (1, *size, 6), "float32")]
+    plain = write(tensors, [Operator("TRANSPOSE_CONV", ["size", "w", "x", "b"], ["y"], {
+        "padding": padding, "strideH": rows, "strideW": columns})], ["x"], ["y"])
+
+    def custom(model) -> None:
+        code, (layer,) = model.operatorCodes[0], model.subgraphs[0].operators
+        code.builtinCode, code.deprecatedBuiltinCode, code.customCode = 32, 32, "Convolution2DTransposeBias"
+        layer.inputs, layer.builtinOptions, layer.builtinOptionsType = [0, 2, 3], None, 0
+        options = struct.pack("<3i", 1 if padding == SAME else 2, columns, rows)
+        layer.customOptions = np.frombuffer(options, np.uint8)
+
+    x = random_input((1, height, width, 4), "float32")
+    (expected,) = Tflm(plain).run([x])
+    np.testing.assert_allclose(run(changed(plain, custom), x=x)["y"], expected, rtol=1e-4, atol=1e-4)
+
+    def cut(model) -> None:
+        custom(model)
+        model.subgraphs[0].operators[0].customOptions = np.zeros(4, np.uint8)
+
+    with pytest.raises(ModelError, match="4 bytes of options instead of 12"):
+        load_model(changed(plain, cut))
+
+
+def test_the_shape_of_a_scalar_has_no_buffer() -> None:
+    tensors = [Tensor("x", (1, 1), "float32"), Tensor("shape", (0,), "int32"), Tensor("s", (), "float32"),
+               constant("k", np.array([2, 3], np.float32)), Tensor("y", (2,), "float32")]
+    operators = [Operator("RESHAPE", ["x", "shape"], ["s"]), Operator("MUL", ["s", "k"], ["y"])]
+    data = write(tensors, operators, ["x"], ["y"])
+    assert run(data, x=np.array([[1.5]], np.float32))["y"].tolist() == [3.0, 4.5]
+
+
+@pytest.mark.parametrize("begin", ((1, 2), (0, 9), (-4, 0)))
+def test_a_slice_is_updated_in_its_place_or_the_nearest_inside(begin: tuple[int, int]) -> None:
+    tensors = [Tensor("x", (4, 5), "float32"), Tensor("u", (2, 3), "float32"), constant("at", numbers(*begin)),
+               Tensor("y", (4, 5), "float32")]
+    data = write(tensors, [Operator("DYNAMIC_UPDATE_SLICE", ["x", "u", "at"], ["y"])], ["x", "u"], ["y"])
+    x, u = random_input((4, 5), "float32"), random_input((2, 3), "float32", 1)
+    (expected,) = Tflm(data).run([x, u])
+    assert np.array_equal(run(data, x=x, u=u)["y"], expected)
+
+
+def test_slices_are_gathered_by_indices_of_the_run() -> None:
+    tensors = [Tensor("x", (4, 5, 2), "float32"), Tensor("i", (3, 2), "int32"), Tensor("y", (3, 2), "float32")]
+    data = write(tensors, [Operator("GATHER_ND", ["x", "i"], ["y"])], ["x", "i"], ["y"])
+    x, i = random_input((4, 5, 2), "float32"), numbers(3, 4, 0, 0, 1, 2).reshape(3, 2)
+    (expected,) = Tflm(data).run([x, i])
+    assert np.array_equal(run(data, x=x, i=i)["y"], expected)
+
+
+def test_vectors_are_divided_by_their_lengths() -> None:
+    """float32; one of zeros stays. int8 is within a step of the reference."""
+    x = random_input((3, 7), "float32")
+    x[1] = 0
+    tensors = [Tensor("x", (3, 7), "float32"), Tensor("y", (3, 7), "float32")]
+    data = write(tensors, [Operator("L2_NORMALIZATION", ["x"], ["y"])], ["x"], ["y"])
+    np.testing.assert_allclose(run(data, x=x)["y"], Tflm(data).run([x])[0], rtol=1e-6)
+    tensors = [Tensor("x", (3, 7), "int8", 0.1, -7), Tensor("y", (3, 7), "int8", 1 / 128, 0)]
+    data, q = write(tensors, [Operator("L2_NORMALIZATION", ["x"], ["y"])], ["x"], ["y"]), random_input((3, 7))
+    assert np.abs(run(data, x=q)["y"].astype(int) - Tflm(data).run([q])[0]).max() <= 1

@@ -15,10 +15,12 @@ from tigris_pio.errors import ModelError
 
 def read_constant(tensor: FlatTensor, where: str, limits: Limits) -> np.ndarray:
     """The elements of a tensor that the file holds: views of it where they are stored as they are used."""
-    assert tensor.data is not None
     if tensor.type not in DTYPES:
         raise ModelError(f"{where}: a constant of type {tensor.type}; numbers are read")
     count = math.prod(tensor.shape)
+    if not count and tensor.data is None:
+        return np.zeros(tensor.shape, np.float32 if tensor.type == "float16" else DTYPES[tensor.type])
+    assert tensor.data is not None
     limits.check("elements", count, where)
     if tensor.type == "int4":
         return _nibbles(tensor, count, where)

@@ -63,7 +63,10 @@ class FlatTensor:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FlatOperator:
-    """An operator; -1 stands for an optional input that is absent. `options` is empty for other kinds of them."""
+    """An operator; -1 stands for an optional input that is absent. `options` is empty for other kinds of them.
+
+    `custom` holds the options of a custom operator, in a form of its own.
+    """
 
     index: int
     name: str
@@ -72,6 +75,7 @@ class FlatOperator:
     outputs: tuple[int, ...]
     kind: str
     options: Options
+    custom: bytes = b""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -280,7 +284,8 @@ class _Reader:
         kind = _OPTIONS.get(operator.BuiltinOptionsType(), "")
         table = operator.BuiltinOptions() if kind else None
         options = {} if table is None else self._options(kind, table)
-        return FlatOperator(place, name, version, inputs, outputs, kind if table is not None else "", options)
+        custom = bytes(self._vector(operator, "CustomOptions").astype(np.uint8))
+        return FlatOperator(place, name, version, inputs, outputs, kind if table is not None else "", options, custom)
 
     def _options(self, kind: str, table: Any) -> Options:
         """All fields by the schema's names, in CamelCase."""

@@ -83,7 +83,7 @@ class Layer:
         """The graph's name of an input."""
         tensor = self.declared(place)
         name = self.scope.names.get(tensor.index)
-        if name is None and tensor.data is not None:
+        if name is None and (tensor.data is not None or _is_empty(tensor)):
             name = self.scope.names[tensor.index] = self._constant(tensor)
         if name is None:
             raise self.fault(f"it reads tensor {tensor.index} ({tensor.name}), which nothing before it computes")
@@ -367,6 +367,11 @@ class Layer:
         if index in self.scope.names:
             raise self.fault(f"it writes tensor {index} ({self.output(output).name}), which is defined already")
         self.scope.names[index] = name
+
+
+def _is_empty(tensor: FlatTensor) -> bool:
+    """Whether a tensor without a buffer is a constant all the same: of no elements, as the shape of a scalar."""
+    return 0 in tensor.shape and -1 not in tensor.signature and not tensor.is_variable
 
 
 def tensor_name(tensor: FlatTensor) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_sizes
@@ -30,6 +32,15 @@ def tensor_numbers(source: Path | str | bytes, dims: Mapping[str, int], limits: 
                    fixed: Mapping[str, object]) -> Mapping[str, int]:
     """The graph's names of the main subgraph's tensors, with their numbers in the file."""
     return {name: index for index, name in _load(source, dims, limits, fixed)[1].names.items()}
+
+
+def set_inputs(model: FlatModel, fixed: Mapping[str, object]) -> dict[int, np.ndarray]:
+    """The values of those inputs that the user sets, by their place among the file's."""
+    main = model.subgraphs[0]
+    names = _names(model, main)
+    tensors = {place: main.tensors[index] for place, index in enumerate(main.inputs) if names[index] in fixed}
+    return {place: _set_value(tensor, names[tensor.index], fixed[names[tensor.index]])
+            for place, tensor in tensors.items()}
 
 
 def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
@@ -123,12 +134,16 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
 
 def _set_input(network: Network, tensor: FlatTensor, name: str, value: object) -> str:
     """An input that the user sets: a constant of its type, integers of a quantised one as the file has them."""
+    array = _set_value(tensor, name, value)
+    quantisation = annotation(tensor, tensor.shape, f"{network.label}: input {name}")
+    return network.add_constant(name, array if quantisation is None else stored(array), quantisation)
+
+
+def _set_value(tensor: FlatTensor, name: str, value: object) -> np.ndarray:
     if tensor.type not in DTYPES:
         raise UsageError(f"{given(name, value)}: only inputs of numbers and truth values can be set")
     declared = [0 if size == "" else int(size) for size in _declared(tensor)]
-    array = fixed_array(name, DTYPES[tensor.type], declared, value)
-    quantisation = annotation(tensor, tensor.shape, f"{network.label}: input {name}")
-    return network.add_constant(name, array if quantisation is None else stored(array), quantisation)
+    return fixed_array(name, DTYPES[tensor.type], declared, value)
 
 
 def _declared(tensor: FlatTensor) -> tuple[int | str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
@@ -67,12 +68,15 @@ def _moved(layer: Layer, source: str, split: list[int], order: list[int], result
     layer.write("Reshape", [turned, layer.numbers(result)], result)
 
 
-@handler("GATHER_ND", summary="constant indices")
+@handler("GATHER_ND", summary="any indices")
 def read_gather_nd(layer: Layer) -> None:
     """GatherND."""
     shape, places = layer.shape(0), layer.shape(1)
     if not places or places[-1] > len(shape):
         raise layer.fault(f"indices {list(places)} of {list(shape)}")
-    indices = layer.network.add_constant(f"{layer.name}/indices", np.array(layer.integers(1, "indices"), np.int64)
-                                         .reshape(places))
+    indices = layer.input(1)
+    if layer.network.tensors[indices].dtype != np.int64:  # which ONNX's operator wants
+        wide = layer.network.add_tensor(layer.network.fresh(f"{layer.name}/indices"), places, np.dtype(np.int64))
+        layer.network.add_node(f"{layer.name}/wide", "Cast", (indices,), (wide,), {"to": onnx.TensorProto.INT64})
+        indices = wide
     layer.write("GatherND", [layer.input(0), indices], (*places[:-1], *shape[places[-1] :]))

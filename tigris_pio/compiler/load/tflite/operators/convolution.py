@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
-from tigris_pio.compiler.load.tflite.operators.windows import SAME, attributes, output_size, window
+from tigris_pio.compiler.load.tflite.operators.windows import SAME, VALID, Window, attributes, output_size, window
 
 
 @handler("CONV_2D", summary="any strides and dilations, groups; constant weights")
@@ -44,12 +47,39 @@ def read_depthwise(layer: Layer) -> None:
 def read_transpose_conv(layer: Layer) -> None:
     """ConvTranspose, whose pads are what SAME or VALID takes away from the output."""
     options = layer.options("TransposeConvOptions")
-    wanted = layer.integers(0, "output sizes")
+    _transposed(layer, 2, 3, layer.integers(0, "output sizes"), window(layer, _image_shape(layer, 1)[1:3], options),
+                options["FusedActivationFunction"])
+
+
+#: TfLiteTransposeConvParams, which MediaPipe's operator takes as its bytes: padding (TfLitePadding), strides.
+_CUSTOM, _PADDINGS = struct.Struct("<3i"), {1: SAME, 2: VALID}
+
+
+@handler("Convolution2DTransposeBias", summary="MediaPipe's custom operator: any strides; constant weights and bias")
+def read_transpose_conv_bias(layer: Layer) -> None:
+    """TRANSPOSE_CONV whose output has the size that input, kernel and padding give (MediaPipe's
+    util/tflite/operations/transpose_conv_bias.cc)."""
+    if len(layer.operator.custom) < _CUSTOM.size:
+        raise layer.fault(f"{len(layer.operator.custom)} bytes of options instead of {_CUSTOM.size}")
+    padding, columns, rows = _CUSTOM.unpack_from(layer.operator.custom)
+    batch, *size, _ = _image_shape(layer, 0)
+    count, *kernel, _ = _image_shape(layer, 1)
+    found = window(layer, kernel, {"StrideH": rows, "StrideW": columns, "Padding": _PADDINGS.get(padding, padding)})
+    wanted = [batch, *((number - 1) * stride + taps for number, stride, taps in
+                       zip(size, found.strides, kernel, strict=True)), count]
+    if found.padding == SAME:
+        for axis in (0, 1):
+            rest = (size[axis] - 1) % found.strides[axis]
+            wanted[1 + axis] -= max(0, kernel[axis] - rest - 1)
+    _transposed(layer, 0, 2, wanted, found, 0)
+
+
+def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], found: Window, activation: int) -> None:
+    """ConvTranspose of the image and bias at these inputs with the weights at input 1."""
     count, *kernel, inputs = _image_shape(layer, 1)
-    batch, *size, channels = _image_shape(layer, 2)
+    batch, *size, channels = _image_shape(layer, image)
     if inputs != channels or len(wanted) != 4 or min(wanted) < 1 or wanted[0] != batch or wanted[3] != count:
-        raise layer.fault(f"weights {list(layer.shape(1))} on {list(layer.shape(2))} give no {wanted}")
-    found = window(layer, kernel, options)
+        raise layer.fault(f"weights {list(layer.shape(1))} on {list(layer.shape(image))} give no {list(wanted)}")
     begin, extra = [], []
     for axis in (0, 1):
         real, stride = wanted[1 + axis], found.strides[axis]
@@ -59,12 +89,12 @@ def read_transpose_conv(layer: Layer) -> None:
     ends = [max(((size[axis] - 1) * found.strides[axis] + kernel[axis] - wanted[1 + axis]), 0) - begin[axis]
             for axis in (0, 1)]
     if min(ends) < 0 or min(extra) < 0:
-        raise Unsupported(f"an output of {wanted[1:3]} from {size}")
+        raise Unsupported(f"an output of {list(wanted[1:3])} from {size}")
     weights = layer.network.transposed(layer.weights(1), (3, 0, 1, 2), f"{layer.name}/weights")
     given = {"kernel_shape": found.kernel, "strides": found.strides, "pads": (*begin, *ends),
              "output_padding": tuple(extra)}
-    layer.write("ConvTranspose", [layer.image(2), weights, *layer.bias(3, count)], wanted, given, image=True,
-                activation=options["FusedActivationFunction"])
+    layer.write("ConvTranspose", [layer.image(image), weights, *layer.bias(bias, count)], tuple(wanted), given,
+                image=True, activation=activation)
 
 
 def _image_shape(layer: Layer, place: int) -> tuple[int, ...]:

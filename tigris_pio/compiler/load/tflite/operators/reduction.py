@@ -47,3 +47,16 @@ def read_arg(layer: Layer) -> None:
         raise layer.fault(f"axis {axis} of {list(shape)}")
     result = shape[:axis] + shape[axis + 1 :]
     layer.write(op, [layer.input(0)], result, {"axis": axis, "keepdims": 0})
+
+
+@handler("L2_NORMALIZATION", summary="along the last axis; computed in float32")
+def read_l2_normalization(layer: Layer) -> None:
+    """Each vector divided by its length, which is at least 1e-6 (micro/kernels/l2norm.cc)."""
+    activation = layer.options("L2NormOptions")["FusedActivationFunction"]
+    shape = layer.shape(0)
+    if not shape:
+        raise layer.fault("it normalises vectors; its input has no axis")
+    one = (*shape[:-1], 1)
+    length = layer.part("ReduceL2", [layer.input(0), layer.numbers([len(shape) - 1])], one, {"keepdims": 1}, real=True)
+    longer = layer.part("Max", [length, layer.number(1e-6)], one, real=True)
+    layer.write("Div", [layer.input(0), longer], shape, activation=activation)
