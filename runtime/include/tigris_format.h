@@ -152,7 +152,7 @@ typedef enum tigris_op_kind {
     /* what a state is in the next run, of any type; after all other operators, nothing comes
      * between */
     TIGRIS_OP_KIND_COMMIT = 60,
-    /* LSTM, GRU or RNN, a step after the other; INT8: with int8 weights, everything else is float32 */
+    /* LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16 */
     TIGRIS_OP_KIND_RECURRENT = 61,
     /* slices of the first input at the positions that the second, of float32, holds */
     TIGRIS_OP_KIND_GATHER = 62,
@@ -1438,6 +1438,66 @@ typedef struct tigris_recurrent_params {
     uint32_t recurrent_scales;
 } tigris_recurrent_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_params) == 100U, tigris_recurrent_params_size);
+
+/* LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in
+ * recurrent_params. The operands behind the input hold hidden, int8, and cell, int16, before the
+ * first step. A state is int8 [batch][3 * units]: hidden, then the cell's values as two bytes each.
+ * Gates are input, forget, cell, output. Each is sigmoid(i + h), the third tanh(i + h), with i the
+ * product of its weights and the input, h that of the recurrent ones and hidden, each requantised
+ * to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table: sigmoid(x) at
+ * 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 + input *
+ * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
+typedef struct tigris_recurrent_int16_params {
+    /* tigris_recurrent_cell: LSTM */
+    uint32_t cell;
+    /* steps in a row */
+    uint32_t steps;
+    /* sequences */
+    uint32_t batch;
+    /* elements of one step of one sequence */
+    uint32_t inputs;
+    /* hidden values */
+    uint32_t units;
+    /* 0 */
+    uint32_t reverse;
+    /* int8 [unit][gate][inputs], packed as SPEC.md section 6 says */
+    uint32_t input_weights;
+    /* int8 [unit][gate][units], packed alike */
+    uint32_t recurrent_weights;
+    /* int32 [unit][gate], zero point folded in */
+    uint32_t input_bias;
+    /* int32 [unit][gate]: what the zero point takes off */
+    uint32_t recurrent_bias;
+    /* 256 uint16: sigmoid(place / 24) in Q0.16 */
+    uint32_t table;
+    /* Q0.31, of each gate */
+    int32_t input_multiplier[4];
+    /* positive: left */
+    int32_t input_shift[4];
+    /* Q0.31, of each gate */
+    int32_t recurrent_multiplier[4];
+    /* positive: left */
+    int32_t recurrent_shift[4];
+    /* Q0.31: from Q0.30 to the cell's scale */
+    int32_t cell_multiplier;
+    /* positive: left */
+    int32_t cell_shift;
+    /* lowest value of the cell */
+    int32_t cell_min;
+    /* highest value of the cell */
+    int32_t cell_max;
+    /* of the cell's value before its tanh, whose place is this / 2^tanh_shift / 2^8 */
+    uint32_t tanh_multiplier;
+    /* right, rounded; at most 31 */
+    uint32_t tanh_shift;
+    /* Q0.31: from Q0.30 to hidden's scale */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+} tigris_recurrent_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
 
 /* out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i *
  * s2]. Negative positions count from the end, those outside are the nearest inside, no number is

@@ -72,6 +72,7 @@ extern const tigris_kernel_entry tigris_scatter_float;
 extern const tigris_kernel_entry tigris_scatter_int8;
 extern const tigris_kernel_entry tigris_recurrent_float;
 extern const tigris_kernel_entry tigris_recurrent_int8;
+extern const tigris_kernel_entry tigris_recurrent_int16;
 extern const tigris_kernel_entry tigris_normalise_int8;
 extern const tigris_kernel_entry tigris_plain_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8;

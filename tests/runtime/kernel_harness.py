@@ -38,6 +38,7 @@ class Operator:
     output_dtype: DType
     blobs: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     images: int = 1
+    scratch_bytes: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +85,8 @@ def plan_for(op: Operator, way: Way) -> bytes:
     stage = plan.stage(-(-op.output_shape[1] // way.band_rows), way.weights)
     views = _views(stage, op, way, tensors)
     operands = list(zip(views[:-1], op.rows, strict=True))
-    stage.op(op.kind, op.dtype, op.params, operands, views[-1], blobs=op.blobs, images=op.images)
+    stage.op(op.kind, op.dtype, op.params, operands, views[-1], blobs=op.blobs, images=op.images,
+             scratch=op.scratch_bytes)
     return plan.build()
 
 

@@ -12,7 +12,15 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.numerics import dequantise_table, quantise_table
 from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format import params as p
-from tigris_pio.format.enums import BinaryFunction, DType, OpKind, ReduceFunction, UnaryFunction, VectorFunction
+from tigris_pio.format.enums import (
+    BinaryFunction,
+    DType,
+    OpKind,
+    RecurrentCell,
+    ReduceFunction,
+    UnaryFunction,
+    VectorFunction,
+)
 from tigris_pio.host.io import NUMPY_TYPES
 
 INT8, FLOAT32 = DType.INT8, DType.FLOAT32
@@ -259,6 +267,22 @@ def _plain() -> list[Operator]:
     ]
 
 
+def _lstm() -> Operator:
+    """Three steps in one row, which hidden and cell begin."""
+    gates = {"input_multiplier": (1 << 30,) * 4, "input_shift": (-3,) * 4, "recurrent_multiplier": (1 << 30,) * 4,
+             "recurrent_shift": (-2,) * 4}
+    params = p.RecurrentInt16Params(RecurrentCell.LSTM, 3, 1, 4, 4, 0, 0, 0, 0, 0, 0, **gates,
+                                    cell_multiplier=1 << 30, cell_shift=-18, cell_min=-9000, cell_max=9000,
+                                    tanh_multiplier=6, tanh_shift=0, output_multiplier=1 << 30, output_shift=-22,
+                                    output_zero_point=3)
+    blobs = {"input_weights": _data(INT8, (16, 4)), "recurrent_weights": _data(INT8, (16, 4)),
+             "input_bias": np.arange(16, dtype=np.int32), "recurrent_bias": np.zeros(16, np.int32),
+             "table": np.arange(32768, 65536, 128).astype(np.uint16)}
+    inputs = (_data(INT8, (1, 1, 3, 4)), _data(INT8, (1, 1, 1, 4)), np.arange(4, dtype=np.int16).reshape(1, 1, 1, 4))
+    return _simple(OpKind.RECURRENT, DType.INT16, params, inputs=inputs, rows=(RowMap.whole(1),) * 3,
+                   output_shape=(1, 1, 3, 12), output_dtype=INT8, blobs=blobs, scratch_bytes=32)
+
+
 def operators() -> list[Operator]:
     """Every kernel at least once."""
     result: list[Operator] = []
@@ -286,5 +310,6 @@ def operators() -> list[Operator]:
         *_plain(),
         *_int8_pairs(),
         *_asymmetric(),
+        _lstm(),
     ]
     return result

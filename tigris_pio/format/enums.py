@@ -114,7 +114,7 @@ class OpKind(enum.IntEnum):
     ASYMMETRIC_DEPTHWISE_CONV_2D = 55  #: its weights less their zero points, in 16 bits
     ASYMMETRIC_FULLY_CONNECTED = 56
     COMMIT = 60  #: what a state is in the next run, of any type; after all other operators, nothing comes between
-    RECURRENT = 61  #: LSTM, GRU or RNN, a step after the other; INT8: with int8 weights, everything else is float32
+    RECURRENT = 61  #: LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16
     GATHER = 62  #: slices of the first input at the positions that the second, of float32, holds
     TOP_K = 63  #: positions of the largest or smallest elements of a vector, in order, as float32
     SCATTER = 64  #: the first input with slices replaced by the third's, at the positions that the second holds

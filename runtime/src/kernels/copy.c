@@ -1,4 +1,5 @@
-/* COPY: the input's bytes, unchanged. Either of the same rows, or of the whole tensor in another shape. */
+/* COPY: the input's bytes, unchanged. Either of the same rows, or of the whole tensor in another shape; bytes may become
+ * int16. */
 #include <string.h>
 
 #include "access.h"
@@ -25,18 +26,28 @@ static int is_row_range(const tigris_check_call *call)
            tigris_row_bytes(input) == tigris_row_bytes(call->output);
 }
 
+static uint64_t call_bytes(const tigris_check_call *call, const tigris_tensor_record *tensor)
+{
+    return (uint64_t)tigris_call_elements(call, tensor) * tigris_dtype_bytes(tensor->dtype);
+}
+
 static int is_whole(const tigris_check_call *call)
 {
-    return tigris_check_all_rows(call, 0U) &&
-           tigris_call_elements(call, call->inputs[0]) == tigris_call_elements(call, call->output);
+    return tigris_check_all_rows(call, 0U) && call_bytes(call, call->inputs[0]) == call_bytes(call, call->output);
+}
+
+/* Of one type, or bytes that two each are an int16. */
+static int are_types(const tigris_check_call *call)
+{
+    const uint32_t dtype = call->op->dtype;
+    return tigris_check_types(call, 1U, dtype, dtype) ||
+           (dtype == TIGRIS_DTYPE_INT8 && tigris_check_types(call, 1U, dtype, TIGRIS_DTYPE_INT16));
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_copy_params *params = call->params;
-    const uint32_t dtype = call->op->dtype;
-    const uint64_t bytes = (uint64_t)tigris_call_elements(call, call->output) * tigris_dtype_bytes(dtype);
-    return tigris_check_result(tigris_check_types(call, 1U, dtype, dtype) && params->bytes == bytes &&
+    return tigris_check_result(are_types(call) && params->bytes == call_bytes(call, call->output) &&
                                (is_whole(call) || is_row_range(call)));
 }
 

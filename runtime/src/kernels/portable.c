@@ -59,6 +59,7 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_scatter_int8,
     &tigris_recurrent_float,
     &tigris_recurrent_int8,
+    &tigris_recurrent_int16,
     &tigris_normalise_int8,
     &tigris_plain_conv_2d_int8,
     &tigris_plain_depthwise_conv_2d_int8,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "access.h"
-#include "check.h"
+#include "recurrent_steps.h"
 
 /* Row `row` of weights [row][length] times x; int8 weights have `scales`, one a row. */
 static inline float tigris_weigh(const tigris_kernel_call *call, uint32_t weights, uint32_t scales, uint32_t row,
@@ -243,63 +243,14 @@ static int are_functions(const tigris_recurrent_params *params)
     return params->cell >= TIGRIS_RECURRENT_CELL_LSTM && params->cell <= TIGRIS_RECURRENT_CELL_RNN;
 }
 
-/* A row of the input has its steps, a row of the output their states or the last one. Rows follow each other in a
- * folded output, or have one step and its state. */
-static int holds_steps(const tigris_check_call *call)
-{
-    const tigris_recurrent_params *params = call->params;
-    const tigris_tensor_record *out = call->output;
-    const uint32_t state = tigris_multiply(params->batch, tigris_state_elements(params));
-    const uint32_t row = tigris_row_elements(out);
-    const int only_last = row == state;
-    if (tigris_multiply(tigris_multiply(params->steps, params->batch), params->inputs) !=
-            tigris_row_elements(call->inputs[0]) ||
-        (!only_last && row != tigris_multiply(params->steps, state))) {
-        return 0;
-    }
-    if (out->height == 1U || tigris_is_folded(out)) {
-        return only_last || !tigris_is_folded(out);
-    }
-    return params->steps == 1U;
-}
-
-/* Behind the other operands, an output of rows behind each other is its own, a row late. */
-static int goes_on(const tigris_check_call *call, uint32_t operands)
-{
-    const tigris_recurrent_params *params = call->params;
-    const tigris_operand_record *own = &call->operands[operands];
-    if (call->output->height != 1U && params->reverse != 0U) {
-        return 0;
-    }
-    if (call->output->height == 1U || tigris_is_folded(call->output)) {
-        return call->op->operand_count == operands;
-    }
-    return call->op->operand_count == operands + 1U && own->view == call->op->output_view && own->numerator == 1U &&
-           own->denominator == 1U && own->first == -1 && own->last == -1;
-}
-
-static int holds_initial(const tigris_check_call *call, uint32_t operands)
-{
-    const tigris_recurrent_params *params = call->params;
-    for (uint32_t i = 1; i < operands; i++) {
-        const tigris_tensor_record *initial = call->inputs[i];
-        if (initial->height != 1U || initial->batch != 1U || !tigris_check_all_rows(call, i) ||
-            tigris_row_elements(initial) != tigris_multiply(params->batch, params->units)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 static int check_recurrent(const tigris_check_call *call, uint32_t weight_bytes)
 {
     const tigris_recurrent_params *params = call->params;
     const uint32_t operands = params->cell == TIGRIS_RECURRENT_CELL_LSTM ? 3U : 2U;
     return tigris_check_types(call, call->op->operand_count, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
-           are_functions(params) && goes_on(call, operands) &&
-           params->units - 1U < UINT16_MAX && params->steps != 0U && call->op->images == 1U &&
-           call->output->batch == 1U && call->inputs[0]->batch == 1U && tigris_check_same_rows(call, 0U) &&
-           holds_steps(call) && holds_initial(call, operands) && holds_weights(call, weight_bytes) &&
+           are_functions(params) &&
+           tigris_check_recurrent(call, operands, tigris_multiply(params->batch, tigris_state_elements(params))) &&
+           holds_weights(call, weight_bytes) &&
            call->op->scratch_bytes >= tigris_recurrent_scratch(params) * sizeof(float);
 }
 

@@ -19,6 +19,7 @@ from tests.fuzz.graphs import INPUTS, LAYERS, graph
 from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import ways, with_constants
 from tests.runtime.test_map_mean import conv_and_mean
+from tests.tflite.test_lstm import Lstm
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.pipeline import CompileOptions, back, front
 from tigris_pio.compiler.plan import Budget
@@ -33,7 +34,8 @@ ALIGNMENT = 4
 def compiled_seeds() -> Iterator[tuple[str, bytes]]:
     """Names and plans."""
     logging.disable(logging.WARNING)
-    for model_name, model in itertools.chain(_operators(), _graphs(), _layers(), _map_means(), _found_at_run_time()):
+    made_by = (_operators, _graphs, _layers, _map_means, _found_at_run_time, _lstms)
+    for model_name, model in itertools.chain.from_iterable(maker() for maker in made_by):
         for name, plan in _plans(model):
             yield f"{model_name}-{name}", plan
     for seed, quantised in itertools.product(range(6), (False, True)):
@@ -42,7 +44,8 @@ def compiled_seeds() -> Iterator[tuple[str, bytes]]:
             yield f"states-{seed}-{quantised}-{name}", plan
 
 
-def _plans(make: Callable[[], onnx.ModelProto], states: Mapping[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
+def _plans(make: Callable[[], onnx.ModelProto | bytes],
+           states: Mapping[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
     """The model at ample memory, and at less with and without slow memory; nothing when it does not compile."""
     try:
         start = front(make(), CompileOptions(alignment=ALIGNMENT, states=arguments.states(states)))
@@ -130,3 +133,9 @@ def _found_at_run_time() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
         nodes.append(node(op, "x w r", "y", hidden_size=4))
         yield f"int8-{op}", lambda nodes=nodes, weights=weights: make(  # type: ignore[misc]
             nodes, {"x": (5, 1, 3)}, ["y"], weights)
+
+
+def _lstms() -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """TensorFlow Lite's of int8."""
+    for index, form in enumerate((Lstm(), Lstm(steps=3, batch=2, time_first=True), Lstm(units=9, steps=1))):
+        yield f"lstm-{index}", form.file

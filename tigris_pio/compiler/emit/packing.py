@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import ConvInt8Params
+from tigris_pio.format.params import ConvInt8Params, RecurrentInt16Params
 from tigris_pio.format.record import Record
 
 BLOCK_CHANNELS = 4  #: output channels that a kernel computes together
@@ -21,6 +21,8 @@ TILE_ORDER = (0, 2, 1, 3)  #: so that Arm's SXTB16 widens two neighbouring taps
 def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """An operator's arrays in the plan's order; all but the weights of some int8 kernels as they are."""
     result = dict(blobs)
+    if isinstance(params, RecurrentInt16Params):
+        return result | {name: pack_rows(result[name]) for name in ("input_weights", "recurrent_weights")}
     if dtype != DType.INT8 or "weights" not in result:
         return result
     weights = result["weights"]

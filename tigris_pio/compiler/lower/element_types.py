@@ -34,7 +34,7 @@ _EXACT = _COMPARISONS | frozenset((
     "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "IsInf", "IsNaN", "Max", "MaxPool", "Min", "Pad",
     "QuantizeLinear", "ReduceMax", "ReduceMin", "Relu", "Reshape", "ReverseSequence", "Scatter", "ScatterElements",
     "ScatterND", "Sign", "Slice", "SpaceToDepth", "Split", "Squeeze", "TigrisRecode", "Tile", "Transpose", "Trilu",
-    "Unsqueeze", "Where",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM", "Unsqueeze", "Where",
 ))
 
 

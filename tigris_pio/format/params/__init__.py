@@ -52,7 +52,7 @@ from tigris_pio.format.params.pool import (
     PoolInt8Params,
     SumMapParams,
 )
-from tigris_pio.format.params.recurrent import RecurrentParams
+from tigris_pio.format.params.recurrent import RecurrentInt16Params, RecurrentParams
 from tigris_pio.format.params.state import CommitParams
 from tigris_pio.format.params.vector import (
     ArgReduceParams,
@@ -98,6 +98,7 @@ __all__ = [
     "PreluInt8Params",
     "QuantizeParams",
     "Record",
+    "RecurrentInt16Params",
     "RecurrentParams",
     "ReduceInt8Params",
     "ReduceParams",
@@ -183,6 +184,7 @@ PARAMS: dict[tuple[OpKind, DType], type[Record]] = {
     (OpKind.COMMIT, DType.INT8): CommitParams,
     (OpKind.RECURRENT, DType.FLOAT32): RecurrentParams,
     (OpKind.RECURRENT, DType.INT8): RecurrentParams,
+    (OpKind.RECURRENT, DType.INT16): RecurrentInt16Params,
     (OpKind.GATHER, DType.FLOAT32): GatherParams,
     (OpKind.GATHER, DType.INT8): GatherParams,
     (OpKind.TOP_K, DType.FLOAT32): TopKParams,

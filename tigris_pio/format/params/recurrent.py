@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tigris_pio.format.record import Record, f32, f32_array, u32, u32_array
+from tigris_pio.format.record import Record, f32, f32_array, i32, i32_array, u32, u32_array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,3 +39,43 @@ class RecurrentParams(Record):
     peepholes: int = u32("LSTM: input, output, forget [unit] each")
     input_scales: int = u32("INT8: [gate][unit]")
     recurrent_scales: int = u32("INT8: [gate][unit]")
+
+
+@dataclasses.dataclass(frozen=True)
+class RecurrentInt16Params(Record):
+    """LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in recurrent_params.
+
+    The operands behind the input hold hidden, int8, and cell, int16, before the first step. A state is int8
+    [batch][3 * units]: hidden, then the cell's values as two bytes each. Gates are input, forget, cell, output. Each
+    is sigmoid(i + h), the third tanh(i + h), with i the product of its weights and the input, h that of the recurrent
+    ones and hidden, each requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the
+    table: sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 + input *
+    tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4].
+    """
+
+    C_NAME = "tigris_recurrent_int16_params"
+
+    cell: int = u32("tigris_recurrent_cell: LSTM")
+    steps: int = u32("steps in a row")
+    batch: int = u32("sequences")
+    inputs: int = u32("elements of one step of one sequence")
+    units: int = u32("hidden values")
+    reverse: int = u32("0")
+    input_weights: int = u32("int8 [unit][gate][inputs], packed as SPEC.md section 6 says")
+    recurrent_weights: int = u32("int8 [unit][gate][units], packed alike")
+    input_bias: int = u32("int32 [unit][gate], zero point folded in")
+    recurrent_bias: int = u32("int32 [unit][gate]: what the zero point takes off")
+    table: int = u32("256 uint16: sigmoid(place / 24) in Q0.16")
+    input_multiplier: tuple[int, ...] = i32_array(4, "Q0.31, of each gate")
+    input_shift: tuple[int, ...] = i32_array(4, "positive: left")
+    recurrent_multiplier: tuple[int, ...] = i32_array(4, "Q0.31, of each gate")
+    recurrent_shift: tuple[int, ...] = i32_array(4, "positive: left")
+    cell_multiplier: int = i32("Q0.31: from Q0.30 to the cell's scale")
+    cell_shift: int = i32("positive: left")
+    cell_min: int = i32("lowest value of the cell")
+    cell_max: int = i32("highest value of the cell")
+    tanh_multiplier: int = u32("of the cell's value before its tanh, whose place is this / 2^tanh_shift / 2^8")
+    tanh_shift: int = u32("right, rounded; at most 31")
+    output_multiplier: int = i32("Q0.31: from Q0.30 to hidden's scale")
+    output_shift: int = i32("positive: left")
+    output_zero_point: int = i32("added after requantisation")

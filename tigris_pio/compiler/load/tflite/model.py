@@ -69,8 +69,12 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
         warnings=(*warnings, *network.warnings),
         limits=limits,
         states=states,
-        io_dtypes={names[index]: DTYPES[main.tensors[index].type] for index in (*main.inputs, *main.outputs)
-                   if names[index] not in fixed},
+        io_dtypes={
+            **{state.input: network.tensors[state.input].dtype for state in states
+               if network.tensors[state.input].quantisation is None},
+            **{names[index]: DTYPES[main.tensors[index].type] for index in (*main.inputs, *main.outputs)
+               if names[index] not in fixed},
+        },
     )
     check_empty(graph.nodes, graph.tensors, graph.inputs, graph.outputs, model.label)
     check_sizes(graph.nodes, graph.tensors, graph.inputs, graph.weights, model.label, limits)

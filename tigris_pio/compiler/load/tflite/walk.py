@@ -30,6 +30,8 @@ def read_operators(network: Network, scope: Scope) -> None:
 
 def _check_types(layer: Layer) -> None:
     """Refuses what no handler can read."""
+    if layer.operator.name == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+        return  # which has a cell of int16
     for place in range(layer.count):
         tensor = layer.declared(place) if layer.has(place) else None
         if tensor is not None and tensor.type == "int16" and tensor.data is None and len(tensor.scale):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from tigris_pio.compiler.ir.graph import Tensor
 from tigris_pio.compiler.load.tflite.layer import Layer
-from tigris_pio.compiler.load.tflite.network import Unsupported
+from tigris_pio.compiler.load.tflite.network import DOMAIN, Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 _TANH = 4
@@ -21,7 +23,8 @@ _ORDER = (0, 3, 1, 2)
 _CELL_CLIP = "tigris_cell_clip"
 
 
-@handler("UNIDIRECTIONAL_SEQUENCE_LSTM", summary="float32, constant weights; no peepholes and no projection")
+@handler("UNIDIRECTIONAL_SEQUENCE_LSTM", summary="float32, and int8 with a cell of int16; constant weights; no "
+         "peepholes and no projection")
 def read_lstm(layer: Layer) -> None:
     """LSTM, along time first; what it ends with is what the next run begins with."""
     options = layer.options("UnidirectionalSequenceLSTMOptions")
@@ -31,6 +34,9 @@ def read_lstm(layer: Layer) -> None:
         raise layer.fault(f"its input has {len(shape)} axes instead of three")
     first = bool(options["TimeMajor"])
     steps, batch = (shape[0], shape[1]) if first else (shape[1], shape[0])
+    if layer.declared(0).type == "int8":
+        _read_int8(layer, (steps, batch, shape[2]), first, float(options["CellClip"]))
+        return
     weights, recurrent = (_gates(layer, places) for places in (_WEIGHTS, _RECURRENT))
     units = weights.shape[0] // 4
     if weights.shape[1] != shape[2] or recurrent.shape != (4 * units, units):
@@ -38,9 +44,7 @@ def read_lstm(layer: Layer) -> None:
     bias = _gates(layer, _BIASES) if layer.has(_BIASES[1]) else np.zeros(4 * units, np.float32)
     if bias.shape != (4 * units,):
         raise layer.fault(f"biases of {list(bias.shape)} for {units} units")
-    source = layer.input(0)
-    if not first:
-        source = layer.network.transposed(source, (1, 0, 2), f"{layer.name}/time_first")
+    source = _time_first(layer, first)
     constants = [layer.network.add_constant(f"{layer.name}/{name}", value[np.newaxis]) for name, value in (
         ("weights", weights), ("recurrent", recurrent), ("bias", np.concatenate([bias, np.zeros_like(bias)])))]
     memory = [layer.reshaped(layer.state(place), (1, batch, units)) for place in (_HIDDEN, _CELL)]
@@ -58,11 +62,80 @@ def _emit(layer: Layer, inputs: list[str], size: tuple[int, int, int], first: bo
     network.add_node(network.fresh(layer.name), "LSTM", inputs, names, attributes)
     for place, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
         layer.set_state(place, layer.reshaped(name, layer.declared(place).shape))
-    result = layer.reshaped(names[0], (steps, batch, units))
+    _write(layer, layer.reshaped(names[0], (steps, batch, units)), (steps, batch, units), first)
+
+
+def _time_first(layer: Layer, first: bool) -> str:
+    """The sequence [steps, batch, inputs]."""
+    source = layer.input(0)
+    return source if first else layer.network.transposed(source, (1, 0, 2), f"{layer.name}/time_first")
+
+
+def _write(layer: Layer, result: str, size: tuple[int, int, int], first: bool) -> None:
+    """The output from hidden of all steps."""
+    steps, batch, units = size
     if first:
-        layer.write("Identity", [result], (steps, batch, units))
+        layer.write("Identity", [result], size)
     else:
         layer.write("Transpose", [result], (batch, steps, units), {"perm": (1, 0, 2)})
+
+
+def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: float) -> None:
+    """The node with TensorFlow Lite Micro's arithmetic. The output has hidden's bytes, whatever its scale says."""
+    network, (steps, batch, inputs) = layer.network, size
+    hidden, cell = layer.input_like(_HIDDEN), layer.declared(_CELL)
+    if cell.type != "int16" or len(cell.scale) != 1 or any(cell.zero_point) or cell.scale[0] <= 0:
+        raise Unsupported(f"its cell {cell.name} is not int16 with one scale and no zero point")
+    if hidden.quantisation is None or hidden.quantisation.axis is not None or layer.declared(_HIDDEN).type != "int8":
+        raise Unsupported(f"its hidden values {layer.declared(_HIDDEN).name} are not int8 with one scale")
+    units = math.prod(hidden.shape) // batch
+    if units * batch != math.prod(hidden.shape) or math.prod(cell.shape) != units * batch:
+        raise layer.fault(f"states of {list(hidden.shape)} and {list(cell.shape)} for {batch} sequences")
+    constants = [
+        network.add_constant(f"{layer.name}/{name}", _int8_gates(layer, places, shape)) for name, places, shape in (
+            ("weights", _WEIGHTS, (units, inputs)), ("recurrent", _RECURRENT, (units, units)),
+            ("bias", _BIASES, (units,)))]
+    held = Tensor("", cell.shape, np.dtype(np.int16))
+    memory = [network.variables.read(layer.variable(place), like) for place, like in ((_HIDDEN, hidden), (_CELL, held))]
+    sizes = {"sequence": (steps, batch, units), "hidden": (batch, units), "cell": (batch, units)}
+    names = [network.add_tensor(network.fresh(f"{layer.name}/{name}"), shape,
+                                np.dtype(np.int16 if name == "cell" else np.int8),
+                                None if name == "cell" else hidden.quantisation) for name, shape in sizes.items()]
+    attributes = {"cell_scale": float(cell.scale[0]), "cell_clip": clip, "scales": _scales(layer, _WEIGHTS),
+                  "recurrent_scales": _scales(layer, _RECURRENT)}
+    begun = [layer.reshaped(name, (batch, units)) for name in memory]
+    network.add_node(layer.name, layer.operator.name, [_time_first(layer, first), *constants, *begun], names,
+                     attributes, DOMAIN)
+    for place, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
+        network.variables.assign(layer.variable(place), layer.reshaped(name, layer.declared(place).shape))
+    _, said = layer.annotation()
+    result = Tensor("", sizes["sequence"], np.dtype(np.int8), said)
+    _write(layer, network.variables.recoded(names[0], result), sizes["sequence"], first)
+
+
+def _scales(layer: Layer, places: tuple[int, ...]) -> tuple[float, ...]:
+    """Of each gate's weights, which are symmetric."""
+    found = []
+    for place in places:
+        said = layer.quantisation(place)
+        if said is None or said.axis is not None or said.zero_point or layer.declared(place).type != "int8":
+            raise Unsupported(f"its weights {layer.declared(place).name} are not int8 with one scale and no zero point")
+        found.append(float(said.scale))
+    return tuple(found)
+
+
+def _int8_gates(layer: Layer, places: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """The stored constants of all gates, [unit][gate] first."""
+    values = []
+    for place in places:
+        value = layer.constant(place) if layer.has(place) else np.zeros(shape, np.int32)
+        if value is None:
+            raise Unsupported("its weights are computed at run time")
+        if value.shape != shape or value.dtype not in (np.int8, np.int32):
+            said = f"{value.dtype} {list(value.shape)}"
+            raise layer.fault(f"{layer.declared(place).name} is {said} instead of {list(shape)}")
+        values.append(value)
+    return np.stack(values, 1)
 
 
 def _check(layer: Layer, activation: int) -> None:
@@ -74,8 +147,9 @@ def _check(layer: Layer, activation: int) -> None:
         raise Unsupported("coupled input and forget gates")
     if activation != _TANH:
         raise Unsupported("an activation that is not tanh")
-    if layer.output().type != "float32" or layer.declared(0).type != "float32":
-        raise Unsupported(f"{layer.declared(0).type}; it runs in float32")
+    types = layer.declared(0).type, layer.output().type
+    if types not in (("float32", "float32"), ("int8", "int8")):
+        raise Unsupported(f"{types[0]} to {types[1]}; it runs in float32 and int8")
 
 
 def _gates(layer: Layer, places: tuple[int, ...]) -> np.ndarray:

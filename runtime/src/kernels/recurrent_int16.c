@@ -1,0 +1,205 @@
+/* LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it (kernels/lstm_eval.cc with int8 activations and
+ * weights; integer_ops/logistic.h and tanh.h for its functions of 16 bits). Gates are Q3.12 before their function and
+ * Q0.15 behind it. A state is the hidden values, then the cell's, low byte first and not aligned. */
+#include <string.h>
+
+#include "recurrent_steps.h"
+#include "requantise.h"
+#include "rows_int8.h"
+#include "tigris_kernels.h"
+
+#define GATES 4
+/* Bytes of a unit's state: its hidden value and its cell's. */
+#define UNIT_BYTES 3U
+/* Where the table ends: from here on both functions are at their limit. */
+#define TABLE_END 255U
+
+enum { INPUT_GATE, FORGET_GATE, CANDIDATE, OUTPUT_GATE };
+
+/* What the gates take of one vector: offsets into the weights, and numbers of each gate. */
+typedef struct side {
+    uint32_t length;
+    uint32_t weights;
+    uint32_t bias;
+    const int32_t *multiplier;
+    const int32_t *shift;
+} side;
+
+static side side_of_input(const tigris_recurrent_int16_params *p)
+{
+    const side result = {p->inputs, p->input_weights, p->input_bias, p->input_multiplier, p->input_shift};
+    return result;
+}
+
+static side side_of_hidden(const tigris_recurrent_int16_params *p)
+{
+    const side result = {p->units, p->recurrent_weights, p->recurrent_bias, p->recurrent_multiplier,
+                         p->recurrent_shift};
+    return result;
+}
+
+static inline int32_t to_int16(int32_t value)
+{
+    return tigris_clamp(value, INT16_MIN, INT16_MAX);
+}
+
+static inline uint32_t magnitude(int32_t value)
+{
+    return value < 0 ? 0U - (uint32_t)value : (uint32_t)value;
+}
+
+/* Between entry `place` of the table and the next, at `part` of 2^bits. */
+static inline uint32_t between(const uint16_t *table, uint32_t place, uint32_t part, uint32_t bits)
+{
+    const uint32_t low = table[place];
+    return (low << bits) + part * (table[place + 1U] - low);
+}
+
+/* Of Q3.12, in Q0.15. Three quarters of an argument are its place in the table in Q7.9. */
+static int32_t sigmoid(const uint16_t *table, int32_t x)
+{
+    const int32_t scaled = 3 * x;
+    const uint32_t size = magnitude(scaled), place = size >> 9;
+    const uint32_t value =
+        place >= TABLE_END ? UINT32_C(0x7FFF) << 10 : between(table, place, size & 0x1FFU, 9U);
+    const uint32_t result = scaled >= 0 ? value + (1U << 9) : (1U << 25) - value + (1U << 9) - 1U;
+    return (int16_t)(result >> 10);
+}
+
+/* Twice the sigmoid of twice the argument, less 1; that argument is x * multiplier / 2^shift in Q7.8 of the table. */
+static int32_t hyperbolic_tangent(const uint16_t *table, int32_t x, uint32_t multiplier, uint32_t shift)
+{
+    const uint32_t half = shift > 0U ? UINT32_C(1) << (shift - 1U) : 0U;
+    const int32_t scaled = (int32_t)((uint32_t)x * multiplier + half) >> shift;
+    const uint32_t size = magnitude(scaled), place = size >> 8;
+    const int32_t value =
+        (int32_t)(place >= TABLE_END ? UINT32_C(0xFFFF) << 8 : between(table, place, size & 0xFFU, 8U)) - (1 << 23);
+    return (scaled >= 0 ? value + (1 << 7) : (1 << 7) - 1 - value) >> 8;
+}
+
+/* Adds the products of a vector with the weights of all gates, in Q3.12, to the gates, which begin with them. */
+static void weigh(const tigris_kernel_call *call, side from, const int8_t *vector, int begin, int16_t *gates)
+{
+    const tigris_recurrent_int16_params *params = call->params;
+    const int32_t count = (int32_t)params->units * GATES;
+    const int32_t *bias = tigris_int32_data(call, from.bias);
+    const tigris_rows rows = {tigris_int8_data(call, from.weights), (int32_t)from.length, count};
+    for (int32_t first = 0; first < count; first += TIGRIS_ROWS) {
+        const int32_t some = count - first < TIGRIS_ROWS ? count - first : TIGRIS_ROWS;
+        uint32_t sums[TIGRIS_ROWS];
+        tigris_begin_sums(sums, bias + first, some);
+        tigris_add_rows(&rows, vector, first, some, sums);
+        for (int32_t i = 0; i < some; i++) {
+            const int32_t value =
+                to_int16(tigris_requantise((int32_t)sums[i], from.multiplier[i % GATES], from.shift[i % GATES]));
+            gates[first + i] = (int16_t)(begin ? value : to_int16(gates[first + i] + value));
+        }
+    }
+}
+
+/* One step of one sequence from its input `x` and its hidden and cell values; `state` may be where they lie. */
+static void take_step(const tigris_kernel_call *call, const int8_t *x, const int8_t *hidden, const uint8_t *cell,
+                      uint8_t *state)
+{
+    const tigris_recurrent_int16_params *params = call->params;
+    const uint16_t *table = (const uint16_t *)(const void *)(call->weights + params->table);
+    int16_t *gates = (int16_t *)(void *)call->scratch;
+    uint8_t *new_cell = state + params->units;
+    const tigris_output_stage output = {params->output_zero_point, INT8_MIN, INT8_MAX};
+    weigh(call, side_of_input(params), x, 1, gates);
+    weigh(call, side_of_hidden(params), hidden, 0, gates);
+    for (uint32_t j = 0; j < params->units; j++) {
+        const int16_t *own = gates + (size_t)GATES * j;
+        int16_t kept;
+        memcpy(&kept, cell + 2U * j, sizeof kept);
+        const int32_t forgotten = tigris_requantise(sigmoid(table, own[FORGET_GATE]) * kept, 1 << 30, -14);
+        const int32_t candidate = hyperbolic_tangent(table, own[CANDIDATE], 3U, 0U);
+        const int32_t added =
+            to_int16(tigris_requantise(sigmoid(table, own[INPUT_GATE]) * candidate, params->cell_multiplier,
+                                       params->cell_shift));
+        const int32_t now = tigris_clamp(to_int16(to_int16(forgotten) + added), params->cell_min, params->cell_max);
+        const int32_t shown = hyperbolic_tangent(table, now, params->tanh_multiplier, params->tanh_shift & 31U);
+        const int32_t hidden_value = sigmoid(table, own[OUTPUT_GATE]) * shown;
+        kept = (int16_t)now;
+        memcpy(new_cell + 2U * j, &kept, sizeof kept);
+        state[j] = (uint8_t)tigris_to_int8(hidden_value, params->output_multiplier, params->output_shift, &output);
+    }
+}
+
+/* One step of all sequences. `from`: the states before it; NULL at the first, which are operands. */
+static void take_steps(const tigris_kernel_call *call, const int8_t *x, const uint8_t *from, uint8_t *state)
+{
+    const tigris_recurrent_int16_params *params = call->params;
+    const uint32_t bytes = params->units * UNIT_BYTES;
+    for (uint32_t b = 0; b < params->batch; b++) {
+        const uint8_t *hidden = from == NULL ? call->inputs[1].data + b * params->units : from + b * bytes;
+        const uint8_t *cell = from == NULL ? call->inputs[2].data + 2U * b * params->units : hidden + params->units;
+        take_step(call, x, (const int8_t *)(const void *)hidden, cell, state + b * bytes);
+        x += params->inputs;
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_recurrent_int16_params *params = call->params;
+    const tigris_band *out = call->output;
+    const uint32_t row = tigris_row_elements(out->tensor), state = params->batch * params->units * UNIT_BYTES;
+    const uint32_t step_bytes = row == state ? 0U : state;
+    /* What a former band left, in the row before. */
+    const uint8_t *from = out->first == 0 ? NULL : call->inputs[call->input_count - 1U].data;
+    for (int32_t r = 0; r < out->rows; r++) {
+        const int8_t *x = tigris_int8_row(&call->inputs[0], out->first + r);
+        uint8_t *to = out->data + (uint32_t)r * row;
+        for (uint32_t step = 0; step < params->steps; step++) {
+            take_steps(call, x, from, to);
+            from = to;
+            to += step_bytes;
+            x += params->batch * params->inputs;
+        }
+    }
+}
+
+static int holds_side(const tigris_check_call *call, side of)
+{
+    const tigris_recurrent_int16_params *params = call->params;
+    const uint32_t rows = tigris_multiply(GATES, params->units);
+    for (uint32_t gate = 0; gate < GATES; gate++) {
+        if (!tigris_check_multiplier(of.multiplier[gate], of.shift[gate])) {
+            return 0;
+        }
+    }
+    return tigris_check_data(call, of.weights, tigris_multiply(rows, of.length), 1U) &&
+           tigris_check_data(call, of.bias, rows, sizeof(int32_t));
+}
+
+static int are_numbers(const tigris_recurrent_int16_params *params)
+{
+    return params->cell == TIGRIS_RECURRENT_CELL_LSTM && params->reverse == 0U && params->inputs - 1U < UINT16_MAX &&
+           tigris_check_multiplier(params->cell_multiplier, params->cell_shift) &&
+           tigris_check_multiplier(params->output_multiplier, params->output_shift) &&
+           tigris_check_int8(params->output_zero_point) && params->cell_min >= INT16_MIN &&
+           params->cell_min <= params->cell_max && params->cell_max <= INT16_MAX && params->tanh_multiplier <= UINT16_MAX;
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_recurrent_int16_params *params = call->params;
+    const uint32_t state = tigris_multiply(tigris_multiply(params->batch, params->units), UNIT_BYTES);
+    const uint32_t count = call->op->operand_count;
+    if (count < 3U || call->output->dtype != TIGRIS_DTYPE_INT8 || tigris_is_folded(call->output)) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (call->inputs[i]->dtype != (i == 2U ? TIGRIS_DTYPE_INT16 : TIGRIS_DTYPE_INT8)) {
+            return TIGRIS_ERR_PARAMS;
+        }
+    }
+    return tigris_check_result(are_numbers(params) && tigris_check_recurrent(call, 3U, state) &&
+                               holds_side(call, side_of_input(params)) &&
+                               holds_side(call, side_of_hidden(params)) &&
+                               tigris_check_data(call, params->table, TABLE_END + 1U, sizeof(uint16_t)) &&
+                               call->op->scratch_bytes >= params->units * GATES * sizeof(int16_t));
+}
+
+const tigris_kernel_entry tigris_recurrent_int16 = {TIGRIS_OP_KIND_RECURRENT, TIGRIS_DTYPE_INT16,
+                                                    sizeof(tigris_recurrent_int16_params), run, check};

@@ -1,0 +1,146 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM against TensorFlow Lite Micro over several runs: what it remembers is two states."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.tflite.compare import check_exact, random_input
+from tests.tflite.tflm import Tflm
+from tests.tflite.writer import RELU, Operator, Tensor, constant, write
+from tigris_pio import Session, UnsupportedError, compile_model
+from tigris_pio.compiler.lower.sigmoid_table import sigmoid_table
+
+TANH = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Lstm:
+    """One layer on the input x: its sizes, and the numbers of its tensors."""
+
+    steps: int = 5
+    batch: int = 1
+    inputs: int = 6
+    units: int = 5
+    time_first: bool = False
+    clip: float = 0.0
+    cell_scale: float = 2.0**-11
+    hidden: tuple[float, int] = (0.0071, -9)
+    entered: tuple[float, int] = (0.031, 17)
+    kind: str = "int8"
+    given: tuple[tuple[int, Tensor], ...] = ()  #: inputs of other layers
+    activation: int = TANH
+
+    def shape(self, last: int) -> tuple[int, ...]:
+        """Of the sequence and of the output."""
+        return (self.steps, self.batch, last) if self.time_first else (self.batch, self.steps, last)
+
+    def file(self) -> bytes:
+        """The .tflite."""
+        inputs = dict(enumerate([Tensor("", ())] * 24)) | self._weights()
+        exact = self.kind == "int8"
+        x = Tensor("x", self.shape(self.inputs), self.kind, *(self.entered if exact else ()))
+        y = Tensor("y", self.shape(self.units), self.kind, *(self.hidden if exact else ()))
+        inputs |= {0: x, 18: self._state("h", self.kind, self.hidden),
+                   19: self._state("c", "int16" if exact else self.kind, (self.cell_scale, 0)), **dict(self.given)}
+        options = {"fusedActivationFunction": self.activation, "timeMajor": self.time_first, "cellClip": self.clip}
+        operator = Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", [item.name for item in inputs.values()], ["y"], options)
+        return write([*(item for item in inputs.values() if item.name), y], [operator], ["x"], ["y"])
+
+    def _state(self, name: str, kind: str, number: tuple[float, int]) -> Tensor:
+        shape = (self.batch, self.units)
+        return Tensor(name, shape, kind, *(() if self.kind == "float32" else number), variable=True)
+
+    def _weights(self) -> dict[int, Tensor]:
+        random, result = np.random.default_rng(self.units), {}
+        for place in (*range(1, 9), *range(12, 16)):
+            shape: tuple[int, ...] = (self.units, self.inputs if place < 5 else self.units)
+            if place >= 12:
+                values = random.integers(-3000, 3000, self.units).astype(np.int32)
+                value = constant(f"b{place}", values, 0.0001)
+                shape = (self.units,)
+            else:
+                value = constant(f"w{place}", random_input(shape, seed=place), 0.004 + 0.001 * place)
+            if self.kind == "float32":
+                value = constant(value.name, random.normal(0, 0.5, shape).astype(np.float32))
+            result[place] = value
+        return result
+
+
+FORMS = (
+    Lstm(), Lstm(time_first=True, batch=2), Lstm(batch=3, units=4), Lstm(steps=1), Lstm(units=37, inputs=11, steps=3),
+    Lstm(clip=0.8), Lstm(clip=2.5, cell_scale=2.0**-13), Lstm(cell_scale=0.0006), Lstm(cell_scale=2.0**-16),
+    Lstm(hidden=(0.0004, 100), entered=(0.4, -128)), Lstm(entered=(0.2, 127), cell_scale=2.0**-9),
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_int8_has_the_references_bytes(form: Lstm) -> None:
+    """At any budget, the state carried from run to run."""
+    data = form.file()
+    check_exact(data, data, {"x": random_input(form.shape(form.inputs))}, runs=5)
+
+
+@pytest.mark.parametrize("form", (Lstm(), Lstm(time_first=True, batch=2), Lstm(batch=2, clip=0.4)))
+def test_float32_agrees(form: Lstm) -> None:
+    data = dataclasses.replace(form, kind="float32").file()
+    reference = Tflm(data)
+    with Session(compile_model(data)) as session:
+        for seed in range(5):
+            x = random_input(form.shape(form.inputs), "float32", seed)
+            np.testing.assert_allclose(session.run({"x": x})["y"], reference.run([x])[0], rtol=1e-4, atol=1e-6)
+
+
+def test_a_reset_begins_the_states_anew() -> None:
+    """Hidden as its zero point, the cell as 0."""
+    form = Lstm()
+    x = random_input(form.shape(form.inputs))
+    with Session(compile_model(form.file())) as session:
+        before = session.state()
+        first = session.run({"x": x})["y"]
+        assert session.run({"x": x})["y"].tobytes() != first.tobytes()
+        assert session.state()["c"].dtype == np.int16 and session.state()["c"].shape == (1, form.units)
+        session.reset()
+        for name, value in session.state().items():
+            assert not value.any() and value.tobytes() == before[name].tobytes()
+        assert session.run({"x": x})["y"].tobytes() == first.tobytes()
+
+
+def test_the_cells_last_values_are_what_a_longer_run_goes_on_from() -> None:
+    """A run of six steps, and two of three."""
+    whole, half = Lstm(steps=6), Lstm(steps=3)
+    x = random_input(whole.shape(whole.inputs))
+    with Session(compile_model(whole.file())) as once, Session(compile_model(half.file())) as twice:
+        expected = once.run({"x": x})["y"]
+        got = [twice.run({"x": np.ascontiguousarray(part)})["y"] for part in np.split(x, 2, 1)]
+        assert np.concatenate(got, 1).tobytes() == expected.tobytes()
+        assert once.save_state() == twice.save_state()
+
+
+def vector(name: str, kind: str = "int8", *number: float) -> Tensor:
+    return constant(name, np.ones(Lstm().units, kind), *number)
+
+
+@pytest.mark.parametrize(("form", "reason"), [
+    (Lstm(given=((9, vector("p", "int16", 0.01)),)), "peepholes"),
+    (Lstm(given=((16, constant("p", np.ones((5, 5), np.int8), 0.01)),)), "a projection"),
+    (Lstm(given=((20, vector("n", "int16", 0.01)),)), "normalised gates"),
+    (Lstm(given=((1, Tensor("", ())),)), "coupled input and forget gates"),
+    (Lstm(activation=RELU), "an activation that is not tanh"),
+    (Lstm(cell_scale=9.0), "a scale of 9"),
+    (Lstm(given=((6, constant("w", np.ones((5, 5), np.int8), 0.01, 3)),)), "w are not int8 with one scale"),
+    (Lstm(given=((6, constant("w", np.ones((5, 5), np.int8), [0.01] * 5)),)), "w are not int8 with one scale"),
+    (Lstm(given=((19, Tensor("c", (1, 5), "int8", 0.01, variable=True)),)), "c is not int16"),
+])  # fmt: skip
+def test_other_layers_are_refused_by_name(form: Lstm, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=rf"(?s)UNIDIRECTIONAL_SEQUENCE_LSTM_0 .*{reason}"):
+        compile_model(form.file())
+
+
+def test_the_table_has_a_sigmoids_values() -> None:
+    """Each but the last within one and a half of the formula, rising to the limit."""
+    table = sigmoid_table().astype(np.float64)
+    exact = 65536 / (1 + np.exp(-np.arange(256) / 24))
+    assert np.all(np.abs(table - exact) < 1.5) and np.all(np.diff(table) >= 0) and table[-1] == 65535
