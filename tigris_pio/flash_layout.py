@@ -129,5 +129,5 @@ def read_plan(path: Path) -> bytes:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a plan that tigris compile wrote") from error
     if len(data) < Header.size() or not data.startswith(b"TGRS"):
-        raise PlanError(f"{path} is no plan; compile the model with: tigris compile MODEL -m SIZE -o {path.name}")
+        raise PlanError(f"{path} is no plan; compile the model with: tigris compile MODEL -m SIZE -o {path.stem}.tgrs")
     return data

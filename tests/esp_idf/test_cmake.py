@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests import retrained
 from tests.compiler.models import make, node
+from tests.networks.folders import OWN
 from tigris_pio.format.records import Header
 
 from .project import HERE, ROOT, Project, copy_compiler, link_component, words
@@ -214,12 +216,17 @@ def test_flash_targets_since_esp_idf_6_1(project):
 
 
 def test_several_models_and_partitions(project):
+    """One of them a TensorFlow Lite file."""
+    speech = OWN / "micro_speech_int8.tflite"
+    shutil.copyfile(speech, project.folder / "models" / "speech commands.tflite")
     (project.folder / "main" / "CMakeLists.txt").write_text(
         f"{ONE}\ntigris_add_model(NAME second MODEL ../models/digits.onnx MEM 64K OFFSET 0x20000 COPY_WEIGHTS)\n",
         "utf-8",
     )
     (project.folder / "after_project.cmake").write_text(
-        "tigris_add_model(MODEL models/digits.onnx MEM 64K+64K XIP FLASH 128K PARTITION extra NAME third)\n", "utf-8"
+        'tigris_add_model(MODEL "models/speech commands.tflite" MEM 64K+64K XIP FLASH 128K PARTITION extra\n'
+        "                 NAME third)\n",
+        "utf-8",
     )
     project.configure()
     project.build()
@@ -228,6 +235,7 @@ def test_several_models_and_partitions(project):
     assert (folder / "model.bin").read_bytes() == plans["digits"].ljust(0x20000, b"\xff") + plans["second"]
     assert (folder / "extra.bin").read_bytes() == plans["third"]
     assert Header.unpack(plans["third"]).flags & 1
+    assert bytes(Header.unpack(plans["third"]).source_sha256) == hashlib.sha256(speech.read_bytes()).digest()
     assert Header.unpack(plans["second"]).fast_reserved > Header.unpack(plans["digits"]).fast_reserved == 0
     header = (folder / "tigris_models.h").read_text("utf-8")
     assert header.count("static const tigris_model ") == 3

@@ -1,0 +1,51 @@
+"""Plans of TensorFlow Lite files on a board: their own element types and order of axes, and their variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.tflite.tflm import Tflm
+from tests.tflite.writer import Operator, Tensor, constant, write
+from tigris_pio import Session, compile_model
+
+Connect = Callable[..., Bridge]
+VARIABLE = {"sharedName": "held", "container": ""}
+
+
+def pictures() -> bytes:
+    """uint8 pictures [1, 4, 3, 2], each added to half of the sum before; the sum is kept."""
+    pixels = (1, 4, 3, 2)
+    tensors = [Tensor("x", pixels, "uint8", 0.1, 120), Tensor("q", pixels, "int8", 0.1, -8),
+               Tensor("handle", (1,), "resource"), Tensor("old", pixels, "int8", 0.1, -8),
+               constant("half", np.array([64], np.int8), 1 / 128), Tensor("part", pixels, "int8", 0.1, -8),
+               Tensor("sum", pixels, "int8", 0.1, -8), Tensor("y", pixels, "uint8", 0.1, 120)]
+    operators = [
+        Operator("QUANTIZE", ["x"], ["q"]), Operator("VAR_HANDLE", [], ["handle"], VARIABLE),
+        Operator("READ_VARIABLE", ["handle"], ["old"]), Operator("MUL", ["old", "half"], ["part"]),
+        Operator("ADD", ["q", "part"], ["sum"]), Operator("ASSIGN_VARIABLE", ["handle", "sum"], []),
+        Operator("QUANTIZE", ["sum"], ["y"]),
+    ]  # fmt: skip
+    return write(tensors, operators, ["x"], ["y"])
+
+
+def test_sequences_in_the_files_own_form_are_the_hosts(real_board: Path, line: Connect, tmp_path: Path) -> None:
+    """Two sequences of three; and what the host computes is TensorFlow Lite Micro's."""
+    plan = compile_model(pictures(), fast="4K")
+    plan.save(tmp_path / "pictures.tgrs")
+    x = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 3, 2), dtype=np.uint8)
+    np.savez(tmp_path / "x.npz", x=x)
+    url = line([real_board, "--model", tmp_path / "pictures.tgrs"]).url
+    done = tigris("hil", tmp_path / "pictures.tgrs", "--port", url, "--data", tmp_path / "x.npz")
+    assert done.stdout.splitlines()[-1] == "6/6 outputs equal to the host"
+    with Session(plan) as session:
+        for sequence in x:
+            session.reset()
+            reference = Tflm(pictures())
+            for step in sequence:
+                (expected,) = reference.run([step[np.newaxis]])
+                assert np.array_equal(session.run({"x": step[np.newaxis]})["y"], expected)
