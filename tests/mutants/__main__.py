@@ -49,15 +49,23 @@ def copy_project(folder: Path) -> Path:
 
 @contextmanager
 def fault(mutant: Mutant, root: Path) -> Iterator[None]:
-    """The mutant in the copy; afterwards the copy is as before, its library included."""
+    """The mutant in the copy, in its host library too; afterwards both are as before."""
     libraries = {path: path.read_bytes() for path in (root / "tigris_pio" / "host").glob("_runtime*.*")}
     text = mutant.apply(root)
     try:
+        if mutant.file.endswith((".c", ".h")) and not compiles(mutant, root):
+            build_library(root)
         yield
     finally:
         (root / mutant.file).write_text(text, "utf-8")
         for path, content in libraries.items():
-            path.write_bytes(content)  # newer than the source now: not built again
+            path.write_bytes(content)
+
+
+def build_library(root: Path) -> None:
+    """Builds the host library in the copy, from all sources: what was built before may be as new as the mutant."""
+    subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"], cwd=root, check=True,
+                   capture_output=True)
 
 
 def compiles(mutant: Mutant, root: Path) -> str:

@@ -45,5 +45,6 @@ def test_a_batch_agrees_with_onnxruntime_at_any_budget(fast, slow, batch):
     compiled = compile_model(model, fast=fast, slow=slow)
     with Session(compiled) as session:
         np.testing.assert_allclose(session.run({"x": x})["y"], expected, rtol=1e-5, atol=1e-6)
-        assert session.memory.fast_peak <= compiled.report["memory"]["fast_peak"]
+        # Every image is counted: the plan's peak but for the rounding of sizes to 16 bytes.
+        assert 0 <= compiled.report["memory"]["fast_peak"] - session.memory.fast_peak < 16
         assert session.memory.slow_read == compiled.report["traffic"]["slow_read"]
