@@ -264,8 +264,8 @@ def test_windows_of_a_batch_do_not_keep_rows(flags: ViewFlag, status: int) -> No
     assert bind_status(changed(plan, ViewRecord, 0, flags=ViewFlag.WINDOW | flags, capacity_rows=6)) == status
 
 
-@pytest.mark.parametrize(("offset", "status"), [(0, 0), (16, 0), (8, -22), (4, -22), (1, -22), (HUGE, -22)])
-def test_constants_lie_on_boundaries_of_sections(offset: int, status: int) -> None:
+def plan_with_constant() -> tuple[bytes, int]:
+    """An input, a constant of its shape and their sum; and which tensor the constant is."""
     plan = PlanBuilder()
     shape = (1, 6, 4, 4)
     x = plan.tensor("in", shape, DType.FLOAT32)
@@ -278,7 +278,20 @@ def test_constants_lie_on_boundaries_of_sections(offset: int, status: int) -> No
     steps = {"row_step": (16, 16), "column_step": (4, 4), "channel_step": (1, 1)}
     params = BinaryFloatParams(activation_min=-1e30, activation_max=1e30, **steps)
     stage.op(OpKind.ADD, DType.FLOAT32, params, [(views[0], RowMap.same()), (views[1], RowMap.same())], views[2])
-    assert bind_status(changed(plan.build(), TensorRecord, constant, home_offset=offset)) == status
+    return plan.build(), constant
+
+
+@pytest.mark.parametrize(("offset", "status"), [(0, 0), (16, 0), (8, -22), (4, -22), (1, -22), (HUGE, -22)])
+def test_constants_lie_on_boundaries_of_sections(offset: int, status: int) -> None:
+    plan, constant = plan_with_constant()
+    assert bind_status(changed(plan, TensorRecord, constant, home_offset=offset)) == status
+
+
+def test_a_constant_is_no_input() -> None:
+    """Which the caller would write; as an output it may be read."""
+    plan, constant = plan_with_constant()
+    assert bind_status(changed(plan, IoRecord, 0, tensor=constant)) == -23
+    assert bind_status(changed(plan, IoRecord, 1, tensor=constant)) == 0
 
 
 def test_constants_cannot_be_written(plan: bytes) -> None:
