@@ -116,7 +116,10 @@ def ensure_library() -> None:
 
 
 def _compile(command: list[str], folder: Path | None = None) -> None:
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    # ccache keeps objects and stack usage, and would leave out a call graph that it has seen before.
+    graph = any(word.startswith("-fcallgraph-info") for word in command)
+    environment = {**os.environ, "CCACHE_DISABLE": "1"} if graph else None
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
 
