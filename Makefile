@@ -1,5 +1,5 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
-# make test    set everything up and run the tests, in PROCESSES=2 processes
+# make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans and hostile bytes, and compare random graphs with onnxruntime; SECONDS=60
@@ -8,7 +8,7 @@
 
 PYTHON ?= python3
 SECONDS ?= 60
-PROCESSES ?= 2
+PROCESSES ?= 3
 
 VENV_PYTHON := .venv/bin/python
 # A core folder of our own: complete without PlatformIO's registry, and apart from the user's. Hundreds of short Python

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import lz4.block
 import numpy as np
 import pytest
@@ -9,8 +11,11 @@ import pytest
 from tests.compiler.models import make, node
 from tigris_pio import compile_model
 from tigris_pio.cli.options import compile_options
+from tigris_pio.compiler import weight_blocks
+from tigris_pio.compiler.memory.allocate import allocate
 from tigris_pio.compiler.pipeline import CompileOptions
 from tigris_pio.errors import UsageError
+from tigris_pio.format.enums import WeightMode
 from tigris_pio.format.reader import read_plan
 from tigris_pio.format.records import Header
 from tigris_pio.spelling import Caller, spoken_by
@@ -63,6 +68,21 @@ def test_compression_that_saves_nothing_is_said():
     assert 'compress="lz4" saves nothing: no stage' in warnings[0]
     assert not any("saves nothing" in text for text in compile_model(layers(0.5), compress="lz4").report["warnings"])
     assert compile_model(layers(0.0), fast="64K").report["warnings"] == []
+
+
+@pytest.mark.parametrize("most", [3, 2, 1, 0])
+def test_as_many_weight_blocks_are_copied_as_find_room(most, monkeypatch):
+    """Holes between other tensors may leave less room than their bytes say."""
+
+    def holed(requests, alignment):
+        fast = allocate(requests, alignment)
+        blocks = sum(request.name.startswith("weights ") for request in requests)
+        return dataclasses.replace(fast, peak=fast.peak if blocks <= most else 1 << 30)
+
+    monkeypatch.setattr(weight_blocks, "allocate", holed)
+    compiled = compile_model(layers(0.5, 0.4, 0.3), fast="18K", copy_weights=True)
+    modes = [stage.weight_mode for stage in read_plan(compiled.data).stages]
+    assert len(modes) == 3 and sum(mode != WeightMode.IN_PLACE for mode in modes) == most
 
 
 @pytest.mark.parametrize(("options", "xip"), [

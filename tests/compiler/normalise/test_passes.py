@@ -312,6 +312,27 @@ def test_output_transpose_stays_when_it_has_readers() -> None:
     assert folded == 0 and "Transpose" in ops(graph)
 
 
+def test_a_transposed_output_stays() -> None:
+    """Both layouts are asked for."""
+    nodes = [node("Relu", "x", "r"), node("Transpose", "r", "y", perm=[0, 2, 1])]
+    model = make(nodes, {"x": (1, 2, 3)}, ["r", "y"])
+    graph, folded = after(model, output_transpose_trim)
+    assert folded == 0 and ops(graph) == ["Relu", "Transpose"]
+    x = noise(1, 2, 3)
+    results = run(program(model), {"x": x})
+    np.testing.assert_array_equal(results["r"], np.maximum(x, 0))
+    np.testing.assert_array_equal(results["y"], np.maximum(x, 0).transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.1])
+def test_a_transpose_to_other_scales_stays(scale: float) -> None:
+    q = Quantiser()
+    q.add(node("Relu", q.pair("x", 0.05, 3), "r"), node("Transpose", q.pair("r", 0.05, 3), "t", perm=[0, 2, 1]))
+    model = make(q.nodes, {"x": (1, 2, 3)}, [q.pair("t", scale, 3)], q.weights)
+    graph, folded = after(model, constant_fold, qdq_fold, output_transpose_trim)
+    assert folded == (scale == 0.05) == ("Transpose" not in ops(graph))
+
+
 def conv_relu(*extra: onnx.NodeProto, outputs: tuple[str, ...] = ("y",)) -> onnx.ModelProto:
     nodes = [node("Conv", "x w", "c"), node("Relu", "c", "y"), *extra]
     return make(nodes, {"x": (1, 3, 4, 4)}, outputs, {"w": noise(2, 3, 1, 1)})

@@ -108,3 +108,10 @@ def test_skip_connections_are_kept_until_both_branches_read_them():
     branch = b.window(b.window(start, 3, 1, 1, 16), 3, 1, 1, 16)
     end = b.window(b.pointwise(branch, start), 3, 1, 1, 16)
     simulate(b.program(end), 48 * 16 * 2 + 20 * 16 + 200)
+
+
+def test_run_time_state_does_not_grow_with_the_program():
+    """Stages run whole hold 64 operators at most: a view of 16 bytes for each tensor of theirs."""
+    short, long = (simulate(chain(length, 4, 8), None) for length in (64, 640))
+    assert max(stage.end_op - stage.first_op for stage in long.stages) <= 64
+    assert long.state_bytes <= short.state_bytes + 64
