@@ -19,7 +19,7 @@ from tigris_pio.format.enums import Home
 def test_what_is_promoted_fits_at_every_step(seed: int) -> None:
     draw = random.Random(seed)
     index = ProgramIndex.of(random_program(seed, 12))
-    slow = {name: Home.SLOW for name in index.lives}
+    slow = dict.fromkeys(index.lives, Home.SLOW)
     lives = home_lifetimes(index, [], slow)
     sizes = {name: index.tensor(name).bytes for name in slow}
     room = draw.randint(max(sizes.values()), sum(sizes.values()))
