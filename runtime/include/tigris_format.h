@@ -96,7 +96,7 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_SUB = 7,
     TIGRIS_OP_KIND_MUL = 8,
     TIGRIS_OP_KIND_SOFTMAX = 9,
-    /* any unary int8 function, by a table of 256 bytes */
+    /* any unary function: of int8 by a table of 256 bytes, of int16 by straight lines */
     TIGRIS_OP_KIND_LOOKUP = 10,
     /* unary float functions, chosen by UnaryFunction */
     TIGRIS_OP_KIND_UNARY = 11,
@@ -161,7 +161,11 @@ typedef enum tigris_op_kind {
     /* the first input with slices replaced by the third's, at the positions that the second holds */
     TIGRIS_OP_KIND_SCATTER = 64,
     /* int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset */
-    TIGRIS_OP_KIND_NORMALISE = 65
+    TIGRIS_OP_KIND_NORMALISE = 65,
+    /* int8 or int16 to int8 or int16: requantised, with a slope of its own below zero */
+    TIGRIS_OP_KIND_RESCALE = 80,
+    /* the logistic function and the hyperbolic tangent of int16 */
+    TIGRIS_OP_KIND_LOGISTIC = 81
 } tigris_op_kind;
 
 /* Cells of OpKind.RECURRENT, and the order of their gates; as ONNX defines them. */
@@ -1550,5 +1554,213 @@ typedef struct tigris_scatter_params {
     uint32_t combine;
 } tigris_scatter_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_scatter_params) == 32U, tigris_scatter_params_size);
+
+/* Conv2D and depthwise Conv2D of int16. sum_bits 64: out = (sum * multiplier + half) >> (15 -
+ * shift), of sums and biases of 64 bits, with multiplier in Q0.15; 32: their lowest 32 bits
+ * requantised by a multiplier in Q0.31. Weights are not packed:
+ * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
+ * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0. */
+typedef struct tigris_conv_int16_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* 32 or 64: how sums are requantised */
+    uint16_t sum_bits;
+    /* 1: weights are int8; 2: int16, of CONV_2D */
+    uint16_t weight_bytes;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 or int16, see above */
+    uint32_t weights;
+    /* int64 per out channel */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 or Q0.15 */
+    uint32_t multiplier;
+    /* int8 per out channel; at most 14 of 64 bits */
+    uint32_t shift;
+} tigris_conv_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_int16_params) == 44U, tigris_conv_int16_params_size);
+
+/* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); sums as in
+ * tigris_conv_int16_params. */
+typedef struct tigris_fully_connected_int16_params {
+    /* vectors, each in_features long */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 32 or 64: how sums are requantised */
+    uint32_t sum_bits;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_features][in_features], not packed */
+    uint32_t weights;
+    /* int64 per output */
+    uint32_t bias;
+    /* int32 per output, Q0.31 or Q0.15 */
+    uint32_t multiplier;
+    /* int8 per output */
+    uint32_t shift;
+} tigris_fully_connected_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int16_params) == 40U, tigris_fully_connected_int16_params_size);
+
+/* Transposed Conv2D of int16, as TRANSPOSE_CONV of int8; sums as in tigris_conv_int16_params. */
+typedef struct tigris_transpose_conv_int16_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* output rows from one input row to the next */
+    uint16_t stride_height;
+    /* output columns from one input column to the next */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* rows cut off above */
+    uint16_t pad_top;
+    /* columns cut off on the left */
+    uint16_t pad_left;
+    /* groups of channels */
+    uint16_t groups;
+    /* 32 or 64: how sums are requantised */
+    uint16_t sum_bits;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_channels][kernel_height][kernel_width][in_channels / groups] */
+    uint32_t weights;
+    /* int64 per out channel */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 or Q0.15 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+} tigris_transpose_conv_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int16_params) == 44U, tigris_transpose_conv_int16_params_size);
+
+/* The same of int16, TensorFlow Lite's BatchMatMul: sums of 64 bits, as in
+ * tigris_conv_int16_params. */
+typedef struct tigris_mat_mul_int16_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* Q0.15 */
+    int32_t output_multiplier;
+    /* positive: left; at most 14 */
+    int32_t output_shift;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+} tigris_mat_mul_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 80U, tigris_mat_mul_int16_params_size);
+
+/* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. TensorFlow Lite's:
+ * differences to the largest, requantised so that -65535 is -10, through a table of exponentials;
+ * the sum's reciprocal through one of 1 / (1 + x). Tables as in tigris_lookup_int16_params. */
+typedef struct tigris_softmax_int16_params {
+    /* elements of one vector, at most 65536 */
+    uint32_t length;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* 513 int16, Q0.15: exp(x) of -10 … 0 */
+    uint32_t exponentials;
+    /* 513 int16, Q0.15: 1 / (1 + x) of 0 … 1 */
+    uint32_t reciprocals;
+} tigris_softmax_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int16_params) == 20U, tigris_softmax_int16_params_size);
+
+/* Logistic and tanh of int16, TensorFlow Lite's: with x = (in * multiplier + half) >> shift,
+ * straight lines between entries of the table 512 (tanh: 256) steps of |x| apart, 1 from the last
+ * on. The output's scale is 2^-15. */
+typedef struct tigris_logistic_int16_params {
+    /* at most 32767; the table's steps are 1 / 24 */
+    int32_t multiplier;
+    /* 0 … 31, to the right */
+    int32_t shift;
+    /* 0: 1 / (1 + exp(-x)); 1: tanh(x) */
+    uint32_t hyperbolic;
+    /* 256 uint16: 65536 / (1 + exp(-i / 24)) */
+    uint32_t table;
+} tigris_logistic_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
+
+/* Any function of int16 by straight lines: TensorFlow Lite's LUTLookup. With i = in >> 7 and f = in
+ * & 127: table[i + 256] + ((table[i + 257] - table[i + 256]) * f + 64) >> 7. */
+typedef struct tigris_lookup_int16_params {
+    /* 513 int16, for inputs -32768, -32640, … */
+    uint32_t table;
+} tigris_lookup_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_int16_params) == 4U, tigris_lookup_int16_params_size);
+
+/* out = clamp(requantise(in - input_zero_point) + output_zero_point), from int8 or int16 to int8 or
+ * int16. Differences of 0 and above have the first multiplier and shift, those below the second. */
+typedef struct tigris_rescale_params {
+    /* of the input */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t multiplier[2];
+    /* positive: left */
+    int32_t shift[2];
+    /* 1: what comes of differences of 0 and above changes its sign, 2: of those below, 3: of both */
+    uint32_t negate;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+} tigris_rescale_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_rescale_params) == 36U, tigris_rescale_params_size);
+
+/* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
+ * scale. */
+typedef struct tigris_quantize_int16_params {
+    /* positive */
+    float scale;
+    /* an int16 */
+    int32_t zero_point;
+} tigris_quantize_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 8U, tigris_quantize_int16_params_size);
 
 #endif

@@ -4,7 +4,7 @@
  *     static const tigris_backend backend = {"model", kernels, 2U, NULL, NULL};
  *     tigris_session_init(&session, &plan, fast, fast_bytes, slow, slow_bytes, &backend);
  *
- * An entry's name is tigris_<operator kind>_<int8 or float> in lower case. With -ffunction-sections,
+ * An entry's name is tigris_<operator kind>_<int8, int16 or float> in lower case. With -ffunction-sections,
  * -fdata-sections and --gc-sections nothing else of the kernels is linked. */
 #ifndef TIGRIS_KERNELS_H
 #define TIGRIS_KERNELS_H
@@ -84,6 +84,32 @@ extern const tigris_kernel_entry tigris_squared_difference_int8;
 extern const tigris_kernel_entry tigris_asymmetric_conv_2d_int8;
 extern const tigris_kernel_entry tigris_asymmetric_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_asymmetric_fully_connected_int8;
+
+/* Of int16. */
+extern const tigris_kernel_entry tigris_copy_int16;
+extern const tigris_kernel_entry tigris_transpose_int16;
+extern const tigris_kernel_entry tigris_concat_int16;
+extern const tigris_kernel_entry tigris_select_int16;
+extern const tigris_kernel_entry tigris_gather_int16;
+extern const tigris_kernel_entry tigris_scatter_int16;
+extern const tigris_kernel_entry tigris_quantize_int16;
+extern const tigris_kernel_entry tigris_dequantize_int16;
+extern const tigris_kernel_entry tigris_rescale_int16;
+extern const tigris_kernel_entry tigris_conv_2d_int16;
+extern const tigris_kernel_entry tigris_depthwise_conv_2d_int16;
+extern const tigris_kernel_entry tigris_fully_connected_int16;
+extern const tigris_kernel_entry tigris_transpose_conv_int16;
+extern const tigris_kernel_entry tigris_mat_mul_int16;
+extern const tigris_kernel_entry tigris_add_int16;
+extern const tigris_kernel_entry tigris_sub_int16;
+extern const tigris_kernel_entry tigris_mul_int16;
+extern const tigris_kernel_entry tigris_extreme_int16;
+extern const tigris_kernel_entry tigris_average_pool_int16;
+extern const tigris_kernel_entry tigris_max_pool_int16;
+extern const tigris_kernel_entry tigris_reduce_int16;
+extern const tigris_kernel_entry tigris_softmax_int16;
+extern const tigris_kernel_entry tigris_logistic_int16;
+extern const tigris_kernel_entry tigris_lookup_int16;
 
 /* What lives from run to run. */
 extern const tigris_kernel_entry tigris_commit_int8;

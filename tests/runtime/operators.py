@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from tests.runtime.kernel_harness import Operator
+from tests.runtime.operators_int16 import int16_operators
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.numerics import dequantise_table, quantise_table
@@ -311,5 +312,6 @@ def operators() -> list[Operator]:
         *_int8_pairs(),
         *_asymmetric(),
         _lstm(),
+        *int16_operators(),
     ]
     return result

@@ -164,7 +164,7 @@ def test_a_kernel_links_alone(small_objects: list[Path], tmp_path: Path) -> None
     symbols = subprocess.run(
         ["riscv64-unknown-elf-nm", str(program)], capture_output=True, text=True, check=True
     ).stdout
-    entries = set(re.findall(r"\b(tigris_\w+_(?:int8|float))$", symbols, re.MULTILINE))
+    entries = set(re.findall(r"\b(tigris_\w+_(?:int8|int16|float))$", symbols, re.MULTILINE))
     assert entries == {"tigris_max_pool_int8"}
     assert "tigris_portable_backend" not in symbols
     assert not re.search(r"__(add|sub|mul|div)[sd]f3|expf", symbols), "no floating-point code for an int8 model"
@@ -182,7 +182,7 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
     entries = set(re.findall(r"\b(tigris_\w+_(?:int8|float))$", symbols, re.MULTILINE))
     kinds = ("conv_2d", "depthwise_conv_2d", "sum_map", "mean_of_sums", "fully_connected", "softmax")
     assert entries & {f"tigris_{kind}_int8" for kind in kinds} == {f"tigris_{kind}_int8" for kind in kinds}
-    assert not {name for name in entries if name.endswith("_float")}
+    assert not {name for name in entries if name.endswith(("_int16", "_float"))}
 
 
 def call_graph(objects: list[Path]) -> tuple[dict[str, int], dict[str, set[str]]]:

@@ -82,7 +82,7 @@ class OpKind(enum.IntEnum):
     SUB = 7
     MUL = 8
     SOFTMAX = 9
-    LOOKUP = 10  #: any unary int8 function, by a table of 256 bytes
+    LOOKUP = 10  #: any unary function: of int8 by a table of 256 bytes, of int16 by straight lines
     UNARY = 11  #: unary float functions, chosen by UnaryFunction
     COPY = 12
     TRANSPOSE = 13
@@ -119,6 +119,8 @@ class OpKind(enum.IntEnum):
     TOP_K = 63  #: positions of the largest or smallest elements of a vector, in order, as float32
     SCATTER = 64  #: the first input with slices replaced by the third's, at the positions that the second holds
     NORMALISE = 65  #: int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset
+    RESCALE = 80  #: int8 or int16 to int8 or int16: requantised, with a slope of its own below zero
+    LOGISTIC = 81  #: the logistic function and the hyperbolic tangent of int16
 
 
 class RecurrentCell(enum.IntEnum):

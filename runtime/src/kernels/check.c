@@ -89,6 +89,7 @@ typedef struct window_params {
                              offsetof(record, dilation_width) == sizeof(window_params) - sizeof(uint16_t),             \
                          record##_window)
 BEGINS_WITH_WINDOW(tigris_conv_int8_params);
+BEGINS_WITH_WINDOW(tigris_conv_int16_params);
 BEGINS_WITH_WINDOW(tigris_conv_float_params);
 BEGINS_WITH_WINDOW(tigris_pool_int8_params);
 BEGINS_WITH_WINDOW(tigris_pool_float_params);

@@ -44,6 +44,11 @@ static void run_int8(const tigris_kernel_call *call)
     gather(call, 1U);
 }
 
+static void run_int16(const tigris_kernel_call *call)
+{
+    gather(call, sizeof(int16_t));
+}
+
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_gather_params *params = call->params;
@@ -65,3 +70,5 @@ const tigris_kernel_entry tigris_gather_float = {TIGRIS_OP_KIND_GATHER, TIGRIS_D
                                                  sizeof(tigris_gather_params), run_float, check};
 const tigris_kernel_entry tigris_gather_int8 = {TIGRIS_OP_KIND_GATHER, TIGRIS_DTYPE_INT8, sizeof(tigris_gather_params),
                                                 run_int8, check};
+const tigris_kernel_entry tigris_gather_int16 = {TIGRIS_OP_KIND_GATHER, TIGRIS_DTYPE_INT16,
+                                                 sizeof(tigris_gather_params), run_int16, check};

@@ -53,6 +53,11 @@ static void run_int8(const tigris_kernel_call *call)
     scatter(call, 1U);
 }
 
+static void run_int16(const tigris_kernel_call *call)
+{
+    scatter(call, sizeof(int16_t));
+}
+
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_scatter_params *params = call->params;
@@ -78,3 +83,5 @@ const tigris_kernel_entry tigris_scatter_float = {TIGRIS_OP_KIND_SCATTER, TIGRIS
                                                   sizeof(tigris_scatter_params), run_float, check};
 const tigris_kernel_entry tigris_scatter_int8 = {TIGRIS_OP_KIND_SCATTER, TIGRIS_DTYPE_INT8,
                                                  sizeof(tigris_scatter_params), run_int8, check};
+const tigris_kernel_entry tigris_scatter_int16 = {TIGRIS_OP_KIND_SCATTER, TIGRIS_DTYPE_INT16,
+                                                  sizeof(tigris_scatter_params), run_int16, check};

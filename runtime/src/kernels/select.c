@@ -73,8 +73,8 @@ static void fill_elements(const selector *s, uint8_t *to, uint32_t elements)
         return;
     }
     for (uint32_t i = 0; i < elements; i++) {
-        memcpy(to, &s->fill, sizeof s->fill);
-        to += sizeof s->fill;
+        memcpy(to, &s->fill, s->element_bytes);
+        to += s->element_bytes;
     }
 }
 
@@ -184,5 +184,7 @@ static tigris_status check(const tigris_check_call *call)
 
 const tigris_kernel_entry tigris_select_int8 = {TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_INT8,
                                                 sizeof(tigris_select_params), run, check};
+const tigris_kernel_entry tigris_select_int16 = {TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_INT16,
+                                                 sizeof(tigris_select_params), run, check};
 const tigris_kernel_entry tigris_select_float = {TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_FLOAT32,
                                                  sizeof(tigris_select_params), run, check};

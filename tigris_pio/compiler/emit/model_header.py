@@ -21,7 +21,7 @@ from tigris_pio.text import c_comment, c_identifier, c_string
 def kernel_symbols(plan: ExecutionPlan) -> list[str]:
     """Addresses of the kernels the model needs (tigris_kernels.h), each once: the entries of a backend's table."""
     used = dict.fromkeys((op.kind, op.dtype) for op in plan.program.ops)
-    suffix = {DType.INT8: "int8", DType.FLOAT32: "float"}
+    suffix = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
     return [
         "&" + plan.backend.backend.kernel_symbol(kind)
         if plan.backend is not None and kind in PLAIN_KINDS.values()

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
+from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap, StoredValue
 from tigris_pio.compiler.lower import element_types, numerics
-from tigris_pio.compiler.lower.conversion import dequantise, quantise
+from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
 from tigris_pio.compiler.lower.islands import island_warning
 from tigris_pio.compiler.lower.layout import Layout, fold, plain, same_bytes, steps
 from tigris_pio.compiler.lower.rearrange import banded_transpose
@@ -67,15 +67,20 @@ class Builder:
         """How a graph tensor is stored between operators. Refuses types without kernels."""
         tensor = self.tensors[name]
         if tensor.quantisation is not None:
-            if tensor.quantisation.axis is not None or tensor.quantisation.dtype != np.int8:
-                raise Refusal(f"tensor {name} is not quantised per tensor to int8")
-            return Numeric(DType.INT8, float(tensor.quantisation.scale), int(tensor.quantisation.zero_point))
+            if tensor.quantisation.axis is not None or tensor.quantisation.dtype not in (np.int8, np.int16):
+                raise Refusal(f"tensor {name} is not quantised per tensor to int8 or int16")
+            return _quantised(tensor.quantisation)
         return element_types.carried(tensor)
 
     def is_int8(self, *names: str) -> bool:
         """Whether all these graph tensors are stored as int8, so that integer kernels can be used."""
         return all(self.tensors[name].quantisation is not None
                    and self.numeric(name).dtype == DType.INT8 for name in names)
+
+    def is_quantised(self, *names: str) -> bool:
+        """Whether all these graph tensors are stored as int8 or int16."""
+        return all(self.tensors[name].quantisation is not None
+                   and self.numeric(name).dtype in (DType.INT8, DType.INT16) for name in names)
 
     def is_read(self, name: str) -> bool:
         """Whether any node or the user reads a graph tensor."""
@@ -148,7 +153,7 @@ class Builder:
         quantisation = self.tensors[name].quantisation
         if quantisation is not None and quantisation.axis is None and self.numeric(name) == numeric:
             return self.graph.weights[name]
-        return numerics.quantize(self.real(name), numeric.scale, numeric.zero_point)
+        return numerics.quantize(self.real(name), numeric.scale, numeric.zero_point, numeric.dtype)
 
     def add_constant(self, name: str, array: np.ndarray, numeric: Numeric, dims: Dims) -> str:
         """A constant operand; returns its storage."""
@@ -211,11 +216,14 @@ class Builder:
             kind, suffix, params = OpKind.CAST, "cast", CastParams(source.numeric.dtype, numeric.dtype)
             dtype = DType.FLOAT32
         elif source.numeric.dtype == DType.FLOAT32:
-            suffix = "quantize"
-            kind, params, blobs = quantise(numeric.scale, numeric.zero_point)
+            suffix, dtype = "quantize", numeric.dtype
+            kind, params, blobs = quantise(numeric)
         elif numeric.dtype == DType.FLOAT32:
-            suffix = "dequantize"
-            kind, params, blobs = dequantise(source.numeric.scale, source.numeric.zero_point)
+            suffix, dtype = "dequantize", source.numeric.dtype
+            kind, params, blobs = dequantise(source.numeric)
+        elif DType.INT16 in (source.numeric.dtype, numeric.dtype):
+            suffix, dtype = "requantize", DType.INT16
+            kind, params = OpKind.RESCALE, rescale(source.numeric, numeric)
         else:
             kind, suffix, params = OpKind.LOOKUP, "requantize", LookupParams(0)
             codes = (np.arange(-128, 128) - source.numeric.zero_point) * source.numeric.scale
@@ -285,7 +293,7 @@ class Builder:
                 numeric = FLOAT
                 quantisation = self.tensors[name].quantisation
                 if quantisation is not None and quantisation.axis is None:
-                    numeric = Numeric(DType.INT8, float(quantisation.scale), int(quantisation.zero_point))
+                    numeric = _quantised(quantisation)
                 self.add_value(name, Value(self.add_storage(name, numeric, Cell(fold(layout.stored_shape))), layout))
 
     # The end.
@@ -330,3 +338,8 @@ class Builder:
         )
         images = self.dims(item.op.output)[0] if item.per_image else 1
         return dataclasses.replace(item.op, operands=operands, images=images)
+
+
+def _quantised(quantisation: Quantisation) -> Numeric:
+    dtype = DType.INT16 if quantisation.dtype == np.int16 else DType.INT8
+    return Numeric(dtype, float(quantisation.scale), int(quantisation.zero_point))

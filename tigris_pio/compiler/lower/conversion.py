@@ -1,23 +1,49 @@
-"""Kernel calls between int8 and float32: kind, parameters and arrays."""
+"""Kernel calls between int8, int16 and float32: kind, parameters and arrays."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.format.enums import OpKind
-from tigris_pio.format.params import QuantizeParams
+from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.storage import Numeric
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import QuantizeInt16Params, QuantizeParams, RescaleParams
+from tigris_pio.format.record import Record
 
-Conversion = tuple[OpKind, QuantizeParams, dict[str, np.ndarray]]
+Conversion = tuple[OpKind, Record, dict[str, np.ndarray]]
 
 
-def quantise(scale: float, zero_point: int) -> Conversion:
+def quantise(target: Numeric) -> Conversion:
     """From float32."""
-    table = {"table": numerics.quantise_table(scale, zero_point)}
-    return OpKind.QUANTIZE, QuantizeParams(scale, zero_point, 0), table
+    if target.dtype is DType.INT16:
+        return OpKind.QUANTIZE, QuantizeInt16Params(target.scale, target.zero_point), {}
+    table = {"table": numerics.quantise_table(target.scale, target.zero_point)}
+    return OpKind.QUANTIZE, QuantizeParams(target.scale, target.zero_point, 0), table
 
 
-def dequantise(scale: float, zero_point: int) -> Conversion:
+def dequantise(source: Numeric) -> Conversion:
     """To float32."""
-    table = {"table": numerics.dequantise_table(scale, zero_point)}
-    return OpKind.DEQUANTIZE, QuantizeParams(scale, zero_point, 0), table
+    if source.dtype is DType.INT16:
+        return OpKind.DEQUANTIZE, QuantizeInt16Params(source.scale, source.zero_point), {}
+    table = {"table": numerics.dequantise_table(source.scale, source.zero_point)}
+    return OpKind.DEQUANTIZE, QuantizeParams(source.scale, source.zero_point, 0), table
+
+
+def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None = None,
+            low: float = -math.inf, high: float = math.inf) -> RescaleParams:
+    """RESCALE between int8 and int16. `slopes`: factors in stored steps, of values from 0 on and of those below, by
+    default those of the scales; `low` and `high`: real numbers that the result stays between."""
+    both = slopes or (source.scale / result.scale,) * 2
+    try:
+        pairs = [numerics.quantize_multiplier(abs(slope)) for slope in both]
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    lowest, highest = numerics.activation_range(low, high, result.scale, result.zero_point, result.dtype)
+    return RescaleParams(
+        input_zero_point=source.zero_point, output_zero_point=result.zero_point,
+        multiplier=(pairs[0][0], pairs[1][0]), shift=(pairs[0][1], pairs[1][1]),
+        negate=int(both[0] < 0) | int(both[1] < 0) << 1, activation_min=lowest, activation_max=highest,
+    )

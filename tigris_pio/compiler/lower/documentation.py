@@ -16,6 +16,13 @@ Written from the compiler's operator contracts by `python -m tigris_pio.compiler
 so. ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones. What does not
 compile is refused by name, every such node at once.
 
+Where activations are quantised to int16, weights to int8 (ONNX with QuantizeLinear to int16 or uint16, TensorFlow
+Lite's 16x8), these run in int16: convolutions, Gemm, MatMul, Add, Sub, Mul, Max, Min, pools, ReduceSum, ReduceMean,
+ReduceMax, ReduceMin, Softmax, Relu and its like, LeakyRelu, Abs, Neg, any other function of one number that 512
+straight lines come within a step of, and all that moves elements. Layers of int8 and int16 live in one network; what
+lies between them is requantised. Other operators take float32 between int16 tensors. Activations of int16 are
+symmetric: one with a zero point is computed with in float32, and written by rounding once more.
+
 ## ONNX
 
 | ONNX operator | how it runs |
@@ -26,9 +33,9 @@ compile is refused by name, every such node at once.
 _TFLITE = """
 ## TensorFlow Lite
 
-Read from `.tflite` files: float32, int8 and uint8; what is computed in int8 has TensorFlow Lite Micro's bytes.
-Weights may be float16, four bits wide or sparse. Custom operators that are not
-listed, strings, and WHILE or IF whose condition depends on data are refused.
+Read from `.tflite` files: float32, int8, uint8 and int16 with weights of int8; what is computed in int8 or int16 has
+TensorFlow Lite Micro's bytes, where that has the operator in int16. Weights may be float16, four bits wide or sparse.
+Custom operators that are not listed, strings, and WHILE or IF whose condition depends on data are refused.
 
 | operator | how it is read |
 |---|---|

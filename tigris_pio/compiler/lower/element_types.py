@@ -1,7 +1,7 @@
 """How tensors that are neither float32 nor quantised are computed with.
 
-There are kernels for float32 and int8 only. Truth values and integers that operators compute are carried
-as float32, which holds every integer up to 2^24 exactly; only model inputs and outputs have
+There are kernels for float32 and for quantised tensors only. Truth values and integers that operators compute
+are carried as float32, which holds every integer up to 2^24 exactly; only model inputs and outputs have
 their own type, with a CAST behind or before them. So operators that move, compare or choose integers are
 exact and integer arithmetic is refused. Inputs of 32 and 64 bits hold positions, counts and codes: they are taken,
 and a warning says from where on they are rounded.

@@ -8,13 +8,24 @@ taken in double.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from tigris_pio.format.enums import DType
+
 INT8_MIN, INT8_MAX = -128, 127
+INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 #: The kernel QUANTIZE rounds numbers up to this one exactly, and takes others for it.
 _MOST_ROUNDED = np.float32(4194303)
+_TYPES: dict[DType, type[np.signedinteger[Any]]] = {DType.INT8: np.int8, DType.INT16: np.int16}
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """Lowest and highest integer of a quantised type."""
+    found = np.iinfo(_TYPES[dtype])
+    return int(found.min), int(found.max)
 
 
 def quantize_multiplier(real: float) -> tuple[int, int]:
@@ -42,6 +53,11 @@ def quantize_multipliers(reals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array([m for m, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
 
 
+def reduced_multiplier(multiplier: int) -> int:
+    """A multiplier in Q0.31 as one in Q0.15, as TensorFlow Lite has it for sums of 64 bits."""
+    return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else INT16_MAX
+
+
 def mean_multiplier(real: float, count: int) -> tuple[int, int]:
     """The same for `real / count` as TensorFlow Lite's MEAN has it: the multiplier of `real`, divided as an integer."""
     multiplier, shift = quantize_multiplier(real)
@@ -55,21 +71,23 @@ def round_half_away(values: np.ndarray) -> np.ndarray:
     return rounded
 
 
-def quantize(values: np.ndarray, scale: float, zero_point: int) -> np.ndarray:
-    """int8 form of real values, rounding halves away from zero."""
+def quantize(values: np.ndarray, scale: float, zero_point: int, dtype: DType = DType.INT8) -> np.ndarray:
+    """int8 or int16 form of real values, rounding halves away from zero."""
     real = np.nan_to_num(np.asarray(values, np.float64) / scale, posinf=1e9, neginf=-1e9)
-    clipped: np.ndarray = np.clip(round_half_away(real) + zero_point, INT8_MIN, INT8_MAX)
-    return clipped.astype(np.int8)
+    clipped: np.ndarray = np.clip(round_half_away(real) + zero_point, *limits(dtype))
+    return clipped.astype(_TYPES[dtype])
 
 
-def activation_range(low: float, high: float, scale: float, zero_point: int) -> tuple[int, int]:
-    """A fused activation's limits in the output's int8 domain."""
-    lowest, highest = INT8_MIN, INT8_MAX
+def activation_range(low: float, high: float, scale: float, zero_point: int,
+                     dtype: DType = DType.INT8) -> tuple[int, int]:
+    """A fused activation's limits in the output's int8 or int16 domain."""
+    least, most = limits(dtype)
+    lowest, highest = least, most
     if low > -math.inf:
-        lowest = max(INT8_MIN, zero_point + int(round_half_away(np.float64(low) / scale)))
+        lowest = max(least, zero_point + int(round_half_away(np.float64(low) / scale)))
     if high < math.inf:
-        highest = min(INT8_MAX, zero_point + int(round_half_away(np.float64(high) / scale)))
-    return min(lowest, INT8_MAX), max(highest, INT8_MIN)
+        highest = min(most, zero_point + int(round_half_away(np.float64(high) / scale)))
+    return min(lowest, most), max(highest, least)
 
 
 def dequantise_table(scale: float, zero_point: int) -> np.ndarray:

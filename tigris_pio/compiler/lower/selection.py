@@ -141,7 +141,8 @@ def select_params(tables: tuple[np.ndarray, np.ndarray, np.ndarray], extents: tu
             blobs[name] = indices.astype(np.int32)
             places[name] = 0
         lines.append(line or Progression(1, 1, 0))
-    bits = np.float32(fill).view(np.uint32) if dtype == DType.FLOAT32 else np.uint8(int(fill) & 0xFF)
+    mask = 0xFFFF if dtype is DType.INT16 else 0xFF
+    bits = np.float32(fill).view(np.uint32) if dtype == DType.FLOAT32 else np.uint32(int(fill) & mask)
     params = SelectParams(
         **places, numerator=tuple(line.numerator for line in lines),
         denominator=tuple(line.denominator for line in lines), first=tuple(line.first for line in lines),

@@ -15,7 +15,7 @@ Dims = tuple[int, int, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Numeric:
-    """Element type of stored data; scale and zero point for quantised int8."""
+    """Element type of stored data; scale and zero point where it is quantised."""
 
     dtype: DType
     scale: float = 0.0

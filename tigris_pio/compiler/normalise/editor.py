@@ -275,6 +275,8 @@ def restored(values: np.ndarray, old: Tensor, new: Tensor) -> np.ndarray:
         return values
     if old.quantisation is None and values.dtype == np.uint8:
         return (values.astype(np.int16) - 128).astype(np.int8)
+    if old.quantisation is None and values.dtype == np.uint16:
+        return (values.astype(np.int32) - (1 << 15)).astype(np.int16)
     real = values if old.quantisation is None else dequantised(values, old.quantisation)
     levels = np.rint(real / new.quantisation.scale) + new.quantisation.zero_point
     bounds = np.iinfo(new.dtype)

@@ -20,7 +20,7 @@ from tigris_pio.compiler.normalise.quantisation import is_dequantize, is_quantiz
 #: The stored integers of its input under the output's annotation, or as numbers where one of them has none.
 RECODE = "TigrisRecode"
 
-#: Operators whose results of a type of eight bits are among their inputs of that type, chosen without looking at more
+#: Operators whose results of a quantised type are among their inputs of that type, chosen without looking at more
 #: than their order.
 _MOVERS = frozenset((
     "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
@@ -28,7 +28,8 @@ _MOVERS = frozenset((
     "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile",
     "Transpose", "Unsqueeze", "Where",
 ))
-_EIGHT_BITS = (np.int8, np.uint8)
+#: Integers that stand for real numbers where a node says so.
+_QUANTISED = (np.int8, np.uint8, np.int16, np.uint16)
 
 
 def annotate_integers(editor: GraphEditor) -> None:
@@ -57,19 +58,19 @@ def _name_zero_point(editor: GraphEditor, node: Node) -> None:
     if not (is_quantize(node) or is_dequantize(node)) or (*node.inputs, "")[2]:
         return
     integers, scale = editor.tensors[node.outputs[0] if is_quantize(node) else node.inputs[0]], node.inputs[1]
-    if integers.dtype in _EIGHT_BITS and integers.name not in editor.weights and scale in editor.weights:
+    if integers.dtype in _QUANTISED and integers.name not in editor.weights and scale in editor.weights:
         zero = editor.add_constant(f"{node.name}/zero_point", np.zeros(editor.shape(scale), integers.dtype))
         editor.replace(node, dataclasses.replace(node, inputs=(*node.inputs[:2], zero)))
 
 
 def is_integer(editor: GraphEditor, name: str) -> bool:
-    """Whether a tensor holds integers of eight bits that nothing says to stand for other numbers."""
+    """Whether a tensor holds integers of eight or sixteen bits that nothing says to stand for other numbers."""
     tensor = editor.tensors.get(name)
-    return tensor is not None and tensor.dtype in _EIGHT_BITS and tensor.quantisation is None
+    return tensor is not None and tensor.dtype in _QUANTISED and tensor.quantisation is None
 
 
 def moves_integers(editor: GraphEditor, node: Node) -> bool:
-    """Whether all integers of eight bits that a node writes are among those it reads."""
+    """Whether all integers of eight or sixteen bits that a node writes are among those it reads."""
     if node.domain or not any(is_integer(editor, name) for name in node.inputs if name):
         return False
     if node.op in ("Resize", "Upsample"):
@@ -112,10 +113,10 @@ def folds(editor: GraphEditor, node: Node) -> Quantisation | None:
     if not (is_quantize(node) or is_dequantize(node)):
         return None
     integers = editor.tensors[node.outputs[0] if is_quantize(node) else node.inputs[0]]
-    if integers.dtype not in _EIGHT_BITS:  # narrower ones would have to saturate earlier
+    if integers.dtype not in _QUANTISED:  # narrower ones would have to saturate earlier
         return None
     found = read_quantisation(editor, node)
-    return found if found is not None and found.axis is None and found.dtype == np.int8 else None
+    return found if found is not None and found.axis is None and found.dtype in (np.int8, np.int16) else None
 
 
 def _annotation(editor: GraphEditor, names: list[str]) -> Quantisation | None:

@@ -24,16 +24,18 @@ def is_dequantize(node: Node) -> bool:
 
 
 def signed_values(values: np.ndarray) -> np.ndarray:
-    """uint8 shifted by 128 to int8; narrower types widened to int8; others unchanged."""
+    """uint8 shifted by 128 to int8, uint16 by 32768 to int16; narrower types widened to int8; others unchanged."""
     if values.dtype == np.uint8:
         return (values.astype(np.int16) - 128).astype(np.int8)
+    if values.dtype == np.uint16:
+        return (values.astype(np.int32) - (1 << 15)).astype(np.int16)
     return values.astype(np.int8) if values.dtype.name in _NARROW else values
 
 
 def read_quantisation(editor: GraphEditor, node: Node) -> Quantisation | None:
     """The node's scale and zero point for the signed form of its quantised side.
 
-    None when they are computed at run time, blocked, or for a type that has no int8 form; the node
+    None when they are computed at run time, blocked, or for a type that has no form of int8 or int16; the node
     then stays. Raises ModelError for a scale that is not a positive number.
     """
     scale = editor.weights.get(node.inputs[1])
@@ -69,9 +71,13 @@ def _annotation(editor: GraphEditor, node: Node, scale: np.ndarray, zero: np.nda
                 stored: np.dtype[np.generic]) -> Quantisation | None:
     if stored == np.uint8:
         zero = zero - 128
-    elif stored.name not in _NARROW and stored not in (np.int8, np.int32):
+    elif stored == np.uint16:
+        zero = zero - (1 << 15)
+    elif stored.name not in _NARROW and stored not in (np.int8, np.int16, np.int32):
         return None
     dtype: np.dtype[np.generic] = np.dtype(np.int32) if stored == np.int32 else np.dtype(np.int8)
+    if stored in (np.int16, np.uint16):
+        dtype = np.dtype(np.int16)
     if scale.size == 1:
         return Quantisation(scale.reshape(()), zero.reshape(()), dtype)
     shape = editor.shape(node.inputs[0])

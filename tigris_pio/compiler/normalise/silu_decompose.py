@@ -1,7 +1,7 @@
 """SiLU decompose: Silu (and Swish) becomes Sigmoid and Mul.
 
 Between quantised tensors the Sigmoid gets TensorFlow Lite's fixed output quantisation, scale 1/256
-and zero point -128.
+and zero point -128, or of int16 2^-15 and 0.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
 
 _SIGMOID = Quantisation(np.array(1 / 256, np.float32), np.array(-128), np.dtype(np.int8))
+_SIGMOID_INT16 = Quantisation(np.array(1 / (1 << 15), np.float32), np.array(0), np.dtype(np.int16))
 
 
 def run(graph: Graph, parameters: Parameters) -> PassResult:
@@ -41,7 +42,7 @@ def _decomposed(editor: GraphEditor, node: Node) -> list[Node]:
         nodes.append(Node(f"{node.name}/scale", "Mul", (source, factor), (scaled,)))
     gate = editor.add_tensor(f"{result}/sigmoid", dataclasses.replace(editor.tensors[result], quantisation=None))
     if tensor.quantisation is not None and editor.quantisation(result) is not None and alpha == 1.0:
-        editor.annotate(gate, _SIGMOID)
+        editor.annotate(gate, _SIGMOID_INT16 if tensor.dtype == np.int16 else _SIGMOID)
     else:
         editor.tensors[gate] = dataclasses.replace(editor.tensors[gate], dtype=np.dtype(np.float32))
     nodes.append(Node(f"{node.name}/sigmoid", "Sigmoid", (scaled,), (gate,)))

@@ -76,7 +76,7 @@ def _check_tensor(graph: Graph, tensor: Tensor) -> None:
     if quantisation is None:
         return
     scale, zero, axis = quantisation.scale, quantisation.zero_point, quantisation.axis
-    if not (tensor.dtype == quantisation.dtype and tensor.dtype in (np.int8, np.int32)):
+    if not (tensor.dtype == quantisation.dtype and tensor.dtype in (np.int8, np.int16, np.int32, np.int64)):
         raise BrokenGraph(f"tensor {name} is {tensor.dtype} and annotated as {quantisation.dtype}")
     if not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
         raise BrokenGraph(f"tensor {name} has a scale that is not positive")
@@ -87,8 +87,12 @@ def _check_tensor(graph: Graph, tensor: Tensor) -> None:
     if not fits:
         raise BrokenGraph(
             f"tensor {name} of shape {tensor.shape} is annotated along {axis} with {scale.shape} {zero.shape}")
-    if value is None and not (axis is None and tensor.dtype == np.int8 and -128 <= int(zero) <= 127):
+    if value is None and not (axis is None and tensor.dtype in (np.int8, np.int16) and _holds(tensor.dtype, int(zero))):
         raise BrokenGraph(f"activation {name} is annotated as {tensor.dtype} along {axis}, zero point {zero}")
+
+
+def _holds(dtype: np.dtype, integer: int) -> bool:
+    return bool(np.iinfo(dtype).min <= integer <= np.iinfo(dtype).max)
 
 
 def _meant(tensor: Tensor) -> np.dtype:

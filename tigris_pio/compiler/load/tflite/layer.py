@@ -185,7 +185,11 @@ class Layer:
         scale = np.maximum(scale, np.finfo(np.float32).tiny)
         if scale.ndim and scale.shape != (count,):
             raise self.fault(f"{scale.size} scales for {count} outputs")
-        said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), 0 if scale.ndim else None)
+        axis = 0 if scale.ndim else None
+        if first.dtype == np.int16:  # whose sums have 64 bits
+            said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int64), axis)
+            return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int64), said)]
+        said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), axis)
         if np.any(np.abs(value.astype(np.int64)) >= 1 << 31):
             raise Unsupported("a bias beyond 32 bits")
         return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int32), said)]

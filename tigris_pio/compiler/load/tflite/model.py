@@ -21,6 +21,9 @@ from tigris_pio.compiler.load.tflite.walk import read_operators
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 from tigris_pio.errors import ModelError, UnsupportedError, UsageError
 
+#: Types of inputs whose integers stand for real numbers where they have a scale.
+_QUANTISED_INPUTS = ("int8", "uint8", "int16")
+
 
 def load_tflite(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
                 fixed: Mapping[str, object]) -> Graph:
@@ -123,9 +126,9 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
         network.fresh(name)
         shape = binding.shapes[name]
         quantisation = annotation(tensor, tensor.shape, where)
-        if quantisation is not None and (quantisation.axis is not None or tensor.type not in ("int8", "uint8")):
-            raise UnsupportedError(f"{where}: quantised as {tensor.type}; int8 and uint8 with one scale are computed "
-                                   "with")
+        if quantisation is not None and (quantisation.axis is not None or tensor.type not in _QUANTISED_INPUTS):
+            raise UnsupportedError(f"{where}: quantised as {tensor.type}; int8, uint8 and int16 with one scale are "
+                                   "computed with")
         network.add_tensor(name, shape, DTYPES[tensor.type], quantisation)
         network.inputs.append(name)
         scope.names[tensor.index] = name

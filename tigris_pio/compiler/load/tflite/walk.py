@@ -22,30 +22,15 @@ def read_operators(network: Network, scope: Scope) -> None:
         try:
             if entry is None:
                 raise Unsupported("this operator is not supported")
-            _check_types(layer)
             entry.read(layer)
         except Unsupported as reason:
             _stand_in(layer, str(reason))
 
 
-def _check_types(layer: Layer) -> None:
-    """Refuses what no handler can read."""
-    if layer.operator.name == "UNIDIRECTIONAL_SEQUENCE_LSTM":
-        return  # which has a cell of int16
-    for place in range(layer.count):
-        tensor = layer.declared(place) if layer.has(place) else None
-        if tensor is not None and tensor.type == "int16" and tensor.data is None and len(tensor.scale):
-            raise Unsupported(f"int16 activations ({tensor.name})")
-    for output in layer.operator.outputs:
-        tensor = layer.scope.subgraph.tensors[output]
-        if tensor.type == "int16" and len(tensor.scale):
-            raise Unsupported(f"int16 activations ({tensor.name})")
-
-
 def _said(tensor: FlatTensor) -> Quantisation | None:
     """What the integers of a tensor stand for, where that can be said."""
     found = annotation(tensor, tensor.shape, tensor.name)
-    return found if found is not None and found.axis is None and found.dtype == np.int8 else None
+    return found if found is not None and found.axis is None and found.dtype in (np.int8, np.int16) else None
 
 
 def _stand_in(layer: Layer, reason: str) -> None:

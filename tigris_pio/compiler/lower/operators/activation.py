@@ -17,6 +17,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.int16 import elementwise
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
@@ -180,6 +181,8 @@ def lower_unary(builder: Builder, node: Node) -> None:
 def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
     """The node's output as a function of its first input."""
     name, output = node.inputs[0], node.outputs[0]
+    if _emit_int16(builder, node, unary):
+        return
     if builder.is_int8(name, output):
         source, result = builder.numeric(name), builder.numeric(output)
         value = builder.value(name)
@@ -196,3 +199,18 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
     kind = OpKind.TRIGONOMETRIC if UnaryFunction.SIN <= unary.kernel <= UnaryFunction.ATANH else OpKind.UNARY
     builder.emit(kind, DType.FLOAT32, [(value.storage, RowMap.same())], output, value.layout, FLOAT,
                  builder.storages[value.storage].cell, params)
+
+
+def _emit_int16(builder: Builder, node: Node, unary: Unary) -> bool:
+    """Of int16: as TensorFlow Lite has it, or by straight lines where these are near enough."""
+    kernel, alpha = unary.kernel, unary.alpha
+    if kernel is UnaryFunction.CLAMP:
+        return elementwise.emit_straight(builder, node, 1.0, 1.0, alpha, unary.beta)
+    slopes = {UnaryFunction.LEAKY_RELU: (alpha, 1.0), UnaryFunction.ABS: (-1.0, 1.0),
+              UnaryFunction.NEGATE: (-1.0, -1.0)}.get(kernel)
+    if slopes is not None:
+        return elementwise.emit_straight(builder, node, *slopes)
+    logistic = kernel in (UnaryFunction.SIGMOID, UnaryFunction.TANH)
+    if logistic and elementwise.emit_logistic(builder, node, kernel is UnaryFunction.TANH):
+        return True
+    return elementwise.emit_lines(builder, node, unary.function)

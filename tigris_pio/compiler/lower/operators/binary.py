@@ -14,6 +14,7 @@ from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.binary_function import emit_function
 from tigris_pio.compiler.lower.operators.binary_int8 import emit_divide
 from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, pair
+from tigris_pio.compiler.lower.operators.int16.elementwise import emit_binary
 from tigris_pio.compiler.lower.operators.per_channel import emit_per_channel
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
@@ -65,6 +66,8 @@ def lower_div(builder: Builder, node: Node) -> None:
 def _lower(builder: Builder, node: Node) -> None:
     """int8 when the output and all activations are; else float32 with conversions around it."""
     output = node.outputs[0]
+    if emit_binary(builder, node):
+        return
     activations = [name for name in node.inputs if not builder.is_constant(name)]
     int8 = builder.is_int8(output, *activations)
     if int8 and len(activations) == 1 and _as_per_channel(builder, node, activations[0]):

@@ -13,6 +13,8 @@ from tigris_pio.compiler.lower.operators.activation import Unary, emit_unary
 from tigris_pio.compiler.lower.operators.binary_int8 import emit_extreme, emit_prelu
 from tigris_pio.compiler.lower.operators.broadcast import Operand, pair
 from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.int16 import elementwise
+from tigris_pio.compiler.lower.operators.int16.types import mixed
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT
@@ -87,7 +89,8 @@ def lower_extreme(builder: Builder, node: Node) -> None:
         Composer(builder, node).last("Identity", names)
         return
     composer = Composer(builder, node)
-    int8 = builder.is_int8(node.outputs[0], *(name for name in names if not builder.is_constant(name)))
+    activations = [name for name in names if not builder.is_constant(name)]
+    int8 = builder.is_int8(node.outputs[0], *activations) or mixed(builder, node.outputs[0], *activations)
     while len(names) > 2:
         shape = np.broadcast_shapes(builder.shape(names[0]), builder.shape(names[1]))
         if int8:
@@ -96,9 +99,9 @@ def lower_extreme(builder: Builder, node: Node) -> None:
         else:
             part = composer.part(node.op, names[:2], shape)
         names[:2] = [part]
-    if emit_extreme(builder, dataclasses.replace(node, inputs=tuple(names))):
-        return
-    emit_function(builder, dataclasses.replace(node, inputs=tuple(names)), _VARIADIC[node.op])
+    node = dataclasses.replace(node, inputs=tuple(names))
+    if not emit_extreme(builder, node) and not elementwise.emit_extreme(builder, node):
+        emit_function(builder, node, _VARIADIC[node.op])
 
 
 @operator("Mean", summary="any number of inputs, any broadcasting")

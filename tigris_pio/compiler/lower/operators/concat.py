@@ -21,10 +21,10 @@ MOST_OPERANDS = 8
 def lower_concat(builder: Builder, node: Node) -> None:
     """Inputs are brought to the output's scale and to one element order, then laid side by side."""
     output = node.outputs[0]
-    int8 = builder.is_int8(output) and all(
-        builder.is_constant(name) or builder.is_int8(name) for name in node.inputs if name
+    quantised = builder.is_quantised(output) and all(
+        builder.is_constant(name) or builder.is_quantised(name) for name in node.inputs if name
     )
-    numeric = builder.numeric(output) if int8 else FLOAT
+    numeric = builder.numeric(output) if quantised else FLOAT
     order = _order(builder, node)
     axis = int(node.attributes["axis"]) % len(builder.shape(output))
     # The concat_axis pass has worked out the axis for the usual order of images.

@@ -10,6 +10,8 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
+from tigris_pio.compiler.lower.operators.int16.types import Types
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
     has_int8_weights,
@@ -23,7 +25,7 @@ from tigris_pio.compiler.lower.operators.window import Window, image_dims, image
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import AsymmetricConvInt8Params, ConvFloatParams, ConvInt8Params
+from tigris_pio.format.params import AsymmetricConvInt8Params, ConvFloatParams, ConvInt8Params, ConvInt16Params
 from tigris_pio.format.record import Record
 
 
@@ -35,6 +37,8 @@ def lower_conv(builder: Builder, node: Node) -> None:
     if not builder.is_constant(weight):
         raise Refusal("its weights are computed at run time")
     window = _window(builder, node)
+    if _emit_int16(builder, node, window):
+        return
     depthwise = node.op == "DepthwiseConv"
     groups = int(node.attributes.get("group", 1))
     int8 = builder.is_int8(name, node.outputs[0]) and has_int8_weights(builder, weight)
@@ -55,6 +59,36 @@ def lower_conv(builder: Builder, node: Node) -> None:
         Cell(image_dims(shape), fixed=True), params, blobs=blobs,
         macs=math.prod(shape) * math.prod(builder.shape(weight)[1:]),
     )
+
+
+def _emit_int16(builder: Builder, node: Node, window: Window) -> bool:
+    """Between tensors of int16, or of int16 and int8."""
+    name, weight, bias = (*node.inputs, "")[:3]
+    found = layer_types(builder, node, name, weight)
+    if found is None:
+        return False
+    depthwise, groups = node.op == "DepthwiseConv", int(node.attributes.get("group", 1))
+    weights = int8_weights(builder, weight, 0, node, found.output, symmetric=True)
+    products = np.broadcast_to(found.inputs[0].scale * weights.scales, (len(weights.values),))
+    constants = sums(builder, node, weights.values, products, layer_bias(builder, bias, products), found)
+    params = ConvInt16Params(**window.fields(), groups=1 if depthwise else groups, sum_bits=constants.bits,
+                             weight_bytes=1, **fused.int8_fields(node, found.output), weights=0, bias=0, multiplier=0,
+                             shift=0)
+    emit_conv(builder, node, OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D, window, found, params,
+              constants.blobs(_arranged(weights.values, depthwise)))
+    return True
+
+
+def emit_conv(builder: Builder, node: Node, kind: OpKind, window: Window, found: Types, params: ConvInt16Params,
+              blobs: dict[str, np.ndarray]) -> None:
+    """The kernel call of a convolution of int16."""
+    name, output = node.inputs[0], node.outputs[0]
+    source = builder.arranged(name, image_layout(builder.shape(name)), found.inputs[0])
+    storage = builder.with_dims(source, image_dims(builder.shape(name)))
+    shape = builder.shape(output)
+    builder.emit(kind, DType.INT16, [(storage, window.row_map())], output, image_layout(shape), found.output,
+                 Cell(image_dims(shape), fixed=True), params, blobs=blobs,
+                 macs=math.prod(shape) * math.prod(builder.shape(node.inputs[1])[1:]))
 
 
 def _window(builder: Builder, node: Node) -> Window:

@@ -11,6 +11,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
     has_int8_weights,
@@ -23,7 +24,7 @@ from tigris_pio.compiler.lower.operators.window import Pair, image_dims, image_l
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params
+from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params, TransposeConvInt16Params
 from tigris_pio.format.record import Record
 
 
@@ -61,6 +62,8 @@ def lower_conv_transpose(builder: Builder, node: Node) -> None:
     if not builder.is_constant(weight):
         raise Refusal("its weights are computed at run time")
     geometry = _geometry(builder, node)
+    if _emit_int16(builder, node, geometry):
+        return
     int8 = builder.is_int8(name, output) and has_int8_weights(builder, weight)
     numeric = builder.numeric(output) if int8 else FLOAT
     value = builder.arranged(name, image_layout(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
@@ -149,3 +152,28 @@ def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
         **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,
     )
     return params, constants.blobs(weights)
+
+
+def _emit_int16(builder: Builder, node: Node, geometry: Geometry) -> bool:
+    """Between tensors of int16, or of int16 and int8."""
+    name, weight, bias = (*node.inputs, "")[:3]
+    found = layer_types(builder, node, name, weight)
+    if found is None:
+        return False
+    given = int8_weights(builder, weight, 1, node, found.output, symmetric=True)
+    weights = _arranged(given.values, geometry.groups)
+    scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
+    products = np.broadcast_to(found.inputs[0].scale * scales, (len(weights),))
+    constants = sums(builder, node, weights, products, layer_bias(builder, bias, products), found)
+    params = TransposeConvInt16Params(
+        **geometry.fields(), sum_bits=constants.bits, **fused.int8_fields(node, found.output), weights=0, bias=0,
+        multiplier=0, shift=0,
+    )
+    value = builder.arranged(name, image_layout(builder.shape(name)), found.inputs[0])
+    storage = builder.with_dims(value, image_dims(builder.shape(name)))
+    shape = builder.shape(node.outputs[0])
+    builder.emit(OpKind.TRANSPOSE_CONV, DType.INT16, [(storage, geometry.row_map())], node.outputs[0],
+                 image_layout(shape), found.output, Cell(image_dims(shape), fixed=True), params,
+                 blobs=constants.blobs(weights),
+                 macs=math.prod(builder.shape(name)) * math.prod(builder.shape(weight)[1:]))
+    return True

@@ -12,6 +12,8 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import fold, plain, refine
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.compose import Composer
+from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
+from tigris_pio.compiler.lower.operators.int16.types import Types
 from tigris_pio.compiler.lower.operators.mat_mul import emit_product
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
 from tigris_pio.compiler.lower.operators.weights import (
@@ -30,6 +32,7 @@ from tigris_pio.format.params import (
     AsymmetricFullyConnectedInt8Params,
     FullyConnectedFloatParams,
     FullyConnectedInt8Params,
+    FullyConnectedInt16Params,
 )
 from tigris_pio.format.record import Record
 
@@ -147,6 +150,10 @@ def _transposed(builder: Builder, name: str) -> str:
 
 def _emit(builder: Builder, node: Node, product: _Product) -> None:
     """FULLY_CONNECTED; a permuted input vector permutes the matrix columns instead of moving data."""
+    found = layer_types(builder, node, product.source, product.matrix)
+    if found is not None:
+        _emit_int16(builder, node, product, found)
+        return
     int8 = builder.is_int8(product.source, node.outputs[0]) and has_int8_weights(builder, product.matrix)
     result = builder.numeric(node.outputs[0]) if int8 else FLOAT
     source = builder.numeric(product.source) if int8 else FLOAT
@@ -163,6 +170,31 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
         plain(builder.shape(node.outputs[0])), result, Cell(fold((product.rows, product.outputs)), fixed=True), params,
         blobs=blobs, per_image=False, macs=product.rows * product.inputs * product.outputs,
     )
+
+
+def _emit_int16(builder: Builder, node: Node, product: _Product, found: Types) -> None:
+    """Between tensors of int16, or of int16 and int8."""
+    value, features = _vectors(builder, product, found.inputs[0])
+    weights = int8_weights(builder, product.matrix, _weight_axis(builder, product), node, found.output, symmetric=True)
+    matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
+    products = np.broadcast_to(found.inputs[0].scale * weights.scales * product.alpha, (product.outputs,))
+    bias = layer_bias(builder, product.bias, products, product.beta)
+    constants = sums(builder, node, matrix, products, bias, found)
+    params = FullyConnectedInt16Params(
+        product.rows, product.inputs, product.outputs, constants.bits, **fused.int8_fields(node, found.output),
+        weights=0, bias=0, multiplier=0, shift=0,
+    )
+    builder.emit(
+        OpKind.FULLY_CONNECTED, DType.INT16, [(value.storage, None)], node.outputs[0],
+        plain(builder.shape(node.outputs[0])), found.output, Cell(fold((product.rows, product.outputs)), fixed=True),
+        params, blobs=constants.blobs(matrix), per_image=False, macs=product.rows * product.inputs * product.outputs,
+    )
+
+
+def _weight_axis(builder: Builder, product: _Product) -> int:
+    """The axis of the constant that counts outputs."""
+    rank = len(builder.shape(product.matrix))
+    return (rank - 1 if rank > 1 else -1) if product.transpose_matrix else 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,9 +244,7 @@ def _int8(builder: Builder, node: Node, product: _Product, features: _Features, 
           result: Numeric) -> tuple[OpKind, FullyConnectedInt8Params, dict[str, np.ndarray]]:
     if product.alpha <= 0:
         raise Refusal(f"alpha {product.alpha:g} with int8 weights")
-    rank = len(builder.shape(product.matrix))
-    axis = (rank - 1 if rank > 1 else -1) if product.transpose_matrix else 0
-    weights: Int8Weights = int8_weights(builder, product.matrix, axis, node, result)
+    weights: Int8Weights = int8_weights(builder, product.matrix, _weight_axis(builder, product), node, result)
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = source.scale * weights.scales * product.alpha
     bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)

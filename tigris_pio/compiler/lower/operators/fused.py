@@ -23,6 +23,6 @@ def float_fields(node: Node) -> dict[str, Any]:
 
 
 def int8_fields(node: Node, numeric: Numeric) -> dict[str, Any]:
-    """The same in the output's int8 domain."""
-    low, high = numerics.activation_range(*real_range(node), numeric.scale, numeric.zero_point)
+    """The same in the output's int8 or int16 domain."""
+    low, high = numerics.activation_range(*real_range(node), numeric.scale, numeric.zero_point, numeric.dtype)
     return {"activation_min": low, "activation_max": high}

@@ -83,7 +83,7 @@ def emit_gather(builder: Builder, name: str, indices: str, output: str, extents:
                 steps: tuple[int, int, int]) -> None:
     """GATHER of `name` at run-time indices; `extents` are GatherParams' outer, length, inner and count."""
     numeric = builder.numeric(name)
-    if not builder.is_int8(name) or builder.numeric(output) != numeric:
+    if not builder.is_quantised(name) or builder.numeric(output) != numeric:
         numeric = FLOAT
     if extents[1] > _MOST_POSITIONS:
         raise Refusal(f"its axis has {extents[1]} elements; at most {_MOST_POSITIONS} can be told apart at run time")
@@ -166,7 +166,7 @@ def _emit_scatter_at_run_time(builder: Builder, node: Node, indices: str, extent
         raise Refusal(f"reduction {node.attributes['reduction']}")
     if extents[1] > _MOST_POSITIONS:
         raise Refusal(f"its axis has {extents[1]} elements; at most {_MOST_POSITIONS} can be told apart at run time")
-    numeric = builder.numeric(output) if builder.is_int8(name, updates, output) and not combine else FLOAT
+    numeric = builder.numeric(output) if builder.is_quantised(name, updates, output) and not combine else FLOAT
     sources = [builder.arranged(item, plain(builder.shape(item)), wanted).storage
                for item, wanted in ((name, numeric), (indices, FLOAT), (updates, numeric))]
     shape = builder.shape(output)

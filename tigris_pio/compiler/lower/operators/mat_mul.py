@@ -14,11 +14,13 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import fold, plain, refine
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.int16.layers import constants
+from tigris_pio.compiler.lower.operators.int16.types import Types, types
 from tigris_pio.compiler.lower.operators.weights import warn_float
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import MatMulFloatParams, MatMulInt8Params
+from tigris_pio.format.params import MatMulFloatParams, MatMulInt8Params, MatMulInt16Params
 from tigris_pio.format.record import Record
 
 _BATCH_AXES = 3
@@ -30,6 +32,9 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
     output = node.outputs[0]
     int8 = all(_is_int8(builder, name) for name in (first, second, output))
     numerics_of = [builder.numeric(name) if int8 else FLOAT for name in (first, second, output)]
+    int16 = types(builder, (first, second), output)
+    if int16 is not None:
+        numerics_of = [*int16.inputs, int16.output]
     a_shape, b_shape = builder.shape(first), builder.shape(second)
     a_storage, a_steps = _strided(builder, first, numerics_of[0])
     b_storage, b_steps = _strided(builder, second, numerics_of[1])
@@ -42,7 +47,10 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
     rows, depth, columns = a_shape[-2], a_shape[-1], b_shape[-1]
     geometry = (batch, rows, depth, columns, a_batch, a_steps[-2], a_steps[-1], b_batch, b_steps[-2], b_steps[-1])
     params: Record
-    if int8 and depth <= _MOST_INT8_TERMS:
+    dtype = DType.INT16 if int16 is not None else DType.INT8 if int8 else DType.FLOAT32
+    if int16 is not None:
+        params = MatMulInt16Params(*geometry, **_int16_fields(node, int16))
+    elif int8 and depth <= _MOST_INT8_TERMS:
         params = MatMulInt8Params(*geometry, **_int8_fields(node, *numerics_of))
     elif int8:
         raise Refusal(f"sums of {depth} terms in int8; at most {_MOST_INT8_TERMS} fit 32 bits")
@@ -51,7 +59,7 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
             warn_float(builder, node, name)
         params = MatMulFloatParams(*geometry, **fused.float_fields(node))
     result = builder.shape(output)
-    builder.emit(OpKind.MAT_MUL, DType.INT8 if int8 else DType.FLOAT32, [(a_storage, None), (b_storage, None)], output,
+    builder.emit(OpKind.MAT_MUL, dtype, [(a_storage, None), (b_storage, None)], output,
                  plain(result), numerics_of[2], Cell(fold(result)), params, per_image=False,
                  macs=math.prod(batch) * rows * depth * columns)
 
@@ -69,6 +77,13 @@ def _int8_fields(node: Node, first: Numeric, second: Numeric, result: Numeric) -
         raise Refusal(str(error)) from None
     return {"zero_point": (first.zero_point, second.zero_point), "output_zero_point": result.zero_point,
             "output_multiplier": multiplier, "output_shift": shift, **fused.int8_fields(node, result)}
+
+
+def _int16_fields(node: Node, found: Types) -> dict[str, Any]:
+    products = np.array([found.inputs[0].scale * found.inputs[1].scale])
+    made = constants(products, np.zeros(1, np.int64), found, 64)
+    return {"output_multiplier": int(made.multiplier[0]), "output_shift": int(made.shift[0]),
+            **fused.int8_fields(node, found.output)}
 
 
 def _strided(builder: Builder, name: str, numeric: Numeric) -> tuple[str, tuple[int, ...]]:

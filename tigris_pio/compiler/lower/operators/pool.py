@@ -12,6 +12,7 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused, map_mean
+from tigris_pio.compiler.lower.operators.int16.types import types
 from tigris_pio.compiler.lower.operators.pool_3d import lower_pool_3d
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
@@ -110,6 +111,8 @@ def _beyond_padding(builder: Builder, node: Node, window: Window) -> bool:
 
 def _emit(builder: Builder, node: Node, kind: OpKind, window: Window, include_pad: bool) -> None:
     name, output = node.inputs[0], node.outputs[0]
+    if _emit_int16(builder, node, kind, window, include_pad):
+        return
     int8 = builder.is_int8(name, output)
     if not int8 and kind == OpKind.MAX_POOL and builder.is_int8(name):
         int8 = True  # a maximum needs no rounding: the result is converted
@@ -130,6 +133,23 @@ def _emit(builder: Builder, node: Node, kind: OpKind, window: Window, include_pa
                                         **fused.float_fields(node)), {}
     builder.emit(kind, DType.INT8 if int8 else DType.FLOAT32, [(storage, window.row_map())], output,
                  image_layout(shape), result, Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+
+
+def _emit_int16(builder: Builder, node: Node, kind: OpKind, window: Window, include_pad: bool) -> bool:
+    """Of int16: sums of up to 2^16 taps fit 32 bits. A maximum keeps its input's type."""
+    name, output = node.inputs[0], node.outputs[0]
+    found = types(builder, (name,), output)
+    if found is None or math.prod(window.kernel) > _MOST_TAPS:
+        return False
+    source = found.inputs[0]
+    result = source if kind == OpKind.MAX_POOL else found.output
+    value = builder.arranged(name, image_layout(builder.shape(name)), source)
+    storage = builder.with_dims(value, image_dims(builder.shape(name)))
+    params, blobs = _int8(node, kind, window, include_pad, source, result)
+    shape = builder.shape(output)
+    builder.emit(kind, DType.INT16, [(storage, window.row_map())], output, image_layout(shape), result,
+                 Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+    return True
 
 
 def _emit_uneven(builder: Builder, node: Node, window: Window) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.conversion import dequantise, quantise
+from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.registry import Refusal, operator
-from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import LookupParams
@@ -22,7 +22,8 @@ from tigris_pio.format.record import Record
 _WIDEST = 2
 
 
-@operator("QuantizeLinear", summary="per tensor, int8 and uint8; folded into its neighbours where possible")
+@operator("QuantizeLinear", summary="per tensor, int8, uint8, int16 and uint16; folded into its neighbours "
+          "where possible")
 def lower_quantize(builder: Builder, node: Node) -> None:
     """QUANTIZE, or a requantisation by table when the input is int8 already."""
     name, output = node.inputs[0], node.outputs[0]
@@ -33,7 +34,8 @@ def lower_quantize(builder: Builder, node: Node) -> None:
     builder.convert(output, value, builder.numeric(output), output)
 
 
-@operator("DequantizeLinear", summary="per tensor, int8 and uint8; constants also per channel and narrower")
+@operator("DequantizeLinear", summary="per tensor, int8, uint8, int16 and uint16; constants also per channel and "
+          "narrower")
 def lower_dequantize(builder: Builder, node: Node) -> None:
     """Most are folded before lowering; what is left has integers for numbers, or a scale that is computed."""
     composer = Composer(builder, node)
@@ -116,7 +118,7 @@ def _blocks(composer: Composer, name: str) -> str:
     return composer.constant(np.repeat(builder.real(name), block, axis).take(range(extent), axis))
 
 
-@operator(RECODE, summary="integers of eight bits read otherwise")
+@operator(RECODE, summary="integers of a quantised tensor read otherwise")
 def lower_recode(builder: Builder, node: Node) -> None:
     """The same integers: under another scale by a table, as numbers or from numbers with a scale of one."""
     source, result = builder.tensors[node.inputs[0]], builder.tensors[node.outputs[0]]
@@ -126,14 +128,22 @@ def lower_recode(builder: Builder, node: Node) -> None:
     blobs: dict[str, np.ndarray] = {}
     if source.quantisation is not None and result.quantisation is not None:
         kind, params, blobs = OpKind.LOOKUP, LookupParams(0), {"table": np.arange(-128, 128).astype(np.int8)}
+        if builder.numeric(source.name).dtype is DType.INT16:
+            same = Numeric(DType.INT16, 1.0)
+            kind, params, blobs = OpKind.RESCALE, rescale(same, same), {}
     elif result.quantisation is None:
-        kind, params, blobs = dequantise(1.0, _shift(result))
+        kind, params, blobs = dequantise(Numeric(builder.numeric(source.name).dtype, 1.0, _shift(result)))
     else:
-        kind, params, blobs = quantise(1.0, _shift(source))
-    builder.emit(kind, DType.INT8, [(value.storage, RowMap.same())], result.name, value.layout, written,
+        kind, params, blobs = quantise(Numeric(written.dtype, 1.0, _shift(source)))
+    dtype = DType.INT16 if _is_int16(source) or _is_int16(result) else DType.INT8
+    builder.emit(kind, dtype, [(value.storage, RowMap.same())], result.name, value.layout, written,
                  builder.storages[value.storage].cell, params, blobs=blobs)
 
 
 def _shift(numbers: Tensor) -> int:
-    """The stored integer of zero: uint8 is stored as int8, less 128."""
-    return -128 if numbers.dtype == np.uint8 else 0
+    """The stored integer of zero: uint8 is stored as int8, less 128, and uint16 alike."""
+    return {"uint8": -128, "uint16": -(1 << 15)}.get(numbers.dtype.name, 0)
+
+
+def _is_int16(tensor: Tensor) -> bool:
+    return tensor.quantisation is not None and tensor.quantisation.dtype == np.int16

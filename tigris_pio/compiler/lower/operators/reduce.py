@@ -8,6 +8,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.layout import fold
+from tigris_pio.compiler.lower.operators.int16.types import types
 from tigris_pio.compiler.lower.operators.vectors import Vectors, row_by_row, same_rows, vectors
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
@@ -32,6 +33,7 @@ _EXTREMES = frozenset((ReduceFunction.MAXIMUM, ReduceFunction.MINIMUM))
 _LONGEST = 1 << 24
 #: Elements of int8 whose sum always fits 32 bits.
 _LONGEST_INT8 = 1 << 22
+_LONGEST_INT16 = 1 << 16
 
 
 @operator(*_FUNCTIONS, summary="any constant axes; Sum, Mean, Max and Min in int8 and float32, others in float32")
@@ -43,6 +45,13 @@ def lower_reduce(builder: Builder, node: Node) -> None:
                                        builder.is_int8(name) and function in _EXTREMES):
         source = builder.numeric(name)
         result = builder.numeric(output) if function in _SUMS else source
+        found = vectors(builder, name, axes, numeric=source)
+        _emit(builder, node, OpKind.REDUCE, found, _int8_params(function, found, source, result), result)
+        return
+    int16 = types(builder, (name,), output) if function in _SUMS | _EXTREMES else None
+    if int16 is not None and 0 < count <= _LONGEST_INT16:
+        source = int16.inputs[0]
+        result = int16.output if function in _SUMS else source
         found = vectors(builder, name, axes, numeric=source)
         _emit(builder, node, OpKind.REDUCE, found, _int8_params(function, found, source, result), result)
         return

@@ -74,7 +74,8 @@ def emit_selection(builder: Builder, name: str, output: str, selections: Mapping
               for axes in (groups.rows, groups.columns, groups.channels)]
     if sum(map(len, merged)) > MOST_INDICES:
         raise Refusal(f"it selects more than {MOST_INDICES} indices")
-    value_fill = fill if numeric == FLOAT else int(numerics.quantize(np.array(fill), numeric.scale, numeric.zero_point))
+    value_fill = fill if numeric == FLOAT else int(
+        numerics.quantize(np.array(fill), numeric.scale, numeric.zero_point, numeric.dtype))
     params, blobs = select_params((merged[0], merged[1], merged[2]), dims[1:], value_fill, numeric.dtype)
     storage = builder.with_dims(value, dims)
     builder.emit(OpKind.SELECT, numeric.dtype, [(storage, selected_rows(merged[0], dims[1]))], output, layout, numeric,
@@ -83,10 +84,11 @@ def emit_selection(builder: Builder, name: str, output: str, selections: Mapping
 
 def _holds(numeric: Numeric, fill: float) -> bool:
     """Whether a quantised tensor can store `fill` without rounding or saturating."""
-    if numeric.dtype != DType.INT8 or not numeric.scale:
+    if numeric.dtype not in (DType.INT8, DType.INT16) or not numeric.scale:
         return True
+    low, high = numerics.limits(numeric.dtype)
     code = fill / numeric.scale + numeric.zero_point
-    return -128.5 <= code <= 127.5 and abs(code - round(code)) < _WHOLE
+    return low - 0.5 <= code <= high + 0.5 and abs(code - round(code)) < _WHOLE
 
 
 def declare(builder: Builder, base: str, shape: Sequence[int], like: str) -> str:

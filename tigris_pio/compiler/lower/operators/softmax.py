@@ -12,13 +12,19 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.exponential import softmax_exponentials
 from tigris_pio.compiler.lower.layout import Layout, refine
+from tigris_pio.compiler.lower.operators.int16.lines import populated
+from tigris_pio.compiler.lower.operators.int16.types import types
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import SoftmaxFloatParams, SoftmaxInt8Params
+from tigris_pio.format.params import SoftmaxFloatParams, SoftmaxInt8Params, SoftmaxInt16Params
 from tigris_pio.format.record import Record
 
 _OUTPUT = Numeric(DType.INT8, 1 / 256, -128)
+_OUTPUT_INT16 = Numeric(DType.INT16, 1 / (1 << 15))
+_LONGEST_INT16 = 1 << 16
+#: An attribute of TensorFlow Lite's Softmax of int16, which multiplies its input.
+BETA = "beta"
 #: The kernel's results have a step of 1/256: an output with a finer one is computed in float32.
 _COARSE_ENOUGH = 0.999 / 256
 #: Up to opset 12 Softmax runs over all axes from `axis` on.
@@ -30,7 +36,8 @@ def lower_softmax(builder: Builder, node: Node) -> None:
     """Vectors must be contiguous: a TRANSPOSE brings the axis last when it is stored elsewhere."""
     name, output = node.inputs[0], node.outputs[0]
     int8 = builder.is_int8(name, output) and builder.numeric(output).scale >= _COARSE_ENOUGH
-    source = builder.numeric(name) if int8 else FLOAT
+    found = types(builder, (name,), output)
+    source = builder.numeric(name) if int8 else FLOAT if found is None else found.inputs[0]
     axes = _axes(builder, node)
     length = math.prod(builder.shape(name)[axis] for axis in axes)
     value = _vectors(builder, name, axes, source)
@@ -38,11 +45,32 @@ def lower_softmax(builder: Builder, node: Node) -> None:
     if dims[3] != length:
         dims = (1, 1, math.prod(dims) // length, length)
     storage = builder.with_dims(value, dims)
+    if found is not None and length <= _LONGEST_INT16:
+        _emit_int16(builder, node, Value(storage, value.layout), length, source.scale)
+        return
+    if found is not None:
+        raise Refusal(f"int16 vectors of {length} elements; at most {_LONGEST_INT16} fit 32 bits")
+    if node.attributes.get(BETA, 1.0) != 1.0:
+        raise Refusal("its beta is not 1, between tensors that are not both quantised as TensorFlow Lite has int16")
     params: Record = SoftmaxInt8Params(length, 0) if int8 else SoftmaxFloatParams(length)
     blobs = {"exponentials": _exponentials(source.scale)} if int8 else {}
     builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
                  value.layout, _OUTPUT if int8 else FLOAT, builder.storages[storage].cell, params,
                  blobs=blobs)
+
+
+def _emit_int16(builder: Builder, node: Node, value: Value, length: int, scale: float) -> None:
+    """TensorFlow Lite's Softmax of int16: differences from -65535, which is -10, to 0."""
+    try:
+        factor = scale * float(node.attributes.get(BETA, 1.0)) / (10.0 / 65535.0)
+        multiplier, shift = numerics.quantize_multiplier(factor)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    blobs = {"exponentials": populated(np.exp, 10.0, numerics.INT16_MAX),
+             "reciprocals": populated(lambda x: 1 / (1 + x), 1.0, numerics.INT16_MIN)}
+    params = SoftmaxInt16Params(length, multiplier, shift, 0, 0)
+    builder.emit(OpKind.SOFTMAX, DType.INT16, [(value.storage, RowMap.same())], node.outputs[0], value.layout,
+                 _OUTPUT_INT16, builder.storages[value.storage].cell, params, blobs=blobs)
 
 
 def _exponentials(scale: float) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
@@ -13,6 +15,7 @@ _PLAIN = {
 }
 #: Those whose int8 arithmetic is TensorFlow Lite's own.
 _OWN = frozenset(("ABS", "RELU", "ELU", "HARD_SWISH"))
+_OWN_INT16 = frozenset(("ABS", "RELU"))
 _BOUNDS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)}
 
 
@@ -20,7 +23,8 @@ _BOUNDS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0
 def read_plain(layer: Layer) -> None:
     """The operators of one node."""
     name = layer.operator.name
-    if name in _OWN and layer.quantisation(0) is not None:
+    said = layer.quantisation(0)
+    if name in _OWN and said is not None and (said.dtype == np.int8 or name in _OWN_INT16):
         layer.elementwise(name, (0,), domain="tflite")
         return
     image = layer.as_images(0)
@@ -61,7 +65,8 @@ def read_square(layer: Layer) -> None:
 @handler("RSQRT", summary="elementwise")
 def read_rsqrt(layer: Layer) -> None:
     """Its own arithmetic in int8; else Sqrt, Reciprocal."""
-    if layer.quantisation(0) is not None:
+    said = layer.quantisation(0)
+    if said is not None and said.dtype == np.int8:
         layer.elementwise("RSQRT", (0,), domain="tflite")
         return
     root = layer.part("Sqrt", [layer.input(0)], layer.shape(0), real=True)
@@ -72,7 +77,10 @@ def read_rsqrt(layer: Layer) -> None:
 def read_softmax(layer: Layer) -> None:
     """Softmax of the input times beta."""
     beta = float(layer.options("SoftmaxOptions")["Beta"])
-    source = layer.input(0)
+    source, said = layer.input(0), layer.quantisation(0)
+    if said is not None and said.dtype == np.int16:
+        layer.write("Softmax", [source], layer.shape(0), {"axis": -1, "beta": beta})
+        return
     if beta != 1.0:
         source = layer.part("Mul", [source, layer.number(beta)], layer.shape(0), real=True)
     layer.write("Softmax", [source], layer.shape(0), {"axis": -1})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
@@ -16,7 +18,7 @@ def read_fused(layer: Layer) -> None:
     """Add, Sub, Mul, Div with a fused activation."""
     op, kind = _FUSED[layer.operator.name]
     activation = layer.options(kind)["FusedActivationFunction"]
-    if op == "Div" and layer.quantisation(0) is not None:
+    if op == "Div" and is_int8(layer):
         layer.elementwise("DIV", (0, 1), activation=activation, domain="tflite")
     else:
         layer.elementwise(op, (0, 1), activation=activation)
@@ -32,7 +34,7 @@ def read_plain(layer: Layer) -> None:
 def read_squared_difference(layer: Layer) -> None:
     """Its own arithmetic in int8; else Sub, and Mul by itself."""
     shape = layer.broadcast(0, 1)
-    if layer.quantisation(0) is not None:
+    if is_int8(layer):
         layer.elementwise("SQUARED_DIFFERENCE", (0, 1), domain="tflite")
         return
     difference = layer.part("Sub", [layer.input(0), layer.input(1)], shape, real=True)
@@ -84,3 +86,9 @@ def read_floor_mod(layer: Layer) -> None:
     shape, (first, second) = layer.broadcast(0, 1), (layer.input(0), layer.input(1))
     whole = layer.part("Floor", [layer.part("Div", [first, second], shape)], shape)
     layer.write("Sub", [first, layer.part("Mul", [second, whole], shape)], shape)
+
+
+def is_int8(layer: Layer) -> bool:
+    """Whether the first input is int8 with a scale."""
+    said = layer.quantisation(0)
+    return said is not None and said.dtype == np.int8

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
-from tigris_pio.compiler.load.tflite.operators.windows import SAME, VALID, Window, attributes, output_size, window
+from tigris_pio.compiler.load.tflite.operators.windows import (
+    SAME,
+    VALID,
+    Window,
+    attributes,
+    output_size,
+    sum_bits,
+    window,
+)
 
 
 @handler("CONV_2D", summary="any strides and dilations, groups; constant weights")
@@ -22,8 +30,8 @@ def read_conv(layer: Layer) -> None:
     found = window(layer, kernel, options, dilated=True)
     result = output_size(layer, size, found)
     weights = layer.network.transposed(layer.weights(1), (0, 3, 1, 2), f"{layer.name}/weights")
-    layer.write("Conv", [layer.image(0), weights, *layer.bias(2, count)], (batch, *result, count),
-                {**attributes(size, result, found), "group": channels // inputs}, image=True,
+    given = {**attributes(size, result, found), "group": channels // inputs, **sum_bits(layer, 0, 2, options)}
+    layer.write("Conv", [layer.image(0), weights, *layer.bias(2, count)], (batch, *result, count), given, image=True,
                 activation=options["FusedActivationFunction"])
 
 
@@ -39,7 +47,7 @@ def read_depthwise(layer: Layer) -> None:
     result = output_size(layer, size, found)
     weights = layer.network.transposed(layer.weights(1), (3, 0, 1, 2), f"{layer.name}/weights")
     layer.write("Conv", [layer.image(0), weights, *layer.bias(2, count)], (batch, *result, count),
-                {**attributes(size, result, found), "group": channels}, image=True,
+                {**attributes(size, result, found), "group": channels, **sum_bits(layer, 0)}, image=True,
                 activation=options["FusedActivationFunction"])
 
 
@@ -92,7 +100,7 @@ def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], foun
         raise Unsupported(f"an output of {list(wanted[1:3])} from {size}")
     weights = layer.network.transposed(layer.weights(1), (3, 0, 1, 2), f"{layer.name}/weights")
     given = {"kernel_shape": found.kernel, "strides": found.strides, "pads": (*begin, *ends),
-             "output_padding": tuple(extra)}
+             "output_padding": tuple(extra), **sum_bits(layer, image)}
     layer.write("ConvTranspose", [layer.image(image), weights, *layer.bias(bias, count)], tuple(wanted), given,
                 image=True, activation=activation)
 

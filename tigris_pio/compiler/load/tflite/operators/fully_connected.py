@@ -7,6 +7,7 @@ import math
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
+from tigris_pio.compiler.load.tflite.operators.windows import sum_bits
 
 
 @handler("FULLY_CONNECTED", summary="any rank; weights and bias may be computed in float32")
@@ -29,10 +30,11 @@ def read_fully_connected(layer: Layer) -> None:
     source = layer.reshaped(layer.input(0), (rows, matrix[1]))
     inputs = [source, layer.weights(1), *layer.bias(2, matrix[0])]
     activation = options["FusedActivationFunction"]
+    attributes = {"transB": 1, **sum_bits(layer, 0, 2, options)}
     if len(result) == 2:
-        layer.write("Gemm", inputs, result, {"transB": 1}, activation=activation)
+        layer.write("Gemm", inputs, result, attributes, activation=activation)
         return
-    inner = layer.activated("Gemm", inputs, (rows, matrix[0]), {"transB": 1}, activation)
+    inner = layer.activated("Gemm", inputs, (rows, matrix[0]), attributes, activation)
     layer.write("Reshape", [inner, layer.numbers(result)], result)
 
 

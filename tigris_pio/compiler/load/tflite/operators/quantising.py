@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tigris_pio.compiler.ir.graph import Quantisation
 from tigris_pio.compiler.load.tflite.annotation import DTYPES
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
@@ -10,7 +11,7 @@ _ONNX_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "in
                "float64": 11, "uint32": 12, "uint64": 13}
 
 
-@handler("QUANTIZE", summary="float32, int8 and uint8 to int8 and uint8")
+@handler("QUANTIZE", summary="float32, int8, uint8 and int16 to int8, uint8 and int16")
 def read_quantize(layer: Layer) -> None:
     """At an input of the model what a QuantizeLinear of ONNX is: its integers are then what the plan takes."""
     _, quantisation = layer.annotation()
@@ -18,14 +19,12 @@ def read_quantize(layer: Layer) -> None:
         raise layer.fault("its output has no scale")
     name = layer.input(0)
     if name in layer.network.inputs and layer.quantisation(0) is None:
-        scale = layer.network.add_constant(f"{layer.name}/scale", quantisation.scale)
-        zero = layer.network.add_constant(f"{layer.name}/zero_point", quantisation.zero_point.astype("int8"))
-        layer.write("QuantizeLinear", [name, scale, zero], layer.shape(0))
+        layer.write("QuantizeLinear", [name, *_constants(layer, quantisation)], layer.shape(0))
         return
     layer.elementwise("QUANTIZE", (0,), domain="tflite")
 
 
-@handler("DEQUANTIZE", summary="int8 and uint8 to float32; constants of half precision")
+@handler("DEQUANTIZE", summary="int8, uint8 and int16 to float32; constants of half precision")
 def read_dequantize(layer: Layer) -> None:
     """The same at an output."""
     name = layer.input(0)
@@ -35,11 +34,16 @@ def read_dequantize(layer: Layer) -> None:
     elif quantisation is None:
         layer.write("Identity", [name], layer.shape(0))
     elif layer.output().index in layer.scope.given:
-        scale = layer.network.add_constant(f"{layer.name}/scale", quantisation.scale)
-        zero = layer.network.add_constant(f"{layer.name}/zero_point", quantisation.zero_point.astype("int8"))
-        layer.write("DequantizeLinear", [name, scale, zero], layer.shape(0))
+        layer.write("DequantizeLinear", [name, *_constants(layer, quantisation)], layer.shape(0))
     else:
         layer.elementwise("DEQUANTIZE", (0,), domain="tflite")
+
+
+def _constants(layer: Layer, said: Quantisation) -> list[str]:
+    """The scale and the zero point that ONNX's operators read."""
+    zero = said.zero_point.astype(said.dtype)
+    return [layer.network.add_constant(f"{layer.name}/{name}", value)
+            for name, value in (("scale", said.scale), ("zero_point", zero))]
 
 
 @handler("CAST", summary="numbers of any type")

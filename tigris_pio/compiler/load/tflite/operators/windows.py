@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import tflite
+
 from tigris_pio.compiler.load.tflite.layer import Layer
 
 SAME, VALID = 0, 1
@@ -57,3 +60,18 @@ def attributes(size: Sequence[int], result: Sequence[int], found: Window) -> dic
         end.append(total - total // 2)
     return {"kernel_shape": found.kernel, "strides": found.strides, "dilations": found.dilations,
             "pads": (*begin, *end)}
+
+
+def sum_bits(layer: Layer, place: int, bias: int | None = None, options: Any = None) -> dict[str, int]:
+    """In how many bits TensorFlow Lite Micro adds up a layer with an int16 input at `place`, as a node's attribute.
+
+    64, or 32 where a layer that may has a bias of int32, or none and says so.
+    """
+    said = layer.quantisation(place)
+    if said is None or said.dtype != np.int16:
+        return {}
+    narrow = False
+    if bias is not None:
+        narrow = (layer.declared(bias).type == "int32" if layer.has(bias)
+                  else options.get("QuantizedBiasType") == tflite.TensorType.INT32)
+    return {"sum_bits": 32 if narrow else 64}

@@ -10,6 +10,8 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescaled
+from tigris_pio.compiler.lower.operators.int16.types import mixed
 from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
@@ -18,6 +20,9 @@ from tigris_pio.format.params import LookupParams
 _INT16_MIN, _INT16_MAX = -(1 << 15), (1 << 15) - 1
 #: Bits that RSQRT keeps of a root before it is scaled.
 _ROOT_SHIFT = 20
+
+#: Those that TensorFlow Lite Micro has for int16 as well.
+INT16 = frozenset(("ABS", "LEAKY_RELU", "RELU"))
 
 #: Of a value less its zero point, to one less the output's.
 _Function = Callable[[int], int]
@@ -125,6 +130,8 @@ _FUNCTIONS: dict[str, Callable[[Node, Numeric, Numeric], _Function]] = {
 def lower_function(builder: Builder, node: Node) -> None:
     """LOOKUP."""
     name, output = node.inputs[0], node.outputs[0]
+    if _lower_int16(builder, node):
+        return
     if not builder.is_int8(name, output):
         raise Refusal("its input and output are not both int8 with a scale")
     source, result = builder.numeric(name), builder.numeric(output)
@@ -137,3 +144,18 @@ def lower_function(builder: Builder, node: Node) -> None:
     builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
                  builder.storages[value.storage].cell, LookupParams(0),
                  blobs={"table": np.clip(values, -128, 127).astype(np.int8)})
+
+
+def _lower_int16(builder: Builder, node: Node) -> bool:
+    """RESCALE: LEAKY_RELU, RELU and ABS of int16, whose ratios of scales are in single precision too."""
+    name, output = node.inputs[0], node.outputs[0]
+    if node.op not in INT16 or not mixed(builder, name, output):
+        return False
+    source, result = builder.numeric(name), builder.numeric(output)
+    ratio = _ratio(source.scale, result.scale)
+    if node.op == "RELU":
+        return emit_rescaled(builder, node, (ratio, ratio), 0.0)
+    if node.op == "ABS":
+        return emit_rescaled(builder, node, (ratio, -ratio))
+    alpha = np.float32(node.attributes["alpha"])
+    return emit_rescaled(builder, node, (ratio, float(np.float32(source.scale) * alpha / np.float32(result.scale))))

@@ -19,13 +19,16 @@ def lower_quantize(builder: Builder, node: Node) -> None:
     """QUANTIZE; from int8 a table of what the fixed-point rescaling gives."""
     name, output = node.inputs[0], node.outputs[0]
     result = builder.numeric(output)
-    if not builder.is_int8(name):
+    if not builder.is_quantised(name):
         value = builder.value(name, FLOAT)
         builder.convert(output, value, result, output)
         return
     source, value = builder.numeric(name), builder.value(name)
     if source == result:
         builder.alias(name, output, [item.layout for item in builder.values[name]])
+        return
+    if DType.INT16 in (source.dtype, result.dtype):
+        builder.convert(output, value, result, output)
         return
     try:
         multiplier, shift = numerics.quantize_multiplier(source.scale / result.scale)

@@ -1,0 +1,50 @@
+/* ADD and SUB, int16: as of int8, with 15 bits to the left of which neither sum nor difference leaves 32. */
+#include "binary_int16.h"
+#include "tigris_kernels.h"
+
+static inline int32_t scaled(const tigris_binary_int8_params *p, uint32_t index, int32_t value)
+{
+    return tigris_requantise((int32_t)((uint32_t)value << p->left_shift), p->multiplier[index], p->shift[index]);
+}
+
+static inline int32_t finish(const tigris_binary_int8_params *p, int32_t sum)
+{
+    return tigris_clamp(tigris_requantise(sum, p->output_multiplier, p->output_shift), p->activation_min,
+                        p->activation_max);
+}
+
+static inline int32_t sum(const void *constants, int32_t a, int32_t b)
+{
+    const tigris_binary_int8_params *p = constants;
+    return finish(p, tigris_wrapping_add(scaled(p, 0U, a), scaled(p, 1U, b)));
+}
+
+static inline int32_t difference(const void *constants, int32_t a, int32_t b)
+{
+    const tigris_binary_int8_params *p = constants;
+    return finish(p, (int32_t)((uint32_t)scaled(p, 0U, a) - (uint32_t)scaled(p, 1U, b)));
+}
+
+static void run_add(const tigris_kernel_call *call)
+{
+    const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)call->params;
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(&params);
+    tigris_walk_int16(call, steps, sum, &params);
+}
+
+static void run_sub(const tigris_kernel_call *call)
+{
+    const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)call->params;
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(&params);
+    tigris_walk_int16(call, steps, difference, &params);
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_binary_int16(call));
+}
+
+const tigris_kernel_entry tigris_add_int16 = {TIGRIS_OP_KIND_ADD, TIGRIS_DTYPE_INT16,
+                                              sizeof(tigris_binary_int8_params), run_add, check};
+const tigris_kernel_entry tigris_sub_int16 = {TIGRIS_OP_KIND_SUB, TIGRIS_DTYPE_INT16,
+                                              sizeof(tigris_binary_int8_params), run_sub, check};

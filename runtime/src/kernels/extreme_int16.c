@@ -1,0 +1,36 @@
+/* EXTREME, int16: the larger or the smaller of two elements of one scale. */
+#include "binary_int16.h"
+#include "tigris_kernels.h"
+
+static inline int32_t larger(const void *constants, int32_t a, int32_t b)
+{
+    (void)constants;
+    return a > b ? a : b;
+}
+
+static inline int32_t smaller(const void *constants, int32_t a, int32_t b)
+{
+    (void)constants;
+    return a < b ? a : b;
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_extreme_params *params = call->params;
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    if (params->smallest != 0U) {
+        tigris_walk_int16(call, steps, smaller, NULL);
+    } else {
+        tigris_walk_int16(call, steps, larger, NULL);
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_extreme_params *params = call->params;
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    return tigris_check_result(tigris_check_walk_int16(call, steps) && params->smallest <= 1U);
+}
+
+const tigris_kernel_entry tigris_extreme_int16 = {TIGRIS_OP_KIND_EXTREME, TIGRIS_DTYPE_INT16,
+                                                  sizeof(tigris_extreme_params), run, check};

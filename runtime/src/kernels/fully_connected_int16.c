@@ -1,0 +1,42 @@
+/* Fully connected layer of int16 with weights of int8. */
+#include "int16.h"
+#include "tigris_kernels.h"
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int16_params *params = call->params;
+    const tigris_tensor_record *output = call->output->tensor;
+    const int32_t *multiplier = tigris_int32_data(call, params->multiplier);
+    const int8_t *shift = tigris_int8_data(call, params->shift);
+    const tigris_sum_stage stage = {params->sum_bits, params->activation_min, params->activation_max};
+    const int32_t inputs = (int32_t)params->in_features;
+    const uint32_t row_vectors = tigris_row_elements(output) / params->out_features;
+    const uint32_t vectors = (uint32_t)call->output->rows * row_vectors;
+    const uint32_t first = (uint32_t)call->output->first * row_vectors;
+    const uint32_t held = (uint32_t)call->inputs[0].first * tigris_row_elements(call->inputs[0].tensor);
+    const int16_t *input = (const int16_t *)(const void *)call->inputs[0].data + (first * params->in_features - held);
+    int16_t *to = tigris_int16_output(call);
+    for (uint32_t vector = 0; vector < vectors; vector++) {
+        const int8_t *weights = tigris_int8_data(call, params->weights);
+        for (uint32_t o = 0; o < params->out_features; o++) {
+            const uint64_t sum = (uint64_t)tigris_dot_int16(input, weights, inputs);
+            const int64_t total = (int64_t)(sum + (uint64_t)tigris_int64_at(call, params->bias, o));
+            *to++ = tigris_to_int16(total, multiplier[o], shift[o], &stage);
+            weights += inputs;
+        }
+        input += inputs;
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_fully_connected_int16_params *params = call->params;
+    const tigris_sum_stage stage = {params->sum_bits, params->activation_min, params->activation_max};
+    return tigris_check_result(
+        tigris_check_sums(call, &stage, params->bias, params->multiplier, params->shift, params->out_features) &&
+        tigris_check_vectors(call, params->rows, params->in_features, params->out_features) &&
+        tigris_check_data(call, params->weights, tigris_multiply(params->in_features, params->out_features), 1U));
+}
+
+const tigris_kernel_entry tigris_fully_connected_int16 = {TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_INT16,
+                                                          sizeof(tigris_fully_connected_int16_params), run, check};

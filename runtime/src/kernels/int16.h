@@ -1,0 +1,102 @@
+/* What the int16 kernels share: access to elements, sums of products, and what becomes of them.
+ *
+ * The arithmetic is that of TensorFlow Lite's reference kernels, bit for bit: MultiplyByQuantizedMultiplier of int64
+ * (kernels/internal/common.cc), whose multiplier the compiler has reduced to 16 bits, and that of int32. Sums are unsigned
+ * where they may leave their range, as in requantise.h. */
+#ifndef TIGRIS_INT16_H
+#define TIGRIS_INT16_H
+
+#include <string.h>
+
+#include "access.h"
+#include "check.h"
+#include "requantise.h"
+
+/* Products of int8 and int16 whose sum always fits 32 bits: each is at most 2^22. */
+#define TIGRIS_SAFE_PRODUCTS 256
+
+static inline const int16_t *tigris_int16_data(const tigris_kernel_call *call, uint32_t offset)
+{
+    return (const int16_t *)(const void *)(call->weights + offset);
+}
+
+static inline const int16_t *tigris_int16_row(const tigris_band *band, int32_t row)
+{
+    return (const int16_t *)(const void *)tigris_band_row(band, row);
+}
+
+static inline int16_t *tigris_int16_output(const tigris_kernel_call *call)
+{
+    return (int16_t *)(void *)call->output->data;
+}
+
+/* Entry `index` of an array of int64, which need not lie on a multiple of eight. */
+static inline int64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t offset, uint32_t index)
+{
+    int64_t value;
+    memcpy(&value, call->weights + offset + (size_t)index * sizeof value, sizeof value);
+    return value;
+}
+
+/* Sum of `count` products. */
+static inline int64_t tigris_dot_int16(const int16_t *input, const int8_t *weights, int32_t count)
+{
+    int64_t sum = 0;
+    while (count > 0) {
+        const int32_t some = count < TIGRIS_SAFE_PRODUCTS ? count : TIGRIS_SAFE_PRODUCTS;
+        int32_t part = 0;
+        for (int32_t k = 0; k < some; k++) {
+            part += input[k] * weights[k];
+        }
+        sum += part;
+        input += some;
+        weights += some;
+        count -= some;
+    }
+    return sum;
+}
+
+/* How a sum becomes an output. */
+typedef struct tigris_sum_stage {
+    uint32_t sum_bits;
+    int32_t low;
+    int32_t high;
+} tigris_sum_stage;
+
+/* (sum * multiplier + half) >> (15 - shift). */
+static inline int32_t tigris_scale_sum(int64_t sum, int32_t multiplier, int32_t shift)
+{
+    const uint32_t right = (uint32_t)(15 - shift) & 63U;
+    const uint64_t half = (UINT64_C(1) << right) >> 1;
+    return (int32_t)((int64_t)((uint64_t)sum * (uint64_t)multiplier + half) >> right);
+}
+
+static inline int16_t tigris_to_int16(int64_t sum, int32_t multiplier, int32_t shift, const tigris_sum_stage *stage)
+{
+    const int32_t scaled = stage->sum_bits == 64U
+                               ? tigris_scale_sum(sum, multiplier, shift)
+                               : tigris_requantise((int32_t)(uint32_t)sum, multiplier, shift);
+    return (int16_t)tigris_clamp(scaled, stage->low, stage->high);
+}
+
+static inline int tigris_is_int16(int32_t value)
+{
+    return value >= INT16_MIN && value <= INT16_MAX;
+}
+
+static inline int tigris_check_range_int16(int32_t low, int32_t high)
+{
+    return low <= high && tigris_is_int16(low) && tigris_is_int16(high);
+}
+
+/* What the records of kernels with weights have in common: output range, sums, and a constant of each output channel. */
+static inline int tigris_check_sums(const tigris_check_call *call, const tigris_sum_stage *stage, uint32_t bias,
+                                    uint32_t multiplier, uint32_t shift, uint32_t outputs)
+{
+    return (stage->sum_bits == 64U || stage->sum_bits == 32U) && tigris_check_range_int16(stage->low, stage->high) &&
+           tigris_check_types(call, 1U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) &&
+           tigris_check_data(call, bias, outputs, sizeof(int64_t)) &&
+           tigris_check_requantise(call, multiplier, shift, outputs);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* LOGISTIC: 1 / (1 + exp(-x)) and tanh(x) of int16, bit for bit TensorFlow Lite's (kernels/internal/reference/integer_ops:
+ * logistic.h, tanh.h), which take both from one table: tanh(x) = 2 / (1 + exp(-2x)) - 1. */
+#include "int16.h"
+#include "tigris_kernels.h"
+
+#define ENTRIES 256U
+
+/* Between the entries around `x` steps of a 2^`bits`th of an entry; all bits below the entries' are fraction. `most` from
+ * the last entry on. */
+static uint32_t between(const uint16_t *table, uint32_t x, uint32_t bits, uint32_t most)
+{
+    const uint32_t place = x >> bits;
+    if (place >= ENTRIES - 1U) {
+        return most;
+    }
+    const uint32_t low = table[place];
+    const uint32_t high = table[place + 1U];
+    return (low << bits) + (x & ((1U << bits) - 1U)) * (high - low);
+}
+
+static int32_t logistic(const uint16_t *table, int32_t x)
+{
+    const uint32_t most = UINT32_C(0x7FFF) << 10;
+    const uint32_t value = between(table, (uint32_t)(x < 0 ? -x : x), 9U, most);
+    return (int32_t)((x >= 0 ? value + 512U : (UINT32_C(1) << 25) - value + 511U) >> 10);
+}
+
+static int32_t hyperbolic(const uint16_t *table, int32_t x)
+{
+    const uint32_t most = UINT32_C(0xFFFF) << 8;
+    const int32_t value = (int32_t)(between(table, (uint32_t)(x < 0 ? -x : x), 8U, most) - (UINT32_C(1) << 23));
+    return (x >= 0 ? value + 128 : 127 - value) >> 8;
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_logistic_int16_params *params = call->params;
+    const uint16_t *table = (const uint16_t *)(const void *)(call->weights + params->table);
+    const int32_t half = (int32_t)((UINT32_C(1) << params->shift) >> 1);
+    const uint32_t elements = tigris_band_elements(call->output);
+    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    int16_t *output = tigris_int16_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        const int32_t x = (input[i] * params->multiplier + half) >> params->shift;
+        output[i] = (int16_t)(params->hyperbolic != 0U ? hyperbolic(table, x) : logistic(table, x));
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_logistic_int16_params *params = call->params;
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) &&
+                               tigris_check_pointwise(call, 0U) && params->multiplier >= 0 &&
+                               params->multiplier <= INT16_MAX && params->shift >= 0 && params->shift <= 31 &&
+                               params->hyperbolic <= 1U &&
+                               tigris_check_data(call, params->table, ENTRIES, sizeof(uint16_t)));
+}
+
+const tigris_kernel_entry tigris_logistic_int16 = {TIGRIS_OP_KIND_LOGISTIC, TIGRIS_DTYPE_INT16,
+                                                   sizeof(tigris_logistic_int16_params), run, check};

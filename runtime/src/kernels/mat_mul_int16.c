@@ -1,0 +1,45 @@
+/* MAT_MUL, int16: products of the matrices of two activations. */
+#include "int16.h"
+#include "mat_mul.h"
+#include "tigris_kernels.h"
+
+static tigris_products geometry(const tigris_mat_mul_int16_params *params)
+{
+    tigris_products products;
+    memcpy(&products, params, sizeof products);
+    return products;
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_mat_mul_int16_params *params = call->params;
+    const tigris_products p = geometry(params);
+    const tigris_span span = tigris_band_span(call->output);
+    const int16_t *a = (const int16_t *)(const void *)call->inputs[0].data;
+    const int16_t *b = (const int16_t *)(const void *)call->inputs[1].data;
+    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
+    const tigris_sum_stage stage = {64U, params->activation_min, params->activation_max};
+    int16_t *to = tigris_int16_output(call);
+    for (uint32_t at = span.first; at < span.end; at++) {
+        const int16_t *left = a + (tigris_product_a(&p, at) - held);
+        const int16_t *right = b + tigris_product_b(&p, at);
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < p.depth; k++) {
+            sum += left[(size_t)k * p.depth_step_a] * right[(size_t)k * p.depth_step_b];
+        }
+        *to++ = tigris_to_int16(sum, params->output_multiplier, params->output_shift, &stage);
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_mat_mul_int16_params *params = call->params;
+    const tigris_products products = geometry(params);
+    return tigris_check_result(tigris_check_types(call, 2U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) &&
+                               tigris_check_products(call, &products) &&
+                               tigris_check_multiplier(params->output_multiplier, params->output_shift) &&
+                               tigris_check_range_int16(params->activation_min, params->activation_max));
+}
+
+const tigris_kernel_entry tigris_mat_mul_int16 = {TIGRIS_OP_KIND_MAT_MUL, TIGRIS_DTYPE_INT16,
+                                                  sizeof(tigris_mat_mul_int16_params), run, check};

@@ -1,0 +1,63 @@
+/* QUANTIZE float32 to int16 as ONNX's QuantizeLinear, and DEQUANTIZE back. */
+#include "int16.h"
+#include "tigris_kernels.h"
+
+/* Adding and taking away 1.5 * 2^23 leaves the nearest integer, halves to even, of any |x| < 2^22. */
+#define ROUNDING_CONSTANT 12582912.0F
+#define LARGEST_ROUNDED 4194303.0F
+
+static int32_t round_half_even(float x)
+{
+    /* Written so that NaN becomes the lower bound: converting it would be undefined. */
+    const float bounded = !(x > -LARGEST_ROUNDED) ? -LARGEST_ROUNDED : x > LARGEST_ROUNDED ? LARGEST_ROUNDED : x;
+    /* The store keeps compilers with wider registers or re-association from undoing the rounding. */
+    volatile float shifted = bounded + ROUNDING_CONSTANT;
+    return (int32_t)(shifted - ROUNDING_CONSTANT);
+}
+
+static void run_quantize(const tigris_kernel_call *call)
+{
+    const tigris_quantize_int16_params *params = call->params;
+    const uint32_t elements = tigris_band_elements(call->output);
+    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    int16_t *output = tigris_int16_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        const int32_t value = round_half_even(input[i] / params->scale) + params->zero_point;
+        output[i] = (int16_t)tigris_clamp(value, INT16_MIN, INT16_MAX);
+    }
+}
+
+static void run_dequantize(const tigris_kernel_call *call)
+{
+    const tigris_quantize_int16_params *params = call->params;
+    const uint32_t elements = tigris_band_elements(call->output);
+    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    float *output = tigris_float_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        output[i] = (float)(input[i] - params->zero_point) * params->scale;
+    }
+}
+
+static int is_quantization(const tigris_check_call *call)
+{
+    const tigris_quantize_int16_params *params = call->params;
+    return tigris_check_pointwise(call, 0U) && params->scale > 0.0F && tigris_is_int16(params->zero_point);
+}
+
+static tigris_status check_quantize(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_INT16) &&
+                               is_quantization(call));
+}
+
+static tigris_status check_dequantize(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_FLOAT32) &&
+                               is_quantization(call));
+}
+
+const tigris_kernel_entry tigris_quantize_int16 = {TIGRIS_OP_KIND_QUANTIZE, TIGRIS_DTYPE_INT16,
+                                                   sizeof(tigris_quantize_int16_params), run_quantize, check_quantize};
+const tigris_kernel_entry tigris_dequantize_int16 = {TIGRIS_OP_KIND_DEQUANTIZE, TIGRIS_DTYPE_INT16,
+                                                     sizeof(tigris_quantize_int16_params), run_dequantize,
+                                                     check_dequantize};

@@ -1,0 +1,57 @@
+/* RESCALE: int8 or int16 under another scale, in int8 or int16, with a slope of its own below zero: requantisation, Relu and
+ * its like, LeakyRelu, Abs, Neg. */
+#include "int16.h"
+#include "tigris_kernels.h"
+
+static int32_t rescaled(const tigris_rescale_params *params, int32_t value)
+{
+    const int32_t difference = value - params->input_zero_point;
+    const uint32_t below = difference < 0 ? 1U : 0U;
+    const uint32_t scaled =
+        (uint32_t)tigris_requantise(difference, params->multiplier[below], params->shift[below]);
+    const int32_t result = (int32_t)((params->negate >> below & 1U) != 0U ? 0U - scaled : scaled);
+    return tigris_clamp(tigris_wrapping_add(result, params->output_zero_point), params->activation_min,
+                        params->activation_max);
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_rescale_params params = *(const tigris_rescale_params *)call->params;
+    const uint32_t elements = tigris_band_elements(call->output);
+    const uint8_t *from = tigris_band_row(&call->inputs[0], call->output->first);
+    const int from_int8 = call->inputs[0].tensor->dtype == TIGRIS_DTYPE_INT8;
+    const int to_int8 = call->output->tensor->dtype == TIGRIS_DTYPE_INT8;
+    const int8_t *from8 = (const int8_t *)(const void *)from;
+    const int16_t *from16 = (const int16_t *)(const void *)from;
+    int8_t *to8 = tigris_int8_output(call);
+    int16_t *to16 = tigris_int16_output(call);
+    for (uint32_t i = 0; i < elements; i++) {
+        const int32_t result = rescaled(&params, from_int8 ? from8[i] : from16[i]);
+        if (to_int8) {
+            to8[i] = (int8_t)result;
+        } else {
+            to16[i] = (int16_t)result;
+        }
+    }
+}
+
+static int is_code(uint32_t dtype, int32_t value)
+{
+    return dtype == TIGRIS_DTYPE_INT8 ? tigris_check_int8(value)
+                                      : dtype == TIGRIS_DTYPE_INT16 && tigris_is_int16(value);
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_rescale_params *params = call->params;
+    const uint32_t to = call->output->dtype;
+    return tigris_check_result(
+        call->op->operand_count == 1U && is_code(call->inputs[0]->dtype, params->input_zero_point) &&
+        is_code(to, params->output_zero_point) && is_code(to, params->activation_min) &&
+        is_code(to, params->activation_max) && params->activation_min <= params->activation_max &&
+        params->negate <= 3U && tigris_check_multiplier(params->multiplier[0], params->shift[0]) &&
+        tigris_check_multiplier(params->multiplier[1], params->shift[1]) && tigris_check_pointwise(call, 0U));
+}
+
+const tigris_kernel_entry tigris_rescale_int16 = {TIGRIS_OP_KIND_RESCALE, TIGRIS_DTYPE_INT16,
+                                                  sizeof(tigris_rescale_params), run, check};

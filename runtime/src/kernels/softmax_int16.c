@@ -1,0 +1,70 @@
+/* Softmax, int16, bit for bit TensorFlow Lite's SoftmaxInt16 (kernels/internal/reference/softmax.h). */
+#include "lines_int16.h"
+#include "tigris_kernels.h"
+
+static uint32_t leading_zeros(uint32_t value)
+{
+    uint32_t zeros = 0U;
+    for (; zeros < 32U && (value & 0x80000000U) == 0U; zeros++) {
+        value <<= 1;
+    }
+    return zeros;
+}
+
+static int32_t saturated(int32_t value)
+{
+    return tigris_clamp(value, INT16_MIN, INT16_MAX);
+}
+
+static void softmax(const tigris_kernel_call *call, const int16_t *input, int16_t *output)
+{
+    const tigris_softmax_int16_params *params = call->params;
+    const int16_t *exponentials = tigris_int16_data(call, params->exponentials);
+    const int16_t *reciprocals = tigris_int16_data(call, params->reciprocals);
+    int32_t largest = INT16_MIN;
+    for (uint32_t i = 0; i < params->length; i++) {
+        largest = input[i] > largest ? input[i] : largest;
+    }
+    int32_t sum = 0; /* at most 65536 * 32767 */
+    for (uint32_t i = 0; i < params->length; i++) {
+        const int32_t scaled = tigris_requantise(input[i] - largest, params->multiplier, params->shift);
+        output[i] = (int16_t)tigris_line(exponentials, saturated(tigris_wrapping_add(scaled, INT16_MAX)));
+        sum += output[i];
+    }
+    /* The sum is 1.x * 2^(31 - zeros); a damaged table's may be none at all. */
+    const uint32_t zeros = leading_zeros((uint32_t)sum);
+    const uint32_t normal = (uint32_t)((((uint64_t)(uint32_t)sum << ((zeros + 31U) & 31U)) + (1U << 13)) >> 14);
+    const int32_t reciprocal = tigris_line(reciprocals, saturated((int32_t)normal - (1 << 15) - (1 << 16)));
+    const uint32_t right = (31U - zeros) & 31U;
+    const int64_t half = (int64_t)((UINT32_C(1) << right) >> 1);
+    for (uint32_t i = 0; i < params->length; i++) {
+        const int64_t share = ((int64_t)output[i] * reciprocal + half) >> right;
+        output[i] = (int16_t)tigris_clamp((int32_t)share, 0, INT16_MAX);
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_softmax_int16_params *params = call->params;
+    const uint32_t elements = tigris_band_elements(call->output);
+    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    int16_t *output = tigris_int16_output(call);
+    for (uint32_t i = 0; i < elements; i += params->length) {
+        softmax(call, input + i, output + i);
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_softmax_int16_params *params = call->params;
+    return tigris_check_result(
+        tigris_check_types(call, 1U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) && tigris_check_pointwise(call, 0U) &&
+        params->length != 0U && params->length <= 65536U &&
+        tigris_row_elements(call->output) % params->length == 0U &&
+        tigris_check_multiplier(params->multiplier, params->shift) &&
+        tigris_check_data(call, params->exponentials, TIGRIS_LINE_ENTRIES, sizeof(int16_t)) &&
+        tigris_check_data(call, params->reciprocals, TIGRIS_LINE_ENTRIES, sizeof(int16_t)));
+}
+
+const tigris_kernel_entry tigris_softmax_int16 = {TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_INT16,
+                                                  sizeof(tigris_softmax_int16_params), run, check};

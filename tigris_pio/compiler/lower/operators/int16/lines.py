@@ -1,0 +1,68 @@
+"""Functions of int16 by straight lines between 513 entries, and how far those are from the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.lower.storage import Numeric
+
+_ENTRIES, _STEP = 513, 128
+
+
+def lines(function: Callable[[Any], Any], source: Numeric, result: Numeric) -> tuple[np.ndarray, float]:
+    """The table, and by how many steps of the output a result is off, rounding included. Both types are symmetric.
+
+    Entries are moved by half of what a straight line behind them misses at most, as TensorFlow Lite's LUTPopulate
+    does at its middle.
+    """
+    codes = np.arange(numerics.INT16_MIN, numerics.INT16_MAX + 2, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        exact = np.asarray(function(codes * source.scale), np.float64) / result.scale
+    if not np.all(np.isfinite(exact)):
+        return np.zeros(_ENTRIES, np.int16), np.inf
+    exact = np.clip(exact, numerics.INT16_MIN, numerics.INT16_MAX)
+    values, middles = exact[::_STEP], exact[_STEP // 2 :: _STEP]
+    missed = np.append((values[:-1] + values[1:]) / 2 - middles, 0.0)
+    table = np.clip(np.rint(values - missed / 2), numerics.INT16_MIN, numerics.INT16_MAX).astype(np.int16)
+    got = interpolated(table, codes[:-1].astype(np.int64))
+    return table, float(np.abs(got - exact[:-1]).max())
+
+
+def interpolated(table: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """What LOOKUP makes of int16 values."""
+    place = (values >> 7) + 256
+    wide = table.astype(np.int64)
+    slope = (wide[place + 1] - wide[place] + (1 << 15)) % (1 << 16) - (1 << 15)
+    result: np.ndarray = (wide[place] + ((slope * (values & 127) + 64) >> 7) + (1 << 15)) % (1 << 16) - (1 << 15)
+    return result
+
+
+def populated(function: Callable[[np.ndarray], np.ndarray], span: float, zero_point: int) -> np.ndarray:
+    """TensorFlow Lite's LUTPopulate in single precision: 65535 steps over `span` less a zero point, to 2 / 65535.
+
+    `function` takes and gives float64.
+    """
+    one, steps = np.float32, np.float32(65535)
+    source, result = one(span) / steps, one(2) / steps
+    low, high = (source * one(end - zero_point) for end in (numerics.INT16_MIN, numerics.INT16_MAX))
+    inverse = one(65536) / (result * one(numerics.INT16_MAX) - result * one(numerics.INT16_MIN))
+    step = (high - low) / one(512)
+    places = np.arange(512).astype(np.float32)
+
+    def at(numbers: np.ndarray) -> np.ndarray:
+        return function(numbers.astype(np.float64)).astype(np.float32)
+
+    def rounded(numbers: np.ndarray) -> np.ndarray:
+        return numerics.round_half_away(numbers.astype(np.float64)).astype(np.float32)
+
+    starts = low + places * step
+    sample = rounded(at(starts) * inverse)
+    between = rounded((at(low + (places + one(1)) * step) * inverse + sample) / one(2))
+    error = between - rounded(at(starts + step / one(2)) * inverse)
+    table = np.append(sample - rounded(error / one(2)), rounded(at(np.array([high], np.float32)) * inverse))
+    entries: np.ndarray = np.clip(table, numerics.INT16_MIN, numerics.INT16_MAX).astype(np.int16)
+    return entries
