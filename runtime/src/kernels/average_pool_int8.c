@@ -128,8 +128,19 @@ static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *w
     const int8_t *b = a + window->column_step;
     const int8_t *c = a + window->row_step;
     const int8_t *d = c + window->column_step;
-    for (const int8_t *const end = to + channels; to != end; to++) {
-        *to = scaled(&by, scale, *a++ + *b++ + *c++ + *d++);
+    for (uint32_t four = channels / 4U; four != 0U; four--) {
+        to[0] = scaled(&by, scale, a[0] + b[0] + c[0] + d[0]);
+        to[1] = scaled(&by, scale, a[1] + b[1] + c[1] + d[1]);
+        to[2] = scaled(&by, scale, a[2] + b[2] + c[2] + d[2]);
+        to[3] = scaled(&by, scale, a[3] + b[3] + c[3] + d[3]);
+        to += 4;
+        a += 4;
+        b += 4;
+        c += 4;
+        d += 4;
+    }
+    for (uint32_t left = channels % 4U; left != 0U; left--) {
+        *to++ = scaled(&by, scale, *a++ + *b++ + *c++ + *d++);
     }
 }
 

@@ -1,4 +1,5 @@
 /* Max pooling, int8. Padded taps do not count. */
+#include "inlining.h"
 #include "pool_int8.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
@@ -59,6 +60,12 @@ static void run_pixel(const tigris_pool_window *of, const int8_t *data, uint32_t
     }
 }
 
+/* Of four taps of one channel. */
+TIGRIS_INLINE int8_t largest(int32_t a, int32_t b, int32_t c, int32_t d, int32_t low, int32_t high)
+{
+    return (int8_t)tigris_clamp(larger(larger(a, b), larger(c, d)), low, high);
+}
+
 /* One output pixel of a window of 2 x 2 taps. */
 static void run_pixel_2x2(const tigris_pool_window *window, const int8_t *data, uint32_t channels, int32_t low,
                           int32_t high, int8_t *to)
@@ -67,8 +74,19 @@ static void run_pixel_2x2(const tigris_pool_window *window, const int8_t *data, 
     const int8_t *b = a + window->column_step;
     const int8_t *c = a + window->row_step;
     const int8_t *d = c + window->column_step;
-    for (const int8_t *const end = to + channels; to != end; to++) {
-        *to = (int8_t)tigris_clamp(larger(larger(*a++, *b++), larger(*c++, *d++)), low, high);
+    for (uint32_t four = channels / 4U; four != 0U; four--) {
+        to[0] = largest(a[0], b[0], c[0], d[0], low, high);
+        to[1] = largest(a[1], b[1], c[1], d[1], low, high);
+        to[2] = largest(a[2], b[2], c[2], d[2], low, high);
+        to[3] = largest(a[3], b[3], c[3], d[3], low, high);
+        to += 4;
+        a += 4;
+        b += 4;
+        c += 4;
+        d += 4;
+    }
+    for (uint32_t left = channels % 4U; left != 0U; left--) {
+        *to++ = largest(*a++, *b++, *c++, *d++, low, high);
     }
 }
 

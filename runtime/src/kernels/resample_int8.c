@@ -54,11 +54,15 @@ static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint
 
 /* ---- the usual case: few taps, whose sums fit 32 bits ---- */
 
-/* Taps of one output pixel. */
+/* One tap of an output pixel. */
+typedef struct pixel_tap {
+    uint32_t offset; /* elements from the band's start to channel 0 */
+    int32_t weight;
+} pixel_tap;
+
 typedef struct pixel_taps {
     uint32_t count;
-    uint32_t offset[MOST_TAPS]; /* elements from the band's start to channel 0 */
-    int32_t weight[MOST_TAPS];
+    pixel_tap tap[MOST_TAPS];
 } pixel_taps;
 
 /* The taps that have a weight; 0 when they are too many or their sums might not fit 32 bits. */
@@ -80,8 +84,8 @@ static int gather_taps(pixel_taps *taps, const row_taps *rows, const column_taps
             if (taps->count == MOST_TAPS || total > MOST_WEIGHT) {
                 return 0;
             }
-            taps->offset[taps->count] = ((uint32_t)row * in->tensor->width + (uint32_t)column) * channels;
-            taps->weight[taps->count++] = weight;
+            taps->tap[taps->count].offset = ((uint32_t)row * in->tensor->width + (uint32_t)column) * channels;
+            taps->tap[taps->count++].weight = weight;
         }
     }
     return 1;
@@ -98,7 +102,7 @@ static int32_t sum_one(const pixel_taps *taps, const int8_t *data)
 {
     int32_t sum = 0;
     for (uint32_t i = 0; i < taps->count; i++) {
-        sum += taps->weight[i] * data[taps->offset[i]];
+        sum += taps->tap[i].weight * data[taps->tap[i].offset];
     }
     return sum;
 }
@@ -106,18 +110,16 @@ static int32_t sum_one(const pixel_taps *taps, const int8_t *data)
 /* All channels of one output pixel, four at a time. */
 static void run_pixel(const pixel_taps *taps, const int8_t *data, uint32_t channels, int8_t *to)
 {
-    const uint32_t *const end = taps->offset + taps->count;
+    const pixel_tap *const end = taps->tap + taps->count;
     uint32_t channel = 0;
     for (; channel + 4U <= channels; channel += 4U) {
         int32_t a = 0, b = 0, c = 0, d = 0;
-        const int32_t *weight = taps->weight;
-        for (const uint32_t *offset = taps->offset; offset != end; offset++) {
-            const int8_t *tap = data + *offset;
-            const int32_t factor = *weight++;
-            a += factor * tap[0];
-            b += factor * tap[1];
-            c += factor * tap[2];
-            d += factor * tap[3];
+        for (const pixel_tap *of = taps->tap; of != end; of++) {
+            const int8_t *tap = data + of->offset;
+            a += of->weight * tap[0];
+            b += of->weight * tap[1];
+            c += of->weight * tap[2];
+            d += of->weight * tap[3];
         }
         to[0] = rounded(a);
         to[1] = rounded(b);

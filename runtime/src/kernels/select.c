@@ -90,14 +90,20 @@ static uint32_t run_length(const selection *axis, uint32_t channel, uint32_t cha
     return channel - begin;
 }
 
-/* One channel of one byte of each pixel of a row: input channel `first`, all columns select themselves. */
-static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uint32_t first)
+/* `bytes` of each pixel of a row, from input byte `first` of it on: all columns select themselves. */
+static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uint32_t first, uint32_t bytes)
 {
-    const uint32_t from_step = s->in->tensor->channels;
-    const uint32_t to_step = s->output->channels;
+    const uint32_t from_step = s->in->tensor->channels * s->element_bytes;
+    const uint32_t to_step = s->output->channels * s->element_bytes;
     const uint8_t *from = row + first;
-    for (uint32_t column = s->output->width; column != 0U; column--) {
+    uint32_t column = s->output->width;
+    for (; bytes == 1U && column != 0U; column--) {
         *to = *from;
+        from += from_step;
+        to += to_step;
+    }
+    for (; column != 0U; column--) {
+        tigris_copy(to, from, bytes);
         from += from_step;
         to += to_step;
     }
@@ -122,11 +128,12 @@ static void select_run(const selector *s, const uint8_t *row, uint8_t *to, uint3
 
 static void select_pixels(const selector *s, const uint8_t *row, uint8_t *to)
 {
+    const int same_columns = is_identity(&s->axes[COLUMNS], s->output->width);
     for (uint32_t channel = 0; channel < s->output->channels;) {
         const int32_t first = selected(&s->axes[CHANNELS], (int32_t)channel);
         const uint32_t elements = run_length(&s->axes[CHANNELS], channel, s->output->channels, first);
-        if (elements * s->element_bytes == 1U && first >= 0 && is_identity(&s->axes[COLUMNS], s->output->width)) {
-            select_bytes(s, row, to, (uint32_t)first);
+        if (first >= 0 && same_columns) {
+            select_bytes(s, row, to, (uint32_t)first * s->element_bytes, elements * s->element_bytes);
         } else {
             select_run(s, row, to, elements, first);
         }

@@ -22,15 +22,37 @@ static void start(counter *c, uint32_t element)
     }
 }
 
-static void advance(counter *c)
+/* `lines` of the last axis further, which do not pass the end of the axis before it. */
+static void advance(counter *c, uint32_t lines)
 {
     for (uint32_t axis = c->params->rank - 1U; axis-- > 0U;) {
-        c->input += c->params->input_step[axis];
-        if (++c->index[axis] < c->params->output_shape[axis]) {
+        c->input += lines * c->params->input_step[axis];
+        c->index[axis] += lines;
+        if (c->index[axis] < c->params->output_shape[axis]) {
             return;
         }
         c->input -= c->params->output_shape[axis] * c->params->input_step[axis];
         c->index[axis] = 0U;
+        lines = 1U;
+    }
+}
+
+/* `count` bytes, in the input `step` apart. */
+static inline void take_bytes(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count)
+{
+    for (const uint8_t *const end = to + (count & ~3U); to != end; to += 4) {
+        to[0] = *from;
+        from += step;
+        to[1] = *from;
+        from += step;
+        to[2] = *from;
+        from += step;
+        to[3] = *from;
+        from += step;
+    }
+    for (count &= 3U; count != 0U; count--) {
+        *to++ = *from;
+        from += step;
     }
 }
 
@@ -39,18 +61,46 @@ static void take(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count
 {
     if (step == bytes) {
         tigris_copy(to, from, count * bytes);
-    } else if (bytes == 1U) {
-        for (const uint8_t *const end = to + count; to != end; to++) {
-            *to = *from;
-            from += step;
-        }
-    } else {
-        for (; count != 0U; count--) {
-            tigris_copy(to, from, bytes);
-            to += bytes;
-            from += step;
-        }
+        return;
     }
+    for (; count != 0U; count--) {
+        tigris_copy(to, from, bytes);
+        to += bytes;
+        from += step;
+    }
+}
+
+/* How elements of the last axis, and lines of it, follow each other in the input; bytes. */
+typedef struct walk {
+    uint32_t step;
+    uint32_t line_step;
+    uint32_t count; /* elements a line */
+    uint32_t bytes; /* an element */
+} walk;
+
+/* Whole lines. */
+static void take_lines(uint8_t *to, const uint8_t *from, const walk *along, uint32_t lines)
+{
+    const walk w = *along;
+    const uint32_t line_bytes = w.count * w.bytes;
+    for (; lines != 0U; lines--) {
+        if (w.bytes == 1U && w.step != 1U) {
+            take_bytes(to, from, w.step, w.count);
+        } else {
+            take(to, from, w.step, w.count, w.bytes);
+        }
+        to += line_bytes;
+        from += w.line_step;
+    }
+}
+
+/* Whole lines from the counter's place on, as many as there are before the end of the axis that counts them. */
+static uint32_t lines_left(const counter *c, uint32_t elements)
+{
+    const uint32_t last = c->params->rank - 1U;
+    const uint32_t whole = elements / c->params->output_shape[last];
+    const uint32_t rest = last == 0U ? 1U : c->params->output_shape[last - 1U] - c->index[last - 1U];
+    return whole < rest ? whole : rest;
 }
 
 static void run(const tigris_kernel_call *call)
@@ -67,15 +117,23 @@ static void run(const tigris_kernel_call *call)
     /* A band may begin and end amid the last axis. */
     uint32_t skipped = c.index[last];
     c.input -= skipped * params->input_step[last];
+    const walk along = {params->input_step[last] * bytes, last == 0U ? 0U : params->input_step[last - 1U] * bytes,
+                        params->output_shape[last], bytes};
     while (elements != 0U) {
-        const uint32_t rest = params->output_shape[last] - skipped;
-        const uint32_t count = rest < elements ? rest : elements;
-        take(output, in->data + (c.input + skipped * params->input_step[last] - held) * bytes,
-             params->input_step[last] * bytes, count, bytes);
+        const uint8_t *from = in->data + (c.input + skipped * params->input_step[last] - held) * bytes;
+        const uint32_t lines = skipped != 0U ? 0U : lines_left(&c, elements);
+        uint32_t count = lines * along.count;
+        if (lines != 0U) {
+            take_lines(output, from, &along, lines);
+        } else {
+            const uint32_t rest = along.count - skipped;
+            count = rest < elements ? rest : elements;
+            take(output, from, along.step, count, bytes);
+        }
         output += count * bytes;
         elements -= count;
         skipped = 0U;
-        advance(&c);
+        advance(&c, lines != 0U ? lines : 1U);
     }
 }
 
