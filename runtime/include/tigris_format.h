@@ -1695,7 +1695,9 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 80U, tigris_mat_mul_
 
 /* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. TensorFlow Lite's:
  * differences to the largest, requantised so that -65535 is -10, through a table of exponentials;
- * the sum's reciprocal through one of 1 / (1 + x). Tables as in tigris_lookup_int16_params. */
+ * the sum's reciprocal through one of 1 / (1 + x). Between entries t[i] for inputs of 128 * (i -
+ * 256), with f steps from the lower, results are t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
+ * (LUTLookup). */
 typedef struct tigris_softmax_int16_params {
     /* elements of one vector, at most 65536 */
     uint32_t length;
@@ -1725,10 +1727,11 @@ typedef struct tigris_logistic_int16_params {
 } tigris_logistic_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
 
-/* Any function of int16 by straight lines: TensorFlow Lite's LUTLookup. With i = in >> 7 and f = in
- * & 127: table[i + 256] + ((table[i + 257] - table[i + 256]) * f + 64) >> 7. */
+/* Any function of int16 by straight lines: entries of 4 fraction bits, those of -32768, -32640, …
+ * and 32768. With i = in >> 7 and f = in & 127: clamp((128 * table[i + 256] + f * (table[i + 257] -
+ * table[i + 256]) + 1024) >> 11). */
 typedef struct tigris_lookup_int16_params {
-    /* 513 int16, for inputs -32768, -32640, … */
+    /* 513 int32, from -2^22 to 2^22 */
     uint32_t table;
 } tigris_lookup_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_int16_params) == 4U, tigris_lookup_int16_params_size);

@@ -98,7 +98,7 @@ def _functions() -> list[Operator]:
         _operator(OpKind.RESCALE, rescale),
         _operator(OpKind.RESCALE, narrow, output_dtype=INT8),
         Operator(OpKind.RESCALE, INT16, wide, (data(SHAPE, np.int8),), (SAME,), SHAPE, INT16),
-        _operator(OpKind.LOOKUP, p.LookupInt16Params(0), table=line),
+        _operator(OpKind.LOOKUP, p.LookupInt16Params(0), table=line.astype(np.int32) * 20),
         _operator(OpKind.LOGISTIC, p.LogisticInt16Params(20000, 3, 0, 0), **logistic),
         _operator(OpKind.LOGISTIC, p.LogisticInt16Params(6, 0, 1, 0), **logistic),
         _operator(OpKind.SOFTMAX, softmax, exponentials=np.abs(line), reciprocals=np.abs(line)),

@@ -1,6 +1,16 @@
 /* Softmax, int16, bit for bit TensorFlow Lite's SoftmaxInt16 (kernels/internal/reference/softmax.h). */
-#include "lines_int16.h"
+#include "int16.h"
 #include "tigris_kernels.h"
+
+#define ENTRIES 513U
+
+/* A function of int16 by straight lines between entries: LUTLookup (kernels/internal/common.h). */
+static int32_t line(const int16_t *table, int32_t value)
+{
+    const int16_t *entry = table + ((value >> 7) + 256);
+    const int32_t slope = (int16_t)(uint16_t)(entry[1] - entry[0]);
+    return (int16_t)(uint16_t)(entry[0] + ((slope * (value & 127) + 64) >> 7));
+}
 
 static uint32_t leading_zeros(uint32_t value)
 {
@@ -28,13 +38,13 @@ static void softmax(const tigris_kernel_call *call, const int16_t *input, int16_
     int32_t sum = 0; /* at most 65536 * 32767 */
     for (uint32_t i = 0; i < params->length; i++) {
         const int32_t scaled = tigris_requantise(input[i] - largest, params->multiplier, params->shift);
-        output[i] = (int16_t)tigris_line(exponentials, saturated(tigris_wrapping_add(scaled, INT16_MAX)));
+        output[i] = (int16_t)line(exponentials, saturated(tigris_wrapping_add(scaled, INT16_MAX)));
         sum += output[i];
     }
     /* The sum is 1.x * 2^(31 - zeros); a damaged table's may be none at all. */
     const uint32_t zeros = leading_zeros((uint32_t)sum);
     const uint32_t normal = (uint32_t)((((uint64_t)(uint32_t)sum << ((zeros + 31U) & 31U)) + (1U << 13)) >> 14);
-    const int32_t reciprocal = tigris_line(reciprocals, saturated((int32_t)normal - (1 << 15) - (1 << 16)));
+    const int32_t reciprocal = line(reciprocals, saturated((int32_t)normal - (1 << 15) - (1 << 16)));
     const uint32_t right = (31U - zeros) & 31U;
     const int64_t half = (int64_t)((UINT32_C(1) << right) >> 1);
     for (uint32_t i = 0; i < params->length; i++) {
@@ -62,8 +72,8 @@ static tigris_status check(const tigris_check_call *call)
         params->length != 0U && params->length <= 65536U &&
         tigris_row_elements(call->output) % params->length == 0U &&
         tigris_check_multiplier(params->multiplier, params->shift) &&
-        tigris_check_data(call, params->exponentials, TIGRIS_LINE_ENTRIES, sizeof(int16_t)) &&
-        tigris_check_data(call, params->reciprocals, TIGRIS_LINE_ENTRIES, sizeof(int16_t)));
+        tigris_check_data(call, params->exponentials, ENTRIES, sizeof(int16_t)) &&
+        tigris_check_data(call, params->reciprocals, ENTRIES, sizeof(int16_t)));
 }
 
 const tigris_kernel_entry tigris_softmax_int16 = {TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_INT16,

@@ -138,14 +138,14 @@ class QuantizeInt16Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class LookupInt16Params(Record):
-    """Any function of int16 by straight lines: TensorFlow Lite's LUTLookup.
+    """Any function of int16 by straight lines: entries of 4 fraction bits, those of -32768, -32640, … and 32768.
 
-    With i = in >> 7 and f = in & 127: table[i + 256] + ((table[i + 257] - table[i + 256]) * f + 64) >> 7.
+    With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] - t[0]) + 1024) >> 11).
     """
 
     C_NAME = "tigris_lookup_int16_params"
 
-    table: int = u32("513 int16, for inputs -32768, -32640, …")
+    table: int = u32("513 int32, from -2^22 to 2^22")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +166,8 @@ class SoftmaxInt16Params(Record):
     """Softmax over vectors of `length` contiguous int16; the output's scale is 2^-15.
 
     TensorFlow Lite's: differences to the largest, requantised so that -65535 is -10, through a table of exponentials;
-    the sum's reciprocal through one of 1 / (1 + x). Tables as in tigris_lookup_int16_params.
+    the sum's reciprocal through one of 1 / (1 + x). Between entries t[i] for inputs of 128 * (i - 256), with f steps
+    from the lower, results are t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7 (LUTLookup).
     """
 
     C_NAME = "tigris_softmax_int16_params"

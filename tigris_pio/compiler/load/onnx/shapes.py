@@ -253,6 +253,7 @@ class _Walk:
 
     def _infer(self, node: Node, proto: onnx.NodeProto) -> None:
         if not _has_schema(node, self.opsets):
+            self._infer_quantised(node)
             return
         like = self.tensors.get(node.inputs[0]) if node.op in _LIKE_INPUT and node.inputs else None
         if like is not None:
@@ -278,6 +279,16 @@ class _Walk:
             if tensor is not None:
                 self.tensors[name] = tensor
                 self.types[name] = kind
+
+    def _infer_quantised(self, node: Node) -> None:
+        """onnxruntime's own QuantizeLinear and DequantizeLinear, which are for 16 bits in opsets below 21."""
+        source = self.tensors.get(node.inputs[0]) if node.inputs else None
+        if node.domain != "com.microsoft" or node.op not in _QUANTISING[:2] or source is None:
+            return
+        zero = self.tensors.get((*node.inputs, "", "")[2])
+        quantised = np.dtype(np.uint8) if zero is None else zero.dtype
+        dtype = quantised if node.op == "QuantizeLinear" else np.dtype(np.float32)
+        self.tensors[node.outputs[0]] = Tensor(node.outputs[0], source.shape, dtype)
 
     def _type(self, name: str) -> onnx.TypeProto | None:
         tensor = self.tensors.get(name)

@@ -210,6 +210,10 @@ def _emit_int16(builder: Builder, node: Node, unary: Unary) -> bool:
               UnaryFunction.NEGATE: (-1.0, -1.0)}.get(kernel)
     if slopes is not None:
         return elementwise.emit_straight(builder, node, *slopes)
+    if kernel is UnaryFunction.HARD_SIGMOID:
+        return elementwise.emit_hard_sigmoid(builder, node, alpha, unary.beta)
+    if kernel is UnaryFunction.HARD_SWISH:
+        return elementwise.emit_hard_swish(builder, node)
     logistic = kernel in (UnaryFunction.SIGMOID, UnaryFunction.TANH)
     if logistic and elementwise.emit_logistic(builder, node, kernel is UnaryFunction.TANH):
         return True

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.graph import Node, Quantisation, Tensor
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
@@ -16,7 +17,7 @@ from tigris_pio.compiler.lower.conversion import rescale
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.broadcast import pair
 from tigris_pio.compiler.lower.operators.int16.lines import lines
-from tigris_pio.compiler.lower.operators.int16.types import Types, mixed, operands, types
+from tigris_pio.compiler.lower.operators.int16.types import FINER, Types, mixed, operands, types
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
@@ -100,6 +101,33 @@ def emit_straight(builder: Builder, node: Node, below: float = 1.0, above: float
     return emit_rescaled(builder, node, (above * ratio, below * ratio), low, high)
 
 
+def emit_hard_sigmoid(builder: Builder, node: Node, alpha: float, beta: float) -> bool:
+    """alpha * x + beta between 0 and 1."""
+    name, output = node.inputs[0], node.outputs[0]
+    found = types(builder, (name,), output)
+    if found is None or builder.is_constant(name):
+        return False
+    params = rescale(found.inputs[0], found.output, (alpha * found.inputs[0].scale / found.output.scale,) * 2, 0.0, 1.0)
+    offset = round(beta / found.output.scale)
+    if abs(offset) > numerics.INT16_MAX:
+        return False
+    params = dataclasses.replace(params, output_zero_point=offset)
+    _emit(builder, builder.value(name, found.inputs[0]), output, OpKind.RESCALE, found.output, params)
+    return True
+
+
+def emit_hard_swish(builder: Builder, node: Node) -> bool:
+    """MUL by a hard sigmoid, whose largest value is the largest int16."""
+    name = node.inputs[0]
+    if not mixed(builder, name, node.outputs[0]) or builder.is_constant(name):
+        return False
+    said = Quantisation(np.array(1 / numerics.INT16_MAX, np.float32), np.zeros((), np.int64), np.dtype(np.int16))
+    gate = builder.fresh(f"{node.outputs[0]}/gate")
+    builder.tensors[gate] = Tensor(gate, builder.shape(name), said.dtype, said)
+    return (emit_hard_sigmoid(builder, dataclasses.replace(node, outputs=(gate,)), 1 / 6, 0.5)
+            and emit_binary(builder, dataclasses.replace(node, op="Mul", inputs=(name, gate))))
+
+
 def emit_logistic(builder: Builder, node: Node, hyperbolic: bool) -> bool:
     """LOGISTIC; scales too large for its fixed point are left to others."""
     name, output = node.inputs[0], node.outputs[0]
@@ -141,10 +169,13 @@ def emit_lines(builder: Builder, node: Node, function: Callable[[Any], Any]) -> 
     found = types(builder, (name,), output)
     if found is None or builder.is_constant(name):
         return False
-    table, missed = lines(function, found.inputs[0], found.output)
+    source, int8 = found.inputs[0], builder.numeric(name).dtype is DType.INT8
+    if int8:  # spread over the whole table
+        source = Numeric(DType.INT16, source.scale / FINER)
+    table, missed = lines(function, source, found.output, not int8)
     if missed > _MOST_MISSED * max(1.0, builder.numeric(output).scale / found.output.scale):
         return False
-    _emit(builder, builder.value(name, found.inputs[0]), output, OpKind.LOOKUP, found.output, LookupInt16Params(0),
+    _emit(builder, builder.value(name, source), output, OpKind.LOOKUP, found.output, LookupInt16Params(0),
           {"table": table})
     return True
 

@@ -11,33 +11,37 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.storage import Numeric
 
 _ENTRIES, _STEP = 513, 128
+#: Fraction bits of an entry, and the largest one.
+_FRACTION, _LARGEST = 4, float(1 << 22)
 
 
-def lines(function: Callable[[Any], Any], source: Numeric, result: Numeric) -> tuple[np.ndarray, float]:
+def lines(function: Callable[[Any], Any], source: Numeric, result: Numeric,
+          between: bool = True) -> tuple[np.ndarray, float]:
     """The table, and by how many steps of the output a result is off, rounding included. Both types are symmetric.
 
-    Entries are moved by half of what a straight line behind them misses at most, as TensorFlow Lite's LUTPopulate
-    does at its middle.
+    Entries are moved by half of what a straight line misses the function by at its middle; without `between`, of
+    inputs that lie on entries only, they are the function's.
     """
     codes = np.arange(numerics.INT16_MIN, numerics.INT16_MAX + 2, dtype=np.float64)
     with np.errstate(all="ignore"):
         exact = np.asarray(function(codes * source.scale), np.float64) / result.scale
     if not np.all(np.isfinite(exact)):
-        return np.zeros(_ENTRIES, np.int16), np.inf
-    exact = np.clip(exact, numerics.INT16_MIN, numerics.INT16_MAX)
+        return np.zeros(_ENTRIES, np.int32), np.inf
     values, middles = exact[::_STEP], exact[_STEP // 2 :: _STEP]
     missed = np.append((values[:-1] + values[1:]) / 2 - middles, 0.0)
-    table = np.clip(np.rint(values - missed / 2), numerics.INT16_MIN, numerics.INT16_MAX).astype(np.int16)
-    got = interpolated(table, codes[:-1].astype(np.int64))
-    return table, float(np.abs(got - exact[:-1]).max())
+    moved = values - missed / 2 if between else values
+    table: np.ndarray = np.clip(np.rint(moved * (1 << _FRACTION)), -_LARGEST, _LARGEST).astype(np.int32)
+    wanted = np.clip(exact[:-1], numerics.INT16_MIN, numerics.INT16_MAX)
+    off = np.abs(interpolated(table, codes[:-1].astype(np.int64)) - wanted)
+    return table, float(off.max() if between else off[::_STEP].max())
 
 
 def interpolated(table: np.ndarray, values: np.ndarray) -> np.ndarray:
     """What LOOKUP makes of int16 values."""
-    place = (values >> 7) + 256
-    wide = table.astype(np.int64)
-    slope = (wide[place + 1] - wide[place] + (1 << 15)) % (1 << 16) - (1 << 15)
-    result: np.ndarray = (wide[place] + ((slope * (values & 127) + 64) >> 7) + (1 << 15)) % (1 << 16) - (1 << 15)
+    place, wide = (values >> 7) + 256, table.astype(np.int64)
+    total = _STEP * wide[place] + (values & 127) * (wide[place + 1] - wide[place])
+    result: np.ndarray = np.clip((total + (1 << (_FRACTION + 6))) >> (_FRACTION + 7), numerics.INT16_MIN,
+                                 numerics.INT16_MAX)
     return result
 
 

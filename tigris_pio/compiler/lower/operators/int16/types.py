@@ -17,7 +17,7 @@ from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType
 
 #: How much finer the step of an int16 is that is rounded to int8.
-_FINER = 128.0
+FINER = 128.0
 
 
 def mixed(builder: Builder, *names: str) -> bool:
@@ -44,7 +44,7 @@ def written(builder: Builder, name: str) -> Numeric:
     """The symmetric int16 in which a kernel writes a tensor: its own, or one that is rounded to it."""
     numeric = builder.numeric(name)
     if numeric.dtype is DType.INT8:
-        return Numeric(DType.INT16, numeric.scale / _FINER)
+        return Numeric(DType.INT16, numeric.scale / FINER)
     return numeric if numeric.zero_point == 0 else Numeric(DType.INT16, numeric.scale * 2)
 
 

@@ -1,0 +1,247 @@
+"""Operators between int16 tensors, and between int16 and int8: within a step of onnxruntime, by the right kernels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from tests.compiler.models import make, node, ort
+from tigris_pio import Session, compile_model
+from tigris_pio.format.enums import DType, OpKind
+
+RANDOM = np.random.default_rng(16)
+Shape = tuple[int, ...]
+#: Step and zero point of numbers around -4 to 4, by element type.
+NUMBERS: Mapping[str, tuple[float, int]] = {
+    "int8": (0.035, 7), "uint8": (0.035, 120), "int16": (1.4e-4, 0), "uint16": (1.4e-4, 1 << 15),
+}
+MIXED = (("int16", "int16"), ("uint16", "int16"), ("int8", "int16"), ("int16", "int8"), ("uint16", "uint8"))
+
+
+def noise(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+class Model:
+    """A model in the making. `domain`: of QuantizeLinear and DequantizeLinear."""
+
+    def __init__(self, domain: str = "") -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: dict[str, np.ndarray] = {}
+        self.domain = domain
+
+    def pair(self, name: str, dtype: str, scale: float | None = None) -> str:
+        """A tensor rounded to a type; returns the dequantised name."""
+        step, zero = NUMBERS[dtype]
+        self.weights |= {f"{name}_s": np.float32(scale or step), f"{name}_z": np.array(zero, dtype)}
+        for op, one, two in (("QuantizeLinear", name, f"{name}_q"), ("DequantizeLinear", f"{name}_q", f"{name}_dq")):
+            self.nodes.append(node(op, f"{one} {name}_s {name}_z", two, domain=self.domain))
+        return f"{name}_dq"
+
+    def constant(self, name: str, values: np.ndarray, scale: np.ndarray | float) -> str:
+        """A constant of integers; scales, if several, along the first axis."""
+        scales = np.asarray(scale, np.float32)
+        self.weights |= {f"{name}_q": values, f"{name}_s": scales, f"{name}_z": np.zeros(scales.shape, values.dtype)}
+        extra: dict[str, object] = {"axis": 0} if scales.ndim else {}
+        domain = self.domain if values.dtype.itemsize < 4 else ""
+        self.nodes.append(node("DequantizeLinear", f"{name}_q {name}_s {name}_z", f"{name}_dq", domain=domain, **extra))
+        return f"{name}_dq"
+
+    def add(self, op: str, inputs: str, output: str, **attributes: object) -> str:
+        """A node of one output."""
+        self.nodes.append(node(op, inputs, output, **attributes))
+        return output
+
+    def check(self, shapes: Mapping[str, Shape], output: str, scale: float, steps: float = 1.0,
+              floats: Sequence[OpKind] = ()) -> list[OpKind]:
+        """Compares with onnxruntime; the operators of the plan, of which only `floats` may compute in float32."""
+        self.add("Identity", output, "y")
+        model = make(self.nodes, shapes, ["y"], self.weights, 17 if self.domain else 21)
+        model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+        inputs = {name: noise(*shape) * 1.5 for name, shape in shapes.items()}
+        compiled = compile_model(model)
+        with Session(compiled) as session:
+            got = session.run(inputs)["y"]
+        expected = ort(model, inputs)["y"]
+        assert got.shape == expected.shape and got.dtype == expected.dtype
+        difference = np.abs(got.astype(np.float64) - expected) / scale
+        assert difference.max() <= steps + 1e-2, difference.max()
+        ops = compiled.plan.program.ops
+        assert {op.kind for op in ops if op.dtype is DType.FLOAT32} <= set(floats)
+        return [op.kind for op in ops]
+
+
+def layer(model: Model, op: str, source: str, weights: Shape, scale: float, **attributes: object) -> str:
+    """A layer with int8 weights and a bias of int32; `scale` is its input's."""
+    count = weights[1] if op == "ConvTranspose" else weights[0]
+    scales = np.full((), 0.004) if op == "ConvTranspose" else np.linspace(0.002, 0.006, count)
+    weight = model.constant("w", RANDOM.integers(-127, 128, weights).astype(np.int8), scales)
+    bias = model.constant("b", RANDOM.integers(-3000, 3000, count).astype(np.int32),
+                          np.broadcast_to(scale * scales, (count,)))
+    return model.add(op, f"{source} {weight} {bias}", "l", **attributes)
+
+
+@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+@pytest.mark.parametrize(("source", "result"), MIXED)
+@pytest.mark.parametrize(("op", "shape", "weights", "attributes"), [
+    ("Conv", (1, 3, 8, 7), (6, 3, 3, 3), {"pads": [0, 1, 2, 1], "strides": [2, 1]}),
+    ("Conv", (1, 6, 8, 7), (6, 1, 3, 3), {"group": 6, "pads": [1, 1, 1, 1]}),
+    ("Conv", (1, 40, 5, 5), (4, 40, 5, 5), {}),
+    ("Conv", (1, 4, 16), (8, 2, 5), {"pads": [2, 2], "group": 2}),
+    ("ConvTranspose", (1, 4, 5, 6), (4, 3, 3, 3), {"strides": [2, 2]}),
+    ("Gemm", (3, 12), (5, 12), {"transB": 1}),
+])
+def test_layers(domain: str, source: str, result: str, op: str, shape: Shape, weights: Shape,
+                attributes: Mapping[str, object]) -> None:
+    model = Model(domain)
+    last = layer(model, op, model.pair("x", source), weights, NUMBERS[source][0], **attributes)
+    last = model.add("Relu", last, "r")
+    scale = NUMBERS[result][0] * 4
+    kinds = model.check({"x": shape}, model.pair(last, result, scale), scale)
+    assert kinds.count(OpKind.RESCALE) == ("8" in source) + ("8" in result) and len(kinds) <= 3
+
+
+@pytest.mark.parametrize(("source", "result"), MIXED)
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Max", "Min"])
+def test_two_tensors(op: str, source: str, result: str) -> None:
+    model = Model()
+    inputs = f"{model.pair('a', source)} {model.pair('b', 'int16')}"
+    scale = NUMBERS[result][0] * 3
+    out = model.pair(model.add(op, inputs, "s"), result, scale)
+    kind = OpKind.EXTREME if op in ("Max", "Min") else OpKind[op.upper()]
+    assert kind in model.check({"a": (1, 3, 4, 5), "b": (1, 3, 1, 1)}, out, scale)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_a_constant_of_its_own_type(dtype: str) -> None:
+    model = Model()
+    values = RANDOM.integers(-120, 121, (1, 3, 1, 1)).astype(dtype)
+    inputs = f"{model.pair('x', 'int16')} {model.constant('k', values, 0.02)}"
+    out = model.pair(model.add("Add", inputs, "s"), "int16", 3e-4)
+    assert OpKind.ADD in model.check({"x": (1, 3, 4, 5)}, out, 3e-4)
+
+
+@pytest.mark.parametrize(("source", "result"), MIXED)
+@pytest.mark.parametrize(("op", "attributes"), [
+    ("Relu", {}), ("LeakyRelu", {"alpha": 0.2}), ("Abs", {}), ("Neg", {}), ("Sigmoid", {}), ("Tanh", {}), ("Elu", {}),
+    ("Gelu", {}), ("HardSwish", {}), ("Softplus", {}), ("Sin", {}), ("Erf", {}), ("HardSigmoid", {}),
+])
+def test_one_tensor(op: str, attributes: Mapping[str, object], source: str, result: str) -> None:
+    """The logistic function and tanh of TensorFlow Lite's table are up to two steps off."""
+    model = Model()
+    out = model.pair(model.add(op, model.pair("x", source), "f", **attributes), result)
+    model.check({"x": (1, 3, 16, 15)}, out, NUMBERS[result][0], 1.5)
+
+
+@pytest.mark.parametrize("op", ["Sqrt", "Log", "Reciprocal"])
+def test_functions_too_steep_for_straight_lines_run_in_float(op: str) -> None:
+    model = Model()
+    model.add("Abs", model.pair("x", "int16"), "a")
+    model.weights["one"] = np.float32(0.001)
+    raised = model.pair(model.add("Max", f"{model.pair('a', 'int16')} one", "m"), "int16")
+    out = model.pair(model.add(op, raised, "f"), "int16")
+    kinds = model.check({"x": (1, 3, 16, 15)}, out, NUMBERS["int16"][0], 1.0, (OpKind.UNARY, OpKind.BINARY))
+    assert OpKind.UNARY in kinds
+
+
+@pytest.mark.parametrize(("source", "result"), MIXED)
+@pytest.mark.parametrize(("op", "attributes"), [
+    ("AveragePool", {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1]}),
+    ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
+    ("MaxPool", {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1]}), ("GlobalAveragePool", {}), ("GlobalMaxPool", {}),
+])
+def test_pools(op: str, attributes: Mapping[str, object], source: str, result: str) -> None:
+    model = Model()
+    out = model.pair(model.add(op, model.pair("x", source), "p", **attributes), result)
+    model.check({"x": (1, 5, 7, 6)}, out, NUMBERS[result][0])
+
+
+@pytest.mark.parametrize(("source", "result"), MIXED)
+@pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"])
+def test_reductions(op: str, source: str, result: str) -> None:
+    model = Model()
+    model.weights["axes"] = np.array([1, 3])
+    scale = NUMBERS[result][0] * 2
+    out = model.pair(model.add(op, f"{model.pair('x', source)} axes", "m", keepdims=0), result, scale)
+    assert OpKind.REDUCE in model.check({"x": (2, 3, 4, 5)}, out, scale)
+
+
+@pytest.mark.parametrize(("source", "result"), MIXED)
+def test_softmax(source: str, result: str) -> None:
+    """TensorFlow Lite's tables miss the exponential by a few steps of 2^-15."""
+    model = Model()
+    scale = 1 / 256 if result.endswith("int8") else 1 / 32768
+    out = model.pair(model.add("Softmax", model.pair("x", source), "s", axis=-1), result, scale)
+    assert OpKind.SOFTMAX in model.check({"x": (3, 17)}, out, scale, 1 if scale > 1e-4 else 8)
+
+
+@pytest.mark.parametrize(("source", "result"), MIXED)
+def test_products_of_activations(source: str, result: str) -> None:
+    model = Model()
+    scale = NUMBERS[result][0] * 8
+    product = model.add("MatMul", f"{model.pair('a', source)} {model.pair('b', 'int16')}", "m")
+    shapes = {"a": (2, 3, 4, 9), "b": (1, 3, 9, 6)}
+    assert OpKind.MAT_MUL in model.check(shapes, model.pair(product, result, scale), scale)
+
+
+def test_moves_of_integers_are_exact() -> None:
+    """All that moves elements, one after the other, between an int16 input and output of the graph."""
+    model = Model()
+    model.weights |= {"sizes": np.array([2, 4]), "pads": np.array([0, 0, 1, 0, 0, 2, 0, 0]), "ends": np.array([5]),
+                      "begins": np.array([1]), "axes": np.array([2]), "shape": np.array([1, 5, 6, 4]),
+                      "zero": np.array(0, np.int16)}
+    for op, inputs, output, attributes in (
+            ("Transpose", "x", "a", {"perm": [0, 2, 3, 1]}), ("Split", "a sizes", "b c", {"axis": 3}),
+            ("Concat", "c b", "d", {"axis": 3}), ("Pad", "d pads zero", "e", {}),
+            ("Slice", "e begins ends axes", "f", {}), ("Reshape", "f shape", "y", {})):
+        model.add(op, inputs, output, **attributes)
+    kinds = {"x": onnx.TensorProto.INT16, "y": onnx.TensorProto.INT16}
+    data = make(model.nodes, {"x": (1, 6, 3, 4)}, ["y"], model.weights, 21, kinds)
+    x = RANDOM.integers(-32768, 32768, (1, 6, 3, 4)).astype(np.int16)
+    with Session(compile_model(data)) as session:
+        got = session.run({"x": x})["y"]
+    expected = ReferenceEvaluator(data).run(None, {"x": x})[0]  # onnxruntime pads no int16
+    assert got.dtype == np.int16 and np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize(("one", "two"), list(itertools.product(("int16", "uint16"), ("int8", "uint8", "int16"))))
+def test_integers_at_the_ends(one: str, two: str) -> None:
+    """An input of integers that a DequantizeLinear gives a scale, and the output of a QuantizeLinear."""
+    if one == "uint16":
+        with pytest.raises(Exception, match="uint16"):
+            _ends(one, two)
+    else:
+        got, expected = _ends(one, two)
+        assert got.dtype == expected.dtype and np.abs(got.astype(int) - expected.astype(int)).max() <= 1
+
+
+def _ends(one: str, two: str) -> tuple[np.ndarray, np.ndarray]:
+    model = Model()
+    for name, dtype in (("x", one), ("y", two)):
+        step, zero = NUMBERS[dtype]
+        model.weights |= {f"{name}s": np.float32(step), f"{name}z": np.array(zero, dtype)}
+    model.add("DequantizeLinear", "x xs xz", "d")
+    model.add("Relu", "d", "r")
+    model.add("QuantizeLinear", "r ys yz", "y")
+    kinds = {name: onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for name, kind in (("x", one), ("y", two))}
+    data = make(model.nodes, {"x": (3, 40)}, ["y"], model.weights, 21, kinds)
+    x = RANDOM.integers(*(np.iinfo(one).min, np.iinfo(one).max), (3, 40)).astype(one)
+    compiled = compile_model(data)
+    with Session(compiled) as session:
+        return session.run({"x": x})["y"], ort(data, {"x": x})["y"]
+
+
+def test_a_zero_point_of_int16_is_kept() -> None:
+    """Asymmetric activations are read in float32 and written by rounding once more."""
+    model = Model()
+    model.weights |= {"x_s": np.float32(2e-4), "x_z": np.array(-9000, np.int16)}
+    model.nodes += [node("QuantizeLinear", "x x_s x_z", "x_q"), node("DequantizeLinear", "x_q x_s x_z", "x_dq")]
+    last = layer(model, "Gemm", "x_dq", (5, 12), 2e-4, transB=1)
+    model.weights |= {"l_s": np.float32(9e-4), "l_z": np.array(5000, np.int16)}
+    model.nodes += [node("QuantizeLinear", f"{last} l_s l_z", "l_q"), node("DequantizeLinear", "l_q l_s l_z", "l_dq")]
+    model.check({"x": (2, 12)}, "l_dq", 9e-4, 1.0, (OpKind.FULLY_CONNECTED,))
