@@ -17,7 +17,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     """The report of `plan`; `refusal` says why the plan does not meet `budget`, the one asked for."""
     program = plan.program
     scratch = 0 if plan.backend is None else plan.backend.scratch_bytes
-    int8 = any(op.dtype is DType.INT8 for op in program.ops)
+    found = {op.dtype for op in program.ops}
     io_fast = sum(
         program.tensors[io.tensor].bytes
         for io in (*program.inputs, *program.outputs)
@@ -25,7 +25,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     )
     document: Report = {
         "model": program.name,
-        "dtype": "int8" if int8 else "float32",
+        "dtype": next((kind.name.lower() for kind in (DType.INT8, DType.INT16) if kind in found), "float32"),
         "ops": len(program.ops),
         "fits": refusal is None,
         "budget": {"fast": budget.fast, "slow": budget.slow, "flash": budget.flash},

@@ -15,11 +15,13 @@ from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
 from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import Reference
-from tigris_pio.verify.traces import Masked, in_model_order, numbers, real, traced
+from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, numbers, real, traced
 
 #: A layer departs when, fed with the plan's own values, it misses by more than this. int8 in steps of its scale: one
 #: for roundings, two for asymmetric weights, which are rounded to symmetric ones. float32 as a share of the largest.
 OWN_STEPS, OWN_RELATIVE = 3.0, 1e-3
+#: Of int16: what TensorFlow Lite's tables miss an exponential by, a sixteenth of a step of int8.
+OWN_STEPS_INT16 = 16.0
 #: An output departs below this cosine similarity where int8 tensors lie before it, each of which may round otherwise,
 #: or beyond this relative difference (float32 throughout).
 INT8_COSINE, FLOAT_RELATIVE = 0.9, 1e-3
@@ -147,17 +149,19 @@ def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, value: S
     array = in_model_order(stored, value)
     made = ~np.ma.getmaskarray(array)
     wanted = numbers(expected[made], tensor)
-    if tensor.scale and tensor.dtype is DType.INT8:  # where an activation that follows saturates, so may this layer
-        wanted = np.clip(wanted, *(real(np.array(end), tensor) for end in (-128, 127)))
-    measure(layer, real(array.data[made], tensor), wanted, tensor.scale if tensor.dtype is DType.INT8 else 0.0)
+    ends = integer_limits(tensor)
+    if ends is not None:  # where an activation that follows saturates, so may this layer
+        wanted = np.clip(wanted, *(real(np.array(end), tensor) for end in ends))
+    measure(layer, real(array.data[made], tensor), wanted, 0.0 if ends is None else tensor.scale)
 
 
 def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
-    if tensor.scale and tensor.dtype is DType.INT8:
+    if integer_limits(tensor) is not None:
         layer.own_steps = max(layer.own_steps or 0.0, own.steps)
     else:
         layer.own_relative = max(layer.own_relative or 0.0, own.relative)
-    layer.departs |= not (own.steps <= OWN_STEPS and own.relative <= OWN_RELATIVE)
+    most = OWN_STEPS_INT16 if tensor.dtype is DType.INT16 else OWN_STEPS
+    layer.departs |= not (own.steps <= most and own.relative <= OWN_RELATIVE)
 
 
 def measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float) -> None:

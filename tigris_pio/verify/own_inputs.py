@@ -20,19 +20,15 @@ from onnx import helper, numpy_helper
 from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.errors import ToolError
-from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
 from tigris_pio.platformio.compiler import quoted
-from tigris_pio.verify.traces import Masked, in_model_order, traced
+from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, traced, unsigned_shift
 
 _TYPES: Mapping[str, np.dtype[Any]] = {
     "tensor(float)": np.dtype(np.float32), "tensor(int8)": np.dtype(np.int8), "tensor(uint8)": np.dtype(np.uint8),
+    "tensor(int16)": np.dtype(np.int16), "tensor(uint16)": np.dtype(np.uint16),
     "tensor(int64)": np.dtype(np.int64), "tensor(int32)": np.dtype(np.int32), "tensor(bool)": np.dtype(np.bool_),
 }  # fmt: skip
-#: uint8 models are stored as int8: value and zero point both less this.
-_UINT8_SHIFT = 128
-
-
 #: How far from a whole number float32 leaves one.
 _WHOLE = 1e-3
 
@@ -108,8 +104,8 @@ class OwnInputs:
         values = array.data
         if tensor.scale and dtype == np.float32:
             values = (values.astype(np.int32) - tensor.zero_point).astype(np.float32) * np.float32(tensor.scale)
-        elif tensor.scale and dtype == np.uint8:
-            values = values.astype(np.int32) + _UINT8_SHIFT
+        elif tensor.scale:
+            values = values.astype(np.int32) + unsigned_shift(dtype)
         typed: np.ndarray = values.astype(dtype)
         return typed
 
@@ -135,11 +131,12 @@ def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tupl
     made = ~np.ma.getmaskarray(array)
     exact = expected[made].astype(np.float64)
     stored = array.data[made].astype(np.float64)
-    if tensor.scale and tensor.dtype is DType.INT8:
+    ends = integer_limits(tensor)
+    if ends is not None:
         if expected.dtype.kind == "f":
-            exact = np.clip(exact / tensor.scale + tensor.zero_point, -128, 127)
-        elif expected.dtype == np.uint8:
-            exact -= _UINT8_SHIFT
+            exact = np.clip(exact / tensor.scale + tensor.zero_point, *ends)
+        else:
+            exact -= unsigned_shift(expected.dtype)
         number = ~np.isnan(exact)
         rounded = bool((np.abs(exact - np.rint(exact))[number] < _WHOLE).all())
         return float(np.abs(stored - exact)[number].max(initial=0.0)), 0.0, rounded
@@ -238,6 +235,6 @@ def _rounds_to(node: onnx.NodeProto, constants: Mapping[str, np.ndarray], tensor
     scale, zero = constants.get(node.input[1]), constants.get((*node.input, "")[2])
     if scale is None:
         return True
-    shift = _UINT8_SHIFT if zero is None or zero.dtype == np.uint8 else 0
+    shift = unsigned_shift(np.dtype(np.uint8) if zero is None else zero.dtype)
     stored = (0 if zero is None else int(zero.item())) - shift
     return not tensor.scale or (tensor.scale, tensor.zero_point) == (float(scale.item()), stored)

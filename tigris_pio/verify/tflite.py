@@ -22,12 +22,12 @@ from tigris_pio.compiler.load.tflite.model import set_inputs, tensor_numbers
 from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions
 from tigris_pio.errors import ModelError, ToolError
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
 from tigris_pio.host.io import IoDescriptor
 from tigris_pio.platformio.compiler import quoted
 from tigris_pio.verify.compare import Comparison, Layer, measure
-from tigris_pio.verify.traces import Masked, in_model_order, masked
+from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, masked
 
 #: What one layer may be away: steps of int8, and a share of the largest value in float32.
 STEPS, RELATIVE = 1.0, 1e-3
@@ -206,7 +206,7 @@ def _compare(layer: Layer, array: Masked, expected: np.ndarray | None, image: bo
         array = array.transpose(FROM_IMAGE)
     made = ~np.ma.getmaskarray(array).reshape(-1)
     got, wanted = (np.asarray(item).reshape(-1)[made] for item in (array.data, expected))
-    integers = tensor.scale and tensor.dtype is DType.INT8
+    integers = integer_limits(tensor) is not None
     if integers:
         got, wanted = (_real(item, tensor.scale, tensor.zero_point) for item in (got, wanted))
     measure(layer, got.astype(np.float64), wanted.astype(np.float64), tensor.scale if integers else 0.0)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramTensor, StoredValue
+from tigris_pio.compiler.lower.numerics import limits
+from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
 
 #: Elements of rows that nothing needs, which the runtime leaves out, are masked.
@@ -52,6 +55,16 @@ def real(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
 
 def numbers(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
     """The model's values as real numbers: integers of a quantised tensor dequantised, others as they are."""
-    if not tensor.scale or array.dtype not in (np.int8, np.uint8):
+    if not tensor.scale or array.dtype not in (np.int8, np.uint8, np.int16, np.uint16):
         return array
-    return real(array.astype(np.int16) - (128 if array.dtype == np.uint8 else 0), tensor)
+    return real(array.astype(np.int32) - unsigned_shift(array.dtype), tensor)
+
+
+def unsigned_shift(dtype: np.dtype[Any]) -> int:
+    """What a plan's integers are less than a model's unsigned ones of this type."""
+    return 1 << (8 * dtype.itemsize - 1) if dtype.kind == "u" else 0
+
+
+def integer_limits(tensor: ProgramTensor) -> tuple[int, int] | None:
+    """Lowest and highest integer of a tensor whose integers stand for real numbers; None for others."""
+    return limits(tensor.dtype) if tensor.scale and tensor.dtype in (DType.INT8, DType.INT16) else None

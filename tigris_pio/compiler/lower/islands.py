@@ -9,8 +9,8 @@ from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
 
 _MOVES = frozenset((OpKind.COPY, OpKind.TRANSPOSE, OpKind.CONCAT, OpKind.SELECT, OpKind.CAST))
-#: Of int8, these say nothing about what a network computes in.
-_NEUTRAL = _MOVES | {OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.LOOKUP, OpKind.COMMIT}
+#: Of int8 and int16, these say nothing about what a network computes in.
+_NEUTRAL = _MOVES | {OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.LOOKUP, OpKind.RESCALE, OpKind.COMMIT}
 #: Names that a warning lists.
 _MOST_NAMES = 8
 
@@ -20,7 +20,7 @@ def islands(ops: Sequence[ProgramOp]) -> list[ProgramOp]:
 
     None of a network that is float32 but for its inputs and outputs.
     """
-    if not any(op.dtype is DType.INT8 and op.kind not in _NEUTRAL for op in ops):
+    if not any(op.dtype in (DType.INT8, DType.INT16) and op.kind not in _NEUTRAL for op in ops):
         return []
     floats = [op for op in ops if op.dtype is DType.FLOAT32]
     behind = {op.output for op in ops if op.kind is OpKind.DEQUANTIZE}
