@@ -2,7 +2,8 @@
 # make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
-# make fuzz    feed the runtime damaged plans and hostile bytes, and compare random graphs with onnxruntime; SECONDS=60
+# make fuzz    feed the runtime damaged plans and hostile bytes; random graphs against onnxruntime, random operators
+#              against TensorFlow Lite Micro; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make clean   remove what the others made, but for installed system packages
 
@@ -48,6 +49,7 @@ fuzz:
 	@$(PYTHON) tools/prepare.py fuzz
 	@PYTHON="$(CURDIR)/$(VENV_PYTHON)" tests/runtime/fuzz/run.sh $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.run $(SECONDS)
+	@$(VENV_PYTHON) -m tests.fuzz.tflite $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.hostile $(SECONDS)
 	@TIGRIS_THOROUGH=1 $(VENV_PYTHON) -m pytest -m thorough tests
 

@@ -112,7 +112,7 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_TRANSPOSE_CONV = 19,
     /* unary float functions of UnaryFunction from SIN to ATANH */
     TIGRIS_OP_KIND_TRIGONOMETRIC = 30,
-    /* two float inputs, chosen by BinaryFunction */
+    /* two float inputs, chosen by BinaryFunction; INT8: comparisons */
     TIGRIS_OP_KIND_BINARY = 31,
     /* first input not 0 ? second : third */
     TIGRIS_OP_KIND_WHERE = 32,
@@ -120,7 +120,7 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_REDUCE = 33,
     /* position of the largest or smallest element of a vector, as float32 */
     TIGRIS_OP_KIND_ARG_REDUCE = 34,
-    /* each element by its vector, chosen by VectorFunction */
+    /* each element by its vector, chosen by VectorFunction; INT8: cumulative sums */
     TIGRIS_OP_KIND_VECTOR = 35,
     /* local response normalisation across channels */
     TIGRIS_OP_KIND_LRN = 36,
@@ -985,6 +985,27 @@ typedef struct tigris_binary_function_params {
 } tigris_binary_function_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_function_params) == 28U, tigris_binary_function_params_size);
 
+/* out = 1 where function(a, b), else 0, in float32, of two int8 tensors in TensorFlow Lite's
+ * arithmetic. Each is (q - zero_point) * 256, requantised. Element steps are 0 along broadcast
+ * axes. */
+typedef struct tigris_compare_int8_params {
+    /* tigris_binary_function from LESS to EQUAL */
+    uint32_t function;
+    /* of input 0 and 1 */
+    int32_t zero_point[2];
+    /* Q0.31 */
+    int32_t multiplier[2];
+    /* positive: left */
+    int32_t shift[2];
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_compare_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_compare_int8_params) == 52U, tigris_compare_int8_params_size);
+
 /* out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast
  * axes. */
 typedef struct tigris_where_params {
@@ -1059,6 +1080,30 @@ typedef struct tigris_vector_params {
     uint32_t reverse;
 } tigris_vector_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_vector_params) == 24U, tigris_vector_params_size);
+
+/* out[o][k][i] = sum up to k of in[o][k][i] in TensorFlow Lite's arithmetic; all axes flattened. A
+ * sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised. */
+typedef struct tigris_cumulative_int8_params {
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* 1: without the element itself */
+    uint32_t exclusive;
+    /* 1: from the last element to the first */
+    uint32_t reverse;
+    /* see above */
+    int32_t begin;
+    /* see above */
+    int32_t input_zero_point;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+} tigris_cumulative_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_cumulative_int8_params) == 36U, tigris_cumulative_int8_params_size);
 
 /* out[c] = in[c] / (bias + alpha * sum of in[j]^2) ^ beta, j from c - before to c + after, inside
  * the pixel. */

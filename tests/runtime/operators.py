@@ -236,12 +236,14 @@ def _int8_pairs() -> list[Operator]:
     tables = {"headroom": np.full(512, 23, np.int8), "power": np.full(256, 3, np.int8),
               "reciprocal": np.full(256, 3 << 30, np.uint32)}
     square = p.BinaryInt8Params((1, 2), (1 << 30, 1 << 30), (0, -1), 7, 3, 1 << 30, -19, **RANGE, **STEPS)
+    compare = p.CompareInt8Params(BinaryFunction.LESS, (1, 2), (1 << 30, 1 << 30), (0, -1), **STEPS)
     return [
         _simple(OpKind.EXTREME, INT8, p.ExtremeParams(1, **STEPS), inputs=pair, rows=same),
         _simple(OpKind.PRELU, INT8, prelu, inputs=pair, rows=same,
                 blobs={"table": np.arange(-128, 128).astype(np.int8)}),
         _simple(OpKind.DIVIDE, INT8, divide, inputs=pair, rows=same, blobs=tables),
         _simple(OpKind.SQUARED_DIFFERENCE, INT8, square, inputs=pair, rows=same),
+        _simple(OpKind.BINARY, INT8, compare, inputs=pair, rows=same, output_dtype=FLOAT32),
     ]
 
 
@@ -307,6 +309,7 @@ def operators() -> list[Operator]:
         _simple(OpKind.DEQUANTIZE, INT8, quantize, output_dtype=FLOAT32, blobs=numbers),
         _simple(OpKind.NORMALISE, INT8, p.NormaliseInt8Params(1, 1, 4, 0, 0, 1, 1, 3, 28, 16, 9, 0, 16, 0),
                 blobs={"terms": np.array([[1 << 28, 1 << 15]] * 4, np.int32)}),
+        _simple(OpKind.VECTOR, INT8, p.CumulativeInt8Params(4, 1, 0, 1, 5, -5, 1 << 30, -18, 3)),
         *_float_functions(),
         *_plain(),
         *_int8_pairs(),

@@ -151,6 +151,35 @@ def divisions() -> Iterator[Case]:
                                                 .astype(np.int8)})
 
 
+def sums_of_many() -> Iterator[Case]:
+    """Of one scale: two tensors, four, and so many that 32 bits do not hold the sums."""
+    for count, result in ((2, (0.1, 4)), (4, (0.21, -128)), (19, (1.3, 90))):
+        number = (0.05, 3) if count < 19 else (0.05, -128)
+        yield Case("ADD_N", [x((3, 5), number, place) for place in range(count)], [y((3, 5), result)])
+
+
+def cumulative_sums() -> Iterator[Case]:
+    """Along each axis, either way, with and without the element itself; sums that 32 bits do not hold."""
+    forms = itertools.cycle(itertools.product((False, True), (False, True)))
+    for shape, (source, result) in itertools.product(((7,), (4, 5), (2, 40, 3), (2, 3, 4, 5)), NUMBERS):
+        for axis in range(-1, len(shape) - 1):
+            exclusive, reverse = next(forms)
+            yield Case("CUMSUM", [x(shape, source), constant("axis", np.array(axis, np.int32))],
+                       [y(shape, (result[0] * 3, result[1]))], {"exclusive": exclusive, "reverse": reverse})
+
+
+def integers(op: str) -> Iterator[Case]:
+    """Of 32 bits."""
+    for left, right in PAIRS:
+        given = {f"x{place}": np.random.default_rng(place).integers(-999, 999, shape).astype(np.int32)
+                 for place, shape in enumerate((left, right))}
+        given["x1"][given["x1"] == 0] = 7
+        for fused in (NONE, RELU6) if op != "SQUARED_DIFFERENCE" else (None,):
+            options = {} if fused is None else {"fusedActivationFunction": fused}
+            yield Case(op, [Tensor("x0", left, "int32"), Tensor("x1", right, "int32")],
+                       [plain(np.broadcast_shapes(left, right), "int32")], options, given)
+
+
 def prelu() -> Iterator[Case]:
     """Slopes of a channel, a pixel, one."""
     for slope, (source, result) in itertools.product(((6,), (1, 1, 6), (5, 3, 6), (1, 1, 1)), NUMBERS):
@@ -160,7 +189,8 @@ def prelu() -> Iterator[Case]:
 
 def comparisons(op: str) -> Iterator[Case]:
     """Of two scales."""
-    numbers = itertools.cycle((((0.05, 3), (0.05, 3)), ((0.05, 3), (0.07, -8)), ((0.3, -128), (0.11, 127))))
+    numbers = itertools.cycle((((0.05, 3), (0.05, 3)), ((0.05, 3), (0.07, -8)), ((0.3, -128), (0.11, 127)),
+                               ((0.0004, -3), (0.0007, 9)), ((0.002, 100), (0.002, -100))))
     for left, right in PAIRS:
         for first, second in (next(numbers),):
             yield Case(op, [x(left, first), x(right, second, 1)], [plain(np.broadcast_shapes(left, right), "bool")])
@@ -235,6 +265,7 @@ def moves() -> Iterator[Case]:
                [a, ints("begin", 0, -1, 1, 0), ints("end", 2, -5, 6, 5), ints("strides", 1, -2, 2, 1)],
                [y((2, 2, 3, 5), n)])
     yield Case("RESHAPE", [a, ints("shape", 4, 60)], [y((4, 60), n)])
+    yield Case("ZEROS_LIKE", [a], [y((2, 4, 6, 5), n)])
 
 
 def pads(*pairs: tuple[int, int], name: str = "pads") -> Tensor:
@@ -354,7 +385,11 @@ def others() -> Iterator[Case]:
 CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "ABS": lambda: unary("ABS"), "LEAKY_RELU": lambda: unary("LEAKY_RELU", options={"alpha": 0.3}),
     "HARD_SWISH": lambda: unary("HARD_SWISH"), "ELU": lambda: unary("ELU"), "RELU": lambda: unary("RELU"),
-    "RELU6": lambda: one_scale("RELU6"), "LOGISTIC": lambda: unary("LOGISTIC", (1 / 256, -128)),
+    "RELU6": lambda: itertools.chain(one_scale("RELU6"), unary("RELU6")),
+    "ADD_N": sums_of_many, "CUMSUM": cumulative_sums,
+    **{f"{op} of integers": lambda op=op: integers(op)  # type: ignore[misc]
+       for op in ("ADD", "SUB", "MUL", "DIV", "SQUARED_DIFFERENCE")},
+    "LOGISTIC": lambda: unary("LOGISTIC", (1 / 256, -128)),
     "TANH": lambda: unary("TANH", (1 / 128, 0)), "RSQRT": rsqrt,
     "SOFTMAX": lambda: scaled_vectors("SOFTMAX", (1 / 256, -128), {"beta": 1.0}),
     "LOG_SOFTMAX": lambda: scaled_vectors("LOG_SOFTMAX", (16 / 256, 127)),

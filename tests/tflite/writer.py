@@ -25,11 +25,11 @@ _OPTIONS = {
     "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum", "SVDF": "SVDF", "PADV2": "PadV2",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM", "SELECT_V2": "SelectV2", "REVERSE_V2": "ReverseV2",
     "SPACE_TO_BATCH_ND": "SpaceToBatchND", "BATCH_TO_SPACE_ND": "BatchToSpaceND", "BATCH_MATMUL": "BatchMatMul",
-    "SPLIT_V": "SplitV", "TOPK_V2": "TopKV2", "CUMSUM": "Cumsum",
+    "L2_POOL_2D": "Pool2D", "SPLIT_V": "SplitV", "TOPK_V2": "TopKV2", "CUMSUM": "Cumsum",
 }
 #: Operators without options of their own.
 _NONE = frozenset(("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "ELU", "PRELU", "SQRT", "RSQRT", "LOG", "SIN",
-                   "FLOOR", "CEIL", "ROUND", "DYNAMIC_UPDATE_SLICE"))
+                   "FLOOR", "CEIL", "ROUND", "EMBEDDING_LOOKUP", "BROADCAST_ARGS", "DYNAMIC_UPDATE_SLICE"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -93,11 +93,11 @@ class OpKind(enum.IntEnum):
     RESAMPLE = 18  #: weighted sums of neighbouring rows and columns
     TRANSPOSE_CONV = 19
     TRIGONOMETRIC = 30  #: unary float functions of UnaryFunction from SIN to ATANH
-    BINARY = 31  #: two float inputs, chosen by BinaryFunction
+    BINARY = 31  #: two float inputs, chosen by BinaryFunction; INT8: comparisons
     WHERE = 32  #: first input not 0 ? second : third
     REDUCE = 33  #: one number a vector, chosen by ReduceFunction
     ARG_REDUCE = 34  #: position of the largest or smallest element of a vector, as float32
-    VECTOR = 35  #: each element by its vector, chosen by VectorFunction
+    VECTOR = 35  #: each element by its vector, chosen by VectorFunction; INT8: cumulative sums
     LRN = 36  #: local response normalisation across channels
     MAT_MUL = 37  #: products of two activations' matrices
     CAST = 38  #: between element types

@@ -134,6 +134,24 @@ class BinaryFunctionParams(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class CompareInt8Params(Record):
+    """out = 1 where function(a, b), else 0, in float32, of two int8 tensors in TensorFlow Lite's arithmetic.
+
+    Each is (q - zero_point) * 256, requantised. Element steps are 0 along broadcast axes.
+    """
+
+    C_NAME = "tigris_compare_int8_params"
+
+    function: int = u32("tigris_binary_function from LESS to EQUAL")
+    zero_point: tuple[int, ...] = i32_array(2, "of input 0 and 1")
+    multiplier: tuple[int, ...] = i32_array(2, "Q0.31")
+    shift: tuple[int, ...] = i32_array(2, "positive: left")
+    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
+    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
+    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+
+
+@dataclasses.dataclass(frozen=True)
 class WhereParams(Record):
     """out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast axes."""
 

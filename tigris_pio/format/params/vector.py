@@ -144,3 +144,23 @@ class NormaliseInt8Params(Record):
     epsilon_high: int = u32("high word of epsilon")
     output_bits: int = u32("at most 31")
     terms: int = u32("pairs of int32: factor, and offset with the zero point and half a step")
+
+
+@dataclasses.dataclass(frozen=True)
+class CumulativeInt8Params(Record):
+    """out[o][k][i] = sum up to k of in[o][k][i] in TensorFlow Lite's arithmetic; all axes flattened.
+
+    A sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised.
+    """
+
+    C_NAME = "tigris_cumulative_int8_params"
+
+    length: int = u32("elements of one vector")
+    inner: int = u32("elements from one element of a vector to the next")
+    exclusive: int = u32("1: without the element itself")
+    reverse: int = u32("1: from the last element to the first")
+    begin: int = i32("see above")
+    input_zero_point: int = i32("see above")
+    multiplier: int = i32("Q0.31")
+    shift: int = i32("positive: left")
+    output_zero_point: int = i32("added after requantisation")

@@ -271,6 +271,14 @@ class Layer:
         self._activate(clip, last, final)
         return final
 
+    def clipped(self, name: str, activation: int) -> str:
+        """A tensor behind a fused activation."""
+        tensor = self.network.tensors[name]
+        result = self.network.add_tensor(self.network.fresh(f"{self.name}/inner"), tensor.shape, tensor.dtype,
+                                         tensor.quantisation)
+        self._activate(_ACTIVATIONS.get(activation, ""), name, result)
+        return result
+
     def reshaped(self, name: str, shape: Sequence[int]) -> str:
         """A tensor of the graph under another shape."""
         if self.network.tensors[name].shape == tuple(shape):

@@ -133,11 +133,6 @@ def _int8_params(node: Node, pairing: Pairing, first: Numeric, second: Numeric, 
         if _KINDS[node.op] == OpKind.MUL:
             pairs = [(0, 0), (0, 0)]
             output = numerics.quantize_multiplier(first.scale * second.scale / result.scale)
-        elif node.op == "Sub":  # TensorFlow Lite has its ratios in single precision here
-            double = np.float32(2) * np.float32(max(first.scale, second.scale))
-            pairs = [numerics.quantize_multiplier(float(np.float32(item.scale) / double)) for item in (first, second)]
-            unit = np.float32(math.ldexp(1.0, _LEFT_SHIFT)) * np.float32(result.scale)
-            output = numerics.quantize_multiplier(float(double / unit))
         else:
             twice = 2 * max(first.scale, second.scale)
             pairs = [numerics.quantize_multiplier(item.scale / twice) for item in (first, second)]

@@ -120,9 +120,9 @@ def emit_divide(builder: Builder, node: Node) -> bool:
     if found is None:
         return False
     first, second, result = found[0].numeric, found[1].numeric, builder.numeric(output)
-    divisor = np.float32(second.scale) * np.float32(result.scale)  # TensorFlow Lite divides in single precision
+    divisor = second.scale * result.scale
     try:
-        multiplier, shift = numerics.quantize_multiplier(float(np.float32(first.scale) / divisor))
+        multiplier, shift = numerics.quantize_multiplier(first.scale / divisor)
     except ValueError as error:
         raise Refusal(str(error)) from None
     pairing = pair(builder, found, builder.shape(output))

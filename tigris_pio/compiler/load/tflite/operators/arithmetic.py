@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
+_FLOAT = onnx.TensorProto.FLOAT
 _FUSED = {"ADD": ("Add", "AddOptions"), "SUB": ("Sub", "SubOptions"), "MUL": ("Mul", "MulOptions"),
           "DIV": ("Div", "DivOptions")}
-_PLAIN = {"MAXIMUM": "Max", "MINIMUM": "Min", "POW": "Pow", "EQUAL": "Equal", "LESS": "Less", "GREATER": "Greater",
-          "LESS_EQUAL": "LessOrEqual", "GREATER_EQUAL": "GreaterOrEqual", "LOGICAL_AND": "And", "LOGICAL_OR": "Or"}
+_PLAIN = {"MAXIMUM": "Max", "MINIMUM": "Min", "POW": "Pow", "LOGICAL_AND": "And", "LOGICAL_OR": "Or"}
+_COMPARISONS = {"EQUAL": "Equal", "LESS": "Less", "GREATER": "Greater", "LESS_EQUAL": "LessOrEqual",
+                "GREATER_EQUAL": "GreaterOrEqual"}
 
 
 @handler(*_FUSED, summary="any broadcasting")
@@ -18,10 +21,39 @@ def read_fused(layer: Layer) -> None:
     """Add, Sub, Mul, Div with a fused activation."""
     op, kind = _FUSED[layer.operator.name]
     activation = layer.options(kind)["FusedActivationFunction"]
+    if layer.declared(0).type in ("int32", "int64"):
+        _read_integers(layer, op, activation)
+        return
     if op == "Div" and is_int8(layer):
         layer.elementwise("DIV", (0, 1), activation=activation, domain="tflite")
     else:
         layer.elementwise(op, (0, 1), activation=activation)
+
+
+def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
+    """The node in float32, which holds integers to 2^24: a warning says so. Quotients are rounded towards zero."""
+    if layer.network.is_constant(layer.input(0)) and layer.network.is_constant(layer.input(1)) and not activation:
+        layer.elementwise(op, (0, 1))
+        return
+    network, shape, pair = layer.network, layer.broadcast(0, 1), []
+    for place in (0, 1):
+        name = layer.input(place)
+        value = network.weights.get(name)
+        pair.append(layer.part("Cast", [name], layer.shape(place), {"to": _FLOAT}, real=True) if value is None else
+                    network.add_constant(f"{layer.name}/real", value.astype(np.float32)))
+    network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, for integers are carried as "
+                            "float32")
+    if op == "Square":
+        pair = [layer.part("Sub", pair, shape, real=True)] * 2
+    if op == "Div":  # the dividend less its remainder, which a quotient that is rounded twice cannot miss
+        rest = layer.part("Mod", pair, shape, {"fmod": 1}, real=True)
+        pair = [layer.part("Sub", [pair[0], rest], shape, real=True), pair[1]]
+    result = layer.part("Mul" if op == "Square" else op, pair, shape, real=True)
+    result = layer.part("Round", [result], shape, real=True) if op == "Div" else result
+    if activation and op != "Add":  # whose activation TensorFlow Lite Micro leaves out
+        result = layer.clipped(result, activation)
+    to = onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])
+    layer.write("Cast", [result], shape, {"to": to})
 
 
 @handler(*_PLAIN, summary="any broadcasting")
@@ -37,15 +69,36 @@ def read_squared_difference(layer: Layer) -> None:
     if is_int8(layer):
         layer.elementwise("SQUARED_DIFFERENCE", (0, 1), domain="tflite")
         return
+    if layer.declared(0).type in ("int32", "int64"):
+        _read_integers(layer, "Square")
+        return
     difference = layer.part("Sub", [layer.input(0), layer.input(1)], shape, real=True)
     layer.write("Mul", [difference, difference], shape)
+
+
+@handler(*_COMPARISONS, summary="any broadcasting")
+def read_comparison(layer: Layer) -> None:
+    """The operators of one node; of int8 with their own arithmetic."""
+    name = layer.operator.name
+    if _is_scaled(layer):
+        layer.elementwise(name, (0, 1), domain="tflite")
+    else:
+        layer.elementwise(_COMPARISONS[name], (0, 1))
+
+
+def _is_scaled(layer: Layer) -> bool:
+    """Whether a comparison is of int8 with scales that TensorFlow Lite Micro takes, which are below 1."""
+    said = [layer.quantisation(place) for place in (0, 1)]
+    return layer.declared(0).type == "int8" and all(item is not None and np.all(item.scale < 1) for item in said)
 
 
 @handler("NOT_EQUAL", summary="any broadcasting")
 def read_not_equal(layer: Layer) -> None:
     """Equal, Not."""
-    shape = layer.broadcast(0, 1)
-    layer.write("Not", [layer.part("Equal", [layer.input(0), layer.input(1)], shape)], shape)
+    shape, pair = layer.broadcast(0, 1), [layer.input(0), layer.input(1)]
+    scaled = _is_scaled(layer)
+    equal = layer.part("EQUAL" if scaled else "Equal", pair, shape, domain="tflite" if scaled else "")
+    layer.write("Not", [equal], shape)
 
 
 @handler("SELECT", "SELECT_V2", summary="any broadcasting")
@@ -61,8 +114,17 @@ def read_select(layer: Layer) -> None:
 
 @handler("ADD_N", summary="any number of inputs")
 def read_add_n(layer: Layer) -> None:
-    """Sum."""
-    layer.elementwise("Sum", range(layer.count))
+    """Sum; of int8 with one scale, as TensorFlow Lite Micro has it, the last of the inputs' cumulative sums."""
+    shape, names = layer.broadcast(*range(layer.count)), layer.inputs()
+    said = {layer.quantisation(place) for place in range(layer.count)}
+    if not is_int8(layer) or None in said or len(said) != 1 or layer.annotation()[1] is None:
+        layer.elementwise("Sum", range(layer.count))
+        return
+    rows = [layer.reshaped(name, (1, *shape)) for name in names]
+    joined = layer.part("Concat", rows, (len(names), *shape), {"axis": 0}, like=names[0])
+    sums = layer.part("CUMSUM", [joined], (len(names), *shape), {"axis": 0}, domain="tflite")
+    limits = [layer.numbers(values) for values in ([len(names) - 1], [len(names)], [0], [1])]
+    layer.write("Reshape", [layer.part("Slice", [sums, *limits], (1, *shape)), layer.numbers(shape)], shape)
 
 
 @handler("FLOOR_DIV", summary="any broadcasting; float32, and constants of integers")

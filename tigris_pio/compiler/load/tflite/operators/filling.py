@@ -24,14 +24,15 @@ def read_fill(layer: Layer) -> None:
 
 @handler("ZEROS_LIKE", summary="a constant")
 def read_zeros_like(layer: Layer) -> None:
-    """Zeros, which are the zero point where the output is quantised."""
+    """Zeros: integers of value 0 even where those stand for another number."""
     dtype, quantisation = layer.annotation()
     shape = layer.shape(0)
     layer.network.limits.check("elements", math.prod(shape), f"{layer.network.label}: node {layer.name}")
     if quantisation is None:
         layer.write_constant(np.zeros(shape, dtype))
     else:
-        layer.write_constant(np.full(shape, quantisation.zero_point, quantisation.dtype), 0, quantisation)
+        zeros = np.full(shape, -128 if layer.output().type == "uint8" else 0, quantisation.dtype)
+        layer.write_constant(zeros, 0, quantisation)
 
 
 @handler("BROADCAST_ARGS", summary="constant shapes")
@@ -57,10 +58,15 @@ def read_range(layer: Layer) -> None:
     layer.write_constant((start + np.arange(count) * step).astype(dtype))
 
 
-@handler("CUMSUM", summary="constant axis; computed in float32")
+@handler("CUMSUM", summary="constant axis; int8 and float32")
 def read_cumsum(layer: Layer) -> None:
-    """CumSum."""
+    """CumSum; of int8 with its own arithmetic."""
     options, shape = layer.options("CumsumOptions"), layer.shape(0)
+    if layer.declared(0).type == "int8" and layer.quantisation(0) is not None:
+        attributes = {"axis": layer.axis(1, len(shape)), "exclusive": int(options["Exclusive"]),
+                      "reverse": int(options["Reverse"])}
+        layer.write("CUMSUM", [layer.input(0)], shape, attributes, domain="tflite")
+        return
     axis = layer.network.add_constant(f"{layer.name}/axis", np.array(layer.axis(1, len(shape)), np.int64))
     attributes = {"exclusive": int(options["Exclusive"]), "reverse": int(options["Reverse"])}
     layer.write("CumSum", [layer.input(0), axis], shape, attributes)

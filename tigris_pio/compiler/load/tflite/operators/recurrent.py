@@ -97,7 +97,8 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
             ("bias", _BIASES, (units,)))]
     held = Tensor("", cell.shape, np.dtype(np.int16))
     memory = [network.variables.read(layer.variable(place), like) for place, like in ((_HIDDEN, hidden), (_CELL, held))]
-    sizes = {"sequence": (steps, batch, units), "hidden": (batch, units), "cell": (batch, units)}
+    whole = (steps, batch, units)
+    sizes = {"sequence": whole, "hidden": (batch, units), "cell": (batch, units)}
     names = [network.add_tensor(network.fresh(f"{layer.name}/{name}"), shape,
                                 np.dtype(np.int16 if name == "cell" else np.int8),
                                 None if name == "cell" else hidden.quantisation) for name, shape in sizes.items()]
@@ -109,8 +110,8 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
     for place, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
         network.variables.assign(layer.variable(place), layer.reshaped(name, layer.declared(place).shape))
     _, said = layer.annotation()
-    result = Tensor("", sizes["sequence"], np.dtype(np.int8), said)
-    _write(layer, network.variables.recoded(names[0], result), sizes["sequence"], first)
+    result = Tensor("", whole, np.dtype(np.int8), said)
+    _write(layer, network.variables.recoded(names[0], result), whole, first)
 
 
 def _scales(layer: Layer, places: tuple[int, ...]) -> tuple[float, ...]:

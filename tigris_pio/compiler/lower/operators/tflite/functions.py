@@ -41,10 +41,9 @@ def _abs(node: Node, source: Numeric, result: Numeric) -> _Function:
 
 
 def _leaky_relu(node: Node, source: Numeric, result: Numeric) -> _Function:
-    alpha = np.float32(node.attributes["alpha"])
-    slope = float(np.float32(source.scale) * alpha / np.float32(result.scale))
+    slope = source.scale * float(np.float32(node.attributes["alpha"])) / result.scale
     sign = -1 if slope < 0 else 1
-    identity = numerics.quantize_multiplier(_ratio(source.scale, result.scale))
+    identity = numerics.quantize_multiplier(source.scale / result.scale)
     negative = numerics.quantize_multiplier(abs(slope))
 
     def function(value: int) -> int:
