@@ -57,6 +57,8 @@ def test_accuracy_stays_within_a_point_and_all_is_int8(name: str, tmp_path: Path
     assert found["after"]["ram"] < 0.3 * found["before"]["ram"]
     assert found["after"]["flash"] < 0.4 * found["before"]["flash"]
     assert found["after"]["macs"] == found["before"]["macs"]
+    assert found["after"]["instructions"]["without_fpu"] < 0.1 * found["before"]["instructions"]["without_fpu"]
+    assert found["before"]["instructions"]["with_fpu"] < 0.2 * found["before"]["instructions"]["without_fpu"]
 
 
 def test_the_model_written_is_the_one_measured(digits: tuple[Path, Path], tmp_path: Path) -> None:
@@ -70,7 +72,8 @@ def test_the_model_written_is_the_one_measured(digits: tuple[Path, Path], tmp_pa
         right = sum(int(np.argmax(session.run({io.name: image[np.newaxis]})["probability"])) == label
                     for image, label in zip(arrays[io.name], arrays["labels"], strict=True))  # fmt: skip
     assert right >= 94
-    words = ("conv_0", "cosine", "accuracy: float", "RAM:", "flash:", "multiply-accumulates", "25 held-out samples")
+    words = ("conv_0", "cosine", "accuracy: float", "RAM:", "flash:", "multiply-accumulates", "instructions,",
+             "25 held-out samples")
     assert [word for word in words if word not in text] == []
 
 

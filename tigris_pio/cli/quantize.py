@@ -16,10 +16,12 @@ from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
+from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UnsupportedError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.quantize.calibrate import METHODS
 from tigris_pio.quantize.images import Normalisation
+from tigris_pio.quantize.instructions import instructions
 from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, encode, quantise
 from tigris_pio.sizes import format_size
 
@@ -157,8 +159,8 @@ def _document(result: Quantised, options: QuantizeOptions, output: str) -> dict[
         "hurting": [layer.name for layer in result.layers if layer.hurts],
         "kept_float": [layer.name for layer in result.kept],
         "float_ops": result.float_ops,
-        "before": _cost(result.before.report),
-        "after": _cost(result.after.report),
+        "before": _cost(result.before),
+        "after": _cost(result.after),
         "auto": None if found is None else {
             "tolerance": options.tolerance, "met": found.met, "error": found.error, "trials": found.trials,
             "complete": found.complete,
@@ -167,10 +169,12 @@ def _document(result: Quantised, options: QuantizeOptions, output: str) -> dict[
     }  # fmt: skip
 
 
-def _cost(report: dict[str, Any]) -> dict[str, Any]:
+def _cost(compiled: Compiled) -> dict[str, Any]:
     """Memory, flash and arithmetic of a plan."""
+    report, program = compiled.report, compiled.plan.program
     return {
         "ram": report["memory"]["total_ram"], "flash": report["flash"]["plan"], "macs": report["compute"]["macs"],
+        "instructions": {"without_fpu": instructions(program, fpu=False), "with_fpu": instructions(program, fpu=True)},
         "fits": report["fits"], "reason": report.get("reason"),
     }  # fmt: skip
 
@@ -216,13 +220,21 @@ def _print_outputs(result: Quantised) -> None:
 
 
 def _print_costs(result: Quantised) -> None:
-    before, after = _cost(result.before.report), _cost(result.after.report)
+    before, after = _cost(result.before), _cost(result.after)
     for name, key in (("RAM", "ram"), ("flash", "flash")):
         console.out.print(f"{name}: {format_size(before[key])} in float, {format_size(after[key])} in int8")
     console.out.print(f"multiply-accumulates: {before['macs']:,} in float, {after['macs']:,} in int8")
+    soft, fpu = (_rounded(before["instructions"][key]) for key in ("without_fpu", "with_fpu"))
+    int8 = _rounded(after["instructions"]["without_fpu"])
+    console.out.print(f"instructions, estimated: {soft} in float ({fpu} with an FPU), {int8} in int8", soft_wrap=True)
     for which, cost in (("float", before), ("int8", after)):
         if not cost["fits"]:
             console.out.print(f"[yellow]the {which} model does not fit:[/] {escape(cost['reason'])}", soft_wrap=True)
+
+
+def _rounded(count: int) -> str:
+    """An estimate to two digits."""
+    return f"{float(f'{count:.1e}'):,.0f}"
 
 
 def _print_search(result: Quantised, options: QuantizeOptions) -> None:

@@ -1,0 +1,67 @@
+"""About how many instructions a run of a plan takes.
+
+Multiplications and elements times what the portable kernels take for each, as `python -m bench.instructions` and
+`python -m bench.operators` count them under QEMU: integers on RV32IMC, float32 there by the compiler's library and on
+a Cortex-M7 by its FPU. Rows that tiles compute twice are left out. Whole networks come within a quarter of what is
+counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tigris_pio.compiler.ir.program import Program, ProgramOp
+from tigris_pio.format.enums import DType, OpKind
+
+#: For a multiplication, and for an element of what is written or, where that is more, read.
+Cost = tuple[float, float]
+
+_CONVOLUTIONS: Mapping[OpKind, Cost] = {
+    OpKind.CONV_2D: (2.5, 20), OpKind.DEPTHWISE_CONV_2D: (4.5, 0), OpKind.FULLY_CONNECTED: (3.3, 25),
+    OpKind.MAT_MUL: (3.6, 30), OpKind.TRANSPOSE_CONV: (6, 40), OpKind.ASYMMETRIC_CONV_2D: (6, 40),
+    OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D: (9, 40), OpKind.ASYMMETRIC_FULLY_CONNECTED: (5, 30),
+}
+_INTEGERS: Mapping[OpKind, Cost] = {
+    **_CONVOLUTIONS,
+    **{kind: (0, each) for kind, each in (
+        (OpKind.ADD, 43), (OpKind.SUB, 43), (OpKind.MUL, 22), (OpKind.DIVIDE, 40), (OpKind.PRELU, 19),
+        (OpKind.EXTREME, 12), (OpKind.SOFTMAX, 60), (OpKind.LOOKUP, 7), (OpKind.QUANTIZE, 60), (OpKind.DEQUANTIZE, 9),
+        (OpKind.COPY, 2), (OpKind.COMMIT, 2), (OpKind.CONCAT, 2), (OpKind.SELECT, 4), (OpKind.TRANSPOSE, 4),
+        (OpKind.AVERAGE_POOL, 7), (OpKind.MAX_POOL, 5), (OpKind.SUM_MAP, 3), (OpKind.MEAN_OF_SUMS, 30),
+        (OpKind.REDUCE, 6), (OpKind.NORMALISE, 30), (OpKind.RESAMPLE, 40),
+    )},
+}  # fmt: skip
+_MOVING = frozenset((OpKind.COPY, OpKind.COMMIT, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.GATHER))
+_OTHER_INTEGERS: Cost = (6, 25)
+#: Copying a tap of a pixel for all its output channels; a line of one channel of a depthwise convolution.
+_TAP, _LINE = 15, 40
+_SOFT_FLOAT: Cost = (165, 150)
+_FPU: Mapping[OpKind, Cost] = {
+    OpKind.CONV_2D: (3.6, 60), OpKind.DEPTHWISE_CONV_2D: (14, 30), OpKind.FULLY_CONNECTED: (8.5, 30),
+}
+_OTHER_FLOATS: Cost = (9, 25)
+
+
+def instructions(program: Program, *, fpu: bool) -> int:
+    """Of one run, on a processor with or without single-precision floating point."""
+    return round(sum(_taken(program, op, fpu) for op in program.ops))
+
+
+def _taken(program: Program, op: ProgramOp, fpu: bool) -> float:
+    tensors = program.tensors
+    sizes = [tensor.batch * tensor.height * tensor.width * tensor.channels
+             for tensor in (tensors[name] for name in (op.output, *(operand.tensor for operand in op.operands)))]
+    product, element = _cost(op, fpu)
+    taken = op.macs * product + (sizes[0] if op.macs else max(sizes)) * element
+    output = tensors[op.output]
+    if op.dtype is not DType.FLOAT32 and op.kind is OpKind.CONV_2D:
+        taken += op.macs / output.channels * _TAP
+    if op.dtype is not DType.FLOAT32 and op.kind is OpKind.DEPTHWISE_CONV_2D:
+        taken += output.batch * output.height * output.channels * _LINE
+    return taken
+
+
+def _cost(op: ProgramOp, fpu: bool) -> Cost:
+    if op.dtype is not DType.FLOAT32 or op.kind in _MOVING or op.kind in (OpKind.QUANTIZE, OpKind.DEQUANTIZE):
+        return _INTEGERS.get(op.kind, _OTHER_INTEGERS)
+    return _FPU.get(op.kind, _OTHER_FLOATS) if fpu else _SOFT_FLOAT
