@@ -17,7 +17,7 @@ from rich.table import Table
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.errors import UnsupportedError, UsageError
+from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.quantize.calibrate import METHODS
 from tigris_pio.quantize.images import Normalisation
@@ -37,9 +37,9 @@ from tigris_pio.sizes import format_size
               help="How ranges are taken from the samples.")  # fmt: skip
 @click.option("--percentile", type=float, metavar="P", help="Share of values inside the range. Default: 99.999.")
 @click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
-@click.option("--int16", multiple=True, metavar="NODE", help="Not available yet: says so.")
+@click.option("--int16", multiple=True, metavar="NODE", help="Give this layer int16 activations. Repeatable.")
 @click.option("--auto", "tolerance", type=float, metavar="TOLERANCE",
-              help="Keep as few layers in float as let the outputs' error be at most this, such as 0.02.")  # fmt: skip
+              help="Keep as few layers finer as let the outputs' error be at most this, such as 0.02.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True, help="Most trials of --auto.")
 @click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]", help="Pixels are (p / 255 - M) / S.")
 @click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="See --image-mean.")
@@ -73,25 +73,26 @@ def quantize(
 ) -> None:
     """Quantise the float MODEL.onnx to int8 with samples of what it is to see, and say what that costs.
 
-    Weights become int8 per channel, biases int32, activations int8 with a zero point; inputs and outputs stay float32
-    in the ONNX file, and are int8 on the board. Part of the samples is held out: on them each layer and the outputs are
-    compared with the float model. "By itself" is what a layer loses when all before it is float. An error of outputs is
-    the root of the mean square of the difference, as a share of the float outputs'.
+    Weights become int8 per channel, biases int32, activations int8 with a zero point, or int16 where --int16 says so;
+    inputs and outputs stay float32 in the ONNX file, and are integers on the board. Part of the samples is held out: on
+    them each layer and the outputs are compared with the float model. "By itself" is what a layer loses when all before
+    it is float. An error of outputs is the root of the mean square of the difference, as a share of the float outputs'.
+    --auto tries int16 first, then float.
 
     \b
     Examples:
       tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx
-      tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx --keep-float conv
+      tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx --int16 conv
       tigris quantize kws.onnx --data samples.npz -o kws_int8.onnx --auto 0.02
 
     Exit status 1 when --auto finds no layers that meet the tolerance; the nearest model is written all the same.
     """
     check_model(model)
     check_output("-o", output, model, data)
-    _check(data, images, labels, calibration, percentile, int16, tolerance)
+    _check(data, images, labels, calibration, percentile, tolerance)
     how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
-    options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, tolerance,
-                              trials)  # fmt: skip
+    options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, int16,
+                              tolerance, trials)  # fmt: skip
     compiling = compile_options(memory, flash, dims, limits=limits, fixed=fixed)
     with _bars(as_json) as steps:
         result = quantise(model, options, compiling, steps)
@@ -105,7 +106,7 @@ def quantize(
 
 
 def _check(data: str | None, images: str | None, labels: str | None, calibration: str, percentile: float | None,
-           int16: tuple[str, ...], tolerance: float | None) -> None:
+           tolerance: float | None) -> None:
     """What options say that does not fit together."""
     if (data is None) == (images is None):
         what = "no samples" if data is None else "--data with --images"
@@ -116,9 +117,6 @@ def _check(data: str | None, images: str | None, labels: str | None, calibration
         raise UsageError(f"--percentile {percentile:g}: is a number over 50 up to 100, with --calibration percentile")
     if tolerance is not None and not 0 < tolerance < 1:
         raise UsageError(f"--auto {tolerance:g}: is a share of the outputs between 0 and 1, like 0.02")
-    if int16:
-        raise UnsupportedError(f"--int16 {int16[0]}: quantize makes no layers with int16 activations yet; "
-                               f"--keep-float {int16[0]} keeps this one finer")
 
 
 def _numbers(name: str, text: str, above_zero: bool = False) -> tuple[float, ...]:
@@ -158,6 +156,7 @@ def _document(result: Quantised, options: QuantizeOptions, output: str) -> dict[
         "layers": [{**vars(layer), "hurts": layer.hurts} for layer in result.layers],
         "hurting": [layer.name for layer in result.layers if layer.hurts],
         "kept_float": [layer.name for layer in result.kept],
+        "int16": [layer.name for layer in result.fine],
         "float_ops": result.float_ops,
         "before": _cost(result.before),
         "after": _cost(result.after),
@@ -194,10 +193,13 @@ def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
     _print_costs(result)
     for layer in result.layers:
         if layer.hurts:
-            console.out.print(f"hurts: [bold]{escape(layer.name)}[/] ({layer.kind}); --keep-float {escape(layer.name)} "
-                              "keeps it in float", soft_wrap=True)  # fmt: skip
+            name, finer = escape(layer.name), layer.dtype == "int16"
+            option = f"--keep-float {name} keeps it in float" if finer else f"--int16 {name} gives it int16 activations"
+            console.out.print(f"hurts: [bold]{name}[/] ({layer.kind}); {option}", soft_wrap=True)
     if result.kept:
         console.out.print("kept in float: " + ", ".join(escape(layer.name) for layer in result.kept), soft_wrap=True)
+    if result.fine:
+        console.out.print("in int16: " + ", ".join(escape(layer.name) for layer in result.fine), soft_wrap=True)
     if result.found is not None:
         _print_search(result, options)
     console.out.print(f"ranges by {options.method} from {len(samples.calibration)} samples; wrote {escape(output)}",
@@ -242,7 +244,8 @@ def _print_search(result: Quantised, options: QuantizeOptions) -> None:
     assert found is not None
     done = "" if found.complete else " (all that --trials allows)"
     if found.met:
-        text = f"--auto {options.tolerance:g}: met with {len(found.kept)} layers in float, error {found.error:.4f}"
+        where = "int16" if set(found.kept) & set(result.fine) else "float"
+        text = f"--auto {options.tolerance:g}: met with {len(found.kept)} layers in {where}, error {found.error:.4f}"
         console.out.print(f"[green]{text}[/], after {found.trials} trials{done}")
     else:
         text = f"--auto {options.tolerance:g}: not met; the nearest is error {found.error:.4f}"

@@ -11,7 +11,7 @@ from onnx import numpy_helper
 
 from tigris_pio.errors import ModelError
 from tigris_pio.quantize.library import quantization, quiet
-from tigris_pio.quantize.prepare import LayerNodes, Prepared
+from tigris_pio.quantize.prepare import ACTIVATIONS, LayerNodes, Prepared
 from tigris_pio.text import visible_name
 
 #: Operators that have int8 kernels or tables here, beside those that onnxruntime quantises by itself.
@@ -23,6 +23,8 @@ _MORE = frozenset((
 ))  # fmt: skip
 #: TensorFlow Lite's outputs of Softmax, which the kernel writes without another step: 0 to 255/256.
 _SOFTMAX = {"scale": np.array(1 / 256, np.float32), "zero_point": np.array(-128, np.int8)}
+#: The same of int16: 0 to 32767 / 32768.
+_SOFTMAX_INT16 = {"scale": np.array(1 / (1 << 15), np.float32), "zero_point": np.array(0, np.int16)}
 
 
 def quantised_kinds(model: onnx.ModelProto) -> set[str]:
@@ -32,28 +34,59 @@ def quantised_kinds(model: onnx.ModelProto) -> set[str]:
     return {node.op_type for node in model.graph.node if node.op_type in known}
 
 
-def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = ()) -> onnx.ModelProto:
-    """The model with QuantizeLinear and DequantizeLinear around its tensors; the layers `kept` compute in float.
+def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (),
+          fine: Collection[LayerNodes] = ()) -> onnx.ModelProto:
+    """The model with QuantizeLinear and DequantizeLinear around its tensors; the layers `kept` compute in float, those
+    of `fine` read and write int16.
 
-    Weights are int8, symmetric and per channel, biases int32, activations int8 with a zero point.
+    Weights are int8, symmetric and per channel, biases int32, activations int8 with a zero point or int16 without.
     """
     kind = quantization().QuantType.QInt8
     copy = onnx.ModelProto()
     copy.CopyFrom(prepared.model)
     excluded = [name for layer in kept for name in layer.nodes]
-    softmaxes = {node.output[0]: [dict(_SOFTMAX)] for node in copy.graph.node
-                 if node.op_type == "Softmax" and node.name not in excluded}
+    wide = _wide(copy.graph, fine, set(excluded))
+    overrides: dict[str, list[dict[str, Any]]] = {
+        name: [{"quant_type": quantization().QuantType.QInt16, "symmetric": True}] for name in wide}
+    for node in copy.graph.node:
+        if node.op_type == "Softmax" and node.name not in excluded:
+            wider = {"quant_type": quantization().QuantType.QInt16, **_SOFTMAX_INT16}
+            overrides[node.output[0]] = [wider if node.output[0] in wide else dict(_SOFTMAX)]
     with quiet(prepared.label, "quantising"):
-        quantizer = quantization("qdq_quantizer").QDQQuantizer(
+        quantizer = _quantizer(wide)(
             copy, True, False, kind, kind, ranges, [], excluded, sorted(quantised_kinds(prepared.model)),
             {"WeightSymmetric": True, "ActivationSymmetric": False, "ForceQuantizeNoInputCheck": True,
-             "TensorQuantOverrides": softmaxes},
+             "TensorQuantOverrides": overrides},
         )  # fmt: skip
         quantizer.quantize_model()
     result: onnx.ModelProto = quantizer.model.model
     result.producer_name = "tigris"
     _check_scales(result, prepared.label)
     return result
+
+
+def _wide(graph: onnx.GraphProto, fine: Collection[LayerNodes], excluded: Collection[str]) -> set[str]:
+    """The activations that are int16: what layers read and write, and what a Relu or Clip makes those of."""
+    constants = {item.name for item in graph.initializer}
+    nodes = {name for layer in fine for name in layer.nodes if name not in excluded}
+    found = {name for node in graph.node if node.name in nodes for name in (*node.input, *node.output)
+             if name and name not in constants}
+    return found | {node.input[0] for node in graph.node if node.op_type in ACTIVATIONS and node.output[0] in found}
+
+
+def _quantizer(wide: Collection[str]) -> Any:
+    """onnxruntime's quantiser, which takes the ends of a range for an activation: of symmetric ones they are not."""
+    base = quantization("qdq_quantizer").QDQQuantizer
+
+    class Quantizer(base):  # type: ignore[misc, valid-type]
+        """Leaves activations in front of an int16 tensor where they are."""
+
+        def try_replacing_upstream_output(self, upstream_output_name: str, output_name: str) -> bool:
+            """Whether the node between the two was left out."""
+            kept = output_name in wide
+            return not kept and bool(super().try_replacing_upstream_output(upstream_output_name, output_name))
+
+    return Quantizer
 
 
 def _check_scales(model: onnx.ModelProto, label: str) -> None:

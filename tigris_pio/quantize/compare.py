@@ -149,9 +149,11 @@ class _Rounding:
     after: str
     scale: float
     zero_point: int
+    dtype: str  #: of its integers
 
     def apply(self, values: Array) -> Array:
-        steps = np.clip(np.rint(values.astype(np.float64) / self.scale) + self.zero_point, -128, 127)
+        ends = np.iinfo(self.dtype)
+        steps = np.clip(np.rint(values.astype(np.float64) / self.scale) + self.zero_point, ends.min, ends.max)
         rounded: Array = (steps - self.zero_point) * self.scale
         return rounded
 
@@ -177,15 +179,19 @@ def compare_layers(prepared: Prepared, int8: onnx.ModelProto, kept: Collection[L
             found[name][1].add(rounding.apply(own[name]) if rounding else own[name], wanted[twin])
     kinds = quantised_kinds(prepared.model)
     floats = {name for layer in kept for name in layer.nodes}
+    owners = {name: layer for layer in prepared.layers for name in layer.nodes[1:]}
     rows = []
     for node in int8.graph.node:
         name = node.output[0]
         if name in found:
             together, alone_one = found[name]
             scale = roundings[name].scale if name in roundings else None
-            dtype = "int8" if node.op_type in kinds and node.name not in floats else "float32"
+            dtype = roundings[name].dtype if name in roundings else "int8"
+            dtype = dtype if node.op_type in kinds and node.name not in floats else "float32"
+            layer = owners.get(node.name)
             rows.append(Layer(
-                node.name, node.op_type, dtype, together.cosine, together.largest / scale if scale else None,
+                layer.name if layer else node.name, layer.kind if layer else node.op_type, dtype,
+                together.cosine, together.largest / scale if scale else None,
                 alone_one.cosine, alone_one.largest / scale if scale else None,
             ))  # fmt: skip
     return rows
@@ -198,8 +204,9 @@ def _roundings(model: onnx.ModelProto) -> dict[str, _Rounding]:
     found = {}
     for node in model.graph.node:
         if node.op_type == "QuantizeLinear" and node.output[0] in read:
-            scale, zero = (numpy_helper.to_array(values[name]).item() for name in node.input[1:3])
-            found[node.input[0]] = _Rounding(read[node.output[0]].output[0], float(scale), int(zero))
+            scale, zero = (numpy_helper.to_array(values[name]) for name in node.input[1:3])
+            found[node.input[0]] = _Rounding(read[node.output[0]].output[0], float(scale.item()), int(zero.item()),
+                                             zero.dtype.name)
     return found
 
 
@@ -209,15 +216,24 @@ def _twins(prepared: Prepared, int8: onnx.ModelProto, roundings: Mapping[str, _R
     kept = {name for node in int8.graph.node for name in node.output}
     stands_for = {node.input[0]: node.output[0] for node in prepared.model.graph.node
                   if node.op_type in ("Relu", "Clip") and node.output[0] not in kept}
+    inner = _inside_layers(prepared, kept)
     found = {}
     for node in int8.graph.node:
         name = node.output[0]
-        if node.op_type in ("QuantizeLinear", "DequantizeLinear", "Constant"):
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear", "Constant") or name in inner:
             continue
         twin = name if name in computed else roundings[name].after if name in roundings else ""
         if twin in computed:
             found[name] = stands_for.get(twin, twin)
     return found
+
+
+def _inside_layers(prepared: Prepared, kept: Collection[str]) -> set[str]:
+    """What lies between a node and the activation of its layer, where that is a node of the int8 model too: it may
+    saturate where the activation does. Such a layer is measured behind the activation."""
+    nodes = {node.name: node for node in prepared.model.graph.node}
+    return {nodes[layer.nodes[0]].output[0] for layer in prepared.layers
+            if any(nodes[name].output[0] in kept for name in layer.nodes[1:])}
 
 
 def _cut(model: onnx.ModelProto, roundings: Mapping[str, _Rounding],

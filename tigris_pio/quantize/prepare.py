@@ -30,8 +30,8 @@ _IR_VERSIONS = (8, 10)
 _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")
 #: Operators that onnxruntime replaces by their definitions, and one with the same inputs that it leaves alone.
 _STANDS_FOR = {"HardSwish": "Softsign", "Mish": "Softsign", "GroupNormalization": "InstanceNormalization"}
-#: onnxruntime gives what comes before one of these the range behind it, and leaves it out.
-_ACTIVATIONS = ("Relu", "Clip")
+#: onnxruntime gives what comes before one of these the range behind it, and leaves it out in int8.
+ACTIVATIONS = ("Relu", "Clip")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,8 +202,8 @@ def _layers(graph: onnx.GraphProto) -> tuple[LayerNodes, ...]:
             continue
         nodes = [node]
         following = readers.get(node.output[0], [])
-        if node.op_type not in _ACTIVATIONS and len(following) == 1 and node.output[0] not in shown:
-            nodes += [item for item in following if item.op_type in _ACTIVATIONS]
+        if node.op_type not in ACTIVATIONS and len(following) == 1 and node.output[0] not in shown:
+            nodes += [item for item in following if item.op_type in ACTIVATIONS]
         taken.update(item.name for item in nodes)
         tensors = tuple(name for item in nodes for name in item.output if name)
         layers.append(LayerNodes(node.name, node.op_type, tuple(item.name for item in nodes), tensors))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -43,6 +42,7 @@ class QuantizeOptions:
     method: str = "minmax"
     percentile: float | None = None
     keep_float: tuple[str, ...] = ()
+    int16: tuple[str, ...] = ()
     tolerance: float | None = None
     trials: int = 40
 
@@ -54,6 +54,7 @@ class Quantised:
     model: onnx.ModelProto
     samples: Samples
     kept: tuple[LayerNodes, ...]
+    fine: tuple[LayerNodes, ...]  #: in int16
     layers: tuple[Layer, ...]
     outputs: tuple[Output, ...]
     float_accuracy: float | None
@@ -81,23 +82,25 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
     steps("reading the model", 0, 0)
     before = analyze(path, compiling)
     prepared = prepare(source, compiling.dims, path)
-    always = tuple(dict.fromkeys(prepared.find(name, "--keep-float") for name in options.keep_float))
+    kept, fine = (tuple(dict.fromkeys(prepared.find(name, option) for name in names))
+                  for option, names in (("--keep-float", options.keep_float), ("--int16", options.int16)))
+    for layer in set(kept) & set(fine):
+        raise UsageError(f"--int16 {layer.name}: --keep-float names this layer too; it is one or the other")
     samples = _samples(prepared, options)
     ranges = find_ranges(prepared, samples.calibration, options.method, options.percentile, steps)
     expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
     found = None
     if options.tolerance is not None:
-        found = _search(prepared, ranges, samples.held_out, expected, always, options, steps)
-    names = {layer.name for layer in (always if found is None else found.kept)}
-    kept = tuple(layer for layer in prepared.layers if layer.name in names)
-    int8 = build(prepared, ranges, kept)
+        found, kept, fine = _search(_Trial(prepared, ranges, samples.held_out, expected), kept, fine, options, steps)
+    kept, fine = (tuple(layer for layer in prepared.layers if layer in chosen) for chosen in (kept, fine))
+    int8 = build(prepared, ranges, kept, fine)
     layers = compare_layers(prepared, int8, kept, samples.held_out, steps)
     steps("compiling", 0, 0)
     int8.graph.name = before.report["model"]
     after = analyze(int8, dataclasses.replace(compiling, dims={}, fixed={}))
     actual, why = _run_int8(after, int8, samples.held_out, steps)
     return Quantised(
-        int8, samples, kept, tuple(layers), tuple(compare_outputs(actual, expected)),
+        int8, samples, kept, fine, tuple(layers), tuple(compare_outputs(actual, expected)),
         accuracy(expected, samples.labels), accuracy(actual, samples.labels), before, after, not why, found,
         (*before.report["warnings"], *_warnings(samples, after), *why),
     )  # fmt: skip
@@ -131,26 +134,46 @@ def _run_int8(after: Compiled, int8: onnx.ModelProto, held_out: Sequence[Sample]
         return run_all(runner(int8), held_out, what, steps), [f"onnxruntime runs the int8 model, not the plan: {error}"]
 
 
-def _search(prepared: Prepared, ranges: Any, held_out: Sequence[Sample], expected: Sequence[Mapping[str, Array]],
-            always: Sequence[LayerNodes], options: QuantizeOptions, steps: Steps) -> Found:
+@dataclasses.dataclass(frozen=True)
+class _Trial:
+    """What a choice of layers is tried with."""
+
+    prepared: Prepared
+    ranges: Any
+    held_out: Sequence[Sample]
+    expected: Sequence[Mapping[str, Array]]
+
+    def error(self, kept: Collection[LayerNodes], fine: Collection[LayerNodes]) -> float:
+        """The largest error of the outputs in onnxruntime, whose roundings are the plan's but for single steps."""
+        run = runner(build(self.prepared, self.ranges, kept, fine))
+        outputs = compare_outputs([run(sample) for sample in self.held_out], self.expected)
+        return max((output.error for output in outputs), default=0.0)
+
+
+_Layers = tuple[LayerNodes, ...]
+
+
+def _search(trial: _Trial, kept: _Layers, fine: _Layers, options: QuantizeOptions,
+            steps: Steps) -> tuple[Found, _Layers, _Layers]:
+    """Layers beside those asked for: in int16 if all of them in int16 would do, else in float."""
+    prepared, tolerance = trial.prepared, options.tolerance
+    assert tolerance is not None
     kinds = quantised_kinds(prepared.model)
-    rows = compare_layers(prepared, build(prepared, ranges, always), always, held_out, steps)
-    losses = {row.name: row.own_cosine for row in rows}
-    names = {layer.name for layer in always}
+    start = build(prepared, trial.ranges, kept, fine)
+    losses = {row.name: row.own_cosine for row in compare_layers(prepared, start, kept, trial.held_out, steps)}
     candidates = [layer for layer in prepared.layers
-                  if layer.kind in kinds and layer.name in losses and layer.name not in names]
+                  if layer.kind in kinds and layer.name in losses and layer not in (*kept, *fine)]
     candidates.sort(key=lambda layer: losses[layer.name])
-    measure = functools.partial(_error, prepared, ranges, held_out, expected)
-    assert options.tolerance is not None
-    return search(candidates, always, measure, options.tolerance, options.trials, steps)
+    int16, tried = False, 0
+    if options.trials > 1 and trial.error(kept, fine) > tolerance:
+        int16, tried = trial.error(kept, (*fine, *candidates)) <= tolerance, 1
 
+    def measure(chosen: Collection[LayerNodes]) -> float:
+        return trial.error(kept, (*fine, *chosen)) if int16 else trial.error((*kept, *chosen), fine)
 
-def _error(prepared: Prepared, ranges: Any, held_out: Sequence[Sample], expected: Sequence[Mapping[str, Array]],
-           kept: Collection[LayerNodes]) -> float:
-    """The largest error of the outputs in onnxruntime, whose roundings are the plan's but for single steps."""
-    run = runner(build(prepared, ranges, kept))
-    outputs = compare_outputs([run(sample) for sample in held_out], expected)
-    return max((output.error for output in outputs), default=0.0)
+    found = search(candidates, (), measure, tolerance, options.trials - tried, steps)
+    found = dataclasses.replace(found, trials=found.trials + tried)
+    return (found, kept, (*fine, *found.kept)) if int16 else (found, (*kept, *found.kept), fine)
 
 
 def encode(result: Quantised) -> bytes:
