@@ -10,7 +10,13 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
+from tigris_pio.compiler.lower.operators.int16.layers import (
+    constants,
+    layer_bias,
+    layer_types,
+    memory_types,
+    sums,
+)
 from tigris_pio.compiler.lower.operators.int16.types import Types
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
@@ -65,6 +71,10 @@ def _emit_int16(builder: Builder, node: Node, window: Window) -> bool:
     """Between tensors of int16, or of int16 and int8."""
     name, weight, bias = (*node.inputs, "")[:3]
     found = layer_types(builder, node, name, weight)
+    memory = memory_types(builder, node, name, weight)
+    if memory is not None:
+        _emit_memory(builder, node, window, memory)
+        return True
     if found is None:
         return False
     depthwise, groups = node.op == "DepthwiseConv", int(node.attributes.get("group", 1))
@@ -77,6 +87,18 @@ def _emit_int16(builder: Builder, node: Node, window: Window) -> bool:
     emit_conv(builder, node, OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D, window, found, params,
               constants.blobs(_arranged(weights.values, depthwise)))
     return True
+
+
+def _emit_memory(builder: Builder, node: Node, window: Window, found: Types) -> None:
+    """The layer behind an SVDF's memory, with weights of int16."""
+    _, weight, bias = (*node.inputs, "")[:3]
+    weights = builder.graph.weights[weight]
+    scale = builder.numeric(weight).scale
+    products = np.full(len(weights), float(np.float32(found.inputs[0].scale) * np.float32(scale)))
+    made = constants(products, layer_bias(builder, bias, products), found, 32, single=True)
+    params = ConvInt16Params(**window.fields(), groups=int(node.attributes["group"]), sum_bits=32, weight_bytes=2,
+                             **fused.int8_fields(node, found.output), weights=0, bias=0, multiplier=0, shift=0)
+    emit_conv(builder, node, OpKind.CONV_2D, window, found, params, made.blobs(_arranged(weights, False)))
 
 
 def emit_conv(builder: Builder, node: Node, kind: OpKind, window: Window, found: Types, params: ConvInt16Params,

@@ -15,7 +15,8 @@ _NONE = 0
 _FEATURES, _TIME, _BIAS, _MEMORY = 1, 2, 3, 4
 
 
-@handler("SVDF", summary="float32, and int8 with an int8 memory; any rank; constant weights, one sequence")
+@handler("SVDF", summary="float32, and int8 with a memory of int8 or int16; any rank; constant weights, one "
+         "sequence")
 def read_svdf(layer: Layer) -> None:
     """A fully connected layer gives the newest row of the memory, a convolution along time the output.
 
@@ -55,7 +56,7 @@ def _newest(layer: Layer, filters: int, memory: Tensor) -> str:
         plain = dataclasses.replace(memory, quantisation=dataclasses.replace(said, zero_point=np.zeros((), np.int64)))
     result = _like(layer, "newest", (1, filters), plain)
     layer.network.add_node(layer.network.fresh(f"{layer.name}/features"), "Gemm",
-                           [layer.input(0), layer.weights(_FEATURES)], (result,), {"transB": 1})
+                           [layer.input(0), layer.weights(_FEATURES)], (result,), {"transB": 1, **_sums(memory)})
     if plain == memory:
         return result
     shifted = _like(layer, "newest", (1, filters), memory)
@@ -64,13 +65,19 @@ def _newest(layer: Layer, filters: int, memory: Tensor) -> str:
 
 
 def _memory(layer: Layer, filters: int, rows: int) -> Tensor:
-    """The memory's type and shape. Of int16, which has no kernels, it is refused."""
+    """The memory's type and shape."""
     memory = layer.input_like(_MEMORY)
-    if memory.dtype not in (np.float32, np.int8):
-        raise Unsupported(f"a memory of {layer.declared(_MEMORY).type}")
+    time = layer.declared(_TIME).type
+    if memory.dtype not in (np.float32, np.int8, np.int16) or (memory.dtype == np.int16) != (time == "int16"):
+        raise Unsupported(f"a memory of {layer.declared(_MEMORY).type} and time weights of {time}")
     if memory.shape != (1, filters * rows):
         raise layer.fault(f"a memory of {list(memory.shape)} for {filters} filters of {rows} rows")
     return dataclasses.replace(memory, shape=(1, filters, rows, 1))
+
+
+def _sums(memory: Tensor) -> dict[str, int]:
+    """Attributes of the layers of an SVDF with a memory of int16: how TensorFlow Lite Micro adds up and rescales."""
+    return {"sum_bits": 32, "single": 1} if memory.dtype == np.int16 else {}
 
 
 def _like(layer: Layer, base: str, shape: tuple[int, ...], memory: Tensor) -> str:
@@ -87,7 +94,7 @@ def _emit(layer: Layer, memory: str, rank: int, activation: int) -> None:
     units = filters // rank
     kernel = network.add_constant(f"{layer.name}/time", weights.reshape(units, rank, rows, 1), said)
     inputs = [memory, kernel, *_bias(layer, units, network.tensors[memory].quantisation, said)]
-    attributes = {"kernel_shape": (rows, 1), "group": units}
+    attributes = {"kernel_shape": (rows, 1), "group": units, **_sums(network.tensors[memory])}
     fused = _NONE if layer.annotation()[1] is not None else activation
     result = layer.activated("Conv", inputs, (1, units, 1, 1), attributes, fused)
     layer.write("Reshape", [result, layer.numbers((1, units))], (1, units))

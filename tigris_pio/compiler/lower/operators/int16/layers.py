@@ -12,9 +12,13 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.int16.types import Types, types
 from tigris_pio.compiler.lower.operators.weights import has_int8_weights, int32_bias
 from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.storage import Numeric
+from tigris_pio.format.enums import DType
 
 #: An attribute of layers of TensorFlow Lite: 32 where it adds up int16 layers in 32 bits, 64 where in 64.
 SUM_BITS = "sum_bits"
+#: An attribute of layers whose ratios of scales TensorFlow Lite Micro has in single precision.
+SINGLE = "single"
 _LARGEST_INPUT = 1 << 15
 _LARGEST_SHIFT = 14
 
@@ -38,6 +42,17 @@ def layer_types(builder: Builder, node: Node, name: str, weight: str) -> Types |
     return types(builder, (name,), node.outputs[0]) if has_int8_weights(builder, weight) else None
 
 
+def memory_types(builder: Builder, node: Node, name: str, weight: str) -> Types | None:
+    """The same of the layer behind an SVDF's memory, whose weights are int16, and whose sums become int8 at once: in
+    int16 of the same step, to which only the zero point is added."""
+    said = builder.tensors[weight].quantisation
+    if said is None or said.dtype != np.int16 or said.axis is not None or SINGLE not in node.attributes:
+        return None
+    found = types(builder, (name,), node.outputs[0])
+    result = Numeric(DType.INT16, builder.numeric(node.outputs[0]).scale)
+    return None if found is None else Types(found.inputs, result)
+
+
 def sums(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray, bias: np.ndarray,
          found: Types) -> Sums:
     """Constants of sums in units of `products`, float64 [outputs]; `weights` [outputs, …], `bias` int64 in those units.
@@ -47,13 +62,16 @@ def sums(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray
     count = len(bias)
     widest = np.abs(weights.astype(np.int64)).reshape(count, -1).sum(axis=1) * _LARGEST_INPUT + np.abs(bias)
     bits = int(node.attributes.get(SUM_BITS, 32 if widest.max() <= numerics.INT32_MAX else 64))
-    return constants(products, bias, found, bits)
+    return constants(products, bias, found, bits, SINGLE in node.attributes)
 
 
-def constants(products: np.ndarray, bias: np.ndarray, found: Types, bits: int) -> Sums:
-    """The same where it is known how many bits sums have."""
+def constants(products: np.ndarray, bias: np.ndarray, found: Types, bits: int, single: bool = False) -> Sums:
+    """The same where it is known how many bits sums have. `single`: ratios of scales are float32."""
+    ratios = products / found.output.scale
+    if single:
+        ratios = (products.astype(np.float32) / np.float32(found.output.scale)).astype(np.float64)
     try:
-        multiplier, shift = numerics.quantize_multipliers(products / found.output.scale)
+        multiplier, shift = numerics.quantize_multipliers(ratios)
     except ValueError as error:
         raise Refusal(str(error)) from None
     if bits == 64:
