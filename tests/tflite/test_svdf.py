@@ -22,7 +22,8 @@ def svdf(rank: int, bias: bool, kind: str, rows: int = ROWS, zero: int = -128, t
                 constant("f", features), constant("t", time), constant("b", offsets),
                 Tensor("m", (1, FILTERS * rows), kind, variable=True)]
     else:
-        ends = [Tensor("x", (1, INPUTS), "int8", 0.1, 3), Tensor("y", (1, units), "int8", 0.4, zero),
+        ends = [Tensor("x", (1, INPUTS), "int8", 0.1, 3),
+                Tensor("y", (1, units), "int8", 0.4 if kind == "int8" else 2.0, zero),
                 constant("f", random_input((FILTERS, INPUTS), seed=1), 0.02),
                 constant("t", random_input((FILTERS, rows), time or kind, 2), 0.01 if kind == "int8" else 7e-5),
                 constant("b", random.integers(-99, 99, units).astype(np.int32), 0.0008 if kind == "int8" else 7e-8),

@@ -1,0 +1,137 @@
+"""Kernels of int16 against numpy, in every way a stage can run them; the operators themselves are held to TensorFlow
+Lite Micro in tests/tflite."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.runtime import references
+from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.operators_int16 import int16_operators
+from tests.runtime.strategies import Window, int8_array, seeds, windows
+from tests.runtime.test_conv import conv_sum, depthwise_sum, geometry, row_map
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.numerics import reduced_multiplier
+from tigris_pio.compiler.lower.operators.int16.lines import interpolated
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import (
+    ConvInt16Params,
+    FullyConnectedInt16Params,
+    LookupInt16Params,
+    MatMulInt16Params,
+    RescaleParams,
+)
+
+INT8, INT16 = DType.INT8, DType.INT16
+TYPES = {INT8: np.int8, INT16: np.int16}
+
+
+def int16_array(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Values of the whole int16 range, the extremes more often."""
+    values = random.integers(-32768, 32768, shape, np.int64)
+    return np.where(random.random(shape) < 0.05, random.choice([-32768, 32767], shape), values).astype(np.int16)
+
+
+def scaled(sums: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | int, sum_bits: int) -> np.ndarray:
+    """What becomes of sums in Python integers, clamped to int16."""
+    if sum_bits == 32:
+        wrapped = (sums + (1 << 31)) % (1 << 32) - (1 << 31)
+        result = references.requantise(wrapped, multiplier, shift)
+    else:
+        right = 15 - np.asarray(shift, np.int64)
+        result = (sums * np.asarray(multiplier, np.int64) + (np.int64(1) << (right - 1))) >> right
+    return np.clip(result, -32768, 32767)
+
+
+def constants(random: np.random.Generator, channels: int, fan_in: int, sum_bits: int) -> dict[str, np.ndarray]:
+    """Biases, and multipliers and shifts that bring typical sums into the int16 range."""
+    pairs = [references.quantised_multiplier(value) for value in random.uniform(0.2, 3.0, channels) / 70 / fan_in**0.5]
+    multiplier = [pair[0] if sum_bits == 32 else reduced_multiplier(pair[0]) for pair in pairs]
+    return {"bias": random.integers(-(1 << 24), 1 << 24, channels), "multiplier": np.array(multiplier, np.int32),
+            "shift": np.array([pair[1] for pair in pairs], np.int8)}
+
+
+@pytest.mark.parametrize("op", int16_operators(), ids=lambda op: op.kind.name)
+def test_bands_change_nothing(op: Operator) -> None:
+    run_all_ways(op)
+
+
+@settings(max_examples=40, deadline=None)
+@given(windows(), st.sampled_from((OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D)), st.sampled_from((32, 64)),
+       st.sampled_from((1, 2)), st.tuples(st.integers(1, 3), st.integers(1, 5), st.integers(1, 4)), seeds)
+def test_convolutions(w: Window, kind: OpKind, sum_bits: int, weight_bytes: int, sizes: tuple[int, int, int],
+                      seed: int) -> None:
+    random, (groups, group_inputs, group_outputs) = np.random.default_rng(seed), sizes
+    depthwise = kind is OpKind.DEPTHWISE_CONV_2D
+    if depthwise:
+        group_inputs, weight_bytes = 1, 1
+    outputs, fan_in = groups * group_outputs, w.kernel[0] * w.kernel[1] * group_inputs
+    x = int16_array(random, (1, *w.input, groups * group_inputs))
+    shape = (*w.kernel, outputs) if depthwise else (outputs, *w.kernel, group_inputs)
+    weights = int8_array(random, shape) if weight_bytes == 1 else int16_array(random, shape)
+    made = constants(random, outputs, fan_in * (1 if weight_bytes == 1 else 1 << 16), sum_bits)
+    wide = (x.astype(np.int64), weights.astype(np.int64), w)
+    sums = depthwise_sum(*wide) if depthwise else conv_sum(*wide, groups)
+    expected = scaled(sums + made["bias"], made["multiplier"], made["shift"], sum_bits)
+    params = ConvInt16Params(**geometry(w, 1 if depthwise else groups), sum_bits=sum_bits, weight_bytes=weight_bytes,
+                             activation_min=-20000, activation_max=32767, weights=0, bias=0, multiplier=0, shift=0)
+    op = Operator(kind, INT16, params, (x,), (row_map(w),), (1, *w.output, outputs), INT16,
+                  {"weights": weights, **made})
+    np.testing.assert_array_equal(run_all_ways(op), np.maximum(expected, -20000))
+
+
+@pytest.mark.parametrize("sum_bits", [32, 64])
+@pytest.mark.parametrize("inputs", [1, 255, 256, 257, 1500])
+def test_sums_of_the_largest_products(inputs: int, sum_bits: int) -> None:
+    """Long vectors of nothing but -32768 and -128: 32 bits wrap, 64 do not."""
+    x, weights = np.full((1, 2, 1, inputs), -32768, np.int16), np.full((3, inputs), -128, np.int8)
+    multiplier, shift = (1 << 14, -10) if sum_bits == 64 else (1 << 30, -10)
+    made = {"bias": np.array([0, 1 << 40, -5]), "multiplier": np.full(3, multiplier, np.int32),
+            "shift": np.full(3, shift, np.int8)}
+    params = FullyConnectedInt16Params(2, inputs, 3, sum_bits, -32768, 32767, 0, 0, 0, 0)
+    op = Operator(OpKind.FULLY_CONNECTED, INT16, params, (x,), (RowMap.same(),), (1, 2, 1, 3), INT16,
+                  {"weights": weights, **made})
+    expected = scaled(np.int64(inputs << 22) + made["bias"], multiplier, shift, sum_bits)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(2, 3), np.stack([expected, expected]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 4), seeds)
+def test_products(rows: int, depth: int, columns: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    a, b = int16_array(random, (1, rows, 1, depth)), int16_array(random, (1, depth, 1, columns))
+    params = MatMulInt16Params((1, 1, 1), rows, depth, columns, (0, 0, 0), depth, 1, (0, 0, 0), columns, 1, 20000, -13,
+                               -32768, 32767)
+    op = Operator(OpKind.MAT_MUL, INT16, params, (a, b), (RowMap.same(), RowMap.whole(depth)), (1, rows, 1, columns),
+                  INT16)
+    sums = a.reshape(rows, depth).astype(np.int64) @ b.reshape(depth, columns).astype(np.int64)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(rows, columns), scaled(sums, 20000, -13, 64))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(((INT8, INT16), (INT16, INT8), (INT16, INT16))), st.integers(0, 3),
+       st.lists(st.tuples(st.integers(0, (1 << 31) - 1), st.integers(-31, 9)), min_size=2, max_size=2), seeds)
+def test_rescaling(types: tuple[DType, DType], negate: int, pairs: list[tuple[int, int]], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x = (int8_array if types[0] is INT8 else int16_array)(random, (1, 5, 3, 7))
+    ends = [np.iinfo(TYPES[kind]) for kind in types]
+    zero, target = (int(random.integers(end.min, end.max + 1)) for end in ends)
+    low, high = sorted(random.integers(ends[1].min, ends[1].max + 1, 2).tolist())
+    params = RescaleParams(zero, target, (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1]), negate, low, high)
+    op = Operator(OpKind.RESCALE, INT16, params, (x,), (RowMap.same(),), x.shape, types[1])
+    difference = x.astype(np.int64) - zero
+    parts = [(-1 if negate >> below & 1 else 1) * references.requantise(difference, *pairs[below]) for below in (0, 1)]
+    expected = np.clip(np.where(difference < 0, parts[1], parts[0]) + target, low, high)
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
+def test_straight_lines() -> None:
+    """All values, through entries that leave the output's range."""
+    random = np.random.default_rng(2)
+    table = random.integers(-(1 << 22), (1 << 22) + 1, 513).astype(np.int32)
+    x = np.arange(-32768, 32768, dtype=np.int16).reshape(1, 64, 32, 32)
+    op = Operator(OpKind.LOOKUP, INT16, LookupInt16Params(0), (x,), (RowMap.same(),), x.shape, INT16, {"table": table})
+    np.testing.assert_array_equal(run_all_ways(op), interpolated(table, x.astype(np.int64)))
