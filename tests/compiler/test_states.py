@@ -229,3 +229,35 @@ def test_a_model_of_states_alone_is_refused() -> None:
     model = make([node("Add", "x h", "new")], {"x": (1, 4), "h": (1, 4)}, ["new"])
     with pytest.raises(UsageError, match=r'state=\{"new": "h"\}: test has no output left'):
         compile_model(model, state={"new": "h"})
+
+
+@pytest.mark.parametrize("given, first", [(2.5, [2.5] * 4), ("1,2,3,4", [1, 2, 3, 4]), ([0, -1, 0, 1], [0, -1, 0, 1])])
+def test_what_a_tied_input_is_set_to_is_what_the_first_run_begins_with(given: object, first: list[float]) -> None:
+    model = make([node("Add", "x h", "new"), node("Neg", "new", "y")], {"x": (1, 4), "h": (1, 4)}, ["new", "y"])
+    x = np.array([[1, 2, 3, 4]], np.float32)
+    with Session(compile_model(model, state={"new": "h"}, set={"h": given})) as session:
+        for _ in range(2):
+            assert session.state()["h"].tolist() == [first]
+            for step in (1, 2):
+                assert session.run({"x": x})["y"].tolist() == (-(np.array([first]) + step * x)).tolist()
+            session.reset()
+
+
+def test_the_first_value_is_in_the_steps_that_the_state_is_kept_in() -> None:
+    """The state is int8 in the plan; its value is a number of the model."""
+    nodes = [node("QuantizeLinear", "x s z", "xq"), node("DequantizeLinear", "xq s z", "xr"),
+             node("QuantizeLinear", "h s z", "hq"), node("DequantizeLinear", "hq s z", "hr"),
+             node("Add", "xr hr", "sum"), node("QuantizeLinear", "sum s z", "sq"),
+             node("DequantizeLinear", "sq s z", "new"), node("Relu", "new", "y")]  # fmt: skip
+    model = make(nodes, {"x": (1, 4), "h": (1, 4)}, ["new", "y"],
+                 {"s": np.array(0.5, np.float32), "z": np.array(-3, np.int8)})
+    x = np.array([[1, 2, 3, 4]], np.float32)
+    with Session(compile_model(model, state={"new": "h"}, set={"h": 1.5})) as session:
+        assert session.states[0].stored_dtype == np.int8
+        assert [session.run({"x": x})["y"].tolist() for _ in range(2)] == [(1.5 + k * x).tolist() for k in (1, 2)]
+
+
+def test_a_first_value_that_does_not_fit_is_named() -> None:
+    model = make([node("Add", "x h", "new"), node("Neg", "h", "y")], {"x": (1, 4), "h": (1, 4)}, ["new", "y"])
+    with pytest.raises(UsageError, match=r"3 values for an input of shape \[1, 4\]"):
+        compile_model(model, state={"new": "h"}, set={"h": [1, 2, 3]})

@@ -68,6 +68,14 @@ def test_the_command_takes_states(tmp_path: Path) -> None:
     assert document["passed"] and document["samples"] == 8
 
 
+def test_a_first_value_is_given_to_the_reference_too(tmp_path: Path) -> None:
+    made = Recurrent(5, quantised=True)
+    onnx.save(made.model(), tmp_path / "m.onnx")
+    ties = [word for new, held in made.ties().items() for word in ("--state", f"{new}={held}", "--set", f"{held}=0.5")]
+    document = json.loads(tigris("verify", tmp_path / "m.onnx", *ties, "--json").stdout)
+    assert document["passed"] and document["samples"] == 8
+
+
 def test_states_are_saved_and_put_back() -> None:
     made = Recurrent(5, quantised=True)
     with Session(compile_model(made.model(), state=made.ties())) as session:

@@ -44,7 +44,8 @@ def budget_options(memory_required: bool) -> Callable[[F], F]:
             "states",
             multiple=True,
             metavar="OUT=IN",
-            help="Carry a state: what output OUT is after a run, input IN is in the next, zeros in the first.",
+            help="Carry a state: what output OUT is after a run, input IN is in the next; in the first zeros, or what "
+            "--set IN=VALUE says.",
         )(command)
         command = click.option(
             "--set",

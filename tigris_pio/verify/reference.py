@@ -45,7 +45,9 @@ def open_reference(
     ties: Sequence[tuple[str, str]] = (),
 ) -> Reference:
     """Opens the model at `path` in onnxruntime with all graph optimisations off."""
-    model = fix_inputs(read(path).model, fixed or {}, str(path))
+    held = {name for _, name in ties}
+    constants = {name: value for name, value in (fixed or {}).items() if name not in held}
+    model = fix_inputs(read(path).model, constants, str(path))
     for name, value in dims.items():
         _bind(model, name, value)
     shown = with_all_outputs(model)

@@ -18,13 +18,12 @@ import numpy as np
 from tigris_pio.compiler.ir.program import Program, StoredValue
 from tigris_pio.compiler.limits import find_limits
 from tigris_pio.compiler.load.tflite.file import FlatModel, read
-from tigris_pio.compiler.load.tflite.model import set_inputs, tensor_numbers
+from tigris_pio.compiler.load.tflite.model import io_names, set_inputs, tensor_numbers
 from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
-from tigris_pio.host.io import IoDescriptor
 from tigris_pio.platformio.compiler import quoted
 from tigris_pio.verify.compare import Comparison, Layer, measure
 from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, masked
@@ -139,44 +138,51 @@ def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: Com
     limits = find_limits(options.limits)
     model, data = read(path, limits), path.read_bytes()
     program = compiled.plan.program
-    numbers = tensor_numbers(path, options.dims, limits, options.fixed)
+    fixed = {name: value for name, value in options.fixed.items() if name not in {held for _, held in options.states}}
+    numbers = tensor_numbers(path, options.dims, limits, fixed)
     layers = _layers(compiled)
     shown = _shown(program, numbers)
     outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
+    results = {name: number for number, name in io_names(model).items()}
     identical = True
     with Session(compiled.data) as first, Session(compiled.data) as second, Session(whole.data) as undivided:
-        given = _Given(first, model, set_inputs(model, options.fixed))
+        given = _Given(first, model, fixed)
         interpreter = open_interpreter(data, model, given.shapes)
         for sample in samples:
+            inputs = given.arrays(sample)
             stored = {io.name: io.to_stored(io.check_model_array(sample[io.name])) for io in first.inputs}
             raw, trace = first.run_raw_traced(stored)
             _, again = second.run_raw_traced(stored, fill=0x55)
             expected = undivided.run_raw(stored)
             identical &= all(raw[name].tobytes() == expected[name].tobytes() for name in raw)
-            interpreter.run(given.arrays(sample))
+            interpreter.run(inputs)
             for layer in layers:
                 if layer.tensor in shown and layer.kind != _COMMIT:
                     value, number, image = shown[layer.tensor]
                     array = in_model_order(masked(trace[layer.name], again[layer.name]), value)
                     _compare(layer, array, interpreter.tensor(number), image, program)
-            for layer, io, number in zip(outputs, first.outputs, model.subgraphs[0].outputs, strict=True):
+            for layer, io in zip(outputs, first.outputs, strict=True):
                 array = np.ma.masked_array(io.to_model(raw[io.name]))
-                _compare(layer, array, interpreter.tensor(number), False, program)
+                _compare(layer, array, interpreter.tensor(results[io.name]), False, program)
     return Comparison(len(samples), tuple(layers), tuple(outputs), identical), interpreter.name
 
 
 class _Given:
-    """What the reference takes: all inputs of the file, those that the user sets among them."""
+    """What the reference takes: all inputs of the file, those that the user sets or ties to outputs among them."""
 
-    def __init__(self, session: Session, model: FlatModel, fixed: Mapping[int, np.ndarray]) -> None:
-        left = iter(session.inputs)
-        self._inputs: list[IoDescriptor | np.ndarray] = [
-            fixed[place] if place in fixed else next(left) for place in range(len(model.subgraphs[0].inputs))]
-        self.shapes = [item.shape for item in self._inputs]
+    def __init__(self, session: Session, model: FlatModel, fixed: Mapping[str, object]) -> None:
+        constants, names = set_inputs(model, fixed), io_names(model)
+        known = {io.name: io for io in (*session.inputs, *session.states)}
+        self._session = session
+        self._inputs: list[str | np.ndarray] = [
+            constants[place] if place in constants else names[number]
+            for place, number in enumerate(model.subgraphs[0].inputs)]
+        self.shapes = [item.shape if isinstance(item, np.ndarray) else known[item].shape for item in self._inputs]
 
     def arrays(self, sample: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Of one run."""
-        return [sample[item.name] if isinstance(item, IoDescriptor) else item for item in self._inputs]
+        """Of the run that comes next: the plan's states are those it begins with."""
+        known = {**sample, **self._session.state()}
+        return [item if isinstance(item, np.ndarray) else known[item] for item in self._inputs]
 
 
 def _layers(compiled: Compiled) -> list[Layer]:

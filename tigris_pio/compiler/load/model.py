@@ -25,16 +25,20 @@ def load_model(source: Path | str | bytes | onnx.ModelProto, dims: Mapping[str, 
 
     `source`: a file, or in memory the content of a .tflite file or an ONNX model. `dims` sizes free input dimensions,
     by symbol or as INPUT:AXIS; a free batch dimension becomes 1 and says so in the graph's warnings. `fixed` are inputs
-    that become constants, `states` outputs that become inputs of the next run. Raises ModelError, UnsupportedError or
+    that become constants, `states` outputs that become inputs of the next run; where `fixed` names one of these inputs
+    it is what the first run begins with. Raises ModelError, UnsupportedError or
     UsageError.
     """
+    held = {name for _, name in states}
+    first = {name: value for name, value in (fixed or {}).items() if name in held}
+    fixed = {name: value for name, value in (fixed or {}).items() if name not in held}
     if isinstance(source, bytes) or (not isinstance(source, onnx.ModelProto) and is_tflite(source)):
         from tigris_pio.compiler.load.tflite.model import load_tflite  # noqa: PLC0415 (for those who have such files)
 
-        graph = load_tflite(source, dims or {}, limits, fixed or {})
+        graph = load_tflite(source, dims or {}, limits, fixed)
     else:
-        graph = load_onnx(source, dims, limits, fixed or {})
-    return tie_states(graph, states)
+        graph = load_onnx(source, dims, limits, fixed)
+    return tie_states(graph, states, first)
 
 
 def is_tflite(source: Path | str | bytes) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from tigris_pio import spelling
 from tigris_pio.compiler.ir.graph import Graph, State, Tensor
+from tigris_pio.compiler.load.fixed_values import fixed_array
+from tigris_pio.compiler.load.tflite.annotation import stored
 from tigris_pio.errors import UsageError
 from tigris_pio.text import visible_name
 
@@ -15,8 +19,10 @@ from tigris_pio.text import visible_name
 Tie = tuple[str, str]
 
 
-def tie_states(graph: Graph, ties: Sequence[Tie]) -> Graph:
+def tie_states(graph: Graph, ties: Sequence[Tie], first: Mapping[str, object] | None = None) -> Graph:
     """`graph` with a state for each tie; its outputs and inputs are none of the model's any more.
+
+    `first`: by inputs what the first run begins with, as numbers or their text; zeros where there is nothing.
 
     Raises UsageError for names, shapes and types that do not fit.
     """
@@ -38,8 +44,17 @@ def tie_states(graph: Graph, ties: Sequence[Tie]) -> Graph:
         graph,
         inputs=tuple(name for name in graph.inputs if name not in taken),
         outputs=outputs,
-        states=(*graph.states, *(State(output, held) for output, held in ties)),
+        states=(*graph.states, *(State(output, held, _initial(graph, held, first or {})) for output, held in ties)),
     )
+
+
+def _initial(graph: Graph, held: str, first: Mapping[str, object]) -> np.ndarray | None:
+    """The first value of a state as its tensor has it now: uint8 that stands for numbers is int8, less 128."""
+    if held not in first:
+        return None
+    tensor, dtype = graph.tensors[held], graph.io_dtypes[held]
+    array = fixed_array(held, dtype, tensor.shape, first[held])
+    return stored(array) if tensor.quantisation is not None else array
 
 
 def _given(tie: Tie) -> str:

@@ -14,7 +14,7 @@ from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.fixed_values import check_name, fixed_array, given
 from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, stored
-from tigris_pio.compiler.load.tflite.file import FlatModel, FlatTensor, Subgraph, read
+from tigris_pio.compiler.load.tflite.file import FlatModel, FlatTensor, read
 from tigris_pio.compiler.load.tflite.layer import Scope
 from tigris_pio.compiler.load.tflite.network import OPSET, Network
 from tigris_pio.compiler.load.tflite.walk import read_operators
@@ -40,7 +40,7 @@ def tensor_numbers(source: Path | str | bytes, dims: Mapping[str, int], limits: 
 def set_inputs(model: FlatModel, fixed: Mapping[str, object]) -> dict[int, np.ndarray]:
     """The values of those inputs that the user sets, by their place among the file's."""
     main = model.subgraphs[0]
-    names = _names(model, main)
+    names = io_names(model)
     tensors = {place: main.tensors[index] for place, index in enumerate(main.inputs) if names[index] in fixed}
     return {place: _set_value(tensor, names[tensor.index], fixed[names[tensor.index]])
             for place, tensor in tensors.items()}
@@ -53,7 +53,7 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
     main = model.subgraphs[0]
     if not main.outputs:
         raise ModelError(f"{model.label}: it has no outputs")
-    names = _names(model, main)
+    names = io_names(model)
     scope = Scope(main, {}, "", names)
     warnings = _add_inputs(network, scope, names, dims, fixed)
     read_operators(network, scope)
@@ -88,8 +88,9 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
     return graph, scope
 
 
-def _names(model: FlatModel, main: Subgraph) -> dict[int, str]:
-    """The names of inputs and outputs: the signature's, or the tensors' own."""
+def io_names(model: FlatModel) -> dict[int, str]:
+    """The names of inputs and outputs, by tensor: the signature's, or the tensors' own."""
+    main = model.subgraphs[0]
     inputs, outputs = model.signatures.get(main.index, ({}, {}))
     names: dict[int, str] = {}
     taken: set[str] = set()
