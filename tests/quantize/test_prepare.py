@@ -152,3 +152,14 @@ def test_a_scalar_input(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", x=rng.normal(size=(24, 3, 8, 8)), z=rng.normal(size=24))
     done = tigris("quantize", tmp_path / "m.onnx", "--data", tmp_path / "x.npz", "-o", tmp_path / "o.onnx", "--json")
     assert json.loads(done.stdout)["error"] < 0.1
+
+
+def test_an_input_of_bytes_that_is_cast_stays_bytes(tmp_path: Path) -> None:
+    network(tmp_path / "m.onnx", [op("Cast", "x", "f", to=TensorProto.FLOAT), conv("f", "c"), op("Relu", "c", "y")])
+    model = onnx.load(tmp_path / "m.onnx")
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
+    onnx.save(model, tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
+    done = tigris("quantize", tmp_path / "m.onnx", "--data", tmp_path / "x.npz", "-o", tmp_path / "o.onnx", "--json")
+    found = json.loads(done.stdout)
+    assert found["float_ops"] == [] and found["error"] < 0.05

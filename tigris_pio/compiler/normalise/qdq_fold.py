@@ -14,6 +14,7 @@ import numpy as np
 
 from tigris_pio.compiler.evaluate import evaluate
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
+from tigris_pio.compiler.normalise.byte_casts import read_casts
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import annotate_integers, folds
@@ -36,8 +37,8 @@ _CONSTANT_MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsq
 def run(graph: Graph, parameters: Parameters) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
+    folded = read_casts(editor, _COMMUTING)
     annotate_integers(editor)
-    folded = 0
     for node in editor.nodes():
         if is_dequantize(node) and node.inputs[0] in editor.weights:
             folded += _fold_constant(editor, node)

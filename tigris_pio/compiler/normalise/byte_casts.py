@@ -1,0 +1,45 @@
+"""Bytes that are cast to numbers and quantised: a Cast from uint8 or int8 is DequantizeLinear with a scale of 1.
+
+So the image of a camera stays bytes until a table of 256 makes the first layer's of them, instead of becoming float32
+in between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+import numpy as np
+
+from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.normalise.editor import GraphEditor
+from tigris_pio.compiler.normalise.quantisation import is_quantize
+
+_BYTES = ("uint8", "int8")
+
+
+def read_casts(editor: GraphEditor, moving: Collection[str]) -> int:
+    """Rewrites such Casts, behind which operators of `moving` may come before QuantizeLinear; returns how many."""
+    count = 0
+    for node in editor.nodes():
+        if node.op == "Cast" and _is_of_bytes(editor, node) and _is_quantised(editor, node.outputs[0], moving):
+            scale = editor.add_constant(f"{node.name}/scale", np.array(1, np.float32))
+            zero = editor.add_constant(f"{node.name}/zero", np.array(0, editor.tensors[node.inputs[0]].dtype))
+            inputs = (node.inputs[0], scale, zero)
+            editor.replace(node, dataclasses.replace(node, op="DequantizeLinear", inputs=inputs, attributes={}))
+            count += 1
+    return count
+
+
+def _is_of_bytes(editor: GraphEditor, node: Node) -> bool:
+    source, result = (editor.tensors[name] for name in (node.inputs[0], node.outputs[0]))
+    return source.dtype.name in _BYTES and source.quantisation is None and result.dtype == np.float32
+
+
+def _is_quantised(editor: GraphEditor, name: str, moving: Collection[str]) -> bool:
+    """Whether all that reads a tensor quantises it, or moves it to where it is quantised."""
+    readers = editor.consumers(name)
+    return bool(readers) and not editor.is_output(name) and all(
+        is_quantize(reader) or (reader.op in moving and reader.inputs[0] == name
+                                and all(_is_quantised(editor, item, moving) for item in reader.outputs if item))
+        for reader in readers)
