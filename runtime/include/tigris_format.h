@@ -1773,8 +1773,8 @@ typedef struct tigris_logistic_int16_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
 
 /* Any function of int16 by straight lines: entries of 4 fraction bits, those of -32768, -32640, …
- * and 32768. With i = in >> 7 and f = in & 127: clamp((128 * table[i + 256] + f * (table[i + 257] -
- * table[i + 256]) + 1024) >> 11). */
+ * and 32768. With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] -
+ * t[0]) + 1024) >> 11). */
 typedef struct tigris_lookup_int16_params {
     /* 513 int32, from -2^22 to 2^22 */
     uint32_t table;

@@ -22,7 +22,7 @@ def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str,
     """An operator's arrays in the plan's order; all but the weights of some int8 kernels as they are."""
     result = dict(blobs)
     if isinstance(params, RecurrentInt16Params):
-        return result | {name: pack_rows(result[name]) for name in ("input_weights", "recurrent_weights")}
+        return result | {name: _packed(result[name]) for name in ("input_weights", "recurrent_weights")}
     if dtype != DType.INT8 or "weights" not in result:
         return result
     weights = result["weights"]
@@ -30,10 +30,15 @@ def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str,
         groups = np.split(weights.reshape(weights.shape[0], -1), params.groups)
         result["weights"] = np.concatenate([pack_rows(group) for group in groups])
     elif kind in (OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED):
-        result["weights"] = pack_rows(weights.reshape(weights.shape[0], -1))
+        result["weights"] = _packed(weights)
     elif kind == OpKind.DEPTHWISE_CONV_2D:
         result["weights"] = pack_columns(weights.reshape(-1, weights.shape[-1]))
     return result
+
+
+def _packed(weights: np.ndarray) -> np.ndarray:
+    """[channels][…] by pack_rows."""
+    return pack_rows(weights.reshape(weights.shape[0], -1))
 
 
 def pack_rows(weights: np.ndarray) -> np.ndarray:

@@ -143,6 +143,7 @@ def _io(builder: Builder, name: str, value: Value, shape: tuple[int, ...]) -> Pr
         raise UnsupportedError(f"{builder.graph.name}: {name} has more than {MAX_RANK} dimensions")
     dtype = builder.graph.io_dtypes.get(name, np.dtype(np.float32))
     if dtype.name not in _DTYPES:
-        raise UnsupportedError(f"{builder.graph.name}: {name} has type {dtype}, which a plan cannot hold")
+        place = "graph input" if name in builder.graph.inputs else "graph output"
+        raise UnsupportedError(f"{builder.graph.name}: {name} ({place}) has type {dtype}, which a plan cannot hold")
     inverse = tuple(int(axis) for axis in np.argsort(layout.order))
     return ProgramIo(name, value.storage, _DTYPES[dtype.name], shape, layout.stored_shape, inverse)
