@@ -400,3 +400,9 @@ def test_vectors_are_divided_by_their_lengths() -> None:
     tensors = [Tensor("x", (3, 7), "int8", 0.1, -7), Tensor("y", (3, 7), "int8", 1 / 128, 0)]
     data, q = write(tensors, [Operator("L2_NORMALIZATION", ["x"], ["y"])], ["x"], ["y"]), random_input((3, 7))
     assert np.abs(run(data, x=q)["y"].astype(int) - Tflm(data).run([q])[0]).max() <= 1
+
+
+def test_elements_are_gathered_by_indices_of_the_run() -> None:
+    tensors = [Tensor("x", (4, 5), "int8", 0.1, 3), Tensor("i", (3,), "int32"), Tensor("y", (4, 3), "int8", 0.1, 3)]
+    data = write(tensors, [Operator("GATHER", ["x", "i"], ["y"], {"axis": 1})], ["x", "i"], ["y"])
+    check_exact(data, data, {"x": random_input((4, 5)), "i": numbers(4, 0, 2)})

@@ -201,7 +201,7 @@ def _pad(layer: Layer, attributes: dict[str, str], fill: list[str]) -> None:
     layer.write("Pad", [source, layer.numbers([*begin, *end]), *fill], result, attributes, image=image)
 
 
-@handler("GATHER", summary="constant indices along any axis")
+@handler("GATHER", summary="any indices along any axis")
 def read_gather(layer: Layer) -> None:
     """Gather; batch axes of size one."""
     options, shape, places = layer.options("GatherOptions"), layer.shape(0), layer.shape(1)
