@@ -1,4 +1,5 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
+# make demo-wake-word   the same with the wake word, which listens to synthesised sound
 # make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
@@ -17,18 +18,23 @@ VENV_PYTHON := .venv/bin/python
 PIO_SETTINGS := PYTHONDONTWRITEBYTECODE= PLATFORMIO_CORE_DIR="$(CURDIR)/.tigris/platformio" PLATFORMIO_SETTING_ENABLE_TELEMETRY=no \
                 PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL=36500
 EXAMPLE := examples/digits
+DEMO_ARGS = --plan $(EXAMPLE)/.pio/build/$(BOARD)/tigris/digits.tgrs
 BOARD := emu_rv32
-STATE := $(EXAMPLE)/.pio/emulated/$(BOARD)
+STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo test test-vendor bench fuzz mutants clean
+.PHONY: demo demo-wake-word test test-vendor bench fuzz mutants clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
 	@$(PIO_SETTINGS) $(VENV_PYTHON) -m platformio run -d $(EXAMPLE) -e $(BOARD) -t upload
-	@$(VENV_PYTHON) $(EXAMPLE)/demo.py --plan $(EXAMPLE)/.pio/build/$(BOARD)/tigris/digits.tgrs \
+	@$(VENV_PYTHON) $(EXAMPLE)/demo.py $(DEMO_ARGS) \
 	    --port "$$($(VENV_PYTHON) $(BOARD_PROCESS) port --state $(STATE))"; status=$$?; \
 	$(VENV_PYTHON) $(BOARD_PROCESS) stop --state $(STATE) >/dev/null; exit $$status
+
+demo-wake-word: EXAMPLE := examples/wake-word
+demo-wake-word: DEMO_ARGS :=
+demo-wake-word: demo
 
 test:
 	@$(PYTHON) tools/prepare.py test
@@ -58,4 +64,4 @@ mutants:
 	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m tests.mutants --processes $(PROCESSES) $(AREAS)
 
 clean:
-	rm -rf .venv .tigris build dist *.egg-info $(EXAMPLE)/.pio
+	rm -rf .venv .tigris build dist *.egg-info examples/*/.pio

@@ -1,17 +1,22 @@
 """Streaming wake words of the package pymicro-wakeword, where it is installed or WAKE_WORDS names a folder of theirs.
 
-Each step's output is TensorFlow Lite Micro's byte, and so is every state at the end: nothing drifts.
+Each step's output is TensorFlow Lite Micro's byte, and so is every state at the end: nothing drifts. WAKE_WORD_SOUNDS
+names a folder of recordings, NAME/*.wav for each NAME.tflite, such as `tests` of OHF-Voice/pymicro-wakeword on GitHub:
+examples/wake-word's front end and what it does with the answers hear each word in its own.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import wave
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.examples.wake_word import listen
 from tigris_pio import Session, compile_model
 
 STEPS = int(os.environ.get("WAKE_WORD_STEPS", "300"))
@@ -64,3 +69,29 @@ def test_wake_words_are_tensorflow_lite_micros(path: Path) -> None:
             heard.add(expected)
         assert len(heard) > 1, "the steps say nothing"
         assert all(np.array_equal(value, other.state()[name]) for name, value in session.state().items())
+
+
+def recordings() -> dict[str, list[Path]]:
+    """By the word that is said in them."""
+    sounds = Path(os.environ.get("WAKE_WORD_SOUNDS", "/nowhere"))
+    return {path.stem: sorted((sounds / path.stem).glob("*.wav")) for path in MODELS if (sounds / path.stem).is_dir()}
+
+
+def spoken(path: Path) -> np.ndarray:
+    """With a second of silence before and after."""
+    with wave.open(str(path)) as file:
+        assert (file.getframerate(), file.getsampwidth(), file.getnchannels()) == (16000, 2, 1)
+        return np.pad(np.frombuffer(file.readframes(file.getnframes()), "<i2"), 16000)
+
+
+@pytest.mark.skipif(not recordings(), reason="needs recordings by WAKE_WORD_SOUNDS, and the models")
+@pytest.mark.parametrize("word", recordings())
+def test_words_are_heard_in_recordings(word: str) -> None:
+    """By the front end in C, the plan, and the mean of its answers; and in no recording of another word."""
+    model = next(path for path in MODELS if path.stem == word)
+    settings = json.loads(model.with_suffix(".json").read_text("utf-8"))["micro"]
+    compiled = compile_model(model)
+    for said, paths in recordings().items():
+        for path in paths:
+            lines = listen(spoken(path), compiled, settings["sliding_window_size"], settings["probability_cutoff"])
+            assert any(line.endswith("heard") for line in lines) == (said == word), path

@@ -1,68 +1,101 @@
-"""Features of made-up sounds: 40 channels every 10 ms, 0 to 26, as microWakeWord's front end gives them for speech.
+"""Audio of made-up speech, 16 kHz: a word of two syllables, other sounds, noise.
 
-The word is two syllables: a pair of peaks that climbs through the channels, then one that falls. All else is syllables
-that climb or fall alone, in the wrong order or with too long a pause, over noise.
+A syllable is a buzz, as vocal cords make it, through two resonances that move together, as a mouth makes them. In the
+word the resonances climb and then fall. All else is syllables that climb or fall alone, in the wrong order or with too
+long a pause between them, vowels that stay, hisses and clicks.
+
+    python sounds.py word.wav [SEED]    20 s of it, for a loudspeaker; says when the words end
 """
 
 from __future__ import annotations
 
+import sys
+import wave
+
 import numpy as np
 
-CHANNELS, ROWS = 40, 3  #: of one step, which is 30 ms
-LOUDEST = 26.0
-WORD_ROWS = 60
+RATE = 16000
 
 
-def _syllable(rows: int, begin: float, slope: float, loudness: float, rng: np.random.Generator) -> np.ndarray:
-    t, channel = np.arange(rows)[:, None], np.arange(CHANNELS)[None, :]
-    place = begin + slope * t
-    envelope = np.sin(np.pi * (t + 0.5) / rows)
-    peaks = np.exp(-(((channel - place) / 2.5) ** 2)) + 0.7 * np.exp(-(((channel - place - 11) / 3.0) ** 2))
-    sound: np.ndarray = loudness * envelope * peaks * (1 + 0.1 * rng.standard_normal())
-    return sound
+def syllable(seconds: float, low: float, change: float, rng: np.random.Generator) -> np.ndarray:
+    """Its resonances begin at `low` hertz and at about three times that, and end `change` times as high."""
+    samples = int(seconds * RATE)
+    way = (np.arange(samples) + 0.5) / samples
+    pitch = rng.uniform(90, 220) * (1 + rng.uniform(-0.15, 0.15) * way)
+    first = low * change**way
+    second = first * rng.uniform(2.7, 3.1)
+    turns = 2 * np.pi * np.cumsum(pitch) / RATE
+    sound = np.zeros(samples)
+    for harmonic in range(1, int(5000 / pitch.max())):
+        near = (1 / (1 + ((harmonic * pitch - place) / (0.12 * place + 40)) ** 2) for place in (first, second))
+        sound += sum(near) * np.sin(harmonic * turns + rng.uniform(0, 2 * np.pi))
+    sound *= np.sqrt(np.sin(np.pi * way))
+    loud: np.ndarray = sound / np.abs(sound).max()
+    return loud
+
+
+def silence(seconds: float) -> np.ndarray:
+    return np.zeros(int(seconds * RATE))
+
+
+def climbing(rng: np.random.Generator) -> np.ndarray:
+    return syllable(rng.uniform(0.18, 0.22), rng.uniform(330, 420), rng.uniform(1.8, 2.2), rng)
+
+
+def falling(rng: np.random.Generator) -> np.ndarray:
+    return syllable(rng.uniform(0.18, 0.22), rng.uniform(680, 800), rng.uniform(0.45, 0.55), rng)
 
 
 def word(rng: np.random.Generator) -> np.ndarray:
-    """[WORD_ROWS, CHANNELS]: the word, said a little differently each time."""
-    rows, pause = int(rng.integers(22, 27)), int(rng.integers(2, 6))
-    loudness, begin = rng.uniform(13, 24), rng.uniform(5, 8)
-    rise = _syllable(rows, begin, rng.uniform(0.3, 0.4), loudness, rng)
-    fall = _syllable(rows, begin + 9, -rng.uniform(0.3, 0.4), loudness * rng.uniform(0.8, 1.1), rng)
-    sound = np.concatenate([rise, np.zeros((pause, CHANNELS)), fall])
-    return np.concatenate([sound, np.zeros((WORD_ROWS - len(sound), CHANNELS))])
+    """The word, said a little differently each time."""
+    return np.concatenate([climbing(rng), silence(rng.uniform(0.02, 0.06)), falling(rng) * rng.uniform(0.7, 1.2)])
 
 
 def other(rng: np.random.Generator) -> np.ndarray:
-    """The same length of something else."""
-    sound = np.zeros((WORD_ROWS, CHANNELS))
-    for _ in range(int(rng.integers(0, 3))):
-        rows, first = int(rng.integers(14, 32)), int(rng.integers(0, 40))
-        slope = rng.choice([-1, 1]) * rng.uniform(0.0, 0.6)
-        part = _syllable(rows, rng.uniform(3, 30), slope, rng.uniform(8, 24), rng)[: WORD_ROWS - first]
-        sound[first : first + len(part)] += part
-    if rng.random() < 0.3:  # the word's syllables in the wrong order
-        said = word(rng)
-        sound = np.concatenate([said[30:], said[:30]])
-    return sound
+    """About as long, and not the word."""
+    steady = syllable(rng.uniform(0.1, 0.4), rng.uniform(300, 900), 1, rng)
+    return (
+        lambda: np.concatenate([falling(rng), silence(rng.uniform(0.02, 0.06)), climbing(rng)]),
+        lambda: np.concatenate([climbing(rng), silence(rng.uniform(0.2, 0.35)), falling(rng)]),
+        lambda: climbing(rng),
+        lambda: falling(rng),
+        lambda: np.concatenate([climbing(rng), silence(0.04), climbing(rng)]),
+        lambda: np.concatenate([falling(rng), silence(0.04), falling(rng)]),
+        lambda: np.concatenate([climbing(rng), silence(0.04), steady]),
+        lambda: np.concatenate([steady, silence(0.04), falling(rng)]),
+        lambda: rng.normal(0, 0.3, int(rng.uniform(0.05, 0.4) * RATE)),
+        lambda: np.concatenate([[1.0], silence(rng.uniform(0.05, 0.2)), [-1.0]]),
+    )[rng.integers(10)]()
 
 
-def with_noise(sound: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """What a microphone hears, in whole steps of LOUDEST / 255."""
-    heard = np.clip(sound + np.abs(rng.normal(0, rng.uniform(0.5, 2.0), sound.shape)), 0, LOUDEST)
-    features: np.ndarray = (np.rint(heard / LOUDEST * 255) / 255 * LOUDEST).astype(np.float32)
-    return features
+def stream(seconds: float, seed: int, share: float = 0.35) -> tuple[np.ndarray, np.ndarray]:
+    """Audio, int16, and the samples where its words end; `share` of what is heard in it are words.
 
-
-def stream(seconds: float, words: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Steps [steps, ROWS, CHANNELS] with `words` words in them, and the step in which each word ends."""
+    Sounds come about a second apart, their peaks 14 to 38 dB above the noise.
+    """
     rng = np.random.default_rng(seed)
-    steps = int(seconds * 100) // ROWS
-    sound, ends = np.zeros((steps * ROWS, CHANNELS)), []
-    slots = steps * ROWS // (2 * WORD_ROWS)
-    said = set(rng.choice(slots, words, replace=False).tolist())
-    for slot in range(slots):
-        first = slot * 2 * WORD_ROWS + int(rng.integers(0, WORD_ROWS))
-        sound[first : first + WORD_ROWS] = word(rng) if slot in said else other(rng)
-        if slot in said:
-            ends.append((first + WORD_ROWS - 1) // ROWS)
-    return with_noise(sound, rng).reshape(steps, ROWS, CHANNELS), np.array(ends)
+    noise = 10 ** rng.uniform(1, 2.3)
+    audio, ends, at = rng.normal(0, noise, int(seconds * RATE)), [], int(0.6 * RATE)
+    while at < len(audio) - 1.2 * RATE:
+        said = rng.random() < share
+        sound = word(rng) if said else other(rng)
+        audio[at : at + len(sound)] += sound * noise * 10 ** rng.uniform(0.7, 1.9)
+        at += len(sound)
+        if said:
+            ends.append(at)
+        at += int(rng.uniform(0.4, 1.0) * RATE)
+    return np.clip(np.rint(audio), -32768, 32767).astype(np.int16), np.array(ends)
+
+
+def main(path: str, seed: str = "0") -> None:
+    audio, ends = stream(20, int(seed))
+    with wave.open(path, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes((audio / np.abs(audio).max() * 32000).astype("<i2").tobytes())
+    print("words end at", ", ".join(f"{end / RATE:.2f} s" for end in ends))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,16 @@ def test_other_arenas_change_it(first):
     assert again.report["memory"]["fast_peak"] < first.report["memory"]["fast_peak"]
     changed = set(header(again).splitlines()) - set(header(first).splitlines())
     assert [line.split()[1] for line in changed] == ["TIGRIS_MODEL_DIGITS_FAST_BYTES"]
+
+
+def test_states_are_named_and_what_resets_them(first):
+    model = Path(__file__).resolve().parents[3] / "examples" / "wake-word" / "model" / "wake.onnx"
+    lines = header(compile_model(model, fast="8K", state={"next_past": "past"})).splitlines()
+    at = next(index for index, line in enumerate(lines) if "tigris_session_reset(&session)" in line)
+    assert lines[at].startswith("/*") and lines[at + 1] == " *   past */"
+    assert "#define TIGRIS_MODEL_WAKE_STATES_BYTES 2280u" in {" ".join(line.split()) for line in lines}
+    without = header(first)
+    assert "tigris_session_reset" not in without and re.search(r"_STATES_BYTES +0u\n", without)
 
 
 def test_the_interface_is_types_shapes_scales_and_zero_points(first):

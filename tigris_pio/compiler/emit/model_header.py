@@ -55,6 +55,8 @@ def interface_crc32(data: bytes) -> int:
 def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     """`tigris_model_<name>.h`. Sizes in bytes; scale and zero point: real = (q - zero_point) * scale.
 
+    STATES_BYTES live from run to run; a comment names the states and what makes them begin anew.
+
     KERNELS initialises a table of `const tigris_kernel_entry *`: firmware that passes a backend of just these to
     tigris_session_init links no other kernel.
     """
@@ -67,6 +69,7 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         ("ALIGNMENT", f"{header.alignment}u"),
         ("XIP", str(header.flags & 1)),
         ("OPS", f"{header.op_count}u"),
+        ("STATES_BYTES", f"{sum(program.tensors[io.tensor].bytes for io in program.states)}u"),
     ]
     for kind, ports in (("INPUT", program.inputs), ("OUTPUT", program.outputs)):
         constants.append((f"{kind}S", f"{len(ports)}u"))
@@ -80,8 +83,16 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         f"/* Constants of the model '{c_comment(program.name)}', written by tigris compile. Do not edit. */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         f'#ifdef {prefix}_FAST_BYTES\n#error "two models have the constants {prefix}_...: give one another name"\n'
-        "#endif\n\n" + "\n".join(lines) + "\n\n#endif\n"
+        "#endif\n\n" + _of_states(program.states) + "\n".join(lines) + "\n\n#endif\n"
     )
+
+
+def _of_states(states: tuple[ProgramIo, ...]) -> str:
+    if not states:
+        return ""
+    names = [f" *   {c_comment(io.name)}" for io in states]
+    head = ["/* What lives from run to run; tigris_session_reset(&session) makes it begin anew:", *names]
+    return "\n".join(head) + " */\n"
 
 
 def _mark(name: str) -> str:

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "host_chip.h"
+#include "driver/i2s_std.h"
 #include "driver/uart.h"
 #include "esp_heap_caps.h"
 #include "esp_partition.h"
@@ -200,6 +201,53 @@ int uart_write_bytes(uart_port_t port, const void *source, size_t size)
     (void)port;
     chip_write(source, size);
     return (int)size;
+}
+
+/* ---- I2S: a microphone of 24 bits on the left channel; it hears what comes on the line, 16 bits of it ---- */
+
+static struct i2s_channel_obj_t {
+    bool known, set_up, enabled;
+} microphone;
+
+esp_err_t i2s_new_channel(const i2s_chan_config_t *config, i2s_chan_handle_t *sender, i2s_chan_handle_t *receiver)
+{
+    if (config->role != I2S_ROLE_MASTER || sender != NULL || receiver == NULL)
+        return ESP_ERR_NOT_FOUND;
+    microphone.known = true;
+    *receiver = &microphone;
+    return ESP_OK;
+}
+
+esp_err_t i2s_channel_init_std_mode(i2s_chan_handle_t channel, const i2s_std_config_t *config)
+{
+    const i2s_std_gpio_config_t *pins = &config->gpio_cfg;
+    const i2s_std_slot_config_t *slot = &config->slot_cfg;
+    channel->set_up = channel->known && config->clk_cfg.sample_rate_hz == 16000 &&
+                      slot->data_bit_width == I2S_DATA_BIT_WIDTH_32BIT && slot->slot_mode == I2S_SLOT_MODE_MONO &&
+                      slot->slot_mask == I2S_STD_SLOT_LEFT && pins->bclk > 0 && pins->ws > 0 && pins->din > 0 &&
+                      pins->bclk != pins->ws && pins->ws != pins->din && pins->din != pins->bclk;
+    return channel->set_up ? ESP_OK : ESP_ERR_NOT_FOUND;
+}
+
+esp_err_t i2s_channel_enable(i2s_chan_handle_t channel)
+{
+    channel->enabled = channel->set_up;
+    return channel->enabled ? ESP_OK : ESP_ERR_NOT_FOUND;
+}
+
+esp_err_t i2s_channel_read(i2s_chan_handle_t channel, void *data, size_t size, size_t *bytes, uint32_t timeout_ms)
+{
+    if (!channel->enabled || timeout_ms == 0)
+        return ESP_ERR_NOT_FOUND;
+    for (*bytes = 0; *bytes < size; *bytes += 4) {
+        uint8_t heard[2];
+        for (size_t taken = 0; taken < sizeof heard;)
+            taken += chip_read(heard + taken, sizeof heard - taken, 1000);
+        const uint32_t slot = ((uint32_t)heard[0] << 14 | (uint32_t)heard[1] << 22) |
+                              (heard[1] & 0x80U ? 0xC0000000U : 0U); /* INMP441 is a fourth of full scale */
+        memcpy((uint8_t *)data + *bytes, &slot, sizeof slot);
+    }
+    return ESP_OK;
 }
 
 #if defined(LIKE_ESPIDF)
