@@ -1,6 +1,6 @@
 """Lets a board that runs this example listen to synthesised sound, and says what it heard.
 
-    python demo.py [--port URL] [--seconds 20] [--seed 0]
+    python demo.py [--port URL] [--seconds 10] [--seed 0]
 
 Without a port it takes that of this folder's emulated board. Ends with `demo: N/N words heard, 0 false alarms`:
 exit 0 when it is so, 1 otherwise.
@@ -88,7 +88,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--port", help="the board's serial port, any pyserial URL; default: this project's board")
     parser.add_argument("--baud", type=int, default=115200)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0, help="other sound")
     options = parser.parse_args()
     try:
