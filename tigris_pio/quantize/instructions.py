@@ -31,6 +31,14 @@ _INTEGERS: Mapping[OpKind, Cost] = {
         (OpKind.REDUCE, 6), (OpKind.NORMALISE, 30), (OpKind.RESAMPLE, 40),
     )},
 }  # fmt: skip
+#: Of int16. DEQUANTIZE and QUANTIZE compute in float32, at their cost where that is the compiler's library's.
+_INT16: Mapping[OpKind, Cost] = {
+    OpKind.CONV_2D: (5.5, 150), OpKind.DEPTHWISE_CONV_2D: (12, 150), OpKind.FULLY_CONNECTED: (5, 100),
+    OpKind.MAT_MUL: (10, 100), OpKind.TRANSPOSE_CONV: (12, 150), OpKind.ADD: (0, 67), OpKind.SUB: (0, 67),
+    OpKind.MUL: (0, 29), OpKind.EXTREME: (0, 9), OpKind.RESCALE: (0, 54), OpKind.LOGISTIC: (0, 30),
+    OpKind.LOOKUP: (0, 20), OpKind.SOFTMAX: (0, 70), OpKind.AVERAGE_POOL: (0, 14), OpKind.MAX_POOL: (0, 10),
+    OpKind.REDUCE: (0, 12), OpKind.QUANTIZE: (0, 336), OpKind.DEQUANTIZE: (0, 162),
+}  # fmt: skip
 _MOVING = frozenset((OpKind.COPY, OpKind.COMMIT, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.GATHER))
 _OTHER_INTEGERS: Cost = (6, 25)
 #: Copying a tap of a pixel for all its output channels; a line of one channel of a depthwise convolution.
@@ -54,6 +62,8 @@ def _taken(program: Program, op: ProgramOp, fpu: bool) -> float:
     product, element = _cost(op, fpu)
     taken = op.macs * product + (sizes[0] if op.macs else max(sizes)) * element
     output = tensors[op.output]
+    if op.dtype is DType.INT16 and op.kind in _INT16:
+        return taken
     if op.dtype is not DType.FLOAT32 and op.kind is OpKind.CONV_2D:
         taken += op.macs / output.channels * _TAP
     if op.dtype is not DType.FLOAT32 and op.kind is OpKind.DEPTHWISE_CONV_2D:
@@ -62,6 +72,8 @@ def _taken(program: Program, op: ProgramOp, fpu: bool) -> float:
 
 
 def _cost(op: ProgramOp, fpu: bool) -> Cost:
+    if op.dtype is DType.INT16 and op.kind in _INT16 and not (fpu and op.kind in (OpKind.QUANTIZE, OpKind.DEQUANTIZE)):
+        return _INT16[op.kind]
     if op.dtype is not DType.FLOAT32 or op.kind in _MOVING or op.kind in (OpKind.QUANTIZE, OpKind.DEQUANTIZE):
         return _INTEGERS.get(op.kind, _OTHER_INTEGERS)
     return _FPU.get(op.kind, _OTHER_FLOATS) if fpu else _SOFT_FLOAT

@@ -1,4 +1,5 @@
 /* Conv2D and depthwise Conv2D of int16 with weights of int8, and Conv2D with weights of int16. Simple, not fast. */
+#include "inlining.h"
 #include "int16.h"
 #include "tigris_kernels.h"
 #include "window.h"
@@ -10,8 +11,6 @@ typedef struct conv {
     int32_t width;         /* of the input */
     int32_t depth;         /* input channels that one output channel reads */
     int32_t group_outputs; /* output channels that read the same ones */
-    int32_t tap_step;      /* weights from one tap of a channel to the next */
-    int32_t channel_step;  /* weights from one output channel to the next */
 } conv;
 
 /* Where the taps of a kernel lie whose first one lies at (row, column) of the band. */
@@ -22,38 +21,71 @@ typedef struct pixel {
     tigris_taps columns;
 } pixel;
 
-/* Products of one tap's channels, from weight number `weight` on. */
-static int64_t sum_tap(const conv *c, const int16_t *input, int32_t weight)
+/* `count` products, from weight number `weight` on. */
+static int64_t sum_products(const conv *c, const int16_t *input, int32_t weight, int32_t count)
 {
     if (c->params->weight_bytes == 1U) {
-        return tigris_dot_int16(input, tigris_int8_data(c->call, c->params->weights) + weight, c->depth);
+        return tigris_dot_int16(input, tigris_int8_data(c->call, c->params->weights) + weight, count);
     }
     const int16_t *weights = tigris_int16_data(c->call, c->params->weights) + weight;
     int64_t sum = 0;
-    for (int32_t k = 0; k < c->depth; k++) {
+    for (int32_t k = 0; k < count; k++) {
         sum += input[k] * weights[k];
     }
     return sum;
 }
 
+/* Where taps lie side by side, in the input and in the weights, a row of them is one run. */
 static uint64_t sum_taps(const conv *c, const pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
+    const int32_t together = params->groups == 1U && params->dilation_width == 1U;
+    const int32_t step = together ? at->columns.end - at->columns.first : 1;
     const int16_t *data = (const int16_t *)(const void *)c->call->inputs[0].data + channel / c->group_outputs * c->depth;
-    const int32_t kernel = channel * c->channel_step;
-    uint64_t sum = (uint64_t)tigris_int64_at(c->call, params->bias, (uint32_t)channel);
+    const int32_t kernel = channel * params->kernel_height * params->kernel_width;
+    uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
         const int32_t row = (at->row + i * params->dilation_height) * c->width;
-        for (int32_t j = at->columns.first; j < at->columns.end; j++) {
+        for (int32_t j = at->columns.first; j < at->columns.end; j += step) {
             const int32_t place = row + at->column + j * params->dilation_width;
-            const int32_t tap = i * params->kernel_width + j;
-            sum += (uint64_t)sum_tap(c, data + place * c->inputs, kernel + tap * c->tap_step);
+            const int32_t tap = kernel + i * params->kernel_width + j;
+            sum += (uint64_t)sum_products(c, data + place * c->inputs, tap * c->depth, step * c->depth);
         }
     }
     return sum;
 }
 
-static void run_pixels(const conv *c)
+/* Of a depthwise convolution, a run of at most as many products as 32 bits hold at a time. */
+static uint64_t sum_channel(const conv *c, const pixel *at, int32_t channel)
+{
+    const tigris_conv_int16_params *params = c->params;
+    const int32_t outputs = (int32_t)c->call->output->tensor->channels;
+    const int32_t input_step = params->dilation_width * c->inputs;
+    const int16_t *data = (const int16_t *)(const void *)c->call->inputs[0].data + channel / c->group_outputs;
+    const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;
+    uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
+    for (int32_t i = at->rows.first; i < at->rows.end; i++) {
+        const int32_t row = (at->row + i * params->dilation_height) * c->width + at->column;
+        const int16_t *input = data + (row + at->columns.first * params->dilation_width) * c->inputs;
+        const int8_t *weight = kernel + (i * params->kernel_width + at->columns.first) * outputs;
+        int32_t left = at->columns.end - at->columns.first;
+        while (left > 0) {
+            int32_t part = 0;
+            for (int32_t k = left < TIGRIS_SAFE_PRODUCTS ? left : TIGRIS_SAFE_PRODUCTS; k > 0; k--) {
+                part += *input * *weight;
+                input += input_step;
+                weight += outputs;
+            }
+            sum += (uint64_t)(int64_t)part;
+            left -= TIGRIS_SAFE_PRODUCTS;
+        }
+    }
+    return sum;
+}
+
+typedef uint64_t (*sum_function)(const conv *c, const pixel *at, int32_t channel);
+
+TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
 {
     const tigris_conv_int16_params *params = c->params;
     const tigris_band *in = &c->call->inputs[0];
@@ -70,7 +102,8 @@ static void run_pixels(const conv *c)
             at.column = x * params->stride_width - params->pad_left;
             at.columns = tigris_valid_taps(at.column, params->kernel_width, params->dilation_width, c->width);
             for (int32_t channel = 0; channel < (int32_t)output->channels; channel++) {
-                *to++ = tigris_to_int16((int64_t)sum_taps(c, &at, channel), multiplier[channel], shift[channel], &stage);
+                const int64_t total = (int64_t)sum(c, &at, channel);
+                *to++ = tigris_to_int16(total, multiplier[channel], shift[channel], &stage);
             }
         }
     }
@@ -80,21 +113,19 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_conv_int16_params *params = call->params;
     const tigris_tensor_record *input = call->inputs[0].tensor;
-    const int32_t depth = (int32_t)input->channels / params->groups;
-    const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width, depth,
-                    (int32_t)call->output->tensor->channels / params->groups, depth,
-                    params->kernel_height * params->kernel_width * depth};
-    run_pixels(&c);
+    const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width,
+                    (int32_t)input->channels / params->groups,
+                    (int32_t)call->output->tensor->channels / params->groups};
+    run_pixels(&c, sum_taps);
 }
 
 static void run_depthwise(const tigris_kernel_call *call)
 {
     const tigris_conv_int16_params *params = call->params;
     const tigris_tensor_record *input = call->inputs[0].tensor;
-    const int32_t outputs = (int32_t)call->output->tensor->channels;
     const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width, 1,
-                    outputs / (int32_t)input->channels, outputs, 1};
-    run_pixels(&c);
+                    (int32_t)call->output->tensor->channels / (int32_t)input->channels};
+    run_pixels(&c, sum_channel);
 }
 
 /* `inputs`: input channels that one output channel reads. */

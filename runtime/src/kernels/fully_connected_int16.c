@@ -20,7 +20,7 @@ static void run(const tigris_kernel_call *call)
         const int8_t *weights = tigris_int8_data(call, params->weights);
         for (uint32_t o = 0; o < params->out_features; o++) {
             const uint64_t sum = (uint64_t)tigris_dot_int16(input, weights, inputs);
-            const int64_t total = (int64_t)(sum + (uint64_t)tigris_int64_at(call, params->bias, o));
+            const int64_t total = (int64_t)(sum + tigris_int64_at(call, params->bias, o));
             *to++ = tigris_to_int16(total, multiplier[o], shift[o], &stage);
             weights += inputs;
         }

@@ -6,8 +6,6 @@
 #ifndef TIGRIS_INT16_H
 #define TIGRIS_INT16_H
 
-#include <string.h>
-
 #include "access.h"
 #include "check.h"
 #include "requantise.h"
@@ -30,12 +28,11 @@ static inline int16_t *tigris_int16_output(const tigris_kernel_call *call)
     return (int16_t *)(void *)call->output->data;
 }
 
-/* Entry `index` of an array of int64, which need not lie on a multiple of eight. */
-static inline int64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t offset, uint32_t index)
+/* Entry `index` of an array of int64, which lies on a multiple of four at least. */
+static inline uint64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t offset, uint32_t index)
 {
-    int64_t value;
-    memcpy(&value, call->weights + offset + (size_t)index * sizeof value, sizeof value);
-    return value;
+    const uint32_t *words = (const uint32_t *)(const void *)(call->weights + offset) + (size_t)index * 2U;
+    return (uint64_t)words[1] << 32 | words[0];
 }
 
 /* Sum of `count` products. */
@@ -45,12 +42,17 @@ static inline int64_t tigris_dot_int16(const int16_t *input, const int8_t *weigh
     while (count > 0) {
         const int32_t some = count < TIGRIS_SAFE_PRODUCTS ? count : TIGRIS_SAFE_PRODUCTS;
         int32_t part = 0;
-        for (int32_t k = 0; k < some; k++) {
-            part += input[k] * weights[k];
+        int32_t k = some;
+        for (; k >= 4; k -= 4) {
+            part += input[0] * weights[0] + input[1] * weights[1];
+            part += input[2] * weights[2] + input[3] * weights[3];
+            input += 4;
+            weights += 4;
+        }
+        for (; k > 0; k--) {
+            part += *input++ * *weights++;
         }
         sum += part;
-        input += some;
-        weights += some;
         count -= some;
     }
     return sum;
@@ -66,9 +68,9 @@ typedef struct tigris_sum_stage {
 /* (sum * multiplier + half) >> (15 - shift). */
 static inline int32_t tigris_scale_sum(int64_t sum, int32_t multiplier, int32_t shift)
 {
-    const uint32_t right = (uint32_t)(15 - shift) & 63U;
-    const uint64_t half = (UINT64_C(1) << right) >> 1;
-    return (int32_t)((int64_t)((uint64_t)sum * (uint64_t)multiplier + half) >> right);
+    const uint32_t but_one = (uint32_t)(14 - shift) & 63U;
+    const uint64_t product = (uint64_t)sum * (uint32_t)multiplier;
+    return (int32_t)((((int64_t)product >> but_one) + 1) >> 1);
 }
 
 static inline int16_t tigris_to_int16(int64_t sum, int32_t multiplier, int32_t shift, const tigris_sum_stage *stage)

@@ -1,4 +1,6 @@
 /* MAT_MUL, int16: products of the matrices of two activations. */
+#include <string.h>
+
 #include "int16.h"
 #include "mat_mul.h"
 #include "tigris_kernels.h"

@@ -1,33 +1,38 @@
 /* Average and max pooling, int16: average of at most 2^16 taps, whose sums fit 32 bits. */
+#include "inlining.h"
 #include "int16.h"
 #include "pool.h"
 #include "tigris_kernels.h"
 
 #define MOST_TAPS (UINT32_C(1) << 16)
 
+/* The valid taps of one output pixel, from channel 0 of the first on. */
 typedef struct pool {
     const tigris_kernel_call *call;
     const tigris_pool_int8_params *params;
-    const int16_t *input;
+    const int16_t *first;
+    int32_t rows;
+    int32_t columns;
+    uint32_t row_step;
+    uint32_t column_step;
 } pool;
 
-typedef int32_t (*pool_function)(const pool *p, const tigris_pool_pixel *pixel, uint32_t channel);
+typedef int32_t (*pool_function)(const pool *p, uint32_t channel);
 
-static int32_t average(const pool *p, const tigris_pool_pixel *pixel, uint32_t channel)
+static inline int32_t average(const pool *p, uint32_t channel)
 {
     const tigris_pool_int8_params *params = p->params;
-    const tigris_band *in = &p->call->inputs[0];
-    const uint32_t step = params->dilation_width * in->tensor->channels;
+    const int16_t *row = p->first + channel;
     int32_t sum = 0;
-    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
-        uint32_t at = channel + tigris_pool_offset(in, pixel, i, params->dilation_height, params->dilation_width);
-        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
-            sum += p->input[at];
-            at += step;
+    for (int32_t i = p->rows; i > 0; i--) {
+        const int16_t *tap = row;
+        for (int32_t j = p->columns; j > 0; j--) {
+            sum += *tap;
+            tap += p->column_step;
         }
+        row += p->row_step;
     }
-    const int32_t taps =
-        params->include_pad != 0U ? params->kernel_height * params->kernel_width : tigris_pool_taps(pixel);
+    const int32_t taps = params->include_pad != 0U ? params->kernel_height * params->kernel_width : p->rows * p->columns;
     if (taps == 0) {
         return 0;
     }
@@ -35,44 +40,49 @@ static int32_t average(const pool *p, const tigris_pool_pixel *pixel, uint32_t c
         const int32_t multiplier = tigris_int32_data(p->call, params->multiplier)[taps - 1];
         return tigris_requantise(sum, multiplier, tigris_int8_data(p->call, params->shift)[taps - 1]);
     }
-    const int64_t half = taps / 2; /* a sum may be as large as 32 bits hold */
-    return (int32_t)((sum > 0 ? sum + half : sum - half) / taps);
+    /* A sum may be as large as 32 bits hold: of its absolute value and half of the taps, unsigned ones hold more. */
+    const uint32_t size = sum < 0 ? 0U - (uint32_t)sum : (uint32_t)sum;
+    const int32_t rounded = (int32_t)((size + (uint32_t)taps / 2U) / (uint32_t)taps);
+    return sum < 0 ? -rounded : rounded;
 }
 
-static int32_t largest(const pool *p, const tigris_pool_pixel *pixel, uint32_t channel)
+static inline int32_t largest(const pool *p, uint32_t channel)
 {
-    const tigris_pool_int8_params *params = p->params;
-    const tigris_band *in = &p->call->inputs[0];
-    const uint32_t step = params->dilation_width * in->tensor->channels;
+    const int16_t *row = p->first + channel;
     int32_t most = INT16_MIN;
-    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
-        uint32_t at = channel + tigris_pool_offset(in, pixel, i, params->dilation_height, params->dilation_width);
-        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
-            most = p->input[at] > most ? p->input[at] : most;
-            at += step;
+    for (int32_t i = p->rows; i > 0; i--) {
+        const int16_t *tap = row;
+        for (int32_t j = p->columns; j > 0; j--) {
+            most = *tap > most ? *tap : most;
+            tap += p->column_step;
         }
+        row += p->row_step;
     }
     return most;
 }
 
-static void run(const tigris_kernel_call *call, pool_function function)
+TIGRIS_INLINE void run(const tigris_kernel_call *call, pool_function function)
 {
     const tigris_pool_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
-    const pool p = {call, params, (const int16_t *)(const void *)in->data};
     int16_t *to = tigris_int16_output(call);
+    pool p = {call, params, NULL, 0, 0, (uint32_t)params->dilation_height * tigris_row_elements(in->tensor),
+              (uint32_t)params->dilation_width * in->tensor->channels};
     for (int32_t y = 0; y < call->output->rows; y++) {
         tigris_pool_pixel pixel;
         pixel.row = y * params->stride_height - in->pad_top;
         pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        p.rows = pixel.rows.end - pixel.rows.first;
         for (int32_t x = 0; x < (int32_t)output->width; x++) {
             pixel.column = x * params->stride_width - params->pad_left;
             pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
                                               (int32_t)in->tensor->width);
+            p.columns = pixel.columns.end - pixel.columns.first;
+            p.first = (const int16_t *)(const void *)in->data +
+                      tigris_pool_offset(in, &pixel, pixel.rows.first, params->dilation_height, params->dilation_width);
             for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = (int16_t)tigris_clamp(function(&p, &pixel, channel), params->activation_min,
-                                              params->activation_max);
+                *to++ = (int16_t)tigris_clamp(function(&p, channel), params->activation_min, params->activation_max);
             }
         }
     }

@@ -19,7 +19,7 @@ static int64_t sum_taps(const conv *c, const tigris_transpose_taps *rows, const 
     const int8_t *weights = tigris_int8_data(c->call, params->weights);
     const uint32_t first_input = (uint32_t)(channel / c->group_outputs * c->group_inputs);
     const int32_t kernel_size = params->kernel_height * params->kernel_width;
-    uint64_t sum = (uint64_t)tigris_int64_at(c->call, params->bias, (uint32_t)channel);
+    uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t j = 0; j < rows->count; j++) {
         const int16_t *row = tigris_int16_row(in, rows->source - j * rows->source_step) + first_input;
         const int32_t kernel_row = (rows->tap + j * rows->tap_step) * params->kernel_width;
