@@ -162,6 +162,9 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_SCATTER = 64,
     /* int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset */
     TIGRIS_OP_KIND_NORMALISE = 65,
+    /* the best boxes of each class, without those that overlap a better one */
+    TIGRIS_OP_KIND_SUPPRESS = 66,
+    TIGRIS_OP_KIND_LOG_SOFTMAX = 67,
     /* int8 or int16 to int8 or int16: requantised, with a slope of its own below zero */
     TIGRIS_OP_KIND_RESCALE = 80,
     /* the logistic function and the hyperbolic tangent of int16 */
@@ -798,6 +801,25 @@ typedef struct tigris_softmax_float_params {
     uint32_t length;
 } tigris_softmax_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_float_params) == 4U, tigris_softmax_float_params_size);
+
+/* Its logarithm; output scale 1/16, zero point 127. Also TensorFlow Lite's algorithm. The second
+ * table has the differences themselves, scaled to Q5.26. Those at or below max(least - 1, (log of
+ * the sum of exponentials - 32) / scale, which is requantised) give -128. */
+typedef struct tigris_log_softmax_int8_params {
+    /* elements of one vector, at most 4096 */
+    uint32_t length;
+    /* least difference that has an exponential, at most 0 */
+    int32_t least;
+    /* Q0.31: from Q5.26 to differences */
+    int32_t reverse_multiplier;
+    /* positive: left */
+    int32_t reverse_shift;
+    /* 256 int32, Q0.31, for d = 0 … 255 */
+    uint32_t exponentials;
+    /* 256 int32, Q5.26, for d = 0 … 255 */
+    uint32_t differences;
+} tigris_log_softmax_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_log_softmax_int8_params) == 24U, tigris_log_softmax_int8_params_size);
 
 /* out = table[in + 128], any unary int8 function, requantisation included. */
 typedef struct tigris_lookup_params {
@@ -1579,6 +1601,31 @@ typedef struct tigris_top_k_params {
     uint32_t inner;
 } tigris_top_k_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_size);
+
+/* The best boxes of each class that overlap no better one: non-maximum suppression. Inputs: boxes
+ * [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes].
+ * Output, one row: [count][3] of class, box and score, class by class, the best first; what is left
+ * is -1, -1, 0. The overlap of two boxes is their common area by that of their union; 0 where a box
+ * has no area. Scratch: a byte a box. */
+typedef struct tigris_suppress_params {
+    /* at most 65535 */
+    uint32_t boxes;
+    /* at most 65535 */
+    uint32_t classes;
+    /* boxes found at most, 65535 or fewer */
+    uint32_t count;
+    /* boxes of one class at most */
+    uint32_t per_class;
+    /* 1: scores equal to the threshold count as well */
+    uint32_t inclusive;
+    /* 1: the best count of all classes, by their scores */
+    uint32_t by_score;
+    /* scores are greater */
+    float score_threshold;
+    /* boxes that overlap a better one by more are left out */
+    float threshold;
+} tigris_suppress_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_suppress_params) == 32U, tigris_suppress_params_size);
 
 /* out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
  * The position is positions[o * s0 + k * s1 + i * s2]; negative ones count from the end, updates of

@@ -12,8 +12,9 @@ from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 
 #: What has cases elsewhere: layers with a memory, constants, control flow, custom operators.
 ELSEWHERE = frozenset((
-    "ASSIGN_VARIABLE", "CALL_ONCE", "Convolution2DTransposeBias", "DENSIFY", "IF", "RANGE", "READ_VARIABLE",
-    "RELU_0_TO_1", "SELECT", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE",
+    "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "Convolution2DTransposeBias", "DENSIFY", "IF", "RANGE",
+    "READ_VARIABLE", "RELU_0_TO_1", "SELECT", "SVDF", "TFLite_Detection_PostProcess", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "VAR_HANDLE",
 ))  # fmt: skip
 
 

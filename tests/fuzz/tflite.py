@@ -57,8 +57,8 @@ def difference(got: np.ndarray, want: np.ndarray) -> str:
         return f"{got.dtype} {got.shape} is to be {want.dtype} {want.shape}"
     got, want = got.reshape(-1), want.reshape(-1)
     if got.dtype == np.float32:
-        limit = 1e-4 * max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0.0)))
-        differs = ~np.isclose(got, want, rtol=1e-4, atol=limit * 1e-2, equal_nan=True)
+        largest = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0.0)))
+        differs = ~np.isclose(got, want, rtol=1e-4, atol=1e-5 * largest, equal_nan=True)
     else:
         differs = got != want
     if not differs.any():

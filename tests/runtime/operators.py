@@ -286,6 +286,15 @@ def _lstm() -> Operator:
                    output_shape=(1, 1, 3, 12), output_dtype=INT8, blobs=blobs, scratch_bytes=32)
 
 
+def _suppress() -> Operator:
+    """Four boxes of three classes, some of which overlap."""
+    boxes = np.array([[0, 0, 2, 2], [0, 1, 2, 3], [5, 5, 9, 9], [5, 5, 9, 8]], np.float32).reshape(1, 1, 4, 4)
+    scores = (np.arange(12, dtype=np.float32) % 5).reshape(1, 1, 4, 3)
+    params = p.SuppressParams(4, 3, 4, 3, 1, 1, 0.5, 0.3)
+    return _simple(OpKind.SUPPRESS, FLOAT32, params, inputs=(boxes, scores), rows=(RowMap.whole(1),) * 2,
+                   output_shape=(1, 1, 1, 12), scratch_bytes=4)
+
+
 def operators() -> list[Operator]:
     """Every kernel at least once."""
     result: list[Operator] = []
@@ -303,6 +312,8 @@ def operators() -> list[Operator]:
     result += [
         _simple(OpKind.SOFTMAX, INT8, p.SoftmaxInt8Params(4, 0), blobs=exponentials),
         _simple(OpKind.SOFTMAX, FLOAT32, p.SoftmaxFloatParams(4)),
+        _simple(OpKind.LOG_SOFTMAX, INT8, p.LogSoftmaxInt8Params(4, -200, 1 << 30, -22, 0, 0),
+                blobs={**exponentials, "differences": np.arange(256, dtype=np.int32) * -(1 << 22)}),
         _simple(OpKind.LOOKUP, INT8, p.LookupParams(0), blobs=table),
         _simple(OpKind.UNARY, FLOAT32, p.UnaryFloatParams(UnaryFunction.TANH, 0.0, 0.0)),
         _simple(OpKind.QUANTIZE, INT8, quantize, inputs=(_data(FLOAT32),), blobs=keys),
@@ -315,6 +326,7 @@ def operators() -> list[Operator]:
         *_int8_pairs(),
         *_asymmetric(),
         _lstm(),
+        _suppress(),
         *int16_operators(),
     ]
     return result

@@ -143,7 +143,11 @@ def binary(op: str, fused: bool = True, same: bool = False, factor: float = 1.0)
 
 
 def divisions() -> Iterator[Case]:
-    """No divisor is zero, whose quotient TensorFlow Lite Micro leaves open."""
+    """No divisor is zero, whose quotient TensorFlow Lite Micro leaves open. In the first case a limit lies between two
+    integers, in single precision on the one and in double on the other."""
+    thirds = [x((6,), (0.03, 0)), x((6,), (0.03, 100), 1)]
+    yield Case("DIV", thirds, [y((6,), (0.6666666865348816, 0))], {"fusedActivationFunction": RELU_N1_TO_1},
+               {"x1": np.array([-9, 3, 127, 5, 90, -128], np.int8)})
     for case in binary("DIV", factor=0.7):
         divisor = case.arrays()["x1"]
         zero = case.inputs[1].zero_point
@@ -391,7 +395,8 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
        for op in ("ADD", "SUB", "MUL", "DIV", "SQUARED_DIFFERENCE")},
     "LOGISTIC": lambda: unary("LOGISTIC", (1 / 256, -128)),
     "TANH": lambda: unary("TANH", (1 / 128, 0)), "RSQRT": rsqrt,
-    "SOFTMAX": lambda: scaled_vectors("SOFTMAX", (1 / 256, -128), {"beta": 1.0}),
+    "SOFTMAX": lambda: itertools.chain(*(scaled_vectors("SOFTMAX", (1 / 256, -128), {"beta": beta})
+                                         for beta in (1.0, 0.4))),
     "LOG_SOFTMAX": lambda: scaled_vectors("LOG_SOFTMAX", (16 / 256, 127)),
     "ADD": lambda: binary("ADD"), "SUB": lambda: binary("SUB"), "MUL": lambda: binary("MUL", factor=3.0),
     "DIV": divisions, "MAXIMUM": lambda: binary("MAXIMUM", False, True),

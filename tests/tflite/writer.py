@@ -55,6 +55,7 @@ class Operator:
     outputs: Sequence[str]
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     version: int = 1
+    custom: bytes | None = None  #: of a custom operator, its options
 
 
 def constant(name: str, data: np.ndarray, scale: float | Sequence[float] | None = None,
@@ -72,7 +73,8 @@ def write(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequ
     model.buffers = [schema.BufferT()]
     parts = [(tensors, operators), *subgraphs]
     codes = list(dict.fromkeys((item.op, item.version) for _, part in parts for item in part))
-    model.operatorCodes = [_code(*code) for code in codes]
+    known = {item.op for _, part in parts for item in part if item.custom is not None}
+    model.operatorCodes = [_code(*code, code[0] in known) for code in codes]
     model.subgraphs = [_subgraph(*part, codes, model) for part in parts]
     index = {tensor.name: place for place, tensor in enumerate(tensors)}
     model.subgraphs[0].inputs = [index[name] for name in inputs]
@@ -113,8 +115,12 @@ def _tensor(tensor: Tensor, model: Any) -> Any:
     return result
 
 
-def _code(op: str, version: int) -> Any:
+def _code(op: str, version: int, custom: bool) -> Any:
     code = schema.OperatorCodeT()
+    if custom:
+        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.CUSTOM
+        code.customCode, code.version = op, version
+        return code
     number = getattr(schema.BuiltinOperator, op)
     code.builtinCode, code.deprecatedBuiltinCode, code.version = number, min(number, 127), version
     return code
@@ -125,7 +131,9 @@ def _operator(item: Operator, code: int, index: Mapping[str, int]) -> Any:
     result.opcodeIndex = code
     result.inputs = [index[name] for name in item.inputs]
     result.outputs = [index[name] for name in item.outputs]
-    if item.op not in _NONE:
+    if item.custom is not None:
+        result.customOptions = list(item.custom)
+    elif item.op not in _NONE:
         name = _OPTIONS.get(item.op) or item.op.title().replace("_", "")
         options = getattr(schema, f"{name}OptionsT")()
         for field, value in item.options.items():

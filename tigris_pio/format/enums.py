@@ -119,6 +119,8 @@ class OpKind(enum.IntEnum):
     TOP_K = 63  #: positions of the largest or smallest elements of a vector, in order, as float32
     SCATTER = 64  #: the first input with slices replaced by the third's, at the positions that the second holds
     NORMALISE = 65  #: int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset
+    SUPPRESS = 66  #: the best boxes of each class, without those that overlap a better one
+    LOG_SOFTMAX = 67
     RESCALE = 80  #: int8 or int16 to int8 or int16: requantised, with a slope of its own below zero
     LOGISTIC = 81  #: the logistic function and the hyperbolic tangent of int16
 

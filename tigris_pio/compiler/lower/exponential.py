@@ -14,7 +14,6 @@ _EXP_OF_POWER = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401,
 _EXP_OF_EIGHTH = 1895147668  # exp(-1/8) in Q0.31
 _THIRD = 715827883
 _FRACTION_BITS = 26  # of a scaled difference, Q5.26
-_QUARTER = 1 << (_FRACTION_BITS - 2)
 
 
 def softmax_exponentials(multiplier: int, left_shift: int, least: int) -> np.ndarray:
@@ -28,12 +27,17 @@ def softmax_exponentials(multiplier: int, left_shift: int, least: int) -> np.nda
 
 def _exp(difference: int, multiplier: int, left_shift: int) -> int:
     """exp(a) of the scaled difference a: of a's part in [-1/4, 0), times exp(-2^k) for each further bit of a."""
-    scaled = _multiply(difference << left_shift, multiplier)
+    return exp_of_negative(_multiply(difference << left_shift, multiplier), _FRACTION_BITS)
+
+
+def exp_of_negative(scaled: int, fraction_bits: int) -> int:
+    """exp of a number up to 0 with so many fraction bits of 31: Q0.31."""
     if scaled == 0:
         return INT32_MAX
-    low = scaled % _QUARTER - _QUARTER
-    rest = (low - scaled) >> (_FRACTION_BITS - 2)
-    result = _exp_near_zero(low << (31 - _FRACTION_BITS))
+    quarter = 1 << (fraction_bits - 2)
+    low = scaled % quarter - quarter
+    rest = (low - scaled) >> (fraction_bits - 2)
+    result = _exp_near_zero(low << (31 - fraction_bits))
     for bit, factor in enumerate(_EXP_OF_POWER):
         if rest >> bit & 1:
             result = _multiply(result, factor)

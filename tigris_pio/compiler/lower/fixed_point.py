@@ -42,13 +42,23 @@ def sign_bits(value: int) -> int:
     return 31 - (value if value >= 0 else ~value).bit_length()
 
 
-def one_over_one_plus(a: int) -> int:
-    """1 / (1 + a) for a in [0, 1), Q0.31: three steps of Newton's method."""
+def _two_over_one_plus(a: int) -> int:
+    """2 / (1 + a) for a in [0, 1), Q2.29 of Q0.31: three steps of Newton's method."""
     half = (a + INT32_MAX + 1) // 2
     x = _48_OVER_17 + high_multiply(half, _NEGATIVE_32_OVER_17)
     for _ in range(3):
         x += _saturated(high_multiply(x, (1 << 29) - high_multiply(half, x)) << 2)
-    return _saturated(x << 1)
+    return x
+
+
+def one_over_one_plus(a: int) -> int:
+    """1 / (1 + a) for a in [0, 1), Q0.31."""
+    return _saturated(_two_over_one_plus(a) << 1)
+
+
+def one_minus_over_one_plus(a: int) -> int:
+    """(1 - a) / (1 + a) for a in [0, 1), Q0.31."""
+    return _saturated((_two_over_one_plus(a) - (1 << 29)) << 2)
 
 
 def reciprocal(value: int) -> int:

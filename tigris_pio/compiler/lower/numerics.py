@@ -80,13 +80,13 @@ def quantize(values: np.ndarray, scale: float, zero_point: int, dtype: DType = D
 
 def activation_range(low: float, high: float, scale: float, zero_point: int,
                      dtype: DType = DType.INT8) -> tuple[int, int]:
-    """A fused activation's limits in the output's int8 or int16 domain."""
+    """A fused activation's limits in the output's int8 or int16 domain; in single precision, as in TensorFlow Lite."""
     least, most = limits(dtype)
     lowest, highest = least, most
     if low > -math.inf:
-        lowest = max(least, zero_point + int(round_half_away(np.float64(low) / scale)))
+        lowest = max(least, zero_point + int(round_half_away(np.float64(np.float32(low) / np.float32(scale)))))
     if high < math.inf:
-        highest = min(most, zero_point + int(round_half_away(np.float64(high) / scale)))
+        highest = min(most, zero_point + int(round_half_away(np.float64(np.float32(high) / np.float32(scale)))))
     return min(lowest, most), max(highest, least)
 
 

@@ -22,6 +22,24 @@ class SoftmaxInt8Params(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class LogSoftmaxInt8Params(Record):
+    """Its logarithm; output scale 1/16, zero point 127.
+
+    Also TensorFlow Lite's algorithm. The second table has the differences themselves, scaled to Q5.26. Those at or
+    below max(least - 1, (log of the sum of exponentials - 32) / scale, which is requantised) give -128.
+    """
+
+    C_NAME = "tigris_log_softmax_int8_params"
+
+    length: int = u32("elements of one vector, at most 4096")
+    least: int = i32("least difference that has an exponential, at most 0")
+    reverse_multiplier: int = i32("Q0.31: from Q5.26 to differences")
+    reverse_shift: int = i32("positive: left")
+    exponentials: int = u32("256 int32, Q0.31, for d = 0 … 255")
+    differences: int = u32("256 int32, Q5.26, for d = 0 … 255")
+
+
+@dataclasses.dataclass(frozen=True)
 class SoftmaxFloatParams(Record):
     """Softmax over vectors of `length` contiguous float32 elements."""
 
@@ -144,6 +162,27 @@ class NormaliseInt8Params(Record):
     epsilon_high: int = u32("high word of epsilon")
     output_bits: int = u32("at most 31")
     terms: int = u32("pairs of int32: factor, and offset with the zero point and half a step")
+
+
+@dataclasses.dataclass(frozen=True)
+class SuppressParams(Record):
+    """The best boxes of each class that overlap no better one: non-maximum suppression.
+
+    Inputs: boxes [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes]. Output,
+    one row: [count][3] of class, box and score, class by class, the best first; what is left is -1, -1, 0. The overlap
+    of two boxes is their common area by that of their union; 0 where a box has no area. Scratch: a byte a box.
+    """
+
+    C_NAME = "tigris_suppress_params"
+
+    boxes: int = u32("at most 65535")
+    classes: int = u32("at most 65535")
+    count: int = u32("boxes found at most, 65535 or fewer")
+    per_class: int = u32("boxes of one class at most")
+    inclusive: int = u32("1: scores equal to the threshold count as well")
+    by_score: int = u32("1: the best `count` of all classes, by their scores")
+    score_threshold: float = f32("scores are greater")
+    threshold: float = f32("boxes that overlap a better one by more are left out")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -191,6 +191,9 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
             codes = codes.astype(np.float32).astype(np.float64)
         with np.errstate(all="ignore"):  # a table may hold values its input never takes, such as log(-1)
             table = numerics.quantize(unary.function(codes), result.scale, result.zero_point)
+        if unary.kernel is UnaryFunction.CLAMP and source == result:
+            limits = numerics.activation_range(unary.alpha, unary.beta, result.scale, result.zero_point)
+            table = np.clip(np.arange(-128, 128), *limits).astype(np.int8)
         builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
                      builder.storages[value.storage].cell, LookupParams(0), blobs={"table": table})
         return

@@ -23,7 +23,7 @@ from tigris_pio.format.record import Record
 _OUTPUT = Numeric(DType.INT8, 1 / 256, -128)
 _OUTPUT_INT16 = Numeric(DType.INT16, 1 / (1 << 15))
 _LONGEST_INT16 = 1 << 16
-#: An attribute of TensorFlow Lite's Softmax of int16, which multiplies its input.
+#: An attribute of TensorFlow Lite's Softmax of int8 and int16, which multiplies its input.
 BETA = "beta"
 #: The kernel's results have a step of 1/256: an output with a finer one is computed in float32.
 _COARSE_ENOUGH = 0.999 / 256
@@ -50,13 +50,24 @@ def lower_softmax(builder: Builder, node: Node) -> None:
         return
     if found is not None:
         raise Refusal(f"int16 vectors of {length} elements; at most {_LONGEST_INT16} fit 32 bits")
-    if node.attributes.get(BETA, 1.0) != 1.0:
+    beta = float(node.attributes.get(BETA, 1.0))
+    if beta != 1.0 and not int8:
         raise Refusal("its beta is not 1, between tensors that are not both quantised as TensorFlow Lite has int16")
     params: Record = SoftmaxInt8Params(length, 0) if int8 else SoftmaxFloatParams(length)
-    blobs = {"exponentials": _exponentials(source.scale)} if int8 else {}
+    blobs = {"exponentials": _exponentials(source.scale * beta)} if int8 else {}
     builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
                  value.layout, _OUTPUT if int8 else FLOAT, builder.storages[storage].cell, params,
                  blobs=blobs)
+
+
+def last_axis_vectors(builder: Builder, name: str, numeric: Numeric) -> tuple[str, Layout]:
+    """A storage whose rows are made of whole vectors along the last axis, and its layout."""
+    shape = builder.shape(name)
+    value = _vectors(builder, name, (len(shape) - 1,) if shape else (), numeric)
+    length, dims = shape[-1] if shape else 1, builder.dims(value.storage)
+    if dims[3] != length:
+        dims = (1, 1, math.prod(dims) // length, length)
+    return builder.with_dims(value, dims), value.layout
 
 
 def _emit_int16(builder: Builder, node: Node, value: Value, length: int, scale: float) -> None:

@@ -6,6 +6,7 @@ from tigris_pio.compiler.load.tflite.operators import (
     blocks,
     control,
     convolution,
+    detection,
     filling,
     fully_connected,
     joining,
@@ -15,6 +16,7 @@ from tigris_pio.compiler.load.tflite.operators import (
     reduction,
     reshaping,
     resizing,
+    ring,
     selecting,
     svdf,
 )
@@ -25,6 +27,7 @@ __all__ = [
     "blocks",
     "control",
     "convolution",
+    "detection",
     "filling",
     "fully_connected",
     "joining",
@@ -34,6 +37,7 @@ __all__ = [
     "reduction",
     "reshaping",
     "resizing",
+    "ring",
     "selecting",
     "svdf",
 ]

@@ -16,6 +16,8 @@ _PLAIN = {
 #: Those whose int8 arithmetic is TensorFlow Lite's own.
 _OWN = frozenset(("ABS", "RELU", "ELU", "HARD_SWISH"))
 _OWN_INT16 = frozenset(("ABS", "RELU"))
+#: Scale and zero point that outputs have where the arithmetic of int8 is TensorFlow Lite's own.
+_OWN_OUTPUTS = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}
 _BOUNDS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)}
 
 
@@ -27,6 +29,9 @@ def read_plain(layer: Layer) -> None:
     if name in _OWN and said is not None and (said.dtype == np.int8 or name in _OWN_INT16):
         layer.elementwise(name, (0,), domain="tflite")
         return
+    if name in _OWN_OUTPUTS and _has_own_output(layer, *_OWN_OUTPUTS[name]):
+        layer.elementwise(name, (0,), domain="tflite")
+        return
     image = layer.as_images(0)
     source = layer.image(0) if image else layer.input(0)
     bounds = [layer.number(value) for value in _BOUNDS.get(name, ())]
@@ -35,6 +40,13 @@ def read_plain(layer: Layer) -> None:
         layer.write("Identity", [layer.network.variables.recoded(clipped, layer.output_like())], layer.shape(0))
         return  # the bytes of its input, clipped there, whatever scale the output has
     layer.write(_PLAIN[name], [source, *bounds], layer.shape(0), image=image)
+
+
+def _has_own_output(layer: Layer, scale: float, zero_point: int) -> bool:
+    """Whether int8 becomes int8 with these numbers."""
+    _, said = layer.annotation()
+    return (layer.declared(0).type == layer.output().type == "int8" and layer.quantisation(0) is not None
+            and said is not None and float(said.scale) == scale and int(said.zero_point) == zero_point)
 
 
 @handler("LEAKY_RELU", summary="elementwise")
@@ -77,12 +89,12 @@ def read_rsqrt(layer: Layer) -> None:
     layer.write("Reciprocal", [root], layer.shape(0))
 
 
-@handler("SOFTMAX", summary="along the last axis; beta 1 in int8")
+@handler("SOFTMAX", summary="along the last axis; any beta")
 def read_softmax(layer: Layer) -> None:
     """Softmax of the input times beta."""
     beta = float(layer.options("SoftmaxOptions")["Beta"])
     source, said = layer.input(0), layer.quantisation(0)
-    if said is not None and said.dtype == np.int16:
+    if said is not None and (said.dtype == np.int16 or _has_own_output(layer, 1 / 256, -128)):
         layer.write("Softmax", [source], layer.shape(0), {"axis": -1, "beta": beta})
         return
     if beta != 1.0:
@@ -92,5 +104,8 @@ def read_softmax(layer: Layer) -> None:
 
 @handler("LOG_SOFTMAX", summary="along the last axis")
 def read_log_softmax(layer: Layer) -> None:
-    """LogSoftmax."""
+    """LogSoftmax; of int8 with its own arithmetic."""
+    if _has_own_output(layer, 1 / 16, 127):
+        layer.write("LOG_SOFTMAX", [layer.input(0)], layer.shape(0), domain="tflite")
+        return
     layer.write("LogSoftmax", [layer.input(0)], layer.shape(0), {"axis": -1})

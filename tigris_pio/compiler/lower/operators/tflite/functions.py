@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.exponential import exp_of_negative
 from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescaled
 from tigris_pio.compiler.lower.operators.int16.types import mixed
 from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
@@ -120,8 +122,47 @@ def _hard_swish(node: Node, source: Numeric, result: Numeric) -> _Function:
     return function
 
 
+#: Bits behind the point of what LOGISTIC and TANH are functions of, and of their outputs.
+_ARGUMENT_BITS, _LOGISTIC_BITS, _TANH_BITS = 27, 8, 7
+
+
+def _magnitude(source: Numeric) -> Callable[[int], int | None]:
+    """Of a value in Q4.27, without its sign; None where it lies outside."""
+    real = source.scale * (1 << _ARGUMENT_BITS)
+    multiplier, shift = numerics.quantize_multiplier(real)
+    radius = math.floor(15 * (1 << _ARGUMENT_BITS) / 2**shift)
+    return lambda value: None if abs(value) >= radius else abs(fixed_point.multiply(value, multiplier, shift))
+
+
+def _logistic(node: Node, source: Numeric, result: Numeric) -> _Function:
+    magnitude = _magnitude(source)
+
+    def function(value: int) -> int:
+        found = magnitude(value)
+        if found is None:
+            return 1 << _LOGISTIC_BITS if value > 0 else 0
+        share = fixed_point.one_over_one_plus(exp_of_negative(-found, _ARGUMENT_BITS)) if found else 1 << 30
+        return fixed_point.rounding_divide(share if value >= 0 else numerics.INT32_MAX - share, 31 - _LOGISTIC_BITS)
+
+    return function
+
+
+def _tanh(node: Node, source: Numeric, result: Numeric) -> _Function:
+    magnitude = _magnitude(source)
+
+    def function(value: int) -> int:
+        sign, found = (1 if value >= 0 else -1), magnitude(value)
+        if found is None:
+            return sign << _TANH_BITS
+        part = fixed_point.one_minus_over_one_plus(exp_of_negative(-found, _ARGUMENT_BITS - 1)) if found else 0
+        return fixed_point.rounding_divide(sign * part, 31 - _TANH_BITS)
+
+    return function
+
+
 _FUNCTIONS: dict[str, Callable[[Node, Numeric, Numeric], _Function]] = {
     "ABS": _abs, "LEAKY_RELU": _leaky_relu, "RELU": _relu, "ELU": _elu, "RSQRT": _rsqrt, "HARD_SWISH": _hard_swish,
+    "LOGISTIC": _logistic, "TANH": _tanh,
 }
 
 
