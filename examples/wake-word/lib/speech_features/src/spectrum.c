@@ -43,9 +43,12 @@ static inline complex32 difference(complex32 a, complex32 b)
     return result;
 }
 
-/* z turned clockwise by `angle` steps, of TURN. */
+/* z turned clockwise by `angle` steps, of TURN. Below 2^14 a product with 32767 / 2^15 is rounded back to what it was. */
 static inline complex32 turned(complex32 z, uint32_t angle)
 {
+    if (angle == 0U) {
+        return z;
+    }
     const int32_t cosine = speech_sine[(angle + TURN / 4U) % TURN];
     const int32_t sine = -speech_sine[angle % TURN];
     const complex32 result = {rounded(z.re * cosine - z.im * sine), rounded(z.re * sine + z.im * cosine)};
