@@ -9,7 +9,7 @@
 #define WORD_SELECT GPIO_NUM_5
 #define DATA GPIO_NUM_6
 #define PATIENCE_MS 1000
-/* 16 would be the microphone's full scale, 120 dB of sound pressure. Speech has 60, so it is taken four times as loud. */
+/* 16 would be the microphone's full scale, 120 dB of sound pressure. Speech has 60: it is taken four times as loud. */
 #define UNUSED_BITS 14
 
 static i2s_chan_handle_t open_microphone(void)

@@ -43,7 +43,7 @@ static inline complex32 difference(complex32 a, complex32 b)
     return result;
 }
 
-/* z turned clockwise by `angle` steps, of TURN. Below 2^14 a product with 32767 / 2^15 is rounded back to what it was. */
+/* z turned clockwise by `angle` steps, of TURN. Below 2^14 a product with 32767 / 2^15 is rounded to what it was. */
 static inline complex32 turned(complex32 z, uint32_t angle)
 {
     if (angle == 0U) {
