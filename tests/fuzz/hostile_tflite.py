@@ -12,6 +12,7 @@ import flatbuffers
 import numpy as np
 from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
+from tests.tflite.cases_int16 import mixed_network
 from tests.tflite.writer import RELU, RELU6, SAME, VALID, Operator, Tensor, constant, write
 
 EXTREMES = (0, 1, -1, 2, 3, 7, 127, 128, 255, 256, 65535, 65536, 1 << 24, 1 << 30, (1 << 31) - 1, -(1 << 31))
@@ -118,7 +119,7 @@ def _state() -> bytes:
     return write(tensors, operators, ["x"], ["y"], subgraphs=[first, ([], []), ([], [])])
 
 
-MODELS = (_image, _image, _movement, _state)
+MODELS = (_image, _image, _movement, _state, mixed_network)
 
 
 # ---- changes -----------------------------------------------------------------------------------------------------

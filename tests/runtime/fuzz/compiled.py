@@ -19,12 +19,15 @@ from tests.fuzz.graphs import INPUTS, LAYERS, graph
 from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import ways, with_constants
 from tests.runtime.test_map_mean import conv_and_mean
+from tests.tflite.cases_int16 import CASES, mixed_network
 from tests.tflite.test_lstm import Lstm
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.pipeline import CompileOptions, back, front
 from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import TigrisError
 
+#: ONNX's, or the bytes of a .tflite.
+Model = onnx.ModelProto | bytes
 #: Of a plan in bytes, and of its arenas: what the fuzzer can run some thousand times a second.
 LARGEST_PLAN, LARGEST_ARENA = 8192, 1 << 16
 WEIGHTS: tuple[dict[str, object], ...] = ({}, {"compress": "lz4"}, {"copy_weights": True})
@@ -34,7 +37,7 @@ ALIGNMENT = 4
 def compiled_seeds() -> Iterator[tuple[str, bytes]]:
     """Names and plans."""
     logging.disable(logging.WARNING)
-    made_by = (_operators, _graphs, _layers, _map_means, _found_at_run_time, _lstms)
+    made_by = (_operators, _graphs, _layers, _map_means, _found_at_run_time, _lstms, _int16)
     for model_name, model in itertools.chain.from_iterable(maker() for maker in made_by):
         for name, plan in _plans(model):
             yield f"{model_name}-{name}", plan
@@ -44,7 +47,7 @@ def compiled_seeds() -> Iterator[tuple[str, bytes]]:
             yield f"states-{seed}-{quantised}-{name}", plan
 
 
-def _plans(make: Callable[[], onnx.ModelProto | bytes],
+def _plans(make: Callable[[], Model],
            states: Mapping[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
     """The model at ample memory, and at less with and without slow memory; nothing when it does not compile."""
     try:
@@ -64,7 +67,7 @@ def _plans(make: Callable[[], onnx.ModelProto | bytes],
             continue
 
 
-def _operators() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+def _operators() -> Iterator[tuple[str, Callable[[], Model]]]:
     """ONNX's own node tests, the first three of each operator, the parameters bound."""
     for operator, cases in itertools.groupby(direct_float_cases(), key=lambda case: case.operator):
         for case, place in zip(cases, range(3), strict=False):
@@ -74,7 +77,7 @@ def _operators() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
                 yield f"{operator}-{place}", lambda model=case.model, values=constants: with_constants(model, values)
 
 
-def _graphs() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+def _graphs() -> Iterator[tuple[str, Callable[[], Model]]]:
     """Two layers of every kind and a convolution behind, on inputs of different forms."""
     for kind in range(len(LAYERS)):
         for scheme in (None, 0, 3):
@@ -89,7 +92,7 @@ def _graphs() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
             yield f"graph-{kind}-{scheme}", make
 
 
-def _layers() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+def _layers() -> Iterator[tuple[str, Callable[[], Model]]]:
     """Networks of wide layers: blocks of four, eight and more channels, and what is left over."""
     for scheme, channels in itertools.product((None, 0, 1, 3), (3, 4, 8, 17)):
 
@@ -107,13 +110,13 @@ def _layers() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
         yield f"wide-{channels}-{scheme}", make
 
 
-def _map_means() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+def _map_means() -> Iterator[tuple[str, Callable[[], Model]]]:
     """Means of whole maps in two operators, with and without another scale."""
     for index, scales in enumerate((None, (0.05, 0.05), (0.05, 0.013))):
         yield f"mean-{index}", lambda scales=scales: conv_and_mean(scales)[0]  # type: ignore[misc]
 
 
-def _found_at_run_time() -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
+def _found_at_run_time() -> Iterator[tuple[str, Callable[[], Model]]]:
     """Updates at positions that an input names, in both types; and layers with a memory of int8 weights."""
     sizes = {"x": (3, 5), "i": (3, 4), "u": (3, 4)}
     kinds = {"i": onnx.TensorProto.INT32}
@@ -139,3 +142,11 @@ def _lstms() -> Iterator[tuple[str, Callable[[], bytes]]]:
     """TensorFlow Lite's of int8."""
     for index, form in enumerate((Lstm(), Lstm(steps=3, batch=2, time_first=True), Lstm(units=9, steps=1))):
         yield f"lstm-{index}", form.file
+
+
+def _int16() -> Iterator[tuple[str, Callable[[], Model]]]:
+    """The first files of each operator with int16 activations, and a network of int8 and int16."""
+    for operator, cases in CASES.items():
+        for place, case in enumerate(itertools.islice(cases(), 3)):
+            yield f"int16-{operator}-{place}", case.file
+    yield "int16-mixed", mixed_network

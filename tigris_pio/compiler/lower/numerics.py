@@ -35,6 +35,8 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     """
     if real == 0.0:
         return 0, 0
+    if not math.isfinite(real):
+        raise ValueError(f"a scale ratio of {real:g} is no number")
     mantissa, shift = math.frexp(real)
     multiplier = math.floor(mantissa * 2**31 + 0.5)
     if multiplier == 2**31:
@@ -43,7 +45,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     if shift < -31:
         return 0, 0
     if shift > 30:
-        raise ValueError(f"a scale ratio of {real:g} is too large for int8 arithmetic")
+        raise ValueError(f"a scale ratio of {real:g} is too large for integers")
     return multiplier, shift
 
 

@@ -74,6 +74,8 @@ def _emit_int16(builder: Builder, node: Node, value: Value, length: int, scale: 
     """TensorFlow Lite's Softmax of int16: differences from -65535, which is -10, to 0."""
     try:
         factor = scale * float(node.attributes.get(BETA, 1.0)) / (10.0 / 65535.0)
+        if factor < 0:
+            raise ValueError(f"its beta is {node.attributes[BETA]:g}, below 0")
         multiplier, shift = numerics.quantize_multiplier(factor)
     except ValueError as error:
         raise Refusal(str(error)) from None
