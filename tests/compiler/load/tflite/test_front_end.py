@@ -406,3 +406,14 @@ def test_elements_are_gathered_by_indices_of_the_run() -> None:
     tensors = [Tensor("x", (4, 5), "int8", 0.1, 3), Tensor("i", (3,), "int32"), Tensor("y", (4, 3), "int8", 0.1, 3)]
     data = write(tensors, [Operator("GATHER", ["x", "i"], ["y"], {"axis": 1})], ["x", "i"], ["y"])
     check_exact(data, data, {"x": random_input((4, 5)), "i": numbers(4, 0, 2)})
+
+
+@pytest.mark.parametrize("op, source, target, said", [("QUANTIZE", "int32", "int16", "from int32 (x)"),
+                                                      ("QUANTIZE", "int16", "int32", "to int32 (y)"),
+                                                      ("DEQUANTIZE", "int32", "float32", "from int32 (x)")])
+def test_wide_integers_that_stand_for_numbers_are_refused(op: str, source: str, target: str, said: str) -> None:
+    """Their scale would be left out, were they taken for plain integers."""
+    tensors = [Tensor("x", (1, 4), source, 1e-6), Tensor("y", (1, 4), target, None if target == "float32" else 1e-3)]
+    with pytest.raises(UnsupportedError) as refusal:
+        compile_model(write(tensors, [Operator(op, ["x"], ["y"])], ["x"], ["y"]))
+    assert f"{op}_0 (tflite.{op}): {said}" in str(refusal.value)

@@ -5,15 +5,22 @@ from __future__ import annotations
 from tigris_pio.compiler.ir.graph import Quantisation
 from tigris_pio.compiler.load.tflite.annotation import DTYPES
 from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 _ONNX_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
                "float64": 11, "uint32": 12, "uint64": 13}
 
+_QUANTISED = ("int8", "uint8", "int16")
+
 
 @handler("QUANTIZE", summary="float32, int8, uint8 and int16 to int8, uint8 and int16")
 def read_quantize(layer: Layer) -> None:
     """At an input of the model what a QuantizeLinear of ONNX is: its integers are then what the plan takes."""
+    for tensor, wanted, what in ((layer.declared(0), ("float32", *_QUANTISED), "from"),
+                                 (layer.output(), _QUANTISED, "to")):
+        if tensor.type not in wanted:
+            raise Unsupported(f"{what} {tensor.type} ({tensor.name}); {', '.join(wanted)} are supported")
     _, quantisation = layer.annotation()
     if quantisation is None:
         raise layer.fault("its output has no scale")
@@ -27,6 +34,8 @@ def read_quantize(layer: Layer) -> None:
 @handler("DEQUANTIZE", summary="int8, uint8 and int16 to float32; constants of half precision")
 def read_dequantize(layer: Layer) -> None:
     """The same at an output."""
+    if layer.declared(0).type in ("int32", "int64"):  # whose scale would be left out
+        raise Unsupported(f"from {layer.declared(0).type} ({layer.declared(0).name})")
     name = layer.input(0)
     quantisation = layer.quantisation(0)
     if layer.network.is_constant(name):
