@@ -293,6 +293,8 @@ def quantising() -> Iterator[Case]:
         yield Case(op, [first], [Tensor("y0", shape, target, *(two or (None, 0)))])
     for factor in (0.3, 1.0, 2.7):
         yield Case("QUANTIZE", [x(shape, (0.07, -128))], [y(shape, (0.07 * factor, 127))])
+    for scale, (source, step, zero) in itertools.product((0.004, 0.031), (("int8", 0.05, -7), ("int16", 0.002, 0))):
+        yield Case("QUANTIZE", [Tensor("x0", shape, source, step, zero)], [Tensor("y0", shape, "int32", scale, 0)])
 
 
 # ---- layers ----

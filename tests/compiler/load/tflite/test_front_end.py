@@ -409,11 +409,19 @@ def test_elements_are_gathered_by_indices_of_the_run() -> None:
 
 
 @pytest.mark.parametrize("op, source, target, said", [("QUANTIZE", "int32", "int16", "from int32 (x)"),
-                                                      ("QUANTIZE", "int16", "int32", "to int32 (y)"),
+                                                      ("QUANTIZE", "float32", "int32", "its output y is int32 of"),
                                                       ("DEQUANTIZE", "int32", "float32", "from int32 (x)")])
 def test_wide_integers_that_stand_for_numbers_are_refused(op: str, source: str, target: str, said: str) -> None:
     """Their scale would be left out, were they taken for plain integers."""
-    tensors = [Tensor("x", (1, 4), source, 1e-6), Tensor("y", (1, 4), target, None if target == "float32" else 1e-3)]
+    scales = {"float32": None, "int32": 1e-6, "int16": 1e-3}
+    tensors = [Tensor("x", (1, 4), source, scales[source]), Tensor("y", (1, 4), target, scales[target])]
     with pytest.raises(UnsupportedError) as refusal:
         compile_model(write(tensors, [Operator(op, ["x"], ["y"])], ["x"], ["y"]))
     assert f"{op}_0 (tflite.{op}): {said}" in str(refusal.value)
+
+
+def test_numbers_beyond_int16_are_refused() -> None:
+    """Of what int16 is quantised to in steps a thousandth of its own."""
+    tensors = [Tensor("x", (1, 4), "int16", 1e-3), Tensor("y", (1, 4), "int32", 1e-6)]
+    with pytest.raises(UnsupportedError, match=r"QUANTIZE_0 .*: its output y holds numbers beyond int16"):
+        compile_model(write(tensors, [Operator("QUANTIZE", ["x"], ["y"])], ["x"], ["y"]))

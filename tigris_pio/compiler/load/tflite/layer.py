@@ -228,11 +228,15 @@ class Layer:
         return DTYPES[tensor.type], quantisation
 
     def part(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
-             *, like: str = "", real: bool = False, domain: str = "") -> str:
-        """A node whose result is no tensor of the file: of the output's type, like another tensor, or float32."""
+             *, like: str = "", real: bool = False, said: Quantisation | None = None, domain: str = "") -> str:
+        """A node whose result is no tensor of the file: of the output's type, like another tensor, quantised as `said`,
+        or float32."""
         tensor = self.network.tensors.get(like)
-        dtype, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
-        if real:
+        if said is not None:
+            dtype, quantisation = said.dtype, said
+        elif not real:
+            dtype, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
+        else:
             dtype, quantisation = np.dtype(np.float32), None
         name = self.network.fresh(f"{self.name}/{op.lower()}")
         self.network.add_tensor(name, shape, dtype, quantisation)

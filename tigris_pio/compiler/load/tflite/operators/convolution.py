@@ -55,7 +55,11 @@ def read_depthwise(layer: Layer) -> None:
 def read_transpose_conv(layer: Layer) -> None:
     """ConvTranspose, whose pads are what SAME or VALID takes away from the output."""
     options = layer.options("TransposeConvOptions")
-    _transposed(layer, 2, 3, layer.integers(0, "output sizes"), window(layer, _image_shape(layer, 1)[1:3], options),
+    # TensorFlow Lite Micro goes by the output's own shape; where that is known, the sizes may be those of the run.
+    sizes = layer.integers(0, "output sizes") if layer.constant(0) is not None else list(layer.output().shape)
+    if len(sizes) != 4 or min(sizes) < 1:
+        raise Unsupported("its output sizes are computed at run time")
+    _transposed(layer, 2, 3, sizes, window(layer, _image_shape(layer, 1)[1:3], options),
                 options["FusedActivationFunction"])
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tigris_pio.compiler.ir.graph import Quantisation
 from tigris_pio.compiler.load.tflite.annotation import DTYPES
+from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
@@ -14,9 +17,12 @@ _ONNX_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "in
 _QUANTISED = ("int8", "uint8", "int16")
 
 
-@handler("QUANTIZE", summary="float32, int8, uint8 and int16 to int8, uint8 and int16")
+@handler("QUANTIZE", summary="float32, int8, uint8 and int16 to int8, uint8 and int16; int8 and int16 to int32")
 def read_quantize(layer: Layer) -> None:
     """At an input of the model what a QuantizeLinear of ONNX is: its integers are then what the plan takes."""
+    if _is_scaled_number(layer.output()):
+        _quantize_to_numbers(layer)
+        return
     for tensor, wanted, what in ((layer.declared(0), ("float32", *_QUANTISED), "from"),
                                  (layer.output(), _QUANTISED, "to")):
         if tensor.type not in wanted:
@@ -46,6 +52,37 @@ def read_dequantize(layer: Layer) -> None:
         layer.write("DequantizeLinear", [name, *_constants(layer, quantisation)], layer.shape(0))
     else:
         layer.elementwise("DEQUANTIZE", (0,), domain="tflite")
+
+
+def _is_scaled_number(tensor: FlatTensor) -> bool:
+    """Integers of 32 bits that stand for real numbers."""
+    return tensor.type == "int32" and len(tensor.scale) > 0
+
+
+def _quantize_to_numbers(layer: Layer) -> None:
+    """Rounded to the output's steps as int16, then the steps' numbers; where none can be beyond int16.
+
+    A step's number is within 0.01 of what single precision makes of it, so rounding finds it.
+    """
+    said, source = layer.output(), layer.quantisation(0)
+    scale, zero = np.float32(said.scale[0]), int(said.zero_point[0]) if said.zero_point else 0
+    if len(said.scale) != 1 or not (np.isfinite(scale) and scale > 0):
+        raise layer.fault("its output's scale is no positive number")
+    if source is None or source.axis is not None:
+        raise Unsupported(f"its output {said.name} is int32 of {layer.declared(0).type}")
+    limits = np.iinfo(source.dtype)
+    ends = [(end - int(source.zero_point)) * float(source.scale) / float(scale) for end in (limits.min, limits.max)]
+    if min(ends) <= -32768.5 or max(ends) >= 32767.5:
+        raise Unsupported(f"its output {said.name} holds numbers beyond int16")
+    steps = Quantisation(scale, np.array(0, np.int64), np.dtype(np.int16))
+    shape = layer.shape(0)
+    rounded = layer.part("QUANTIZE", [layer.input(0)], shape, said=steps, domain="tflite")
+    real = layer.part("DEQUANTIZE", [rounded], shape, real=True, domain="tflite")
+    numbers = layer.part("Mul", [real, layer.number(float(1 / scale))], shape, real=True)
+    numbers = layer.part("Round", [numbers], shape, real=True)
+    if zero:
+        numbers = layer.part("Add", [numbers, layer.number(zero)], shape, real=True)
+    layer.write("Cast", [numbers], shape, {"to": _ONNX_TYPES["int32"]})
 
 
 def _constants(layer: Layer, said: Quantisation) -> list[str]:
