@@ -783,10 +783,10 @@ typedef struct tigris_binary_float_params {
 } tigris_binary_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_float_params) == 32U, tigris_binary_float_params_size);
 
-/* Softmax over vectors of length contiguous elements; output scale 1/256, zero point -128.
- * TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum). The
- * table has the exponentials of all differences d to the vector's largest element: exp(-input_scale
- * * d). */
+/* Softmax over vectors of length contiguous elements; output int8 with scale 1/256 and zero point
+ * -128, or int16 with 1/65536 and -32768. TensorFlow Lite's fixed-point algorithm (5 integer bits
+ * of scaled difference, 12 of the sum). The table has the exponentials of all differences d to the
+ * vector's largest element: exp(-input_scale * d). */
 typedef struct tigris_softmax_int8_params {
     /* elements of one vector */
     uint32_t length;

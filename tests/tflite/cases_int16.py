@@ -52,6 +52,8 @@ def softmax() -> Iterator[Case]:
     shapes = ((10,), (3, 17), (2, 3, 4, 5), (1, 300))
     for shape, scale, beta in itertools.product(shapes, (2e-5, 3e-4, 0.01), (1.0, 0.3)):
         yield Case("SOFTMAX", [x(shape, scale)], [y(shape, FRACTION)], {"beta": beta})
+        yield Case("SOFTMAX", [Tensor("x0", shape, "int8", 200 * scale, -5)],
+                   [Tensor("y0", shape, "int16", 1 / 65535, -32768)], {"beta": beta})
     yield Case("SOFTMAX", [x((2, 6), 1e-4)], [y((2, 6), FRACTION)], {"beta": 1.0},
                {"x0": np.full((2, 6), -32768, np.int16)})
 

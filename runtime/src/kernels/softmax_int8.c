@@ -1,4 +1,5 @@
-/* Softmax, int8, in TensorFlow Lite's fixed-point arithmetic; output scale 1/256, zero point -128.
+/* Softmax of int8 in TensorFlow Lite's fixed-point arithmetic, to int8 with scale 1/256 and zero point -128 or to int16
+ * with 1/65536 and -32768.
  *
  * The algorithm is that of TensorFlow Lite's reference Softmax (kernels/internal/reference/softmax.h),
  * its reciprocal that of gemmlowp (fixedpoint/fixedpoint.h), bit for bit; the exponentials are the
@@ -6,6 +7,7 @@
 #include "access.h"
 #include "check.h"
 #include "inlining.h"
+#include "int16.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
@@ -67,25 +69,47 @@ static uint32_t sum_of_exponentials(const int32_t *exponentials, const int8_t *i
     return sum;
 }
 
-/* The share of an exponential as output value: scaled by the reciprocal, divided by 2^shift, rounded both times. */
-static inline int8_t probability(int32_t exponential, uint32_t doubled, uint32_t shift)
-{
-    const uint32_t value = (uint32_t)tigris_scale_product((uint32_t)exponential, doubled);
-    const uint32_t rounded = ((value >> shift) + 1U) >> 1;
-    return (int8_t)((rounded > UINT8_MAX ? UINT8_MAX : (int32_t)rounded) + INT8_MIN);
-}
+/* What the exponentials of a vector become shares by. */
+typedef struct divisor {
+    int32_t largest;
+    uint32_t doubled; /* twice the reciprocal of the sum's fraction */
+    uint32_t shift;   /* to bits of output; one is left for rounding */
+} divisor;
 
-static void softmax(const int32_t *exponentials, const int8_t *input, uint32_t length, int8_t *output)
+static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint32_t length, int32_t bits)
 {
     const int32_t largest = largest_of(input, length);
     const uint32_t sum = sum_of_exponentials(exponentials, input, length, largest);
     /* sum = (1 + fraction) * 2^(integer bits - zeros - 1) with the fraction in Q0.31. */
     const int32_t zeros = leading_zeros(sum);
     const uint32_t doubled = (uint32_t)reciprocal_of_one_plus((int32_t)((sum << (zeros & 31)) - 0x80000000U)) << 1;
-    const int32_t shift = SUM_INTEGER_BITS - zeros + 31 - 8 - 1; /* one is left for rounding */
-    const uint32_t most = shift > 31 ? 31U : (uint32_t)shift;    /* more leave nothing of 31 bits, as 31 do */
+    const int32_t shift = SUM_INTEGER_BITS - zeros + 31 - bits - 1;
+    const divisor by = {largest, doubled, shift > 31 ? 31U : (uint32_t)shift}; /* more leave nothing of 31 bits, as 31 */
+    return by;
+}
+
+/* The share of an exponential: scaled by the reciprocal, divided by 2^shift, rounded both times. */
+static inline uint32_t share(int32_t exponential, divisor by)
+{
+    const uint32_t value = (uint32_t)tigris_scale_product((uint32_t)exponential, by.doubled);
+    return ((value >> by.shift) + 1U) >> 1;
+}
+
+static void softmax(const int32_t *exponentials, const int8_t *input, uint32_t length, int8_t *output)
+{
+    const divisor by = divisor_of(exponentials, input, length, 8);
     for (const int8_t *const end = input + length; input != end; input++) {
-        *output++ = probability(exponentials[largest - *input], doubled, most);
+        const uint32_t rounded = share(exponentials[by.largest - *input], by);
+        *output++ = (int8_t)((rounded > UINT8_MAX ? UINT8_MAX : (int32_t)rounded) + INT8_MIN);
+    }
+}
+
+static void softmax_to_int16(const int32_t *exponentials, const int8_t *input, uint32_t length, int16_t *output)
+{
+    const divisor by = divisor_of(exponentials, input, length, 16);
+    for (const int8_t *const end = input + length; input != end; input++) {
+        const uint32_t rounded = share(exponentials[by.largest - *input], by);
+        *output++ = (int16_t)((rounded > UINT16_MAX ? UINT16_MAX : (int32_t)rounded) + INT16_MIN);
     }
 }
 
@@ -94,16 +118,22 @@ static void run(const tigris_kernel_call *call)
     const tigris_softmax_int8_params *params = call->params;
     const uint32_t elements = tigris_band_elements(call->output);
     const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
-    int8_t *output = tigris_int8_output(call);
+    const int32_t *exponentials = tigris_int32_data(call, params->exponentials);
+    const int is_wide = call->output->tensor->dtype == TIGRIS_DTYPE_INT16;
     for (uint32_t i = 0; i < elements; i += params->length) {
-        softmax(tigris_int32_data(call, params->exponentials), input + i, params->length, output + i);
+        if (is_wide) {
+            softmax_to_int16(exponentials, input + i, params->length, tigris_int16_output(call) + i);
+        } else {
+            softmax(exponentials, input + i, params->length, tigris_int8_output(call) + i);
+        }
     }
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_softmax_int8_params *params = call->params;
-    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) &&
+    const uint32_t to = call->output->dtype == TIGRIS_DTYPE_INT16 ? TIGRIS_DTYPE_INT16 : TIGRIS_DTYPE_INT8;
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, to) &&
                                tigris_check_pointwise(call, 0U) && params->length != 0U &&
                                tigris_row_elements(call->output) % params->length == 0U &&
                                tigris_check_data(call, params->exponentials, 256U, sizeof(int32_t)));

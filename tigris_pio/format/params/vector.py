@@ -9,7 +9,8 @@ from tigris_pio.format.record import Record, f32, i32, u32
 
 @dataclasses.dataclass(frozen=True)
 class SoftmaxInt8Params(Record):
-    """Softmax over vectors of `length` contiguous elements; output scale 1/256, zero point -128.
+    """Softmax over vectors of `length` contiguous elements; output int8 with scale 1/256 and zero point -128, or int16
+    with 1/65536 and -32768.
 
     TensorFlow Lite's fixed-point algorithm (5 integer bits of scaled difference, 12 of the sum). The table has the
     exponentials of all differences d to the vector's largest element: exp(-input_scale * d).

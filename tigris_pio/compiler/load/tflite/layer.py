@@ -232,12 +232,12 @@ class Layer:
         """A node whose result is no tensor of the file: of the output's type, like another tensor, quantised as `said`,
         or float32."""
         tensor = self.network.tensors.get(like)
+        dtype: np.dtype[Any] = np.dtype(np.float32)
+        quantisation: Quantisation | None = None
         if said is not None:
             dtype, quantisation = said.dtype, said
         elif not real:
             dtype, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
-        else:
-            dtype, quantisation = np.dtype(np.float32), None
         name = self.network.fresh(f"{self.name}/{op.lower()}")
         self.network.add_tensor(name, shape, dtype, quantisation)
         self.network.add_node(self.network.fresh(f"{self.name}/{op}"), op, inputs, (name,), attributes, domain)

@@ -35,8 +35,9 @@ _SINGLE_AXIS_SINCE = 13
 def lower_softmax(builder: Builder, node: Node) -> None:
     """Vectors must be contiguous: a TRANSPOSE brings the axis last when it is stored elsewhere."""
     name, output = node.inputs[0], node.outputs[0]
-    int8 = builder.is_int8(name, output) and builder.numeric(output).scale >= _COARSE_ENOUGH
-    found = types(builder, (name,), output)
+    wide = _is_int8_to_int16(builder, name, output)
+    int8 = wide or (builder.is_int8(name, output) and builder.numeric(output).scale >= _COARSE_ENOUGH)
+    found = None if wide else types(builder, (name,), output)
     source = builder.numeric(name) if int8 else FLOAT if found is None else found.inputs[0]
     axes = _axes(builder, node)
     length = math.prod(builder.shape(name)[axis] for axis in axes)
@@ -53,11 +54,18 @@ def lower_softmax(builder: Builder, node: Node) -> None:
     beta = float(node.attributes.get(BETA, 1.0))
     if beta != 1.0 and not int8:
         raise Refusal("its beta is not 1, between tensors that are not both quantised as TensorFlow Lite has int16")
+    result = builder.numeric(output) if wide else _OUTPUT if int8 else FLOAT
     params: Record = SoftmaxInt8Params(length, 0) if int8 else SoftmaxFloatParams(length)
     blobs = {"exponentials": _exponentials(source.scale * beta)} if int8 else {}
     builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
-                 value.layout, _OUTPUT if int8 else FLOAT, builder.storages[storage].cell, params,
-                 blobs=blobs)
+                 value.layout, result, builder.storages[storage].cell, params, blobs=blobs)
+
+
+def _is_int8_to_int16(builder: Builder, name: str, output: str) -> bool:
+    """TensorFlow Lite's Softmax of int8 to shares of 1/65536, of which its converter writes 1/65535."""
+    result = builder.numeric(output)
+    return (builder.is_int8(name) and result.dtype == DType.INT16 and result.zero_point == numerics.INT16_MIN
+            and abs(result.scale * (1 << 16) - 1) < 1e-3)
 
 
 def last_axis_vectors(builder: Builder, name: str, numeric: Numeric) -> tuple[str, Layout]:

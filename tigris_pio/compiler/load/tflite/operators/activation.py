@@ -94,7 +94,8 @@ def read_softmax(layer: Layer) -> None:
     """Softmax of the input times beta."""
     beta = float(layer.options("SoftmaxOptions")["Beta"])
     source, said = layer.input(0), layer.quantisation(0)
-    if said is not None and (said.dtype == np.int16 or _has_own_output(layer, 1 / 256, -128)):
+    wide = said is not None and layer.output().type == "int16"
+    if said is not None and (said.dtype == np.int16 or wide or _has_own_output(layer, 1 / 256, -128)):
         layer.write("Softmax", [source], layer.shape(0), {"axis": -1, "beta": beta})
         return
     if beta != 1.0:
