@@ -6,6 +6,7 @@
 # make fuzz    feed the runtime damaged plans and hostile bytes; random graphs against onnxruntime, random operators
 #              against TensorFlow Lite Micro; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
+# make dist    wheels that need no C compiler, for Linux, Windows and macOS
 # make clean   remove what the others made, but for installed system packages
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ BOARD := emu_rv32
 STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word test test-vendor bench fuzz mutants clean
+.PHONY: demo demo-wake-word test test-vendor bench fuzz mutants dist clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -62,6 +63,10 @@ fuzz:
 mutants:
 	@$(PYTHON) tools/prepare.py test
 	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m tests.mutants --processes $(PROCESSES) $(AREAS)
+
+dist:
+	@$(PYTHON) tools/prepare.py dist
+	@$(VENV_PYTHON) tools/dist.py
 
 clean:
 	rm -rf .venv .tigris build dist *.egg-info examples/*/.pio

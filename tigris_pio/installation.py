@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from tigris_pio.errors import UsageError
 from tigris_pio.platformio.compiler import is_source, quoted
 
 #: Where the build writes why there is no library; beside where the library would be.
@@ -40,6 +41,20 @@ def reinstall_command(package: Path) -> str:
     if origin is None:
         return f"{pip} --force-reinstall --no-deps --no-cache-dir tigris-pio"
     return f"{pip} --force-reinstall --no-deps {quoted(origin)}"
+
+
+def library_folder(given: str | None) -> Path:
+    """The folder whose library.json brings runtime and hook to a PlatformIO project: `given`, or where the package came
+    from. UsageError when there is none."""
+    candidates = [Path(given)] if given is not None else [Path(__file__).parent.parent, Path(_origin() or "")]
+    for folder in candidates:
+        if (folder / "library.json").is_file() and (folder / "runtime" / "include" / "tigris.h").is_file():
+            return folder.resolve()
+    what = f"--library {given}: " if given is not None else ""
+    raise UsageError(
+        f"{what}a project needs the C runtime, which lies in a checkout of tigris-pio, library.json beside runtime; "
+        "give its folder by --library DIR"
+    )
 
 
 def _origin() -> str | None:

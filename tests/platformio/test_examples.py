@@ -6,31 +6,26 @@ serves the harness. The emulated environment runs the same models as RISC-V code
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import socket
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.examples import wake_word
-from tests.harness.command import tigris
 from tigris_pio import Session, compile_model
 from tigris_pio.platformio import partitions
 
+from .flashed import chip_running, hil, read_back
 from .mock_chip import mock_chip
-from .project import EMULATED, ESPRESSIF_LIKE, ROOT, Project, load_by_path
+from .project import EMULATED, ESPRESSIF_LIKE, ROOT, Project
 
-esp_image = load_by_path("like_esp_image", ROOT / "tests" / "platformio" / "espressif_like" / "tools" / "esp_image.py")
 EXAMPLES = ROOT / "examples"
 DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
 VIBRATION = EXAMPLES / "two-models-esp32c3" / "model" / "vibration_test.npz"
-FLASH_BYTES = 16 << 20
 HOST = "127.0.0.1"
 #: Of the sound that the wake word is in.
 SECONDS, SEED = 4, 6
@@ -59,44 +54,6 @@ def copied(tmp_path, core_dir):
     yield copy
     for project in made:
         project.switch_off()
-
-
-def hil(plan: Path, port: str, data: Path, samples: int) -> str:
-    return tigris("hil", plan, "--port", port, "--data", data, "--samples", samples).stdout
-
-
-@contextlib.contextmanager
-def chip_running(flash: Path, firmware: Path):
-    """Runs the firmware that was flashed; its serial port."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([firmware], env={**os.environ, "CHIP_FLASH": str(flash), "CHIP_PORT": str(port)})
-    try:
-        time.sleep(0.3)
-        assert process.poll() is None
-        yield f"socket://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def read_back(mock, project: Project, environment: str, folder: Path) -> tuple[Path, Path, int]:
-    """(flash file, firmware, offset of the model partition), all as esptool reads them from the chip."""
-    result = project.pio("project", "metadata", "-e", environment, "--json-output").text
-    extra = json.loads(result[result.index("{") :])[environment]["extra"]
-    files = [(int(item["offset"], 0), Path(item["path"])) for item in extra["flash_images"]]
-    files += [(0x10000, project.build(environment) / "firmware.bin")]
-    chip = bytearray(b"\xff" * FLASH_BYTES)
-    for offset, path in files:
-        size = path.stat().st_size
-        chip[offset : offset + size] = mock.read(offset, size)
-    flash, firmware = folder / "flash.bin", folder / "firmware"
-    flash.write_bytes(chip)
-    firmware.write_bytes(esp_image.payload(bytes(chip[0x10000 : 0x10000 + size])))
-    firmware.chmod(0o755)
-    table = partitions.parse_binary(bytes(chip[0x8000:0x8C00]))
-    return flash, firmware, partitions.find(table, "model").offset
 
 
 @pytest.mark.parametrize(

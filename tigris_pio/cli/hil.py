@@ -74,6 +74,7 @@ def hil(
 
     \b
     Examples:
+      tigris hil                                                  in a project's folder: its plan, its port
       tigris hil kws.tgrs --port /dev/ttyUSB0                     8 random inputs
       tigris hil kws.tgrs --port /dev/ttyUSB0 --input x.npy
       tigris hil --project examples/digits --upload --data test.npz
@@ -92,10 +93,12 @@ def hil(
       130  interrupted (Ctrl-C)
     Results so far are printed with 1, 3 and 130, too, and with --json marked "partial"; "kind" there names the outcome.
     """
+    if project is None and (plan is None or port is None) and Path("platformio.ini").is_file():
+        project = "."
     place = _project(project, environment, upload)
     port = port or (place.port() if place else None)
     if port is None:
-        raise UsageError("no port: give --port URL, or --project DIR")
+        raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
     timing = Timing(run=timeout, silence=silence)
     if info_only:
         _show_info(port, baud, timing, as_json)
@@ -132,7 +135,7 @@ def _check(
 def _project(directory: str | None, environment: str | None, upload: bool) -> Project | None:
     if directory is None:
         if environment is not None or upload:
-            raise UsageError("--env and --upload need --project DIR")
+            raise UsageError("--env and --upload need --project DIR, or a project's folder to be called in")
         return None
     project = open_project(directory, environment)
     if upload:
@@ -147,7 +150,7 @@ def _plan_path(plan: str | None, project: Project | None, model: str | None) -> 
             raise UsageError(f"{plan}: no such file; tigris compile writes plans")
         return path
     if project is None:
-        raise UsageError("no plan: name a .tgrs file, or give --project DIR")
+        raise UsageError("no plan: name a .tgrs file, give --project DIR, or call it in a project's folder")
     return project.plan(model)
 
 

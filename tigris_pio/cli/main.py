@@ -24,6 +24,7 @@ COMMANDS = {
     "quantize": "quantize",
     "verify": "verify",
     "hil": "hil",
+    "new": "new",
     "layout": "layout",
 }
 
@@ -65,6 +66,8 @@ def cli(context: click.Context) -> None:
       tigris verify model.onnx -m 256K+8M             the same outputs as elsewhere?
       tigris run model.tgrs --input x.npy             the same C runtime as on the board
       tigris hil model.tgrs --port /dev/ttyUSB0       the same bytes on the board?
+    Or a whole project at once:
+      tigris new DIR --board esp32-s3-devkitc-1 --model model.onnx
 
     Sizes are bytes or numbers with K or M (units of 1024). Exit status: 0 done, 1 the model or plan
     cannot do what was asked, 2 wrong usage or a file that is missing or cannot be written, 130 interrupted.

@@ -34,36 +34,40 @@ LIMIT = click.option(
 )
 
 
+def model_options(command: F) -> F:
+    """--dim, --set, --state and --limit: what the model file leaves open."""
+    command = LIMIT(command)
+    command = click.option(
+        "--state",
+        "states",
+        multiple=True,
+        metavar="OUT=IN",
+        help="Carry a state: what output OUT is after a run, input IN is in the next; in the first zeros, or what "
+        "--set IN=VALUE says.",
+    )(command)
+    command = click.option(
+        "--set",
+        "fixed",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3.",
+    )(command)
+    return click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 unless set.",
+    )(command)
+
+
 def budget_options(memory_required: bool) -> Callable[[F], F]:
-    """-m, -f, --dim, --set, --state and --limit."""
+    """-m, -f, and those of model_options."""
 
     def decorate(command: F) -> F:
-        command = LIMIT(command)
-        command = click.option(
-            "--state",
-            "states",
-            multiple=True,
-            metavar="OUT=IN",
-            help="Carry a state: what output OUT is after a run, input IN is in the next; in the first zeros, or what "
-            "--set IN=VALUE says.",
-        )(command)
-        command = click.option(
-            "--set",
-            "fixed",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3.",
-        )(command)
-        command = click.option(
-            "--dim",
-            "dims",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 unless set.",
-        )(command)
         command = click.option(
             "-f", "--flash", metavar="SIZE", help="Flash the plan may take, e.g. 4M. Default: no limit."
-        )(command)
+        )(model_options(command))
         default = "" if memory_required else " Default: no limit."
         return click.option(
             "-m",

@@ -1,0 +1,57 @@
+"""`tigris new`: three commands from a model to outputs that are the host's, without a change to what it wrote."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import tigris
+from tigris_pio.platformio import partitions
+
+from .flashed import chip_running, read_back
+from .mock_chip import mock_chip
+from .project import ESPRESSIF_LIKE, ROOT, Project
+
+NETWORKS = ROOT / "networks"
+
+
+def test_on_an_emulated_board(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a .tflite; `tigris hil` and pytest find plan and port by themselves."""
+    folder = tmp_path / "mein wort"
+    tigris("new", folder, "--board", "emu_rv32", "--model", NETWORKS / "ad_int8.tflite", "--name", "ad")
+    project = Project(folder, core_dir)
+    project.run("-t", "upload")
+    try:
+        monkeypatch.chdir(folder)
+        assert "8/8 outputs equal to the host" in tigris("hil").stdout
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
+        assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+    finally:
+        project.switch_off()
+
+
+@pytest.mark.parametrize("framework", ["arduino", "espidf"])
+def test_on_a_chip(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch, framework: str) -> None:
+    """From ONNX; the stand-in platform takes espressif32's place."""
+    folder = tmp_path / framework
+    tigris("new", folder, "--board", "esp32-s3-devkitc-1", "--framework", framework,
+           "--model", NETWORKS / "ad_int8.onnx", "--name", "ad")  # fmt: skip
+    ini = folder / "platformio.ini"
+    ini.write_text(ini.read_text("utf-8").replace("platform = espressif32", f"platform = {ESPRESSIF_LIKE}"), "utf-8")
+    project = Project(folder, core_dir)
+    environment = "esp32_s3_devkitc_1"
+    with mock_chip("esp32s3", "socket") as mock:
+        project.run("-t", "upload", "--upload-port", mock.port)
+        flash, firmware, offset = read_back(mock, project, environment, tmp_path)
+    model = partitions.find(partitions.parse_csv((folder / "partitions.csv").read_text("utf-8"), "table"), "model")
+    plan = project.build(environment) / "tigris" / "ad.tgrs"
+    assert model is not None and model.offset == offset and model.size >= 2 * plan.stat().st_size
+    with chip_running(flash, firmware) as port:
+        monkeypatch.chdir(folder)
+        told = json.loads(tigris("hil", "--port", port, "--samples", "2", "--json").stdout)
+    assert told["equal"] is True

@@ -1,0 +1,89 @@
+"""`tigris new`: a project that runs a model on a board and serves the harness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from tigris_pio.cli import console
+from tigris_pio.cli.options import JSON, check_model, compile_options, model_options
+from tigris_pio.compiler.pipeline import front
+from tigris_pio.errors import UsageError
+from tigris_pio.installation import library_folder
+from tigris_pio.platformio.options import name_fault, plain_name
+from tigris_pio.project.boards import find_board
+from tigris_pio.project.create import NewProject, find_framework, write
+from tigris_pio.project.memory import grant
+from tigris_pio.sizes import parse_size
+
+
+@click.command("new", short_help="Make a PlatformIO project for a board and a model.")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--board", required=True, metavar="BOARD", help="PlatformIO's name of the board, or emu_rv32, "
+              "emu_cortex_m4, emu_cortex_m7, which need no hardware.")  # fmt: skip
+@click.option("--framework", metavar="FRAMEWORK", help="arduino or espidf. Default: the board's first.")
+@click.option("--model", required=True, metavar="MODEL", type=click.Path(), help="An .onnx or .tflite file to copy.")
+@click.option("--name", metavar="NAME", help="The model's name in C. Default: made of the file's.")
+@click.option("--flash-size", metavar="SIZE", help="The board's flash, where it is not the usual, e.g. 16M.")
+@click.option("--psram/--no-psram", default=None, help="Whether the board has PSRAM, where it is not as usual.")
+@click.option("--library", metavar="DIR", type=click.Path(), help="The checkout of tigris-pio that brings the runtime. "
+              "Default: the one this command was installed from.")  # fmt: skip
+@model_options
+@JSON
+def new(
+    folder: str,
+    board: str,
+    framework: str | None,
+    model: str,
+    name: str | None,
+    flash_size: str | None,
+    psram: bool | None,
+    library: str | None,
+    dims: tuple[str, ...],
+    fixed: tuple[str, ...],
+    states: tuple[str, ...],
+    limits: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Make DIR a PlatformIO project that runs MODEL on BOARD.
+
+    It builds as it is, serves `tigris hil`, has a partition table with room for the model, and a test.
+
+    \b
+    Examples:
+      tigris new kws --board esp32-s3-devkitc-1 --framework espidf --model kws.tflite
+      tigris new try --board emu_rv32 --model kws.onnx          no hardware needed
+    Then, in the folder:
+      pio run -t upload
+      tigris hil
+    """
+    check_model(model)
+    path = Path(model)
+    name = plain_name(path.stem) if name is None else name
+    fault = name_fault(name)
+    if fault:
+        raise UsageError(f"--name {name}: {fault}")
+    chosen = find_board(board, parse_size(flash_size) if flash_size else None, psram)
+    kind = find_framework(chosen, framework)
+    source = library_folder(library)
+    options = compile_options(None, None, dims, name=name, limits=limits, fixed=fixed, states=states)
+    with console.progress(as_json) as progress:
+        granted = grant(front(model, options, progress), chosen, options)
+    said = {"dims": dims, "set": fixed, "state": states, "limits": limits}
+    said = {option: words for option, words in said.items() if words}
+    project = NewProject(chosen, kind, path, name, source, granted, said)
+    written = write(project, Path(folder))
+    if as_json:
+        console.print_json({"folder": folder, "board": chosen.name, "framework": kind, "model": name,
+                            "memory": granted.memory, "files": [str(file) for file in written]})  # fmt: skip
+        return
+    memory = granted.compiled.report["memory"]
+    psram_bytes = f" and {memory['slow_peak']} of PSRAM" if memory["slow_peak"] else ""
+    console.out.print(
+        f"{escape(folder)}: {escape(name)} for {escape(chosen.name)} ({kind}), "
+        f"{memory['fast_peak']} bytes of fast memory{psram_bytes}, plan {len(granted.compiled.data)} bytes",
+        highlight=False,
+    )
+    console.out.print(f"next:\n  cd {escape(folder)}\n  pio run -t upload\n  tigris hil", highlight=False)

@@ -1,0 +1,109 @@
+"""What a new project must know of a board: its platform, its chip, its flash and whether it has PSRAM.
+
+The emulated boards' manifests ship with the package. Those of other boards belong to PlatformIO's platforms; where one
+is installed its manifest is read, else a short table of common boards helps, of the manifests of espressif32 6.13.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tigris_pio.errors import UsageError
+
+EMULATED_PLATFORM = Path(__file__).parent.parent / "platformio" / "emulated"
+ESPRESSIF = "espressif32"
+FRAMEWORKS = {"emulated": ("baremetal",), ESPRESSIF: ("arduino", "espidf")}
+MEGABYTE = 1 << 20
+#: Board: (chip, flash in MB, has PSRAM).
+COMMON = {
+    "esp32dev": ("esp32", 4, False),
+    "esp32cam": ("esp32", 4, True),
+    "esp-wrover-kit": ("esp32", 4, True),
+    "esp32-s2-saola-1": ("esp32s2", 4, False),
+    "esp32-s3-devkitc-1": ("esp32s3", 8, False),
+    "esp32-s3-devkitm-1": ("esp32s3", 8, False),
+    "esp32s3box": ("esp32s3", 16, True),
+    "lolin_s3": ("esp32s3", 16, True),
+    "seeed_xiao_esp32s3": ("esp32s3", 8, True),
+    "esp32-c3-devkitm-1": ("esp32c3", 4, False),
+    "esp32-c3-devkitc-02": ("esp32c3", 4, False),
+    "seeed_xiao_esp32c3": ("esp32c3", 4, False),
+    "esp32-c6-devkitc-1": ("esp32c6", 8, False),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class NewBoard:
+    """A board by its name in platformio.ini."""
+
+    name: str
+    platform: str  #: `emulated`, or a platform's name in platformio.ini
+    chip: str
+    flash_bytes: int
+    has_psram: bool
+
+    @property
+    def is_emulated(self) -> bool:
+        return self.platform == "emulated"
+
+
+def emulated_boards() -> tuple[str, ...]:
+    """Names of the boards that need no hardware."""
+    return tuple(sorted(path.stem for path in (EMULATED_PLATFORM / "boards").glob("*.json")))
+
+
+def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = None) -> NewBoard:
+    """The board; `flash_bytes` and `psram` are the user's own words about it. UsageError when it is unknown."""
+    manifest = _manifest(name)
+    if name in emulated_boards():
+        assert manifest is not None
+        return NewBoard(name, "emulated", name, _flash_bytes(manifest), True)
+    if manifest is not None:
+        chip, flash = str(manifest["build"]["mcu"]), _flash_bytes(manifest)
+        has_psram = "BOARD_HAS_PSRAM" in json.dumps(manifest)
+    elif name in COMMON:
+        chip, megabytes, has_psram = COMMON[name]
+        flash = megabytes * MEGABYTE
+    elif flash_bytes is not None and name.startswith(("esp32", "esp-")):
+        chip, flash, has_psram = "", flash_bytes, False
+    else:
+        raise UsageError(_unknown(name))
+    if not chip.startswith("esp32") and chip:
+        raise UsageError(f"--board {name}: has a chip {chip}; projects are written for Espressif's chips and for "
+                         f"{', '.join(emulated_boards())}")  # fmt: skip
+    return NewBoard(name, ESPRESSIF, chip, flash_bytes or flash, has_psram if psram is None else psram)
+
+
+def _unknown(name: str) -> str:
+    known = (*emulated_boards(), *COMMON)
+    close = difflib.get_close_matches(name, known, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return (
+        f"--board {name}: is not known here; {guess}Boards without hardware: {', '.join(emulated_boards())}. Others are "
+        "known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how much "
+        f"flash an ESP32 has; without that: {', '.join(sorted(COMMON))}"
+    )
+
+
+def _manifest(name: str) -> dict[str, Any] | None:
+    """The board's manifest: the package's own, or of an installed platform."""
+    core = Path(os.environ.get("PLATFORMIO_CORE_DIR") or Path.home() / ".platformio")
+    folders = [EMULATED_PLATFORM / "boards", *sorted((core / "platforms").glob("espressif32*/boards"), reverse=True)]
+    for folder in folders:
+        try:
+            manifest: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        return manifest
+    return None
+
+
+def _flash_bytes(manifest: dict[str, Any]) -> int:
+    text = str(manifest.get("upload", {}).get("flash_size", "4MB")).upper()
+    number = int("".join(filter(str.isdigit, text)) or 4)
+    return number << (10 if text.endswith("KB") else 20)

@@ -1,0 +1,151 @@
+"""The files of a new project: rendered from templates around a compiled model, then written into an empty folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+import jinja2
+
+from tigris_pio.compiler.load.onnx.external_data import locations
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.errors import FileError, UsageError
+from tigris_pio.files import write_atomically
+from tigris_pio.platformio import partitions
+from tigris_pio.platformio.layout import c_constant
+from tigris_pio.project.boards import EMULATED_PLATFORM, FRAMEWORKS, NewBoard
+from tigris_pio.project.memory import Grant
+
+LEAST_MODEL = 256 << 10
+#: Where the application begins, and what it may take by the size of the chip: enough for Wi-Fi.
+APPLICATION, APPLICATION_BYTES = 0x10000, {4 << 20: 0x180000}
+LARGE_APPLICATION = 0x200000
+ROWS = {
+    "espidf": (("nvs", "nvs", 0x9000, 0x6000), ("phy_init", "phy", 0xF000, 0x1000)),
+    "arduino": (("nvs", "nvs", 0x9000, 0x5000), ("otadata", "ota", 0xE000, 0x2000)),
+}
+#: By framework: template, and the file it becomes.
+FILES = {
+    "baremetal": {"baremetal/main.c.j2": "src/main.c", "baremetal/harness.c.j2": "src/harness.c"},
+    "arduino": {"arduino/main.cpp.j2": "src/main.cpp", "arduino/harness.cpp.j2": "src/harness.cpp"},
+    "espidf": {"espidf/main.c.j2": "src/main.c", "espidf/harness.c.j2": "src/harness.c",
+               "espidf/sdkconfig.defaults.j2": "sdkconfig.defaults"},
+}  # fmt: skip
+COMMON_FILES = {
+    "platformio.ini.j2": "platformio.ini", "harness.h.j2": "src/harness.h", "test_model.py.j2": "tests/test_model.py",
+    "pytest.ini.j2": "pytest.ini", "gitignore.j2": ".gitignore", "README.md.j2": "README.md",
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class NewProject:
+    """What was decided: for which board, in which framework, with which model under which name."""
+
+    board: NewBoard
+    framework: str
+    model: Path
+    name: str
+    library: Path  #: the checkout or unpacked library that brings runtime and hook
+    grant: Grant
+    options: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  #: further custom_tigris_… values
+
+
+def find_framework(board: NewBoard, framework: str | None) -> str:
+    """The framework asked for, else the board's first; UsageError when the board has none of that name."""
+    offered = FRAMEWORKS["emulated" if board.is_emulated else board.platform]
+    if framework is None:
+        return offered[0]
+    if framework not in offered:
+        raise UsageError(f"--framework {framework}: {board.name} is built with {' or '.join(offered)}")
+    return framework
+
+
+def files(project: NewProject) -> dict[PurePosixPath, str]:
+    """Every text file by its path in the project."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tigris_pio.project", "template"), undefined=jinja2.StrictUndefined,
+        autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    values = _values(project)
+    chosen = {**COMMON_FILES, **FILES[project.framework]}
+    result = {PurePosixPath(path): environment.get_template(name).render(values) for name, path in chosen.items()}
+    if not project.board.is_emulated:
+        plan = project.grant.compiled.data
+        result[PurePosixPath("partitions.csv")] = table(project.board, project.framework, len(plan))
+    return result
+
+
+def table(board: NewBoard, framework: str, plan_bytes: int) -> str:
+    """A partition table with one application, and twice the plan's room, or what there is; UsageError without any."""
+    rows = [partitions.Partition(label, "data", kind, offset, size) for label, kind, offset, size in ROWS[framework]]
+    label, subtype = ("app0", "ota_0") if framework == "arduino" else ("factory", "factory")
+    size = APPLICATION_BYTES.get(board.flash_bytes, LARGE_APPLICATION)
+    app = partitions.Partition(label, "app", subtype, APPLICATION, size)
+    free = board.flash_bytes - app.end
+    if plan_bytes > free:
+        raise UsageError(
+            f"--board {board.name}: its flash of {board.flash_bytes >> 20} MB has {max(free, 0)} bytes behind the "
+            f"application, and the plan takes {plan_bytes}; choose a board with more, or say --flash-size if it has"
+        )
+    room = min(free, max(LEAST_MODEL, partitions.align_up(2 * plan_bytes, partitions.MMU_PAGE)))
+    rows += [app, partitions.Partition("model", "data", partitions.MODEL_SUBTYPE, app.end, room)]
+    return "# The plan in `model` has room to grow.\n" + partitions.to_csv(rows)
+
+
+def _values(project: NewProject) -> Mapping[str, object]:
+    """What the templates name."""
+    board, compiled = project.board, project.grant.compiled
+    memory, file = compiled.report["memory"], f"models/{project.model.name}"
+    return {
+        "name": project.name,
+        "constant": f"TIGRIS_MODEL_{c_constant(project.name)}",
+        "model": project.model.name,
+        "line": file if project.name == project.model.stem else f"{project.name} = {file}",
+        "board": board.name,
+        "environment": board.name.replace("-", "_"),
+        "framework": project.framework,
+        "platform": f"symlink://{EMULATED_PLATFORM}" if board.is_emulated else board.platform,
+        "emulated": board.is_emulated,
+        "library": project.library.as_posix(),
+        "memory": project.grant.memory,
+        "options": {name: " ".join(words) for name, words in project.options.items()},
+        "fast": memory["fast_peak"],
+        "slow": memory["slow_peak"],
+        "plan": len(compiled.data),
+        "inputs": _shapes(compiled, "inputs"),
+        "outputs": _shapes(compiled, "outputs"),
+    }
+
+
+def _shapes(compiled: Compiled, kind: str) -> str:
+    program = compiled.plan.program
+    described = []
+    for io in getattr(program, kind):
+        tensor = program.tensors[io.tensor]
+        described.append(f"`{io.name}` {tensor.dtype.name.lower()} {'x'.join(map(str, io.stored_shape))}")
+    return ", ".join(described)
+
+
+def write(project: NewProject, folder: Path) -> list[Path]:
+    """Writes the project, model included; FileError when the folder holds something already."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileError(f"{folder}: holds something already; name a folder that is new or empty")
+    texts = files(project)
+    written = []
+    for path, text in texts.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, text.encode("utf-8"))
+        written.append(target)
+    for name in (project.model.name, *locations(project.model)):
+        target = folder / "models" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(project.model.parent / name, target)
+        except OSError as error:
+            raise FileError(f"{target}: cannot be written: {os.strerror(error.errno or 0)}") from error
+        written.append(target)
+    return written
