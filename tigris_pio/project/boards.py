@@ -84,9 +84,9 @@ def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
     return (
-        f"--board {name}: is not known here; {guess}Boards without hardware: {', '.join(emulated_boards())}. Others are "
-        "known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how much "
-        f"flash an ESP32 has; without that: {', '.join(sorted(COMMON))}"
+        f"--board {name}: is not known here; {guess}Boards without hardware: {', '.join(emulated_boards())}. Others "
+        "are known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says "
+        f"how much flash an ESP32 has; without that: {', '.join(sorted(COMMON))}"
     )
 
 
