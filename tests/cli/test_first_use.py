@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.compiler.models import make, node
+from tests.networks.folders import OWN
 from tigris_pio import __main__ as entry
 from tigris_pio import compile_model
 from tigris_pio.cli import console
@@ -301,6 +303,7 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("float", "model", "kws", "detector"):
         onnx.save(network, folder / f"{name}.onnx")
         compile_model(network, fast="64K", name=name).save(folder / f"{name}.tgrs")
+    shutil.copy(OWN / "kws_int8.tflite", folder / "kws.tflite")
     for name in ("x", "features"):
         np.save(folder / f"{name}.npy", np.zeros((1, 4, 16, 16), np.float32))
     noise = np.random.default_rng(0).normal(size=(8, 4, 16, 16))

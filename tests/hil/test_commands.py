@@ -98,7 +98,7 @@ def test_failures_are_documents_too(digits_plan: Path) -> None:
 
 def test_wrong_usage_ends_with_status_2(digits_plan: Path, tmp_path: Path) -> None:
     for words, message in (
-        ([digits_plan], "no port: give --port URL, or --project DIR"),
+        ([digits_plan], "no port: give --port URL or --project DIR, or call it in a project's folder"),
         (["--port", "loop://"], "no plan: name a .tgrs file"),
         ([tmp_path / "none.tgrs", "--port", "loop://"], "none.tgrs: no such file"),
         ([digits_plan, "--port", "loop://", "--upload"], "--upload need --project DIR"),
