@@ -180,6 +180,38 @@ def test_the_advised_table_builds(make):
     assert "Model: [" in project.run()
 
 
+def test_the_advised_table_is_written_on_request(make):
+    """-t tigris_table; with it the build goes through, and a table of the user's own is not overwritten."""
+    project = make("esp32s3", "arduino", "espressif32")
+    assert "pio run -t tigris_table" in project.refused()
+    text = project.run("-t", "tigris_table")
+    assert "Wrote partitions.csv" in text and "board_build.partitions = partitions.csv" in text
+    table = partitions.parse_csv((project.folder / "partitions.csv").read_text("utf-8"), "csv")
+    partitions.check(table, 8 << 20)
+    assert partitions.find(table, "model").size == 256 << 10
+    ini = project.folder / "platformio.ini"
+    ini.write_text(ini.read_text("utf-8") + "board_build.partitions = partitions.csv\n", "utf-8")
+    assert "Model: [" in project.run()
+    assert "Name it in platformio.ini" not in project.run("-t", "tigris_table")  # with the partition it has already
+    (project.folder / "partitions.csv").write_text(OTA_TABLE, "utf-8")
+    refused = project.refused("-t", "tigris_table")
+    assert "partitions.csv: the project has this file already, with another table" in refused
+    assert (project.folder / "partitions.csv").read_text("utf-8") == OTA_TABLE
+
+
+@pytest.mark.parametrize(
+    ("framework", "more"), [("arduino", "board_build.extra_flags = -DBOARD_HAS_PSRAM"), ("espidf", "")]
+)
+def test_slow_memory_that_the_firmware_lacks_is_warned_of(make, framework, more):
+    model = {"models/alpha.onnx": json.dumps({"plan": "01234567", "slow": 4096})}
+    options = ("board_build.partitions = own.csv",)
+    text = make("esp32c3", framework, "pioarduino", *options, **model).run()
+    assert "Warning: slow memory is PSRAM, and this firmware has none: alpha 4096 bytes." in text
+    there = {**model, "sdkconfig.defaults": "CONFIG_SPIRAM=y\n"} if framework == "espidf" else model
+    project = make("esp32c3", framework, "pioarduino", *options, *([more] if more else []), **there)
+    assert "slow memory is PSRAM" not in project.run()
+
+
 def test_a_board_variants_table_is_the_base(make):
     assert table_of(make("esp32c6", "arduino", "pioarduino"))[-1].offset == 0x210000
 

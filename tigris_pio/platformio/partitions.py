@@ -378,7 +378,8 @@ def _remedies(table: Sequence[Partition], label: str, needed: int, flash_bytes: 
         if changed is not None:
             what = _what_changes(table, changed, victim)
             return (
-                f"{what} would make room, in a table of your own (board_build.partitions = FILE.csv):\n"
+                f"{what} would make room, in a table of your own (pio run -t tigris_table writes it; "
+                f"board_build.partitions = FILE.csv names it):\n"
                 f"{to_csv(changed)}What moves or shrinks loses its content. Or {otherwise}"
             )
     if any(p.is_app for p in table) and not any(p.subtype in RESIZABLE for p in table):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import backend, frameworks, install, layout, options, partitions, plans, sources, upload
+from . import backend, frameworks, install, layout, options, partitions, plans, psram, sources, table, upload
 from . import compiler as compilers
 
 STATE = "TIGRIS_STATE"
@@ -65,6 +65,7 @@ def finish(env: Any) -> None:
         if image.has_builder():
             env.Depends(image, [node for _, node in state["contents"]])
     upload.add_target(env, state["contents"])
+    table.add_target(env)
 
 
 def _fail(env: Any, error: Exception) -> None:
@@ -78,8 +79,11 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     for warning in options.beyond_the_board(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
         print(f"Warning: {warning}")
     backend.add(env, settings)
-    placed_in = _partitions(env, settings)
     output = Path(env.subst("$BUILD_DIR")) / "tigris"
+    if table.is_asked_for():
+        _write_table(env, settings, output)
+        env.Exit(0)
+    placed_in = _partitions(env, settings)
     compiler = _compiler(env, settings, Path(hook_path))
     outputs = {model.name: _outputs(output, model.name) for model in settings.models}
     for model in settings.models:
@@ -89,7 +93,7 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     nodes = _layout_node(env, settings, contents, output / "tigris_models.h")
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
-    env.AddPostAction("checkprogsize", env.Action(_summary_action(contents), cmdstr=None))
+    env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings.chip), cmdstr=None))
     return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
 
 
@@ -125,19 +129,34 @@ def _compiler(env: Any, settings: options.Settings, hook_path: Path) -> compiler
 # ---- partition table ---------------------------------------------------------------------------------------------
 
 
+def _table(env: Any, settings: options.Settings) -> tuple[partitions.Partition, ...]:
+    """The table that the framework chose."""
+    source = frameworks.table_file(env)
+    return partitions.parse_csv(partitions.read_text(source), str(source), _bootloader_offset(env, settings.chip))
+
+
+def _write_table(env: Any, settings: options.Settings, output: Path) -> None:
+    """With room by custom_tigris_flash, or by the plans that an earlier build made."""
+    wanted = {}
+    for label in settings.labels:
+        made = [_outputs(output, model.name).plan for model in settings.models_in(label)]
+        sizes = [path.stat().st_size if path.is_file() else None for path in made]
+        wanted[label] = table.room(settings.flash_bytes, sizes)
+    table.write(env, table.with_room(_table(env, settings), _flash_bytes(env), wanted))
+
+
 def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Partition]:
     """Finds or adds the models' partitions, by label; a changed table replaces the board option build.partitions."""
-    source = frameworks.table_file(env)
-    table = partitions.parse_csv(partitions.read_text(source), str(source), _bootloader_offset(env, settings.chip))
+    rows = _table(env, settings)
     flash = settings.flash_bytes
     wanted = {
         label: (flash or partitions.MMU_PAGE, flash * len(settings.models_in(label)) if flash else None)
         for label in settings.labels
     }
-    result, found = partitions.with_models(table, _flash_bytes(env), wanted)
-    if result != table:
+    result, found = partitions.with_models(rows, _flash_bytes(env), wanted)
+    if result != rows:
         # Under its own name: for one that ends in tinyuf2.csv Arduino adds a bootloader.
-        target = Path(env.subst("$BUILD_DIR")) / "tigris" / source.name
+        target = Path(env.subst("$BUILD_DIR")) / "tigris" / frameworks.table_file(env).name
         _write_if_changed(target, partitions.to_csv(result).encode())
         env.BoardConfig().update("build.partitions", str(target))
     return found
@@ -267,13 +286,18 @@ def _run_step(target: Any, source: Any, env: Any) -> int:
     return 0
 
 
-def _summary_action(contents: list[_Content]) -> Callable[..., None]:
+def _summary_action(contents: list[_Content], chip: str) -> Callable[..., None]:
     def action(target: Any, source: Any, env: Any) -> None:
+        slow: dict[str, int] = {}
         for content in contents:
             rows = [
                 (name, out.plan.stat().st_size, json.loads(out.report.read_text("utf-8")))
                 for name, out in content.outputs.items()
             ]
             print("\n".join(layout.summary(rows, content.partition)))
+            slow |= {name: int(report.get("memory", {}).get("slow_peak", 0)) for name, _, report in rows}
+        lacking = psram.warning(env, chip, slow)
+        if lacking:
+            print(f"Warning: {lacking}")
 
     return action

@@ -1,4 +1,4 @@
 """Stands for the compiler where the build around it is tested.
 
-Models are JSON: {"plan": "text", "repeat": N, "fast": BYTES, "interface": N}.
+Models are JSON: {"plan": "text", "repeat": N, "fast": BYTES, "slow": BYTES, "interface": N}.
 """

@@ -37,8 +37,9 @@ constant = f"TIGRIS_MODEL_{options.name.upper()}"
 head = struct.pack("<4sHHIII", b"TGRS", 1, 20, 0, 20 + len(plan), zlib.crc32(plan))
 options.o.write_bytes(head + plan)
 options.header.write_text(
-    f"#define {constant}_FAST_BYTES {model.get('fast', 64)}u\n#define {constant}_SLOW_BYTES 0u\n"
+    f"#define {constant}_FAST_BYTES {model.get('fast', 64)}u\n#define {constant}_SLOW_BYTES {model.get('slow', 0)}u\n"
     f"#define {constant}_INTERFACE_CRC32 {model.get('interface', 0)}u\n",
     "utf-8",
 )
-print(json.dumps({"memory": {"fast_peak": model.get("fast", 64), "slow_peak": 0}, "warnings": []}))
+memory = {"fast_peak": model.get("fast", 64), "slow_peak": model.get("slow", 0)}
+print(json.dumps({"memory": memory, "warnings": []}))
