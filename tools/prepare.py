@@ -1,6 +1,6 @@
-"""Sets up this machine for `make demo`, `make test` or `make fuzz`; quick when nothing is to be done.
+"""Sets up this machine for `make demo`, `make test`, `make fuzz` or `make dist`; quick when nothing is to be done.
 
-    python3 tools/prepare.py demo|test|fuzz
+    python3 tools/prepare.py demo|test|fuzz|dist
 
 System packages (as root, or by sudo where it asks nothing), `.venv`, and PlatformIO's core folder in `.tigris`.
 Runs on the system's own Python with nothing installed.
@@ -37,10 +37,11 @@ def main() -> int:
     purpose = sys.argv[1]
     try:
         system_packages.ensure(purpose)
-        if purpose != "demo":
+        if purpose in ("test", "fuzz"):
             compile_cache.ensure(ROOT)
         python = python_environment.ensure(ROOT, ROOT / ".venv", purpose)
-        platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
+        if purpose != "dist":
+            platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
     except FAILURES as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test"}
+EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test", "dist": "dist"}
 
 
 class EnvironmentFailure(Exception):
@@ -29,8 +29,8 @@ def ensure(root: Path, venv: Path, purpose: str) -> Path:
         shutil.rmtree(venv, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(venv)])
     digest = _digest(root, [root / "pyproject.toml", root / "setup.py", *_c_files(root)])
-    # A set-up for tests has all that the others need.
-    stamps = [venv / f"tigris-{name}.stamp" for name in ("test", purpose)]
+    # A set-up for tests has all that the others need, but for compilers of other systems.
+    stamps = [venv / f"tigris-{name}.stamp" for name in ("test", purpose) if purpose != "dist" or name == purpose]
     if not any(stamp.is_file() and stamp.read_text("utf-8") == digest for stamp in stamps):
         print(f"Installing tigris-pio and its tools into {venv.name}", flush=True)
         # Of the packages' modules few are ever imported; Python compiles those then.
