@@ -120,7 +120,7 @@ def test_rescaling(types: tuple[DType, DType], negate: int, pairs: list[tuple[in
     x = (int8_array if types[0] is INT8 else int16_array)(random, (1, 5, 3, 7))
     ends = [np.iinfo(TYPES[kind]) for kind in types]
     zero, target = (int(random.integers(end.min, end.max + 1)) for end in ends)
-    low, high = random.integers(ends[1].min, 1), random.integers(ends[1].max + 1)
+    low, high = int(random.integers(ends[1].min, 1)), int(random.integers(ends[1].max + 1))
     params = RescaleParams(zero, target, (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1]), negate, low, high)
     op = Operator(OpKind.RESCALE, INT16, params, (x,), (RowMap.same(),), x.shape, types[1])
     difference = x.astype(np.int64) - zero
