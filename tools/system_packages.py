@@ -103,10 +103,10 @@ _CHECKS = (
 _FUZZING = (Need("clang's fuzzer", _clang_fuzzes, ("libclang-rt-dev", "libclang-rt-CLANG-dev")),)
 
 NEEDS: dict[str, tuple[Need, ...]] = {
-    "dist": (_VENV,),
     "demo": (_VENV, *_HOST, *_RISCV),
     "test": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
     "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS, *_FUZZING),
+    "dist": (_VENV,),
 }
 
 

@@ -103,4 +103,4 @@ def test_wrong_use_is_told():
         [sys.executable, ROOT / "tools" / "prepare.py", "dinner"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "usage: prepare.py demo|test|fuzz" in done.stderr
+    assert "usage: prepare.py demo|test|fuzz|dist" in done.stderr

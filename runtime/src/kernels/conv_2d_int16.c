@@ -60,21 +60,23 @@ static uint64_t sum_channel(const conv *c, const pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
     const int32_t outputs = (int32_t)c->call->output->tensor->channels;
-    const int32_t input_step = params->dilation_width * c->inputs;
+    /* Modulo 2^32: where no tap lies inside, and behind the last, offsets may be any. */
+    const uint32_t input_step = (uint32_t)params->dilation_width * (uint32_t)c->inputs;
     const int16_t *data = (const int16_t *)(const void *)c->call->inputs[0].data + channel / c->group_outputs;
     const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;
     uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
-        const int32_t row = (at->row + i * params->dilation_height) * c->width + at->column;
-        const int16_t *input = data + (row + at->columns.first * params->dilation_width) * c->inputs;
-        const int8_t *weight = kernel + (i * params->kernel_width + at->columns.first) * outputs;
+        const uint32_t row = (uint32_t)(at->row + i * params->dilation_height) * (uint32_t)c->width;
+        const uint32_t column = (uint32_t)at->column + (uint32_t)at->columns.first * (uint32_t)params->dilation_width;
+        uint32_t input = (row + column) * (uint32_t)c->inputs;
+        uint32_t weight = (uint32_t)(i * params->kernel_width + at->columns.first) * (uint32_t)outputs;
         int32_t left = at->columns.end - at->columns.first;
         while (left > 0) {
             int32_t part = 0;
             for (int32_t k = left < TIGRIS_SAFE_PRODUCTS ? left : TIGRIS_SAFE_PRODUCTS; k > 0; k--) {
-                part += *input * *weight;
+                part += data[input] * kernel[weight];
                 input += input_step;
-                weight += outputs;
+                weight += (uint32_t)outputs;
             }
             sum += (uint64_t)(int64_t)part;
             left -= TIGRIS_SAFE_PRODUCTS;

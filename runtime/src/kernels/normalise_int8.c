@@ -195,6 +195,7 @@ static tigris_status check(const tigris_check_call *call)
     const uint32_t block = tigris_multiply(length, p->groups);
     return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) && length != 0U &&
                                length <= MOST_ELEMENTS && p->groups != 0U && block != UINT32_MAX &&
+                               p->fraction_bits <= 31U &&
                                tigris_check_mapped(call, block, 1U) && tigris_check_int8(p->input_zero_point) &&
                                has_terms(call));
 }
