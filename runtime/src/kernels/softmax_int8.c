@@ -84,7 +84,8 @@ static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint
     const int32_t zeros = leading_zeros(sum);
     const uint32_t doubled = (uint32_t)reciprocal_of_one_plus((int32_t)((sum << (zeros & 31)) - 0x80000000U)) << 1;
     const int32_t shift = SUM_INTEGER_BITS - zeros + 31 - bits - 1;
-    const divisor by = {largest, doubled, shift > 31 ? 31U : (uint32_t)shift}; /* more leave nothing of 31 bits, as 31 */
+    /* More than 31 leave nothing of 31 bits, as 31 do; below 0 it is for no table of exponentials. */
+    const divisor by = {largest, doubled, shift > 31 ? 31U : shift < 0 ? 0U : (uint32_t)shift};
     return by;
 }
 
