@@ -311,6 +311,9 @@ def operators() -> list[Operator]:
     keys, numbers = {"table": quantise_table(0.5, 3)}, {"table": dequantise_table(0.5, 3)}
     result += [
         _simple(OpKind.SOFTMAX, INT8, p.SoftmaxInt8Params(4, 0), blobs=exponentials),
+        _simple(OpKind.SOFTMAX, INT8, p.SoftmaxInt8Params(4, 0), output_dtype=DType.INT16, blobs=exponentials),
+        _simple(OpKind.SOFTMAX, INT8, p.SoftmaxInt8Params(4, 0), output_dtype=DType.INT16,
+                blobs={"exponentials": np.ones(256, np.int32)}),  # no exponentials: of 0 the first is 1
         _simple(OpKind.SOFTMAX, FLOAT32, p.SoftmaxFloatParams(4)),
         _simple(OpKind.LOG_SOFTMAX, INT8, p.LogSoftmaxInt8Params(4, -200, 1 << 30, -22, 0, 0),
                 blobs={**exponentials, "differences": np.arange(256, dtype=np.int32) * -(1 << 22)}),
