@@ -28,7 +28,7 @@ static void gather(const tigris_kernel_call *call, size_t size)
         const uint32_t run = step[2] != 0U ? 1U : left < rest ? left : rest;
         const uint32_t from = position_of(positions[tigris_slice_position(place, step)], params->length);
         const uint32_t slice = place.outer * params->length + from;
-        memcpy(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, run * size);
+        memmove(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, run * size);
         to += run * size;
         at += run;
     }

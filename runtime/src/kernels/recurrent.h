@@ -176,7 +176,7 @@ static void take_step(const tigris_kernel_call *call, const float *x, const floa
         } else {
             rnn_step(call, x, hidden, next);
         }
-        memcpy(state, next, units * sizeof *state);
+        memmove(state, next, units * sizeof *state);
         x += params->inputs;
         hidden += apart;
         state += tigris_state_elements(params);
