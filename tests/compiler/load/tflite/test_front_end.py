@@ -425,3 +425,14 @@ def test_numbers_beyond_int16_are_refused() -> None:
     tensors = [Tensor("x", (1, 4), "int16", 1e-3), Tensor("y", (1, 4), "int32", 1e-6)]
     with pytest.raises(UnsupportedError, match=r"QUANTIZE_0 .*: its output y holds numbers beyond int16"):
         compile_model(write(tensors, [Operator("QUANTIZE", ["x"], ["y"])], ["x"], ["y"]))
+
+
+def test_a_transposed_convolution_goes_by_its_outputs_shape() -> None:
+    """Its sizes are an input of the run, which the reference leaves alone as well."""
+    random = np.random.default_rng(3)
+    weights = random.integers(-127, 127, (6, 3, 3, 4), dtype=np.int8, endpoint=True)
+    tensors = [Tensor("sizes", (4,), "int32"), constant("w", weights, [0.01] * 6, 0, 0),
+               Tensor("x", (1, 5, 4, 4), "int8", 0.1, 3), Tensor("y", (1, 10, 8, 6), "int8", 0.4, -7)]
+    options = {"strideH": 2, "strideW": 2, "padding": SAME}
+    data = write(tensors, [Operator("TRANSPOSE_CONV", ["sizes", "w", "x"], ["y"], options)], ["sizes", "x"], ["y"])
+    check_exact(data, data, {"sizes": np.array([1, 10, 8, 6], np.int32), "x": random_input((1, 5, 4, 4))})
