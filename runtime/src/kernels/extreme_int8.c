@@ -1,27 +1,16 @@
 /* EXTREME, int8: the larger or the smaller of two elements of one scale. */
 #include "binary_walk.h"
+#include "extreme.h"
 #include "tigris_kernels.h"
-
-static inline int32_t larger(const void *constants, int32_t a, int32_t b)
-{
-    (void)constants;
-    return a > b ? a : b;
-}
-
-static inline int32_t smaller(const void *constants, int32_t a, int32_t b)
-{
-    (void)constants;
-    return a < b ? a : b;
-}
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_extreme_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     if (params->smallest != 0U) {
-        tigris_binary_walk(call, steps, smaller, NULL);
+        tigris_binary_walk(call, steps, tigris_smaller, NULL);
     } else {
-        tigris_binary_walk(call, steps, larger, NULL);
+        tigris_binary_walk(call, steps, tigris_larger, NULL);
     }
 }
 

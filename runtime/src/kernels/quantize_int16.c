@@ -1,19 +1,7 @@
 /* QUANTIZE float32 to int16 as ONNX's QuantizeLinear, and DEQUANTIZE back. */
 #include "int16.h"
+#include "round_half_even.h"
 #include "tigris_kernels.h"
-
-/* Adding and taking away 1.5 * 2^23 leaves the nearest integer, halves to even, of any |x| < 2^22. */
-#define ROUNDING_CONSTANT 12582912.0F
-#define LARGEST_ROUNDED 4194303.0F
-
-static int32_t round_half_even(float x)
-{
-    /* Written so that NaN becomes the lower bound: converting it would be undefined. */
-    const float bounded = !(x > -LARGEST_ROUNDED) ? -LARGEST_ROUNDED : x > LARGEST_ROUNDED ? LARGEST_ROUNDED : x;
-    /* The store keeps compilers with wider registers or re-association from undoing the rounding. */
-    volatile float shifted = bounded + ROUNDING_CONSTANT;
-    return (int32_t)(shifted - ROUNDING_CONSTANT);
-}
 
 static void run_quantize(const tigris_kernel_call *call)
 {
@@ -22,7 +10,7 @@ static void run_quantize(const tigris_kernel_call *call)
     const float *input = tigris_float_row(&call->inputs[0], call->output->first);
     int16_t *output = tigris_int16_output(call);
     for (uint32_t i = 0; i < elements; i++) {
-        const int32_t value = round_half_even(input[i] / params->scale) + params->zero_point;
+        const int32_t value = tigris_round_half_even(input[i] / params->scale) + params->zero_point;
         output[i] = (int16_t)tigris_clamp(value, INT16_MIN, INT16_MAX);
     }
 }

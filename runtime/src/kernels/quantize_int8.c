@@ -5,24 +5,12 @@
 #include "access.h"
 #include "check.h"
 #include "requantise.h"
+#include "round_half_even.h"
 #include "tigris_kernels.h"
 
 #define CODES 256U
 
 #if defined(__ARM_FP) || defined(__riscv_flen)
-
-/* Adding and taking away 1.5 * 2^23 leaves the nearest integer, halves to even, of any |x| < 2^22. */
-#define ROUNDING_CONSTANT 12582912.0F
-#define LARGEST_ROUNDED 4194303.0F
-
-static int32_t round_half_even(float x)
-{
-    /* Written so that NaN becomes the lower bound: converting it would be undefined. */
-    const float bounded = !(x > -LARGEST_ROUNDED) ? -LARGEST_ROUNDED : x > LARGEST_ROUNDED ? LARGEST_ROUNDED : x;
-    /* The store keeps compilers with wider registers or re-association from undoing the rounding. */
-    volatile float shifted = bounded + ROUNDING_CONSTANT;
-    return (int32_t)(shifted - ROUNDING_CONSTANT);
-}
 
 static void run_quantize(const tigris_kernel_call *call)
 {
@@ -31,7 +19,7 @@ static void run_quantize(const tigris_kernel_call *call)
     const float *input = tigris_float_row(&call->inputs[0], call->output->first);
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < elements; i++) {
-        const int32_t value = round_half_even(input[i] / params->scale) + params->zero_point;
+        const int32_t value = tigris_round_half_even(input[i] / params->scale) + params->zero_point;
         output[i] = (int8_t)tigris_clamp(value, INT8_MIN, INT8_MAX);
     }
 }
