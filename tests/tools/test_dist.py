@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 from tests.networks.folders import OWN
+from tigris_pio import Session, compile_model
+from tigris_pio.hil.samples import random_samples
 from tigris_pio.host import library
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +79,46 @@ def test_zig_builds_the_library_for_each_platform(label: str, tmp_path: Path) ->
     }[label]
     expected = {"linux-x86_64": 62, "linux-aarch64": 183, "windows-x86_64": 0, "macos-arm64": 12, "macos-x86_64": 7}
     assert machine == (True, expected[label])
+
+
+#: How programs of other systems are run here: QEMU's user mode with Debian's libraries for the processor, and Wine.
+FOREIGN = {
+    "linux-aarch64": (("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"), "/usr/aarch64-linux-gnu/lib/libc.so.6"),
+    "windows-x86_64": (("wine64",), None),
+}
+
+
+def foreign_runner(label: str) -> list[str]:
+    """The command that programs of a platform are given to; skips with what is missing."""
+    (program, *arguments), file = FOREIGN[label]
+    found = shutil.which(program, path=f"{os.environ['PATH']}{os.pathsep}/usr/lib/wine")
+    if found is None or (file is not None and not Path(file).is_file()):
+        pytest.skip(f"needs {program}{f' and {file}' if file else ''} to run programs of {label}")
+    return [found, *arguments]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs Zig: pip install ziglang")
+@pytest.mark.parametrize("label", FOREIGN)
+def test_the_library_runs_a_plan_on_its_own_system(label: str, tmp_path: Path) -> None:
+    runner = foreign_runner(label)
+    target = dist.TARGETS[label]
+    built = dist.build_library(target, tmp_path / "built")
+    program = tmp_path / "loads.exe"
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target.zig, "-I", str(ROOT / "runtime" / "include")]
+    source = Path(__file__).with_name("loads.c")
+    subprocess.run([*compiler, "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", program], check=True)
+    compile_model(OWN / "kws_int8.onnx", fast="16K").save(tmp_path / "kws.tgrs")
+    with Session(tmp_path / "kws.tgrs") as session:
+        samples = random_samples(session.inputs, 1)
+        inputs = samples.inputs[0]
+        (tmp_path / "x.bin").write_bytes(b"".join(inputs[io.name].tobytes() for io in session.inputs))
+        outputs = session.run_raw(inputs)
+        expected = zlib.crc32(b"".join(outputs[io.name].tobytes() for io in session.outputs))
+    environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"}
+    words = [*runner, str(program), str(built), "kws.tgrs", "x.bin"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, f"{expected:08x}"), done.stderr
 
 
 def test_without_zig_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
