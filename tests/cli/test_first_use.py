@@ -18,11 +18,13 @@ import onnx
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cli.test_hil_group import command_called as hil_command
 from tests.compiler.models import make, node
 from tests.networks.folders import OWN
 from tigris_pio import __main__ as entry
 from tigris_pio import compile_model
 from tigris_pio.cli import console
+from tigris_pio.cli.hil.group import COMMANDS as HIL
 from tigris_pio.cli.main import COMMANDS, cli, main
 from tigris_pio.errors import FileError, PlanError, UsageError
 from tigris_pio.files import write_atomically
@@ -319,7 +321,8 @@ def test_examples_work(line: str, example_folder: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(example_folder)
     words = shlex.split(line)[1:]
     if words[0] == "hil":  # needs a board; its options at least are those that there are
-        command_called("hil").make_context("hil", words[1:])
+        name, rest = (words[1], words[2:]) if words[1:] and words[1] in HIL else ("check", words[1:])
+        hil_command(name).make_context(name, rest)
         return
     done: Result = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, (done.output, done.exception)

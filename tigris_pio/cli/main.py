@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import os
 import sys
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import click
 
 from tigris_pio import __version__
+from tigris_pio.cli.lazy import LazyGroup
 from tigris_pio.errors import TigrisError
 from tigris_pio.spelling import caller_of_command, spoken_by
 from tigris_pio.text import visible
@@ -29,26 +28,9 @@ COMMANDS = {
 }
 
 
-class _Group(click.Group):
-    """Imports a command when it is asked for; a misspelled one is answered with the nearest."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"tigris_pio.cli.{cmd_name}")
-        command: click.Command = getattr(module, COMMANDS[cmd_name])
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if args[0] not in COMMANDS and close and not args[0].startswith("-"):
-            ctx.fail(f"No such command '{args[0]}'. Did you mean {close[0]}?")
-        return super().resolve_command(ctx, args)
+class _Group(LazyGroup):
+    package = "tigris_pio.cli"
+    modules = COMMANDS
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,0 +1,116 @@
+"""Options that the commands share: which board, and how long to wait for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tigris_pio.errors import UsageError
+from tigris_pio.hil.client import Board, Timing
+from tigris_pio.hil.project import Project, open_project
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """Where the board is: its line, and the project that names it, where one does."""
+
+    url: str
+    baud: int
+    project: Project | None
+    timing: Timing
+
+    def board(self) -> Board:
+        """A connection; HarnessError when the board does not answer."""
+        return Board(self.url, self.baud, self.timing)
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetOptions:
+    """What was asked for on the command line."""
+
+    port: str | None
+    baud: int
+    project: str | None
+    environment: str | None
+    upload: bool
+    timeout: float
+    silence: float
+
+    def open(self, complete: bool = False) -> Target:
+        """The board meant. `complete`: nothing else needs a project, so the folder's own is not looked at where there
+        is a port."""
+        directory = self.project
+        if directory is None and (self.port is None or not complete) and Path("platformio.ini").is_file():
+            directory = "."
+        project = _project(directory, self.environment, self.upload)
+        url = self.port or (project.port() if project else None)
+        if url is None:
+            raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
+        return Target(url, self.baud, project, Timing(run=self.timeout, silence=self.silence))
+
+
+_PORT = click.option("--port", metavar="URL", help="/dev/ttyUSB0, COM3, socket://HOST:PORT, rfc2217://HOST:PORT, …")
+_BAUD = click.option("--baud", default=115200, show_default=True, metavar="RATE", help="Speed of the line.")
+_PROJECT = (
+    click.option("--project", metavar="DIR", help="Take plan and port from this PlatformIO project."),
+    click.option(
+        "--env", "environment", metavar="ENV", help="The project's environment. Default: its only or default one."
+    ),
+    click.option("--upload", is_flag=True, help="Build and flash the project first (pio run -t upload)."),
+)
+_PATIENCE = (
+    click.option("--timeout", default=120.0, show_default=True, metavar="S", help="Seconds one inference may take."),
+    click.option(
+        "--silence",
+        default=5.0,
+        show_default=True,
+        metavar="S",
+        help="Seconds a board at work may give no sign of life.",
+    ),
+)
+
+
+def target_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that name a board; the command takes them as one argument `where`."""
+    names = [field.name for field in dataclasses.fields(TargetOptions)]
+
+    @functools.wraps(command)
+    def gathered(**values: Any) -> None:
+        command(where=TargetOptions(**{name: values.pop(name) for name in names}), **values)
+
+    wrapped: Callable[..., None] = gathered
+    for option in reversed((_PORT, _BAUD, *_PROJECT, *_PATIENCE)):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+PLAN = click.argument("plan", required=False, type=click.Path(), metavar="PLAN.tgrs")
+MODEL = click.option("--model", metavar="NAME", help="Which of the project's models.")
+
+
+def plan_path(plan: str | None, project: Project | None, model: str | None) -> Path:
+    """The plan's file: the one named, or the one that the project built."""
+    if plan is not None:
+        path = Path(plan)
+        if not path.is_file():
+            raise UsageError(f"{plan}: no such file; tigris compile writes plans")
+        return path
+    if project is None:
+        raise UsageError("no plan: name a .tgrs file, give --project DIR, or call it in a project's folder")
+    return project.plan(model)
+
+
+def _project(directory: str | None, environment: str | None, upload: bool) -> Project | None:
+    if directory is None:
+        if environment is not None or upload:
+            raise UsageError("--env and --upload need --project DIR, or a project's folder to be called in")
+        return None
+    project = open_project(directory, environment)
+    if upload:
+        project.upload()
+    return project
