@@ -25,8 +25,9 @@ from tigris_pio.errors import (
     UnsupportedError,
     UsageError,
 )
+from tigris_pio.identity import IDENTITY
 
-__version__ = "0.1.0"
+__version__ = IDENTITY.version
 __all__ = [
     "ArgumentError",
     "BudgetError",
