@@ -119,6 +119,12 @@ def test_verify_passes_on_a_clean_model_and_reports_each_layer(kws):
     assert len(document["layers"]) == 13 and all(layer["cosine"] > 0.9 for layer in document["layers"])
 
 
+def test_verify_takes_the_plan_of_a_kernel_library(kws):
+    words = ("verify", kws, "-m", "64K", "--backend", "esp-nn", "--chip", "esp32s3", "--samples", "1", "--json")
+    assert json.loads(tigris(*words).stdout)["passed"]
+    assert "esp32s3" in tigris("verify", kws, "--backend", "esp-nn", "--chip", "esp32s9", status=2).stderr
+
+
 def test_a_plan_is_never_left_half_written(kws, tmp_path):
     done = tigris("compile", kws, "-m", "2K", "-o", tmp_path / "kws.tgrs", status=1)
     assert "smallest fast memory that works" in done.stderr

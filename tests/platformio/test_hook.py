@@ -216,6 +216,19 @@ def test_the_projects_own_table_is_the_base(make):
     assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
 
 
+def test_a_program_may_begin_at_app_main_as_under_esp_idf(make):
+    returns = MAIN.replace("int main(void)", "void app_main(void)").replace("board_wait_uart();", "return;")
+    project = make(*ONE, **{"src/main.c": returns})
+    project.run("-t", "upload")
+    assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
+
+
+def test_a_program_without_an_entry_is_said_to_have_none(make):
+    project = make(*ONE, **{"src/main.c": MAIN.replace("int main(void)", "int mian(void)")})
+    result = project.pio("run")
+    assert result.status and "undefined reference to `app_main'" in result.text, result.text
+
+
 def test_a_model_partition_of_the_projects_table_is_used_as_it_is(make):
     table = "factory,app,factory,0x10000,0x80000\nmodel,data,0x40,0x300000,0x2000\ntail,data,fat,0x310000,0x1000\n"
     project = make(*ONE, "board_build.partitions = own.csv", **{"own.csv": table})
@@ -237,6 +250,23 @@ def test_the_compilation_database_has_the_generated_header(make):
     project.run("-t", "compiledb")
     commands = json.loads((project.folder / "compile_commands.json").read_text("utf-8"))
     assert any("main.c" in entry["file"] and "/tigris" in entry["command"] for entry in commands)
+
+
+@pytest.mark.parametrize("words", [("project", "metadata", "-e", "emu_rv32"), ("run", "-t", "compiledb")])
+def test_an_editor_finds_the_generated_header_before_the_first_build(make, words):
+    project = make(*ONE)
+    assert project.pio(*words).status == 0
+    header = project.build("emu_rv32") / "tigris" / "tigris_models.h"
+    assert "TIGRIS_MODEL_ALPHA" in header.read_text("utf-8")
+
+
+def test_an_editor_gets_its_answer_for_a_model_that_does_not_compile(make):
+    project = make(*ONE)
+    (project.folder / "models" / "alpha.onnx").write_text('{"refuse": "no such operator"}', "utf-8")
+    result = project.pio("project", "metadata", "-e", "emu_rv32", "--json-output")
+    assert result.status == 0 and "flash_images" in result.text, result.text
+    said = project.run("-t", "compiledb")
+    assert "Warning: tigris_models.h is not there before the first build: " in said and "no such operator" in said
 
 
 def test_cleaning_works_with_a_broken_option(make):

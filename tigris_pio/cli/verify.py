@@ -12,7 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from tigris_pio.cli import console
-from tigris_pio.cli.options import JSON, MODEL, budget_options, check_model, compile_options, storage_options
+from tigris_pio.cli.options import (
+    JSON,
+    MODEL,
+    backend_options,
+    budget_options,
+    check_model,
+    compile_options,
+    storage_options,
+)
 from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.pipeline import UNLIMITED, back, front
 from tigris_pio.errors import UsageError
@@ -25,6 +33,7 @@ from tigris_pio.verify.reference import open_reference
 @MODEL
 @budget_options(memory_required=False)
 @storage_options
+@backend_options
 @click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Inputs to try. Default: 8.")
 @click.option("--data", type=click.Path(), metavar="X.npz", help="Inputs by name instead of random ones.")
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
@@ -41,6 +50,8 @@ def verify(
     compress: str,
     copy_weights: bool,
     align: str,
+    backend: str,
+    chip: str,
     samples: int | None,
     data: str | None,
     seed: int,
@@ -54,15 +65,16 @@ def verify(
     plan's own values, before rounding: about 0.5 steps for int8. Every layer that departs by
     itself is named. Exit status 1 when any layer or output departs. Samples are one sequence for a
     model with states, and onnxruntime begins each step with the plan's. int8 layers of a .tflite are to
-    have TensorFlow Lite Micro's bytes: 0.0 steps.
+    have TensorFlow Lite Micro's bytes: 0.0 steps. With --backend the plan is that library's; here it runs
+    on the portable kernels, whose bytes the libraries' are.
 
     \b
     Example:
       tigris verify kws.onnx -m 16K --samples 32
     """
     check_model(model)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, limits=limits, fixed=fixed,
-                              states=states)  # fmt: skip
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, backend=backend, chip=chip,
+                              limits=limits, fixed=fixed, states=states)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         compiled = back(start, options, progress)

@@ -91,6 +91,8 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
         _plan_node(env, model, settings, compiler, outputs[model.name])
     contents = [_Content(placed_in[label], _of(settings, label, outputs), output) for label in settings.labels]
     nodes = _layout_node(env, settings, contents, output / "tigris_models.h")
+    if _editor_asks(env):
+        _make_header(output / "tigris_models.h")
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
     env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings.chip), cmdstr=None))
@@ -284,6 +286,25 @@ def _run_step(target: Any, source: Any, env: Any) -> int:
         sys.stderr.write(f"Error: {error.filename or 'a file of the build'}: {error.strerror}\n")
         return 1
     return 0
+
+
+def _editor_asks(env: Any) -> bool:
+    from SCons.Script import COMMAND_LINE_TARGETS  # noqa: PLC0415 - there is none outside SCons
+
+    return bool(env.IsIntegrationDump()) or "compiledb" in COMMAND_LINE_TARGETS
+
+
+def _make_header(header: Path) -> None:
+    """An editor that asks for the include paths before the first build shall find the header in them, with the models'
+    own names and sizes. Nothing is built then: so the steps are taken here. What is wrong with a model is said, and
+    stops the build only."""
+    if header.is_file():
+        return
+    try:
+        for step in _STEPS.values():
+            step()
+    except (*ERRORS, OSError) as error:
+        sys.stderr.write(f"Warning: {header.name} is not there before the first build: {error}\n")
 
 
 def _summary_action(contents: list[_Content], chip: str) -> Callable[..., None]:

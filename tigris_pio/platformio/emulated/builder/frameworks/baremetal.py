@@ -68,7 +68,7 @@ def support_objects(environment, folder, sources, entry):
 
 start_sources = {"rv32": ["rv32/start.S"], "cortex_m": ["cortex_m/start.c"]}[core]
 trap_sources = {"rv32": ["rv32/trap.c"], "cortex_m": []}[core]
-common_sources = ["common/start.c", "common/partition.c", "common/console.c", f"{core}/board.c"]
+common_sources = ["common/start.c", "common/partition.c", "common/console.c", "common/app_main.c", f"{core}/board.c"]
 env.Append(PIOBUILDFILES=support_objects(env, "board", start_sources + trap_sources + common_sources, "board_start"))
 
 # ---- bootloader --------------------------------------------------------------------------------------------------
