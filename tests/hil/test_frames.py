@@ -7,7 +7,7 @@ import zlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tigris_pio.hil.frames import NOISE_KEPT, Frame, FrameReader, decode, describe_noise, encode
+from tigris_pio.hil.frames import LOG_KEPT, NOISE_KEPT, Frame, FrameReader, decode, describe_noise, encode
 from tigris_pio.hil.protocol import PAYLOAD_BYTES, FrameHeader
 
 frames = st.builds(
@@ -86,6 +86,16 @@ def test_endless_noise_takes_no_endless_memory() -> None:
     assert len(reader.unread()) <= NOISE_KEPT
     assert reader.feed(encode(Frame(1, 2, 3))) == [Frame(1, 2, 3)]
     assert reader.noise_bytes == 2_000_000
+
+
+def test_the_log_has_what_was_printed_last() -> None:
+    reader = FrameReader()
+    for line in range(20_000):
+        reader.feed(f"line {line}\r\n".encode() + encode(Frame(1, 2, 3)))
+    assert "".join(f"line {line}\n" for line in range(20_000)).endswith(reader.log())
+    assert 0.9 * LOG_KEPT < len(reader.log()) <= LOG_KEPT
+    reader.feed(b"and no end")
+    assert reader.log().endswith("line 19999\nand no end")
 
 
 def test_noise_is_shown_as_text_or_hexadecimal() -> None:

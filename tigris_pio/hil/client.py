@@ -183,6 +183,11 @@ class Board:
         """Closes the line."""
         self._line.close()
 
+    @property
+    def log(self) -> str:
+        """What the firmware printed since the line was opened, without the frames; its last 64 KB."""
+        return self._reader.log()
+
     # What the board has.
 
     def models(self) -> list[ModelInfo]:

@@ -15,6 +15,8 @@ from tigris_pio.hil.protocol import CHECKSUM_BYTES, FrameHeader
 
 #: Bytes of noise kept: a boot log's beginning says most.
 NOISE_KEPT = 4096
+#: Bytes kept of what firmware prints: its last words say why a run failed.
+LOG_KEPT = 65536
 #: Without a zero for so long it is no frame: the longest payload is 65519 bytes.
 _LONGEST = 66000
 
@@ -61,6 +63,7 @@ class FrameReader:
         self._pending = bytearray()
         self.noise = bytearray()  #: the first bytes that were no frame
         self.noise_bytes = 0  #: how many there were in all
+        self._log = bytearray()  # the last ones
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that `data` completes."""
@@ -84,8 +87,15 @@ class FrameReader:
         """The noise kept, and what has arrived since the last delimiter."""
         return bytes(self.noise + self._pending)[:NOISE_KEPT]
 
+    def log(self) -> str:
+        """What the firmware printed between frames, the last 64 KB of it, as lines of text; damaged frames with it."""
+        text = bytes(self._log + self._pending).decode("utf-8", errors="replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
     def _keep_noise(self, piece: bytes) -> None:
         self.noise_bytes += len(piece)
+        self._log += piece
+        del self._log[:-LOG_KEPT]
         self.noise += piece[: NOISE_KEPT - len(self.noise)]
 
 
