@@ -39,6 +39,17 @@ def command(program: Path, *arguments: str, models: Iterable[str] = ("digits",))
     return [str(program), *arguments, *(word for name in models for word in ("--model", name))]
 
 
+def test_what_the_firmware_prints_unasked_is_heard(standin: Path, line: Connect) -> None:
+    bridge = line(command(standin), greeting=b"booted\r\n")
+    with Board(bridge.url, timing=CALM) as board:
+        assert board.log == "booted\n"
+        bridge.say(b"unasked\r\n")
+        time.sleep(0.05)
+        board.listen()
+        assert board.log == "booted\nunasked\n"
+        infer(board, 2)
+
+
 @pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
 def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) -> None:
     url = line(command(standin, "--fifo", "128"), pty=pty).url

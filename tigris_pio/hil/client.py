@@ -188,6 +188,11 @@ class Board:
         """What the firmware printed since the line was opened, without the frames; its last 64 KB."""
         return self._reader.log()
 
+    def listen(self) -> None:
+        """Takes in what the board has sent unasked, for `log`."""
+        while data := self._line.read(0.0):
+            self._reader.feed(data)
+
     # What the board has.
 
     def models(self) -> list[ModelInfo]:
