@@ -52,6 +52,14 @@ class Line:
         self._port.timeout = 0  # select() waits; then read() gives what there is
         return descriptor
 
+    def now(self) -> float:
+        """The time in seconds that `read` and `pause` go by."""
+        return time.monotonic()
+
+    def pause(self, seconds: float) -> None:
+        """Lets time pass."""
+        time.sleep(seconds)
+
     def read(self, seconds: float) -> bytes:
         """What has arrived, after waiting up to `seconds` for something to; empty when nothing has."""
         try:

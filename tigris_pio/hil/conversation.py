@@ -1,0 +1,298 @@
+"""How requests travel: sessions, sequence numbers, repeats, and patience with a board that works."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from tigris_pio.format.record import Record
+from tigris_pio.format.records import VERSION as FORMAT_VERSION
+from tigris_pio.hil import protocol
+from tigris_pio.hil.errors import (
+    BusyError,
+    HungBoardError,
+    NoisyBoardError,
+    RefusedError,
+    RestartError,
+    RunError,
+    SilentBoardError,
+    VersionError,
+)
+from tigris_pio.hil.frames import Frame, FrameReader, describe_noise, encode
+from tigris_pio.hil.line import Line
+from tigris_pio.hil.protocol import Answer, Refusal, Request
+
+_R = TypeVar("_R", bound=Record)
+
+_REFUSALS: dict[int, str] = {
+    Refusal.REQUEST: "it does not know this request; is its firmware older than this program?",
+    Refusal.LENGTH: "the request's payload has the wrong length; is its firmware of another version?",
+    Refusal.MODEL: "it has no model of this index",
+    Refusal.TENSOR: "its model has no input or output of this index",
+    Refusal.RANGE: "the bytes asked for lie outside the tensor",
+    Refusal.NOT_READY: "its model could not be opened",
+    Refusal.NO_OUTPUT: "it has no output: run it first",
+    Refusal.SEQUENCE: "it expected another sequence number: does another program talk to it?",
+}
+#: BUSY messages in a row that may fail to come.
+_MISSED_SIGNS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """Patience in seconds."""
+
+    connect: float = 10.0  #: until a board that boots has answered
+    answer: float = 0.5  #: until a request is sent again; doubles each time
+    longest_answer: float = 4.0  #: where the doubling ends
+    tries: int = 6  #: times a request is sent
+    run: float = 120.0  #: until a request that the board works on must be answered
+    silence: float = 5.0  #: between signs of life of a board that works on a request
+
+
+@dataclasses.dataclass(frozen=True)
+class BoardInfo:
+    """What a board says of itself."""
+
+    name: str
+    protocol: int
+    format_version: int
+    payload_bytes: int
+    model_count: int
+    counter_hz: int  #: 0: the counter is no measure of time
+    counter_unit: str  #: empty: the board counts nothing
+    busy_ms: int  #: between its signs of life during a request; 0: not known
+
+
+class Conversation:
+    """One host's talk with a board: a request is sent until it is answered.
+
+    `line` is the way to the board; without it the port at `url` is opened.
+    """
+
+    def __init__(
+        self, url: str, baudrate: int = 115200, timing: Timing | None = None, line: Line | None = None
+    ) -> None:
+        self.url = url
+        self._baudrate = baudrate
+        self._timing = timing or Timing()
+        self._line = line or Line(url, baudrate)
+        self._reader = FrameReader()
+        self._frames: deque[Frame] = deque()  # that have arrived and were not looked at
+        self._session = 0
+        self._sequence = secrets.randbelow(protocol.SEQUENCES)
+        self._lost = False  # what the board makes of the last request is not known: a new session is needed
+        self._signed = 0.0  # when the board last said that it works on the request; 0: it did not
+        self._received = 0
+        self.repeats = 0  #: frames that had to be sent again so far
+        try:
+            self.info = self._connect()
+        except BaseException:
+            self._line.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the line."""
+        self._line.close()
+
+    @property
+    def log(self) -> str:
+        """What the firmware printed since the line was opened, without the frames; its last 64 KB."""
+        return self._reader.log()
+
+    def _session_began(self) -> None:
+        """What was known of the board is no more."""
+
+    # How requests travel.
+
+    def _record(self, answer: type[_R], request: Request, payload: Record) -> _R:
+        return answer.unpack(self._ask(request, payload.pack(), answer.size()))
+
+    def _ask(
+        self,
+        request: Request,
+        payload: bytes = b"",
+        answer_bytes: int | None = None,
+        on_busy: Callable[[int], None] | None = None,
+    ) -> bytes:
+        """Sends a request until it is answered; the response's payload, of `answer_bytes` if given."""
+        if self._lost:
+            self._connect()
+        self._sequence = next_sequence(self._sequence)
+        wire = encode(Frame(request, self._sequence, self._session, payload))
+        self._signed = 0.0
+        end, patience, tries = self._line.now() + self._timing.run, self._timing.answer, 0
+        while self._may_wait(tries, end):
+            self._line.write(wire)
+            self.repeats += tries > 0
+            frame = self._await(request, patience, end, on_busy)
+            if frame is not None:
+                return self._checked(request, frame, answer_bytes)
+            patience, tries = min(2 * patience, self._timing.longest_answer), tries + 1
+        self._lost = True
+        raise self._no_answer(request, end)
+
+    def _may_wait(self, tries: int, end: float) -> bool:
+        """Whether a request that was sent so often without an answer is worth another try."""
+        if not self._signed:
+            return tries < self._timing.tries
+        return self._line.now() < min(end, self._signed + self._silence())
+
+    def _silence(self) -> float:
+        """Seconds without a sign of life after which a board that works on a request is given up."""
+        return max(self._timing.silence, _MISSED_SIGNS * self.info.busy_ms / 1000)
+
+    def _await(
+        self, request: Request, patience: float, end: float, on_busy: Callable[[int], None] | None
+    ) -> Frame | None:
+        """The answer to the last request, or None when for `patience` seconds neither it nor a sign of life came."""
+        until = min(self._line.now() + patience, end)
+        if self._signed:
+            until = min(until, self._signed + self._silence())
+        while (frame := self._next_frame(until)) is not None:
+            if frame.type in {request | protocol.RESPONSE_BIT, Answer.ERROR}:
+                return frame
+            if frame.type == Answer.BUSY:
+                self._signed = self._line.now()
+                until = min(self._signed + min(patience, self._silence()), end)
+                if on_busy is not None and len(frame.payload) == protocol.Busy.size():
+                    on_busy(protocol.Busy.unpack(frame.payload).yields)
+        return None
+
+    def _next_frame(self, until: float) -> Frame | None:
+        """The next frame with the last request's number, or None when none has come by `until`."""
+        while True:
+            while self._frames:
+                frame = self._frames.popleft()
+                if (frame.session, frame.sequence) == (self._session, self._sequence):
+                    return frame  # others answer a repeated request, or another host
+            left = until - self._line.now()
+            if left <= 0:
+                return None
+            data = self._line.read(left)
+            self._received += len(data)
+            self._frames += self._reader.feed(data)
+
+    def _checked(self, request: Request, frame: Frame, answer_bytes: int | None) -> bytes:
+        if frame.type == Answer.ERROR:
+            refusal = _refusal(frame)
+            if refusal == Refusal.SESSION:
+                raise RestartError(
+                    f"{self.url}: the board restarted during {request.name}, or another program talks to it."
+                    f"{self._noise_text()} If its watchdog bites, yield more often or raise its time limit."
+                )
+            reason = _REFUSALS.get(refusal, f"for the unknown reason {refusal}")
+            raise RefusedError(f"{self.url}: the board refused {request.name}: {reason}")
+        if answer_bytes is not None and len(frame.payload) != answer_bytes:
+            raise VersionError(
+                f"{self.url}: the board answered {request.name} with {len(frame.payload)} bytes instead of "
+                f"{answer_bytes}: its firmware is of another version. Build and upload it again."
+            )
+        return frame.payload
+
+    def _no_answer(self, request: Request, end: float) -> Exception:
+        if self._signed and self._line.now() >= end:
+            return RunError(
+                f"{self.url}: the board did not finish {request.name} within {self._timing.run:g} s. "
+                "Give it more time (--timeout), or look whether it hangs."
+            )
+        if self._signed:
+            return HungBoardError(
+                f"{self.url}: the board began {request.name} and then gave no sign of life for {self._silence():g} s."
+                f"{self._noise_text()} It hangs, or one operator takes longer than that: give --silence more seconds."
+            )
+        return SilentBoardError(
+            f"{self.url}: {self.info.name or 'the board'} stopped answering: {request.name} was sent "
+            f"{self._timing.tries} times.{self._noise_text()} Does its firmware still run?"
+        )
+
+    # How a session begins.
+
+    def _connect(self) -> BoardInfo:
+        """Says HELLO until the board, perhaps still booting, answers; the session is what both chose together."""
+        self._session, self._sequence = secrets.randbelow(0x10000), next_sequence(self._sequence)
+        self._lost, self._signed, is_busy = False, 0.0, False
+        self._session_began()
+        payload = protocol.HelloRequest(protocol.VERSION).pack()
+        wire = encode(Frame(Request.HELLO, self._sequence, self._session, payload))
+        end = self._line.now() + self._timing.connect
+        while (now := self._line.now()) < end:
+            self._line.write(wire)
+            again = min(now + self._timing.answer, end)
+            frame = self._await(Request.HELLO, again - now, end, None)
+            if frame is not None and frame.type != Answer.ERROR:
+                return self._greeted(frame.payload)
+            if frame is not None:
+                is_busy = is_busy or _refusal(frame) == Refusal.BUSY
+                self._line.pause(max(0.0, again - self._line.now()))
+        raise self._no_greeting(is_busy)
+
+    def _greeted(self, payload: bytes) -> BoardInfo:
+        version = int.from_bytes(payload[:2], "little")
+        if version != protocol.VERSION or len(payload) != protocol.Hello.size():
+            raise VersionError(
+                f"{self.url}: the board speaks version {version} of the protocol, this program version "
+                f"{protocol.VERSION}. Build and upload the firmware with this version of tigris-pio."
+            )
+        hello = protocol.Hello.unpack(payload)
+        if hello.format_version != FORMAT_VERSION:
+            raise VersionError(
+                f"{self.url}: the board reads plans of format {hello.format_version}, this program writes "
+                f"format {FORMAT_VERSION}. Build and upload the firmware with this version of tigris-pio."
+            )
+        self._session ^= hello.nonce
+        return BoardInfo(
+            text_of(hello.board),
+            hello.protocol,
+            hello.format_version,
+            hello.payload_bytes,
+            hello.model_count,
+            hello.counter_hz,
+            text_of(hello.counter_unit),
+            hello.busy_ms,
+        )
+
+    def _no_greeting(self, is_busy: bool) -> Exception:
+        waited = f"{self._timing.connect:g} s"
+        if is_busy:
+            return BusyError(
+                f"{self.url}: busy: the board runs a model for another program, and did so for {waited}. "
+                "Wait for that, stop it, or reset the board."
+            )
+        if not self._received:
+            shared = self.url.startswith(("socket://", "rfc2217://"))
+            return SilentBoardError(
+                f"{self.url}: the board sent nothing for {waited}. Is it powered and running firmware that calls "
+                f"tigris_serve_poll, is this its port, and is {self._baudrate} baud its speed? A reset may help."
+                + (" Or does another program talk to it?" if shared else "")
+            )
+        return NoisyBoardError(
+            f"{self.url}: the board sent {self._received} bytes in {waited}, but no answer.{self._noise_text()}\n"
+            "If this is readable, other firmware is running or it stopped before serving: read its last lines. "
+            f"If not, its speed is not {self._baudrate} baud (--baud)."
+        )
+
+    def _noise_text(self) -> str:
+        noise = self._reader.unread()
+        return f" It sent:\n{describe_noise(noise)}\n" if noise else ""
+
+
+def next_sequence(sequence: int) -> int:
+    return (sequence + 1) % protocol.SEQUENCES
+
+
+def _refusal(frame: Frame) -> int:
+    return protocol.Error.unpack(frame.payload).refusal if len(frame.payload) == protocol.Error.size() else 0
+
+
+def text_of(field: bytes) -> str:
+    return field.split(b"\0")[0].decode(errors="replace")
