@@ -35,6 +35,12 @@ class SampleSet:
         starts = tuple(start for start in self.starts if start < count)
         return SampleSet(self.inputs[:count], self.labels and self.labels[:count], starts)
 
+    def repeated(self, times: int) -> SampleSet:
+        """All samples `times` over; each pass begins anew what lives from run to run."""
+        count = len(self.inputs)
+        starts = tuple(start + count * index for index in range(times) for start in self.starts)
+        return SampleSet(self.inputs * times, self.labels and self.labels * times, starts)
+
 
 def random_samples(inputs: Sequence[IoDescriptor], count: int) -> SampleSet:
     """`count` samples of noise over the whole range of each input; the same ones each time."""

@@ -1,0 +1,134 @@
+"""`tigris hil check --junit` and `--repeat`: what continuous integration reads."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import DIGITS
+from tests.hil.test_check import corrupting
+from tests.hil.test_commands import falls_silent
+
+Connect = Callable[..., Bridge]
+
+#: The schema junit-10 of Jenkins' xUnit plugin, as far as it binds: of each element the attributes that it must and may
+#: have, and the elements in it. Times are digits with a point.
+SCHEMA: dict[str, tuple[set[str], set[str], set[str]]] = {
+    "testsuites": (set(), {"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuite": (
+        {"name", "tests", "failures", "errors"},
+        {"group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+        {"testsuite", "properties", "testcase", "system-out", "system-err"},
+    ),
+    "properties": (set(), set(), {"property"}),
+    "property": ({"name", "value"}, set(), set()),
+    "testcase": ({"name"}, {"time", "classname", "group"}, {"skipped", "error", "failure", "system-out", "system-err"}),
+    "skipped": (set(), {"type", "message"}, set()),
+    "error": (set(), {"type", "message"}, set()),
+    "failure": (set(), {"type", "message"}, set()),
+    "system-out": (set(), set(), set()),
+}
+
+
+def read(path: Path) -> ET.Element:
+    """The test suite of a report that the schema allows and whose totals are right."""
+    root = ET.parse(path).getroot()
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        needed, allowed, inside = SCHEMA[element.tag]
+        assert needed <= set(element.keys()) <= needed | allowed, element.tag
+        assert {child.tag for child in element} <= inside, element.tag
+        assert float(element.get("time", "0")) >= 0
+    (suite,) = root
+    cases = suite.findall("testcase")
+    assert int(suite.get("tests", "")) == len(cases)
+    for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        assert int(suite.get(plural, "")) == sum(case.find(kind) is not None for case in cases)
+    return suite
+
+
+def outcomes(suite: ET.Element) -> str:
+    """A letter each test case: `.`, `F`ailure, `E`rror, `s`kipped."""
+    letters = {"failure": "F", "error": "E", "skipped": "s"}
+    return "".join(next((letters[child.tag] for child in case if child.tag in letters), ".")
+                   for case in suite.iter("testcase"))  # fmt: skip
+
+
+def properties(suite: ET.Element) -> dict[str, str | None]:
+    return {item.get("name", ""): item.get("value") for item in suite.iter("property")}
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    return tmp_path / "hil.xml"
+
+
+def test_a_case_each_run(real_board: Path, digits_plan: Path, line: Connect, report: Path) -> None:
+    boot = b"I (31) boot: ESP-IDF\x1b[0m & <1>\r\n"
+    url = line([real_board, "--model", digits_plan], greeting=boot).url
+    data = DIGITS / "model" / "digits_test.npz"
+    words = ("--data", data, "--samples", 3, "--repeat", 2, "--junit", report, "--json")
+    done = tigris("hil", "check", digits_plan, "--port", url, *words)
+    suite = read(report)
+    assert outcomes(suite) == "......"
+    names = [case.get("name") for case in suite.iter("testcase")]
+    assert names == [f"digits_test.npz[{index}] pass {turn}" for turn in (1, 2) for index in range(3)]
+    assert {case.get("classname") for case in suite.iter("testcase")} == {"tigris.hil.digits"}
+    found, document = properties(suite), json.loads(done.stdout)
+    assert (found["board"], found["model"], found["port"]) == ("test board", "digits", url)
+    assert found["plan_crc32"] == f"{document['model']['plan_crc32']:08x}"
+    times = [float(case.get("time", "x")) for case in suite.iter("testcase")]
+    assert abs(sum(times) / 6 - document["elapsed"]["mean"] / 1e9) < 1e-5
+    assert suite.findtext("system-out") == "I (31) boot: ESP-IDF\\x1b[0m & <1>\n"
+
+
+def test_a_difference_is_a_failure(real_board: Path, digits_plan: Path, line: Connect, report: Path) -> None:
+    url = line([real_board, "--model", digits_plan], to_host=corrupting(2, 0, 0x10)).url
+    tigris("hil", digits_plan, "--port", url, "--samples", 4, "--junit", report, status=1)
+    suite = read(report)
+    assert outcomes(suite) == "..F."
+    failure = suite.findall("testcase")[2].find("failure")
+    assert failure is not None
+    assert "output probability: 1 of 10 elements differ, first at index 0: board" in (failure.get("message") or "")
+
+
+def test_what_ends_a_check_is_an_error_of_its_run(
+    real_board: Path, digits_plan: Path, line: Connect, report: Path
+) -> None:
+    url = line([real_board, "--model", digits_plan], to_host=falls_silent(2)).url
+    words = ("--port", url, "--samples", 5, "--silence", 1, "--junit", report)
+    assert "2/2 outputs equal to the host, 3 of 5 runs not made" in tigris("hil", digits_plan, *words, status=3).stdout
+    suite = read(report)
+    assert outcomes(suite) == "..Ess"
+    error = suite.findall("testcase")[2].find("error")
+    assert error is not None and error.get("type") == "HungBoardError"
+
+
+@pytest.mark.parametrize(("fast", "status", "letter"), [(None, 3, "E"), ("64", 1, "F")])
+def test_a_check_that_never_began_is_one_case(
+    real_board: Path, digits_plan: Path, line: Connect, report: Path, fast: str | None, status: int, letter: str
+) -> None:
+    port = "/dev/ttyNONE" if fast is None else line([real_board, "--fast", fast, "--model", digits_plan]).url
+    done = tigris("hil", digits_plan, "--port", port, "--junit", report, status=status)
+    suite = read(report)
+    assert outcomes(suite) == letter
+    message = suite.find("testcase")[0].get("message")  # type: ignore[index]
+    assert message and message in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_board_is_asked(digits_plan: Path, tmp_path: Path) -> None:
+    words = ("--port", "/dev/ttyNONE", "--junit", tmp_path / "none" / "hil.xml")
+    assert "does not exist" in tigris("hil", digits_plan, *words, status=2).stderr
+
+
+def test_each_pass_begins_the_states_anew(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    from tigris_pio.hil.samples import SampleSet
+
+    steps = SampleSet(({}, {}, {}), (1, 2, 3), (0, 2)).repeated(2)
+    assert (len(steps.inputs), steps.labels, steps.starts) == (6, (1, 2, 3, 1, 2, 3), (0, 2, 3, 5))

@@ -1,0 +1,106 @@
+"""A check's report as JUnit XML, the form that Jenkins (its schema junit-10), GitLab and others read.
+
+One test suite a check: a test case each run that was asked for, in order. A run whose outputs differ is a failure. What
+ended the check early is an error of the run it came in, or a failure where it is the model's fault, and the runs after
+it are skipped. A check that ended before its first run has one case, `board`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from tigris_pio import __version__
+from tigris_pio.hil.check import CheckReport, Sample
+from tigris_pio.text import visible
+
+
+@dataclasses.dataclass(frozen=True)
+class Ending:
+    """What ended a check before all of its runs were made; `kind` is the outcome's name in JSON."""
+
+    kind: str
+    message: str
+    is_failure: bool = False  #: the model's fault, not the line's
+
+
+def junit(report: CheckReport | None, names: Sequence[str], log: str = "", ending: Ending | None = None) -> bytes:
+    """The whole document; `names` of all runs that were asked for, `log` of the firmware's own words."""
+    if report is None:
+        name, cases, seconds = "tigris hil", [_board(ending)], 0.0
+    else:
+        name, seconds = f"tigris hil {report.model.name}", report.seconds
+        cases = _cases(report, names, f"tigris.hil.{report.model.name}", ending)
+    suite = ET.Element("testsuite", _attributes(name, cases, seconds))
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(report):
+        ET.SubElement(properties, "property", name=name, value=visible(value))
+    suite.extend(cases)
+    if log:
+        ET.SubElement(suite, "system-out").text = visible(log)
+    suites = ET.Element("testsuites")
+    suites.append(suite)
+    ET.indent(suites)
+    text: bytes = ET.tostring(suites, "utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _attributes(name: str, cases: Sequence[ET.Element], seconds: float) -> dict[str, str]:
+    counts = {
+        plural: str(sum(case.find(kind) is not None for case in cases))
+        for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+    }
+    begun = datetime.now(timezone.utc).timestamp() - seconds
+    stamp = datetime.fromtimestamp(begun, timezone.utc).isoformat(timespec="seconds")
+    return {"name": visible(name), "tests": str(len(cases)), **counts, "time": f"{seconds:.3f}", "timestamp": stamp}
+
+
+def _properties(report: CheckReport | None) -> list[tuple[str, str]]:
+    found = [("tigris-pio", __version__)]
+    if report is None:
+        return found
+    board, model = report.board, report.model
+    found += [("port", report.port), ("board", board.name), ("protocol", str(board.protocol))]
+    found += [("model", model.name), ("source_sha256", model.source_sha256), ("plan_bytes", str(model.plan_bytes))]
+    return [*found, ("plan_crc32", f"{model.plan_crc32:08x}"), ("repeated_requests", str(report.repeats))]
+
+
+def _cases(report: CheckReport, names: Sequence[str], classname: str, ending: Ending | None) -> list[ET.Element]:
+    cases = []
+    for index, name in enumerate(names):
+        case = ET.Element("testcase", name=visible(name), classname=visible(classname))
+        if index < len(report.samples):
+            _made(case, report, report.samples[index])
+        elif index == len(report.samples) and ending is not None:
+            _ended(case, ending)
+        else:
+            ET.SubElement(case, "skipped", message="not run: the check ended before")
+        cases.append(case)
+    if ending is not None and len(report.samples) == len(names):
+        cases.append(_board(ending))
+    return cases
+
+
+def _made(case: ET.Element, report: CheckReport, sample: Sample) -> None:
+    """Its time is what the board measured, where its counter measures time."""
+    if report.board.counter_hz:
+        case.set("time", f"{sample.run.elapsed / report.board.counter_hz:.6f}")
+    if sample.mismatches:
+        sentences = [visible(mismatch.sentence()) for mismatch in sample.mismatches]
+        failure = ET.SubElement(case, "failure", type="Mismatch", message=sentences[0])
+        failure.text = "\n".join(sentences)
+
+
+def _board(ending: Ending | None) -> ET.Element:
+    assert ending is not None
+    case = ET.Element("testcase", name="board", classname="tigris.hil")
+    _ended(case, ending)
+    return case
+
+
+def _ended(case: ET.Element, ending: Ending) -> None:
+    message = visible(ending.message)
+    kind = "failure" if ending.is_failure else "error"
+    ET.SubElement(case, kind, type=ending.kind, message=message.splitlines()[0]).text = message
