@@ -179,6 +179,7 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
         ["riscv64-unknown-elf-nm", str(program)], capture_output=True, text=True, check=True
     ).stdout
     assert "dynamic_placement" not in symbols, "placement in small arenas is linked when asked for"
+    assert "tigris_rows_line" not in symbols, "so is the row adapter"
     entries = set(re.findall(r"\b(tigris_\w+_(?:int8|float))$", symbols, re.MULTILINE))
     kinds = ("conv_2d", "depthwise_conv_2d", "sum_map", "mean_of_sums", "fully_connected", "softmax")
     assert entries & {f"tigris_{kind}_int8" for kind in kinds} == {f"tigris_{kind}_int8" for kind in kinds}

@@ -1,0 +1,275 @@
+/* A camera's lines to rows of an input tensor. The arithmetic is said in tigris_rows.h. */
+#include "tigris_rows.h"
+
+#include <string.h>
+
+static uint32_t bytes_per_pixel(uint8_t format)
+{
+    return format == TIGRIS_PIXELS_GREY ? 1U : format == TIGRIS_PIXELS_RGB888 || format == TIGRIS_PIXELS_BGR888 ? 3U : 2U;
+}
+
+static uint32_t bytes_per_value(uint8_t dtype)
+{
+    switch (dtype) {
+    case TIGRIS_DTYPE_INT8:
+    case TIGRIS_DTYPE_UINT8:
+        return 1U;
+    case TIGRIS_DTYPE_INT16:
+        return 2U;
+    case TIGRIS_DTYPE_FLOAT32:
+        return 4U;
+    default:
+        return 0U;
+    }
+}
+
+static int is_side(uint32_t pixels)
+{
+    return pixels >= 1U && pixels <= TIGRIS_ROWS_MAX_SIDE;
+}
+
+static int sizes_are_valid(const tigris_rows_config *config)
+{
+    const int pairs = config->format == TIGRIS_PIXELS_YUYV || config->format == TIGRIS_PIXELS_UYVY;
+    if (!is_side(config->frame_width) || !is_side(config->frame_height) || !is_side(config->width) ||
+        !is_side(config->height) || !is_side(config->crop_width) || !is_side(config->crop_height)) {
+        return 0;
+    }
+    return config->crop_width <= config->frame_width && config->crop_x <= config->frame_width - config->crop_width &&
+           config->crop_height <= config->frame_height && config->crop_y <= config->frame_height - config->crop_height &&
+           !(pairs && config->frame_width % 2U != 0U);
+}
+
+tigris_status tigris_rows_init(tigris_rows_adapter *rows, const tigris_rows_config *config, uint32_t *sums, size_t count)
+{
+    if (rows == NULL) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    memset(rows, 0, sizeof *rows);
+    if (config == NULL || config->format > TIGRIS_PIXELS_UYVY || config->resize > TIGRIS_RESIZE_NEAREST ||
+        bytes_per_value(config->dtype) == 0U || (config->channels != 1U && config->channels != 3U) ||
+        !sizes_are_valid(config)) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    for (uint32_t c = 0; c < config->channels; c++) {
+        if (config->tables[c] == NULL) {
+            return TIGRIS_ERR_ARGUMENT;
+        }
+    }
+    if (config->resize == TIGRIS_RESIZE_AREA && (sums == NULL || count < (size_t)config->width * config->channels)) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    rows->config = *config;
+    rows->sums = sums;
+    rows->area = config->crop_width * config->crop_height;
+    rows->element = bytes_per_value(config->dtype);
+    return TIGRIS_OK;
+}
+
+tigris_status tigris_rows_begin(tigris_rows_adapter *rows, void *input, size_t bytes)
+{
+    if (rows == NULL || input == NULL || rows->element == 0U) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    const tigris_rows_config *config = &rows->config;
+    /* At most 2^24 pixels of 12 bytes. */
+    if (bytes != (size_t)config->height * config->width * config->channels * rows->element) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    rows->input = input;
+    rows->line = 0;
+    rows->next_row = 0;
+    rows->missing = config->crop_height;
+    if (config->resize == TIGRIS_RESIZE_AREA) {
+        memset(rows->sums, 0, (size_t)config->width * config->channels * sizeof *rows->sums);
+    }
+    return TIGRIS_OK;
+}
+
+/* n / 256 rounded down, in 0 ... 255. */
+static uint8_t component(int32_t n)
+{
+    return n < 0 ? 0U : n > 255 * 256 ? 255U : (uint8_t)((uint32_t)n >> 8U);
+}
+
+static void unpack_yuv(const uint8_t *pair, uint32_t y_at, uint32_t u_at, uint32_t odd, uint8_t rgb[3])
+{
+    const int32_t luma = 256 * pair[y_at + 2U * odd] + 128;
+    const int32_t u = pair[u_at] - 128, v = pair[u_at + 2U] - 128;
+    rgb[0] = component(luma + 359 * v);
+    rgb[1] = component(luma - 88 * u - 183 * v);
+    rgb[2] = component(luma + 454 * u);
+}
+
+static void unpack_565(uint32_t bits, uint8_t rgb[3])
+{
+    const uint32_t red = bits >> 11U, green = bits >> 5U & 63U, blue = bits & 31U;
+    rgb[0] = (uint8_t)(red << 3U | red >> 2U);
+    rgb[1] = (uint8_t)(green << 2U | green >> 4U);
+    rgb[2] = (uint8_t)(blue << 3U | blue >> 2U);
+}
+
+static void unpack_rgb(uint8_t format, const uint8_t *line, uint32_t x, uint8_t rgb[3])
+{
+    const uint8_t *at = line + (size_t)x * bytes_per_pixel(format);
+    switch (format) {
+    case TIGRIS_PIXELS_RGB565_LE:
+        unpack_565((uint32_t)at[0] | (uint32_t)at[1] << 8U, rgb);
+        break;
+    case TIGRIS_PIXELS_RGB565_BE:
+        unpack_565((uint32_t)at[1] | (uint32_t)at[0] << 8U, rgb);
+        break;
+    case TIGRIS_PIXELS_RGB888:
+        memcpy(rgb, at, 3U);
+        break;
+    case TIGRIS_PIXELS_BGR888:
+        rgb[0] = at[2];
+        rgb[1] = at[1];
+        rgb[2] = at[0];
+        break;
+    case TIGRIS_PIXELS_YUYV:
+        unpack_yuv(line + (size_t)(x & ~1U) * 2U, 0U, 1U, x & 1U, rgb);
+        break;
+    case TIGRIS_PIXELS_UYVY:
+        unpack_yuv(line + (size_t)(x & ~1U) * 2U, 1U, 0U, x & 1U, rgb);
+        break;
+    default: /* grey */
+        memset(rgb, at[0], 3U);
+        break;
+    }
+}
+
+/* Pixel x of the line in the model's channels. */
+static void unpack(const tigris_rows_config *config, const uint8_t *line, uint32_t x, uint8_t values[3])
+{
+    if (config->channels == 1U && config->format == TIGRIS_PIXELS_GREY) {
+        values[0] = line[x];
+    } else if (config->channels == 1U && config->format >= TIGRIS_PIXELS_YUYV) {
+        values[0] = line[2U * (size_t)x + (config->format == TIGRIS_PIXELS_UYVY)];
+    } else {
+        unpack_rgb(config->format, line, x, values);
+        if (config->channels == 1U) {
+            values[0] = (uint8_t)((77U * values[0] + 150U * values[1] + 29U * values[2] + 128U) >> 8U);
+        }
+    }
+}
+
+static void store(const tigris_rows_adapter *rows, uint32_t row, uint32_t value_in_row, uint32_t channel, uint32_t value)
+{
+    const tigris_rows_config *config = &rows->config;
+    const uint8_t *table = config->tables[channel];
+    const size_t at = (size_t)row * config->width * config->channels + value_in_row;
+    if (rows->element == 1U) {
+        rows->input[at] = table[value];
+    } else {
+        memcpy(rows->input + at * rows->element, table + (size_t)value * rows->element, rows->element);
+    }
+}
+
+/* Adds what a line has for one value of a row, `sum` over its columns, to the rows that the line reaches. Those that it
+ * completes are written. */
+static void spread(const tigris_rows_adapter *rows, uint32_t value_in_row, uint32_t channel, uint32_t sum)
+{
+    const tigris_rows_config *config = &rows->config;
+    uint32_t whole = rows->sums[value_in_row], row = rows->next_row, missing = rows->missing, height = config->height;
+    while (height > 0U) {
+        const uint32_t part = height < missing ? height : missing;
+        whole += part * sum;
+        height -= part;
+        missing -= part;
+        if (missing == 0U) {
+            store(rows, row, value_in_row, channel, (whole + rows->area / 2U) / rows->area);
+            row++;
+            whole = 0;
+            missing = config->crop_height;
+        }
+    }
+    rows->sums[value_in_row] = whole;
+}
+
+/* Lengths are counted so that a pixel of the crop is `width` long, one of the model crop_width, and both lines the same.
+ * The sums are at most 255 * 2^24, and with half of the area less than 2^32. */
+static void take_area(const tigris_rows_adapter *rows, const uint8_t *line)
+{
+    const tigris_rows_config *config = &rows->config;
+    uint8_t values[3] = {0};
+    uint32_t left = 0, column = config->crop_x;
+    for (uint32_t x = 0; x < config->width; x++) {
+        uint32_t sums[3] = {0};
+        for (uint32_t missing = config->crop_width; missing > 0U;) {
+            if (left == 0U) {
+                unpack(config, line, column++, values);
+                left = config->width;
+            }
+            const uint32_t part = left < missing ? left : missing;
+            for (uint32_t c = 0; c < config->channels; c++) {
+                sums[c] += part * values[c];
+            }
+            left -= part;
+            missing -= part;
+        }
+        for (uint32_t c = 0; c < config->channels; c++) {
+            spread(rows, x * config->channels + c, c, sums[c]);
+        }
+    }
+}
+
+/* The state of `spread` behind a line, which is that of every value in the row. */
+static void step_area(tigris_rows_adapter *rows)
+{
+    uint32_t height = rows->config.height;
+    while (height > 0U) {
+        const uint32_t part = height < rows->missing ? height : rows->missing;
+        height -= part;
+        rows->missing -= part;
+        if (rows->missing == 0U) {
+            rows->next_row++;
+            rows->missing = rows->config.crop_height;
+        }
+    }
+}
+
+/* The line of the crop that a row is taken from. */
+static uint32_t nearest(uint32_t index, uint32_t crop, uint32_t model)
+{
+    return (2U * index + 1U) * crop / (2U * model);
+}
+
+static void take_nearest(tigris_rows_adapter *rows, const uint8_t *line, uint32_t crop_line)
+{
+    const tigris_rows_config *config = &rows->config;
+    for (; rows->next_row < config->height; rows->next_row++) {
+        if (nearest(rows->next_row, config->crop_height, config->height) != crop_line) {
+            break;
+        }
+        for (uint32_t x = 0; x < config->width; x++) {
+            uint8_t values[3] = {0};
+            unpack(config, line, config->crop_x + nearest(x, config->crop_width, config->width), values);
+            for (uint32_t c = 0; c < config->channels; c++) {
+                store(rows, rows->next_row, x * config->channels + c, c, values[c]);
+            }
+        }
+    }
+}
+
+tigris_status tigris_rows_line(tigris_rows_adapter *rows, const uint8_t *line, size_t bytes)
+{
+    if (rows == NULL || line == NULL || rows->input == NULL) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    const tigris_rows_config *config = &rows->config;
+    if (bytes < (size_t)config->frame_width * bytes_per_pixel(config->format) || rows->line == config->frame_height) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    const uint32_t crop_line = rows->line++ - config->crop_y; /* above the crop it is huge */
+    if (crop_line >= config->crop_height) {
+        return TIGRIS_OK;
+    }
+    if (config->resize == TIGRIS_RESIZE_NEAREST) {
+        take_nearest(rows, line, crop_line);
+    } else {
+        take_area(rows, line);
+        step_area(rows);
+    }
+    return TIGRIS_OK;
+}

@@ -1,0 +1,89 @@
+/* Requests on the standard input, answers on the standard output: the row adapter with buffers of exactly the bytes that
+ * it may touch. 't': a table. 'f': a frame, and how its lines go. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tigris_rows.h"
+
+static void get(void *data, size_t bytes)
+{
+    if (bytes > 0U && fread(data, bytes, 1, stdin) != 1U)
+        exit(0);
+}
+
+static void put(const void *data, size_t bytes)
+{
+    if (bytes > 0U)
+        fwrite(data, bytes, 1, stdout);
+}
+
+/* dtype, bytes, zero point; mean, deviation, scale -> status, the table. */
+static void table(void)
+{
+    int32_t numbers[3];
+    float parts[3];
+    get(numbers, sizeof numbers);
+    get(parts, sizeof parts);
+    const size_t bytes = (size_t)numbers[1];
+    uint8_t *made = malloc(bytes > 0U ? bytes : 1U);
+    memset(made, 0, bytes);
+    const int32_t status = tigris_rows_fill_table(made, bytes, (tigris_dtype)numbers[0], parts[0], parts[1], parts[2],
+                                                  numbers[2]);
+    put(&status, sizeof status);
+    put(made, bytes);
+    free(made);
+}
+
+/* Twelve sizes as in the struct, sums, bytes of the input, bytes of the tables, bytes of a line, lines to begin with and
+ * lines -> three statuses, that of the last line; whether it is complete; the input. */
+static void frame(void)
+{
+    uint32_t n[18];
+    get(n, sizeof n);
+    uint8_t *tables[3], *line = malloc(n[15] > 0U ? n[15] : 1U), *input = malloc(n[13] > 0U ? n[13] : 1U);
+    uint32_t *sums = malloc(n[12] * sizeof *sums + 1U);
+    for (int c = 0; c < 3; c++) {
+        tables[c] = malloc(n[14] > 0U ? n[14] : 1U);
+        get(tables[c], n[14]);
+    }
+    const tigris_rows_config config = {
+        .format = (uint8_t)n[0], .resize = (uint8_t)n[1], .dtype = (uint8_t)n[2], .channels = (uint8_t)n[3],
+        .frame_width = n[4], .frame_height = n[5], .crop_x = n[6], .crop_y = n[7], .crop_width = n[8],
+        .crop_height = n[9], .width = n[10], .height = n[11], .tables = {tables[0], tables[1], tables[2]},
+    };
+    tigris_rows_adapter rows;
+    memset(input, 0xA5, n[13]);
+    memset(sums, 0xA5, n[12] * sizeof *sums);
+    int32_t statuses[3] = {tigris_rows_init(&rows, &config, n[12] > 0U ? sums : NULL, n[12]), 0, 0};
+    memset(line, 0x3C, n[15]);
+    for (uint32_t passes = n[16] > 0U ? 2U : 1U; passes > 0U; passes--) {
+        statuses[1] = tigris_rows_begin(&rows, n[13] > 0U ? input : NULL, n[13]);
+        for (uint32_t i = 0; passes == 2U && i < n[16]; i++)
+            statuses[2] = tigris_rows_line(&rows, line, n[15]);
+    }
+    for (uint32_t i = 0; i < n[17]; i++) {
+        get(line, n[15]);
+        statuses[2] = tigris_rows_line(&rows, n[15] > 0U ? line : NULL, n[15]);
+    }
+    const int32_t complete = statuses[0] == TIGRIS_OK && tigris_rows_complete(&rows);
+    put(statuses, sizeof statuses);
+    put(&complete, sizeof complete);
+    put(input, n[13]);
+    for (int c = 0; c < 3; c++)
+        free(tables[c]);
+    free(line);
+    free(input);
+    free(sums);
+}
+
+int main(void)
+{
+    for (int command; (command = getchar()) != EOF; fflush(stdout)) {
+        if (command == 't')
+            table();
+        else
+            frame();
+    }
+    return 0;
+}
