@@ -13,10 +13,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import serial
 
 from tigris_pio.errors import TigrisError
-from tigris_pio.hil.project import open_project
+from tigris_pio.hil.feed import Feed, board_port
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "train"))
@@ -32,33 +31,14 @@ class Listener:
     """The board. It answers as fast as it can compute, not as fast as sound is."""
 
     def __init__(self, port: str, baud: int) -> None:
-        self.line = serial.serial_for_url(port, baud, timeout=2)
+        self.feed = Feed(port, baud, 2 * CHUNK)
         self.chunks = 0
-        for _ in range(10):
-            # Zeros are no command, and complete what a chunk lacks that was broken off.
-            self.line.write(bytes(2 * CHUNK) + b"b")
-            while line := self.line.readline():
-                if line.startswith(b"begin: ok"):
-                    self.line.timeout = 60
-                    return
-                if line.startswith(b"begin: "):
-                    raise TigrisError(f"the board cannot open its network: {line.decode('ascii', 'replace')}")
-        raise TigrisError("the board does not answer; is this example on it? pio run -t upload")
-
-    def read(self) -> str:
-        """Its next line, but for the answers to beginnings that were asked for twice."""
-        while (line := self.line.readline()).startswith(b"begin: "):
-            pass
-        if not line.endswith(b"\n"):
-            raise TigrisError("the board has stopped to answer")
-        return str(line.decode("ascii", "replace").strip())
 
     def hear(self, audio: np.ndarray) -> list[str]:
         """What it answers to whole chunks of int16 samples; `N` or `N heard`."""
-        chunks = audio.astype("<i2").reshape(-1, CHUNK)
-        self.line.write(b"".join(b"a" + chunk.tobytes() for chunk in chunks))
-        before, self.chunks = self.chunks, self.chunks + len(chunks)
-        return [self.read() for _ in range(max(self.chunks - 2, 0) // ROWS - max(before - 2, 0) // ROWS)]
+        self.feed.send(audio.astype("<i2").tobytes())
+        before, self.chunks = self.chunks, self.chunks + len(audio) // CHUNK
+        return [self.feed.answer() for _ in range(max(self.chunks - 2, 0) // ROWS - max(before - 2, 0) // ROWS)]
 
 
 def demo(port: str, baud: int, seconds: float, seed: int) -> bool:
@@ -92,8 +72,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="other sound")
     options = parser.parse_args()
     try:
-        port = options.port or open_project(str(HERE), None).port()
-        return 0 if demo(port, options.baud, options.seconds, options.seed) else 1
+        return 0 if demo(board_port(options.port, str(HERE)), options.baud, options.seconds, options.seed) else 1
     except TigrisError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -6,17 +6,6 @@
 
 #include "wake_word.h"
 
-static void receive(uint8_t *data, size_t bytes)
-{
-    while (bytes > 0) {
-        const size_t received = board_uart_read(data, bytes);
-        data += received;
-        bytes -= received;
-        if (bytes > 0)
-            board_wait_uart();
-    }
-}
-
 int main(void)
 {
     static wake_word word;
@@ -24,13 +13,13 @@ int main(void)
     printf("wake: %s\n", tigris_status_text(status));
     for (;;) {
         uint8_t command, data[2 * WAKE_WORD_SAMPLES];
-        receive(&command, 1);
+        board_uart_read_all(&command, 1);
         if (command == 'b') {
             status = wake_word_begin(&word);
             printf("begin: %s\n", tigris_status_text(status));
         } else if (command == 'a') {
             int16_t samples[WAKE_WORD_SAMPLES];
-            receive(data, sizeof data);
+            board_uart_read_all(data, sizeof data);
             for (int i = 0; i < WAKE_WORD_SAMPLES; i++)
                 samples[i] = (int16_t)(data[2 * i] | data[2 * i + 1] << 8);
             if (status == TIGRIS_OK && wake_word_listen(&word, samples))

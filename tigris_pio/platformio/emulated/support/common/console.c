@@ -1,4 +1,4 @@
-/* printf on the UART, for both C libraries. */
+/* What the UART offers beyond bytes: reading as many as are wanted, and printf for both C libraries. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +7,17 @@
 static void put_text(const char *text)
 {
     board_uart_write((const uint8_t *)text, strlen(text));
+}
+
+void board_uart_read_all(uint8_t *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const size_t received = board_uart_read(data, bytes);
+        data += received;
+        bytes -= received;
+        if (bytes > 0)
+            board_wait_uart();
+    }
 }
 
 void board_panic(const char *text)

@@ -25,6 +25,9 @@ uint32_t board_flash_bytes(void);
 /* Reads the bytes that have arrived, at most `capacity`; returns their number, 0 when none. Never waits. */
 size_t board_uart_read(uint8_t *data, size_t capacity);
 
+/* Reads that many bytes, sleeping until they have arrived. */
+void board_uart_read_all(uint8_t *data, size_t bytes);
+
 /* Writes all bytes, waiting for the line where needed. */
 void board_uart_write(const uint8_t *data, size_t bytes);
 
