@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from .project import ROOT
+from tests.docs.pages import ROOT
 
 # Printed by CMake, ESP-IDF and compilers.
 FOREIGN = (

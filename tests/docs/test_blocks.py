@@ -1,0 +1,190 @@
+"""Every fenced block has a language, and is run, compiled or read by what would read it."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import csv
+import functools
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.docs import commands, compiled
+from tests.docs.pages import NOT_RUN, PAGES, ROOT, Block, anchors, blocks, every_block, links, prose
+from tests.docs.test_messages import python_texts
+from tests.esp_idf.project import Project, copy_compiler, link_component
+from tests.networks.folders import OWN
+from tigris_pio.platformio import options, partitions
+
+#: What blocks that are not run may need.
+ELSEWHERE = re.compile(r"\b(import torch|import tensorflow|tf2onnx|tensorflow)\b")
+
+
+def check_ini(block: Block, folder: Path) -> None:
+    """Options that the hook reads, with values that it takes; what a fragment leaves out is put beside it."""
+    reader = configparser.ConfigParser(interpolation=None, inline_comment_prefixes=(";",))
+    text = block.text if re.search(r"(?m)^\[", block.text) else f"[env:page]\n{block.text}"
+    reader.read_string(text)
+    for name in reader.sections():
+        given = dict(reader[name])
+        own = {key: value for key, value in given.items() if key.startswith(options.PREFIX)}
+        if not own:
+            continue
+        for line in own.get("custom_tigris_models", "").splitlines():
+            path = folder / line.rpartition("=")[2].strip()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        own.setdefault("custom_tigris_models", "kws = model.onnx\nvibration = model.onnx")
+        own.setdefault("custom_tigris_mem", "64K")
+        (folder / "model.onnx").touch()
+        if library := own.get("custom_tigris_backend_path"):
+            _library(folder / library)
+        options.parse(own, folder)
+    hook = reader[reader.sections()[0]].get("extra_scripts", "")
+    assert not hook or re.search(r"^pre:.*tigris_pio/platformio/hook\.py$", hook.strip())
+
+
+def _library(folder: Path) -> None:
+    """What the hook takes for a checkout of ESP-NN."""
+    (folder / "include").mkdir(parents=True, exist_ok=True)
+    (folder / "include" / "esp_nn.h").touch()
+
+
+def check_yaml(block: Block, folder: Path) -> None:
+    """Keys and texts, two spaces a level."""
+    for line in block.text.splitlines():
+        assert re.fullmatch(r"(  )*(- )?[\w\-./\"]+:( [^\t]+)?|(  )*- [^\t]+", line), f"{block.place}: {line}"
+
+
+def check_json(block: Block, folder: Path) -> None:
+    json.loads(block.text)
+
+
+def check_csv(block: Block, folder: Path) -> None:
+    """A partition table, or lines of one."""
+    assert partitions.parse_csv(block.text, block.place)
+    assert all(len(row) in (5, 6) for row in csv.reader(block.text.splitlines()) if row and row[0][0] != "#")
+
+
+def check_kconfig(block: Block, folder: Path) -> None:
+    for line in block.text.splitlines():
+        assert re.fullmatch(r'CONFIG_[A-Z0-9_]+=(y|n|\d+|"[^"]*")|#.*', line), f"{block.place}: {line}"
+
+
+def check_sh(block: Block, folder: Path) -> None:
+    for line in block.text.replace("\\\n", " ").splitlines():
+        try:
+            commands.check(line, block.page.parent)
+        except commands.Wrong as wrong:
+            pytest.fail(f"{block.place}: {line}\n{wrong}")
+
+
+def check_python(block: Block, folder: Path) -> None:
+    """It is Python; test_pages.py runs it."""
+    ast.parse(block.text, block.place)
+
+
+def check_diff(block: Block, folder: Path) -> None:
+    """Its file is there; tests/docs/test_extending.py applies it."""
+    (name,) = re.findall(r"(?m)^--- a/(.*)$", block.text)
+    assert (ROOT / name).is_file(), block.place
+
+
+def check_text(block: Block, folder: Path) -> None:
+    """A drawing or a list of files: no command, nothing that another language would show better."""
+    first = block.text.split(None, 1)[0]
+    assert first not in {*commands.CHECKS, *commands.FOREIGN}, f"{block.place}: mark it as sh"
+
+
+@functools.cache
+def _printed() -> list[str]:
+    """The literal parts of what programs of the project print, longest first."""
+    sources = [*(ROOT / "tigris_pio").rglob("*.py"), *(ROOT / "examples").glob("*/*.py")]
+    texts = {part for path in sources for text in python_texts(path) for part in text.split("…")}
+    return sorted((text.strip() for text in texts if len(text) > 5), key=len, reverse=True)
+
+
+def check_output(block: Block, folder: Path) -> None:
+    """Each line is made of what the programs of the project print, numbers and signs aside."""
+    for line in block.text.splitlines():
+        rest = line
+        for text in _printed():
+            rest = rest.replace(text, " ")
+        assert not re.search(r"[a-z]{2}", rest), f"{block.place}: no program prints {rest.strip()!r} of {line!r}"
+
+
+CHECKS: dict[str, Callable[[Block, Path], None]] = {
+    "ini": check_ini, "c": compiled.check, "cpp": compiled.check, "yaml": check_yaml, "json": check_json,
+    "csv": check_csv, "kconfig": check_kconfig, "sh": check_sh, "python": check_python, "diff": check_diff,
+    "text": check_text, "output": check_output,
+}  # fmt: skip
+#: Tested together, for configuring takes seconds.
+TOGETHER = {"cmake"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_blocks(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page):
+        known = block.language in CHECKS or block.language in TOGETHER
+        assert known, f"{block.place}: ```{block.language}: mark it as one of {', '.join((*CHECKS, *TOGETHER))}"
+        if block.language in CHECKS and block.is_run:
+            CHECKS[block.language](block, tmp_path)
+        if not block.is_run:
+            assert ELSEWHERE.search(block.text), f"{block.place}: why is it not run?"
+            assert block.text.startswith(f"{NOT_RUN}needs ")
+            if block.language == "python":
+                compile(block.text, block.place, "exec")
+
+
+def test_blocks_of_cmake_are_configured(tmp_path: Path) -> None:
+    """All in one project: each call adds a model, and its plan is compiled."""
+    calls = [call for block in every_block("cmake") for call in re.findall(r"tigris_add_model\([^)]*\)", block.text)]
+    assert len(calls) >= 2
+    base = tmp_path / "project"
+    shutil.copytree(ROOT / "tests" / "esp_idf" / "fake_idf", base)
+    (base / "models").mkdir()
+    shutil.copyfile(OWN / "kws_int8.onnx", base / "models" / "kws.onnx")
+    variables = {
+        "FAKE_COMPONENT": str(link_component(tmp_path)), "FAKE_IDF_PYTHON": str(copy_compiler(tmp_path)),
+        "FAKE_CHIP": "esp32s3", "FAKE_ENCRYPTED": "OFF",
+    }  # fmt: skip
+    project = Project(base, variables, {"TIGRIS_PYTHON": "", "IDF_PATH": str(tmp_path / "idf")}, timeout=120)
+    renamed = [re.sub(r"NAME (\w+)", rf"NAME \1_{number}", call) for number, call in enumerate(calls)]
+    portable = [re.sub(r" BACKEND esp-nn", "", call) for call in renamed]  # needs the component
+    (base / "main" / "CMakeLists.txt").write_text("\n".join(portable), "utf-8")
+    project.configure()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    for name, anchor in links(page):
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{page}: {name}"
+        assert ROOT in (target, *target.parents), f"{page}: {name} is outside the repository"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{page}: {name}#{anchor}; there are {sorted(anchors(target))}"
+
+
+def test_every_page_of_docs_is_in_the_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    named = {name for name, _ in links(index)}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"} <= named
+
+
+def test_options_that_pages_name_exist() -> None:
+    """`custom_tigris_…` anywhere in the text."""
+    for page in PAGES:
+        for name in re.findall(r"\bcustom_tigris_(\w+)", page.read_text("utf-8")):
+            assert name in options.NAMES, f"{page}: custom_tigris_{name}"
+
+
+def test_no_page_names_an_address_that_is_none() -> None:
+    """Addresses of this project come from its identity."""
+    for page in PAGES:
+        for address in re.findall(r"https?://[\w.]*example\.\w+/\S*", prose(page)):
+            pytest.fail(f"{page}: {address}")

@@ -1,0 +1,60 @@
+"""What the README and docs/python.md show works as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.docs.pages import ROOT, blocks
+from tests.docs.run import run_block, run_page
+from tests.networks.folders import float_twin
+from tigris_pio.platformio import options
+
+README = ROOT / "README.md"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the examples name; the current one."""
+    for name in ("kws.onnx", "model.onnx"):
+        shutil.copy(models_dir / "kws_int8.onnx", tmp_path / name)
+    inputs = np.load(models_dir / "kws_vectors.npz")["input_f32"]
+    np.save(tmp_path / "x.npy", inputs[0][np.newaxis])
+    onnx.save(float_twin(models_dir / "kws_int8.onnx"), tmp_path / "float.onnx")
+    np.savez(tmp_path / "samples.npz", input=inputs)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def elsewhere(words: list[str]) -> bool:
+    """What needs a board, or PlatformIO: tests/docs/test_first_project.py has it."""
+    return words[:2] in (["tigris", "hil"], ["tigris", "new"])
+
+
+def test_the_readme_runs(folder: Path) -> None:
+    x = np.load("x.npy")
+    names = run_page("README.md", {"x": x}, elsewhere)
+    assert {"model.tgrs", "model.html", "y.npy", "model_int8.onnx"} <= {path.name for path in folder.iterdir()}
+    assert names["y"]["output"].shape == (1, 12) and "fast_peak" in str(names["session"].memory)
+
+
+def test_the_page_of_python_runs(folder: Path) -> None:
+    names = run_page("docs/python.md", {"x": np.load("x.npy")}, elsewhere)
+    assert names["scores"]["output"].shape == (1, 12)
+
+
+def test_its_options_are_those_of_the_hook() -> None:
+    documented = set(re.findall(r"`custom_tigris_(\w+)`", README.read_text("utf-8")))
+    assert documented == set(options.NAMES)
+
+
+def test_a_page_that_is_wrong_is_seen(folder: Path) -> None:
+    (block,) = [block for block in blocks(README, "python") if "compile_model" in block.text]
+    names = {"x": np.zeros((1, 1), np.float32)}
+    with pytest.raises(Exception, match="shape"):
+        run_block(block, names, elsewhere)
