@@ -249,12 +249,17 @@ def _check_sample(
     return Sample(index, found, best, None if labels is None else labels[index], run)
 
 
+def write_inputs(board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array]) -> None:
+    """Fills all of a model's inputs with arrays as stored."""
+    for index, io in enumerate(session.inputs):
+        board.write_input(model.index, index, np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes())
+
+
 def run_on_board(
     board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array], clear_profile: bool = False
 ) -> tuple[RunInfo, dict[str, Array]]:
     """One inference with inputs as stored; its outputs as stored."""
-    for index, io in enumerate(session.inputs):
-        board.write_input(model.index, index, np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes())
+    write_inputs(board, session, model, inputs)
     run = board.run(model.index, clear_profile)
     outputs: dict[str, Array] = {}
     for index, io in enumerate(session.outputs):

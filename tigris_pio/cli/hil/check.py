@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tigris_pio.cli import console
+from tigris_pio.cli.hil.inputs import InputOptions, input_options, progress
 from tigris_pio.cli.hil.options import MODEL, PLAN, Target, TargetOptions, plan_path, target_options
 from tigris_pio.cli.options import JSON
-from tigris_pio.errors import UsageError
 from tigris_pio.files import check_target, write_atomically
-from tigris_pio.hil.check import CheckInterruptedError, CheckReport, HostPlan, Sample, check, open_plan
+from tigris_pio.hil.check import CheckInterruptedError, CheckReport, HostPlan, check, open_plan
 from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.junit import Ending, junit
 from tigris_pio.hil.report import document, print_board, print_report, verdict
-from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
+from tigris_pio.hil.samples import SampleSet
 
 _DEFAULT_SAMPLES = 8
 
@@ -30,15 +27,7 @@ _DEFAULT_SAMPLES = 8
 @PLAN
 @target_options
 @MODEL
-@click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy", help="Input as the model takes it.")
-@click.option(
-    "--data",
-    metavar="FILE.npz",
-    help="Inputs by name, with labels if it has an array of that name. A model with states takes sequences: "
-    "[steps, …], or [sequences, steps, …].",
-)
-@click.option("--labels", metavar="Y.npy", help="Class of each sample, for the accuracy.")
-@click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Random inputs, or the first N of the data.")
+@input_options()
 @click.option(
     "--repeat",
     default=1,
@@ -56,10 +45,7 @@ def check_command(
     plan: str | None,
     where: TargetOptions,
     model: str | None,
-    inputs: tuple[str, ...],
-    data: str | None,
-    labels: str | None,
-    samples: int | None,
+    given: InputOptions,
     repeat: int,
     tolerance: float,
     junit_file: str | None,
@@ -86,10 +72,10 @@ def check_command(
     if junit_file is not None:
         check_target(Path(junit_file))
     host = open_plan(plan_path(plan, target.project, model))
-    chosen = _samples(host, inputs, data, labels, samples)
+    chosen = given.choose(host, _DEFAULT_SAMPLES)
     outcome = _run(target, host, chosen.repeated(repeat), tolerance, as_json)
     if junit_file is not None:
-        names = _names(len(chosen.inputs), repeat, data or next(iter(inputs), "random"))
+        names = _names(len(chosen.inputs), repeat, Path(given.source).name)
         write_atomically(Path(junit_file), junit(outcome.report, names, outcome.log, _ending(outcome.error)))
     _finish(outcome, as_json)
 
@@ -110,8 +96,8 @@ def _run(target: Target, host: HostPlan, chosen: SampleSet, tolerance: float, as
             try:
                 if not as_json:
                     print_board(console.out, target.url, board.info, board.models())
-                with _progress(len(chosen.inputs), as_json) as progress:
-                    report = check(board, host, chosen.inputs, chosen.labels, progress, tolerance, chosen.starts)
+                with progress(len(chosen.inputs), as_json) as advance:
+                    report = check(board, host, chosen.inputs, chosen.labels, advance, tolerance, chosen.starts)
             finally:
                 log = board.log
         return _Outcome(report, log, None)
@@ -129,24 +115,8 @@ def _ending(error: HarnessError | CheckInterruptedError | None) -> Ending | None
 
 def _names(count: int, repeat: int, source: str) -> list[str]:
     """What the runs are called in a report: the file that the inputs came from, and which of its samples."""
-    name = Path(source.partition("=")[2] or source).name
     passes = [""] if repeat == 1 else [f" pass {number}" for number in range(1, repeat + 1)]
-    return [f"{name}[{index}]{suffix}" for suffix in passes for index in range(count)]
-
-
-def _samples(
-    host: HostPlan, inputs: tuple[str, ...], data: str | None, labels: str | None, count: int | None
-) -> SampleSet:
-    if not inputs and data is None:
-        if labels is not None:
-            raise UsageError("--labels need the inputs they belong to: --input or --data")
-        return random_samples(host.session.inputs, count or _DEFAULT_SAMPLES)
-    chosen = read_samples(host.session.inputs, inputs, data, labels, stateful=bool(host.session.states))
-    if count is None:
-        return chosen
-    if count > len(chosen.inputs):
-        raise UsageError(f"--samples {count}: the data holds {len(chosen.inputs)}")
-    return chosen.first(count)
+    return [f"{source}[{index}]{suffix}" for suffix in passes for index in range(count)]
 
 
 def _show_info(target: Target, as_json: bool) -> None:
@@ -156,18 +126,6 @@ def _show_info(target: Target, as_json: bool) -> None:
             print_board(console.out, target.url, board.info, models)
             return
     console.print_json({"port": target.url, "board": vars(board.info), "models": [vars(model) for model in models]})
-
-
-@contextmanager
-def _progress(total: int, quiet: bool) -> Iterator[Callable[[Sample], None]]:
-    """A bar on a terminal's stderr, nothing in a pipe."""
-    if quiet or not console.err.is_terminal:
-        yield lambda _: None
-        return
-    columns = (TextColumn("running on the board"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console.err, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda _: bar.advance(task)
 
 
 def _finish(outcome: _Outcome, as_json: bool) -> None:

@@ -7,7 +7,7 @@ import click
 from tigris_pio.cli.lazy import DefaultGroup
 
 #: The commands, each in the file of its name, and what it is called there.
-COMMANDS = {"check": "check_command"}
+COMMANDS = {"check": "check_command", "bench": "bench_command"}
 
 
 class _Group(DefaultGroup):
@@ -29,6 +29,7 @@ def hil() -> None:
       tigris hil kws.tgrs --port /dev/ttyUSB0 --input x.npy
       tigris hil --project examples/digits --upload --data test.npz
       tigris hil --port socket://127.0.0.1:5555 --info            what does it run?
+      tigris hil bench kws.tgrs --port /dev/ttyUSB0               how long does it take?
 
     Without the name of a command it is check; a plan that is named like a command is written with its folder, ./check.
 

@@ -1,0 +1,152 @@
+"""`tigris hil bench`: figures that are the board's own, and the comparison with earlier ones."""
+
+from __future__ import annotations
+
+import io
+import json
+import statistics
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import DIGITS
+from tests.hil.test_commands import falls_silent
+from tigris_pio.cli.hil.bench import _operators
+from tigris_pio.hil.bench import BenchReport, OpCost, compare, document
+from tigris_pio.hil.client import BoardInfo, ModelInfo, RunInfo
+
+Connect = Callable[..., Bridge]
+
+
+def bench(plan: Path, url: str, *words: object, status: int = 0) -> Any:
+    return json.loads(tigris("hil", "bench", plan, "--port", url, "--json", *words, status=status).stdout)
+
+
+@pytest.fixture
+def port(real_board: Path, digits_plan: Path, line: Connect) -> str:
+    """A board whose clock ticks when it is looked at: every run takes as many ticks."""
+    return line([real_board, "--counter", "looks", "--model", digits_plan]).url
+
+
+def test_the_first_run_is_apart_and_the_others_are_summed_up(
+    real_board: Path, digits_plan: Path, line: Connect
+) -> None:
+    found = bench(digits_plan, line([real_board, "--model", digits_plan]).url, "--runs", 7)
+    first, *others = found["elapsed"]["all"]
+    assert (found["runs"], found["wanted_runs"], found["partial"], len(others)) == (7, 7, False, 6)
+    expected = {"first": first, "least": min(others), "most": max(others)}
+    expected |= {"median": statistics.median(others), "mean": statistics.fmean(others)}
+    assert {name: found["elapsed"][name] for name in expected} == expected
+    assert found["milliseconds"] == {name: pytest.approx(value / 1e6) for name, value in expected.items()}
+    assert found["memory"]["fast_peak"] <= found["memory"]["fast_given"]
+    assert found["counts_per_mac"] == found["elapsed"]["median"] / found["macs"]
+
+
+def test_operators_are_those_of_one_run(port: str, digits_plan: Path) -> None:
+    found = bench(digits_plan, port, "--runs", 5)
+    assert [op["index"] for op in found["ops"]] == list(range(10))
+    assert {op["calls"] for op in found["ops"]} == {1}
+    assert sum(op["share"] for op in found["ops"]) == pytest.approx(1)
+    assert {(op["elapsed"], op["first"]) for op in found["ops"]} == {(1, 1)}  # a look before and one after each call
+    assert found["elapsed"]["least"] == found["elapsed"]["most"] >= 10
+
+
+def test_samples_are_run_in_turn(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    from tigris_pio.hil.frames import FrameReader
+    from tigris_pio.hil.protocol import Request
+
+    reader, written = FrameReader(), []
+
+    def listen(data: bytes) -> list[bytes]:
+        written.extend(frame.payload[12:] for frame in reader.feed(data) if frame.type == Request.WRITE)
+        return [data]
+
+    url = line([real_board, "--model", digits_plan], to_board=listen).url
+    bench(digits_plan, url, "--runs", 5, "--data", DIGITS / "model" / "digits_test.npz")
+    assert len(written) == 5 == len(set(written))
+
+
+def test_slower_than_before_ends_with_status_1(port: str, digits_plan: Path, tmp_path: Path) -> None:
+    path = tmp_path / "before.json"
+    before = bench(digits_plan, port, "--runs", 3)
+    cases = ((1.0, "0%", 0), (1.04, "5%", 0), (1.06, "5%", 1), (1.06, "0.1", 0), (0.5, "5%", 0))
+    for factor, threshold, status in cases:
+        old = {**before, "elapsed": {**before["elapsed"], "median": before["elapsed"]["median"] / factor}}
+        path.write_text(json.dumps(old))
+        found = bench(digits_plan, port, "--runs", 3, "--compare", path, "--threshold", threshold, status=status)
+        assert found["kind"] == ("Slower" if status else "Measured")
+        assert found["compare"]["slower"] == bool(status)
+        assert found["compare"]["median"]["ratio"] == pytest.approx(factor)
+        assert found["compare"]["same_plan"] is True
+        assert [op["ratio"] for op in found["compare"]["ops"]] == [1.0] * 10
+
+
+def test_people_hear_what_became_slower(port: str, digits_plan: Path, tmp_path: Path) -> None:
+    before = bench(digits_plan, port, "--runs", 3)
+    before["elapsed"]["median"] /= 2
+    before["ops"][4]["elapsed"] = 0.5
+    (tmp_path / "before.json").write_text(json.dumps(before))
+    words = ("--runs", 3, "--compare", tmp_path / "before.json")
+    said = tigris("hil", "bench", digits_plan, "--port", port, *words, status=1).stdout
+    assert said.splitlines()[-1] == "slower than before by more than 5 %"
+    assert "conv_7" in said.split("median")[-1] and "conv_4" not in said.split("median")[-1]
+    assert "then 2: least" in said
+
+
+def test_what_cannot_be_compared_is_said(port: str, digits_plan: Path, tmp_path: Path) -> None:
+    before = bench(digits_plan, port, "--runs", 2)
+    cycles = {**before, "board": {"name": "x", "counter": {"unit": "cycles", "hz": 240000000}}}
+    other = {**before, "model": {**before["model"], "name": "kws"}}
+    for content, message in (
+        (json.dumps(cycles), "it was counted in cycles, 240,000,000 a second, this board counts ns"),
+        (json.dumps(other), "it is of model kws, this is digits"),
+        (json.dumps({"elapsed": 3}), "it is no document of tigris hil bench --json"),
+        ("[]", "it is no document of tigris hil bench --json"),
+        ("no json", "it is no document of tigris hil bench --json"),
+    ):
+        (tmp_path / "before.json").write_text(content)
+        words = ("--runs", 2, "--compare", tmp_path / "before.json")
+        done = tigris("hil", "bench", digits_plan, "--port", port, *words, status=2)
+        assert message in done.stderr
+    for words in (("--compare", tmp_path / "none.json"), ("--threshold", "5"), ("--threshold", "x"), ("--runs", 1)):
+        tigris("hil", "bench", digits_plan, "--port", "loop://", *words, status=2)
+
+
+def test_runs_so_far_survive_a_line_that_breaks(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    url = line([real_board, "--model", digits_plan], to_host=falls_silent(3)).url
+    found = bench(digits_plan, url, "--silence", 1, status=3)
+    assert (found["kind"], found["partial"], found["runs"], found["ops"]) == ("HungBoardError", True, 3, [])
+    assert len(found["elapsed"]["all"]) == 3
+
+
+def report(names: list[str], elapsed: float = 1234567.0) -> BenchReport:
+    board = BoardInfo("b", 2, 1, 112, 1, 0, "instructions", 0)
+    model = ModelInfo(0, "m", "ab" * 32, 1, 2, 3, 4, 0, 0, 1, 1, 0, "")
+    ops = tuple(OpCost(i, name, "depthwise_conv_2d", 12, elapsed, 7, 1000) for i, name in enumerate(names))
+    return BenchReport("port", board, model, (RunInfo(10**9, 1, 0, 0, 0),) * 3, 3, ops, 5000)
+
+
+def test_a_table_of_80_columns_breaks_no_word() -> None:
+    names = ["short", "a/very/long/name/of/a/node/that/no/terminal/has/room/for/Conv2D", "x" * 200, "層" * 99]
+    for width in (80, 140):
+        text = io.StringIO()
+        Console(file=text, width=width).print(_operators(report(names), width))
+        lines = text.getvalue().splitlines()
+        assert len(lines) == 2 + len(names) + 1
+        assert max(cell_len(text) for text in lines) <= width
+        assert all(f"{1234567:,}" in text and "depthwise_conv_2d" in text for text in lines[2:6])
+        assert ("a/very/" in lines[3]) and ("for/Conv2D " in lines[3])
+
+
+def test_operators_of_one_name_are_compared_in_their_order() -> None:
+    now = report(["same", "same", "new"])
+    before = replace(now, ops=(replace(now.ops[0], elapsed=1.0), replace(now.ops[1], elapsed=2.0)))
+    changes = compare(now, document(before), 0.05).ops
+    assert [(change.name, change.before) for change in changes] == [("same", 1.0), ("same", 2.0)]

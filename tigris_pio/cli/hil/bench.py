@@ -1,0 +1,229 @@
+"""`tigris hil bench`: how long a model takes on a board, and whether it takes longer than it did."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.cells import cell_len, set_cell_size
+from rich.markup import escape
+from rich.table import Table
+
+from tigris_pio.cli import console
+from tigris_pio.cli.hil.inputs import InputOptions, input_options, progress
+from tigris_pio.cli.hil.options import MODEL, PLAN, TargetOptions, plan_path, target_options
+from tigris_pio.cli.options import JSON
+from tigris_pio.cli.tables import facts
+from tigris_pio.errors import UsageError
+from tigris_pio.files import read_named
+from tigris_pio.hil.bench import BenchReport, Change, Comparison, bench, compare, document, memory
+from tigris_pio.hil.check import open_plan
+from tigris_pio.hil.errors import HarnessError
+from tigris_pio.hil.report import print_board
+from tigris_pio.sizes import format_size
+from tigris_pio.text import visible_name
+
+#: Operators whose time changed that a comparison names.
+_CHANGES_SHOWN = 5
+#: Cells between two columns of a table, and the fewest that a name gets.
+_GAP, _LEAST_NAME = 2, 8
+
+
+@click.command("bench", short_help="How long does it take? Longer than it did?")
+@PLAN
+@target_options
+@MODEL
+@input_options("labels", "samples")
+@click.option(
+    "--runs", default=20, show_default=True, type=click.IntRange(min=2), metavar="N", help="Runs, with the first one."
+)
+@click.option("--compare", "earlier", metavar="FILE.json", help="What bench --json printed before.")
+@click.option(
+    "--threshold",
+    default="5%",
+    show_default=True,
+    metavar="SHARE",
+    help="With --compare: growth of the median that passes.",
+)
+@JSON
+def bench_command(
+    plan: str | None,
+    where: TargetOptions,
+    model: str | None,
+    given: InputOptions,
+    runs: int,
+    earlier: str | None,
+    threshold: str,
+    as_json: bool,
+) -> None:
+    """Run PLAN.tgrs on a board and say how long it takes: the first run apart, then least, median, most and mean of
+    the others, and each operator's share.
+
+    \b
+    Examples:
+      tigris hil bench kws.tgrs --port /dev/ttyUSB0
+      tigris hil bench kws.tgrs --port /dev/ttyUSB0 --runs 100 --json > before.json
+      tigris hil bench kws.tgrs --port /dev/ttyUSB0 --compare before.json --threshold 2%
+
+    Inputs are noise unless --input or --data name some; several are run in turn. Times are the board's own: what goes
+    over the line is not in them. Outputs are not compared: check does that.
+
+    Exit status as of check, and 1 when --compare finds the median slower by more than the threshold.
+    """
+    share = _share(threshold)
+    before = None if earlier is None else _read_earlier(earlier)
+    target = where.open(complete=plan is not None)
+    host = open_plan(plan_path(plan, target.project, model))
+    chosen = given.choose(host, 1)
+    with target.board() as board:
+        if not as_json:
+            print_board(console.out, target.url, board.info, board.models())
+        with progress(runs, as_json) as advance:
+            outcome = bench(board, host, chosen, runs, None, advance)
+    report, error = outcome.report, outcome.error
+    comparison = _compared(report, earlier, before, share) if report is not None and error is None else None
+    if report is not None:
+        _show(report, comparison, as_json, error)
+    if error is not None:
+        if report is not None and as_json and isinstance(error, HarnessError):  # the one document is printed
+            console.print_error(str(error))
+            sys.exit(error.exit_status)
+        raise error
+    if comparison is not None and comparison.slower:
+        sys.exit(1)
+
+
+def _share(text: str) -> float:
+    """`5%` or `0.05`."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)(\s*%)?", text.strip())
+    value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
+    if not match or (value >= 1 and not match[2]):
+        raise UsageError(f"--threshold {text}: write a share, such as 5% or 0.05")
+    return value
+
+
+def _read_earlier(path: str) -> dict[str, Any]:
+    try:
+        found = json.loads(read_named(Path(path), "what tigris hil bench --json printed"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError(f"--compare {path}: it is no document of tigris hil bench --json")
+    return found
+
+
+def _compared(
+    report: BenchReport, path: str | None, earlier: dict[str, Any] | None, share: float
+) -> Comparison | None:
+    if earlier is None:
+        return None
+    try:
+        return compare(report, earlier, share)
+    except ValueError as error:
+        raise UsageError(f"--compare {path}: {error}") from None
+
+
+def _show(
+    report: BenchReport, comparison: Comparison | None, as_json: bool, error: HarnessError | KeyboardInterrupt | None
+) -> None:
+    if as_json:
+        kind = type(error).__name__ if isinstance(error, HarnessError) else "Interrupted"
+        more = {} if error is None else {"error": str(error) or "interrupted", "kind": kind}
+        console.print_json({**document(report, comparison), **more})
+        return
+    console.out.print(_figures(report))
+    if any(op.elapsed for op in report.ops):
+        console.out.print(_operators(report, console.out.width))
+    if not report.complete:
+        console.out.print(f"[bold red]{report.wanted - len(report.runs)} of {report.wanted} runs not made[/]")
+    if comparison is not None:
+        _show_comparison(report, comparison)
+
+
+def _figures(report: BenchReport) -> Table:
+    used = memory(report)
+    rows = [("first run", _counts(report, report.first))]
+    if not report.board.counter_unit:
+        rows = [("time", "not known: the firmware has no counter (tigris_serve_board.counter)")]
+    elif len(report.runs) > 1:
+        named = (("least", min(report.steady)), ("median", report.median), ("most", max(report.steady)))
+        rows += [(name, _counts(report, value)) for name, value in (*named, ("mean", report.mean))]
+        rows[1] = (f"then {len(report.steady)}: least", rows[1][1])
+    if report.macs and report.median:
+        rows.append(("work", f"{report.macs:,} MACs, {report.median / report.macs:.2f} {_unit(report)} each"))
+    rows.append(("fast memory", f"{used['fast_peak']:,} of {used['fast_given']:,} bytes used"))
+    if used["slow_given"]:
+        moved = f"{format_size(used['slow_read'])} read and {format_size(used['slow_written'])} written per run"
+        rows.append(("slow memory", f"{used['slow_peak']:,} of {used['slow_given']:,} bytes used, {moved}"))
+    return facts(rows)
+
+
+def _unit(report: BenchReport) -> str:
+    return report.board.counter_unit or "counts"
+
+
+def _counts(report: BenchReport, value: float) -> str:
+    text, hz = f"{value:,.0f} {_unit(report)}", report.board.counter_hz
+    return f"{text} = {value / hz * 1e3:,.3f} ms" if hz else text
+
+
+def _operators(report: BenchReport, width: int) -> Table:
+    """At most `width` columns wide: an operator's name gives way, in its middle."""
+    total = sum(op.elapsed for op in report.ops)
+    has_macs = any(op.macs for op in report.ops)
+    heads = ["", "operator", "kind", "calls", _unit(report), "share", *(["per MAC"] if has_macs else [])]
+    rows = []
+    for op in report.ops:
+        row = [str(op.index), visible_name(op.name), op.kind, f"{op.calls:g}", f"{op.elapsed:,.0f}"]
+        row += [f"{op.elapsed / total:.1%}", *([f"{op.elapsed / op.macs:.2f}" if op.macs else ""] if has_macs else [])]
+        rows.append(row)
+    if report.mean >= total:
+        between = ["", "between operators", "", "", f"{report.mean - total:,.0f}", ""]
+        rows.append(between + [""] * (len(heads) - len(between)))
+    widths = [max(cell_len(row[column]) for row in [heads, *rows]) for column in range(len(heads))]
+    room = max(_LEAST_NAME, width - sum(widths) + widths[1] - (len(widths) - 1) * _GAP)
+    table = Table(title="per run and operator", title_justify="left", box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("operator", "kind") else "right", no_wrap=True)
+    for index, name, *others in rows:
+        table.add_row(index, escape(_shortened(name, room)), *others)
+    return table
+
+
+def _shortened(text: str, width: int) -> str:
+    """A name of at most `width` cells: its beginning and its end say most."""
+    if cell_len(text) <= width:
+        return text
+    end = text[len(text) - width // 2 :]
+    while cell_len(end) > width // 2:
+        end = end[1:]
+    return set_cell_size(text, width - 1 - cell_len(end)) + "…" + end
+
+
+def _show_comparison(report: BenchReport, comparison: Comparison) -> None:
+    rows = [(item.name, _change(item)) for item in (comparison.first, comparison.median)]
+    rows += [(f"  {item.name}", _change(item)) for item in _most_changed(comparison.ops)]
+    console.out.print(facts(rows))
+    if comparison.same_plan:
+        console.out.print("the same plan as before")
+    limit = f"{100 * comparison.threshold:g} %"
+    if comparison.slower:
+        console.out.print(f"[bold red]slower than before by more than {limit}[/]")
+    else:
+        console.out.print(f"[green]not slower than before by more than {limit}[/]")
+
+
+def _most_changed(changes: Sequence[Change]) -> list[Change]:
+    """Those that changed the run's time most, the largest first."""
+    changed = [item for item in changes if item.now != item.before]
+    return sorted(changed, key=lambda item: -abs(item.now - item.before))[:_CHANGES_SHOWN]
+
+
+def _change(item: Change) -> str:
+    text = f"{item.before:,.0f} → {item.now:,.0f}"
+    return text if item.ratio is None else f"{text} ({100 * (item.ratio - 1):+.1f} %)"

@@ -1,0 +1,279 @@
+"""How long a model's runs take on a board: the first one apart, which may find caches cold, and the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tigris_pio.format.enums import OpKind
+from tigris_pio.hil.check import HostPlan, find_model, write_inputs
+from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
+from tigris_pio.hil.errors import HarnessError
+from tigris_pio.hil.samples import SampleSet
+
+
+@dataclasses.dataclass(frozen=True)
+class OpCost:
+    """One operator; all figures are of one run, `elapsed` and `first` in the board's counter unit."""
+
+    index: int
+    name: str
+    kind: str
+    calls: float
+    elapsed: float  #: mean of the runs after the first
+    first: int
+    macs: int | None  #: multiply-accumulates; None where they are not known
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchReport:
+    """All runs of a measurement, in order; at least one."""
+
+    port: str
+    board: BoardInfo
+    model: ModelInfo
+    runs: tuple[RunInfo, ...]
+    wanted: int  #: runs that were asked for
+    ops: tuple[OpCost, ...]  #: empty when the firmware keeps no profile, or the measurement was cut short
+    macs: int  #: of one run
+
+    @property
+    def first(self) -> int:
+        """Counts of the first run."""
+        return self.runs[0].elapsed
+
+    @property
+    def steady(self) -> tuple[int, ...]:
+        """Counts of the runs after the first, or of that one where there is no other."""
+        return tuple(run.elapsed for run in self.runs[1:]) or (self.first,)
+
+    @property
+    def median(self) -> float:
+        """Of the runs after the first."""
+        return statistics.median(self.steady)
+
+    @property
+    def mean(self) -> float:
+        """Of the runs after the first."""
+        return statistics.fmean(self.steady)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs were made."""
+        return len(self.runs) == self.wanted
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchOutcome:
+    """How a measurement went, also one that ended early."""
+
+    report: BenchReport | None  #: None when no run was made
+    error: HarnessError | KeyboardInterrupt | None
+
+
+def bench(
+    board: Board,
+    plan: HostPlan,
+    samples: SampleSet,
+    runs: int,
+    macs: Sequence[int] | None,
+    advance: Callable[[RunInfo], None],
+) -> BenchOutcome:
+    """Runs the samples in turn, `runs` times in all, at least twice; `advance` is called after each.
+
+    `macs`: of each operator, where they are known. WrongModelError or RunError when the board has no such plan; what
+    comes after the first run is in the outcome.
+    """
+    assert runs >= 2
+    model = find_model(board, plan.file)
+    done: list[RunInfo] = []
+    first: list[tuple[int, int]] = []
+    try:
+        for number in range(runs):
+            index = number % len(samples.inputs)
+            if index in samples.starts and plan.session.states:
+                board.reset(model.index)
+            write_inputs(board, plan.session, model, samples.inputs[index])
+            done.append(board.run(model.index, clear_profile=number < 2))
+            if number == 0:
+                first = _counts(board, model)
+            advance(done[-1])
+        ops = _costs(plan, first, _counts(board, model), runs - 1, macs)
+        return BenchOutcome(_report(board, plan, model, done, runs, ops), None)
+    except (HarnessError, KeyboardInterrupt) as error:
+        return BenchOutcome(_report(board, plan, model, done, runs, ()) if done else None, error)
+
+
+def _report(
+    board: Board, plan: HostPlan, model: ModelInfo, runs: Sequence[RunInfo], wanted: int, ops: tuple[OpCost, ...]
+) -> BenchReport:
+    low, high = plan.file.header.macs
+    return BenchReport(board.url, board.info, model, tuple(runs), wanted, ops, low | high << 32)
+
+
+def _counts(board: Board, model: ModelInfo) -> list[tuple[int, int]]:
+    return [(count.calls, count.elapsed) for count in board.profile(model.index)]
+
+
+def _costs(
+    plan: HostPlan,
+    first: Sequence[tuple[int, int]],
+    others: Sequence[tuple[int, int]],
+    runs: int,
+    macs: Sequence[int] | None,
+) -> tuple[OpCost, ...]:
+    return tuple(
+        OpCost(
+            index,
+            plan.file.text(op.name),
+            OpKind(op.kind).name.lower(),
+            calls / runs,
+            elapsed / runs,
+            before,
+            None if macs is None else macs[index],
+        )
+        for index, (op, (_, before), (calls, elapsed)) in enumerate(zip(plan.file.ops, first, others, strict=False))
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A figure then and now."""
+
+    name: str
+    before: float
+    now: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Now over then; None when it was nothing."""
+        return self.now / self.before if self.before else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A measurement beside an earlier one. `ops`: the operators of the same name and kind, in the order of now."""
+
+    median: Change
+    first: Change
+    ops: tuple[Change, ...]
+    threshold: float  #: largest growth of the median that passes, as a share
+    same_plan: bool
+
+    @property
+    def slower(self) -> bool:
+        """Whether the median grew beyond the threshold."""
+        return self.median.now > self.median.before * (1 + self.threshold)
+
+
+def compare(report: BenchReport, earlier: Mapping[str, Any], threshold: float) -> Comparison:
+    """`earlier`: what `document` made of another report. ValueError says why the two cannot be compared."""
+    try:
+        counter, model, elapsed = earlier["board"]["counter"], earlier["model"], earlier["elapsed"]
+        unit = (str(counter["unit"]), int(counter["hz"]))
+        median, first = float(elapsed["median"]), float(elapsed["first"])
+        rows = [(str(row["name"]), str(row["kind"])) for row in earlier["ops"]]
+        costs = dict(zip(_numbered(rows), [float(row["elapsed"]) for row in earlier["ops"]], strict=True))
+        name, crc = str(model["name"]), int(model["plan_crc32"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError("it is no document of tigris hil bench --json") from None
+    here = (report.board.counter_unit, report.board.counter_hz)
+    if unit != here:
+        raise ValueError(f"it was counted in {_unit_text(*unit)}, this board counts {_unit_text(*here)}")
+    if name != report.model.name:
+        raise ValueError(f"it is of model {name}, this is {report.model.name}")
+    keys = _numbered([(op.name, op.kind) for op in report.ops])
+    changes = [
+        Change(op.name, costs[key], op.elapsed) for key, op in zip(keys, report.ops, strict=True) if key in costs
+    ]
+    return Comparison(
+        Change("median", median, report.median),
+        Change("first", first, float(report.first)),
+        tuple(changes),
+        threshold,
+        crc == report.model.plan_crc32,
+    )
+
+
+def _numbered(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str, int]]:
+    """The same keys made different: a model may have several operators of one name and kind."""
+    seen: Counter[tuple[str, str]] = Counter()
+    numbered = []
+    for key in keys:
+        numbered.append((*key, seen[key]))
+        seen[key] += 1
+    return numbered
+
+
+def _unit_text(unit: str, hz: int) -> str:
+    return f"{unit or 'nothing'}, {hz:,} a second" if hz else unit or "nothing"
+
+
+def document(report: BenchReport, comparison: Comparison | None = None) -> dict[str, Any]:
+    """The report as JSON has it: bytes and counts of one run, times in milliseconds."""
+    elapsed = {
+        "first": report.first,
+        "least": min(report.steady),
+        "median": report.median,
+        "most": max(report.steady),
+        "mean": report.mean,
+    }
+    hz, total = report.board.counter_hz, sum(op.elapsed for op in report.ops)
+    return {
+        "kind": "Slower" if comparison is not None and comparison.slower else "Measured",
+        "partial": not report.complete,
+        "runs": len(report.runs),
+        "wanted_runs": report.wanted,
+        "port": report.port,
+        "board": {"name": report.board.name, "counter": {"unit": report.board.counter_unit, "hz": hz}},
+        "model": {
+            "name": report.model.name,
+            "source_sha256": report.model.source_sha256,
+            "plan_bytes": report.model.plan_bytes,
+            "plan_crc32": report.model.plan_crc32,
+        },
+        "elapsed": {**elapsed, "all": [run.elapsed for run in report.runs]},
+        "milliseconds": {name: value / hz * 1e3 for name, value in elapsed.items()} if hz else None,
+        "macs": report.macs,
+        "counts_per_mac": report.median / report.macs if report.macs else None,
+        "memory": memory(report),
+        "ops": [_op_document(op, total) for op in report.ops],
+        "compare": None if comparison is None else _comparison_document(comparison),
+    }
+
+
+def memory(report: BenchReport) -> dict[str, int]:
+    """Peaks over all runs, traffic of the last one; bytes."""
+    return {
+        "fast_given": report.model.fast_given,
+        "fast_peak": max(run.fast_peak for run in report.runs),
+        "slow_given": report.model.slow_given,
+        "slow_peak": max(run.slow_peak for run in report.runs),
+        "slow_read": report.runs[-1].slow_read,
+        "slow_written": report.runs[-1].slow_written,
+    }
+
+
+def _op_document(op: OpCost, total: float) -> dict[str, Any]:
+    return {
+        **dataclasses.asdict(op),
+        "share": op.elapsed / total if total else 0.0,
+        "counts_per_mac": op.elapsed / op.macs if op.macs else None,
+    }
+
+
+def _comparison_document(comparison: Comparison) -> dict[str, Any]:
+    def change(item: Change) -> dict[str, Any]:
+        return {"name": item.name, "before": item.before, "now": item.now, "ratio": item.ratio}
+
+    return {
+        "threshold": comparison.threshold,
+        "slower": comparison.slower,
+        "same_plan": comparison.same_plan,
+        "median": change(comparison.median),
+        "first": change(comparison.first),
+        "ops": [change(item) for item in comparison.ops],
+    }
