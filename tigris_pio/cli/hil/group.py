@@ -7,7 +7,7 @@ import click
 from tigris_pio.cli.lazy import DefaultGroup
 
 #: The commands, each in the file of its name, and what it is called there.
-COMMANDS = {"check": "check_command", "bench": "bench_command"}
+COMMANDS = {"list": "list_command", "check": "check_command", "bench": "bench_command"}
 
 
 class _Group(DefaultGroup):
@@ -24,6 +24,7 @@ def hil() -> None:
 
     \b
     Examples:
+      tigris hil list                                             which ports, and what answers on them?
       tigris hil                                                  in a project's folder: its plan, its port
       tigris hil kws.tgrs --port /dev/ttyUSB0                     8 random inputs
       tigris hil kws.tgrs --port /dev/ttyUSB0 --input x.npy

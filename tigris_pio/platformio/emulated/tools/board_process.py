@@ -184,6 +184,16 @@ def _boards(state: Path) -> dict[int, int]:
     return found
 
 
+def all_running() -> list[tuple[Path, int]]:
+    """State folder and port of every emulated board that runs on this machine."""
+    found = []
+    for _, command in _command_lines():
+        match = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),.*?logfile=(.+?)[/\\]uart\.log(?: |$)", command)
+        if match:
+            found.append((Path(match[2].replace(",,", ",")), int(match[1])))
+    return found
+
+
 def _command_lines() -> Iterator[tuple[int, str]]:
     if not Path("/proc/self").exists():
         listing = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, text=True, check=False)

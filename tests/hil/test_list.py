@@ -1,0 +1,138 @@
+"""`tigris hil list`: the ports, and what answers on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serial.tools import list_ports
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tigris_pio.hil.client import Board
+
+Connect = Callable[..., Bridge]
+
+
+@dataclass
+class Port:
+    """As pyserial describes one."""
+
+    device: str
+    description: str = "n/a"
+    vid: int | None = None
+    pid: int | None = None
+    serial_number: str | None = None
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of its own: others' emulated boards are left alone."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`ports(Port(…), …)`: the machine's serial ports."""
+
+    def have(*found: Port) -> None:
+        monkeypatch.setattr(list_ports, "comports", lambda: list(found))
+
+    return have
+
+
+def listed(*words: object) -> dict[str, Any]:
+    document = json.loads(tigris("hil", "list", "--json", *words).stdout)
+    return {port["url"]: port for port in document["ports"]}
+
+
+def test_what_answers_on_each_port(
+    real_board: Path, digits_plan: Path, line: Connect, ports: Callable[..., None]
+) -> None:
+    good = line([real_board, "--model", digits_plan]).url
+    small = line([real_board, "--fast", "64", "--model", digits_plan, "--model", digits_plan]).url
+    silent, noisy = line().url, line(greeting=b"login: \r\n").url
+    urls = [good, small, silent, noisy, "/dev/ttyNONE"]
+    ports(*map(Port, urls))
+    found = listed("--patience", 1)
+    assert [found[url]["state"] for url in urls] == ["answers", "answers", "silent", "other", "closed"]
+    assert found[good]["board"]["name"] == "test board"
+    assert [(model["name"], model["status"]) for model in found[good]["models"]] == [("digits", 0)]
+    assert [model["status"] != 0 for model in found[small]["models"]] == [True, True]
+    assert "login:" in found[noisy]["problem"]
+    said = tigris("hil", "list", "--patience", 1).stdout
+    assert f"{good}\n    test board, protocol" in said
+    assert "    model 0: digits, plan of 19.3 KB\n" in said
+    assert "model 1: digits, plan of 19.3 KB, cannot run: " in said
+    assert f"{silent}\n    the board sent nothing for 1 s\n" in said
+
+
+def test_who_uses_a_port_is_named(
+    real_board: Path, digits_plan: Path, line: Connect, ports: Callable[..., None]
+) -> None:
+    url = line([real_board, "--model", digits_plan]).url
+    ports(Port(url))
+    with Board(url):
+        assert listed()[url]["state"] == "busy"
+        assert f"busy: process {os.getpid()} (" in tigris("hil", "list").stdout
+    assert listed()[url]["state"] == "answers"
+
+
+def test_ports_are_described_and_nothing_is_sent(line: Connect, ports: Callable[..., None]) -> None:
+    heard = bytearray()
+
+    def listen(data: bytes) -> list[bytes]:
+        heard.extend(data)
+        return []
+
+    usb = Port(line(["cat"], to_board=listen).url, "USB JTAG/serial debug unit", 0x303A, 0x1001, "F4:12:FA")
+    ports(usb, Port("/dev/ttyS0"))
+    assert tigris("hil", "list", "--no-probe").stdout.splitlines() == [
+        "/dev/ttyS0",
+        f"{usb.device}  USB JTAG/serial debug unit, 303a:1001, serial number F4:12:FA",
+    ][:: 1 if usb.device > "/dev/ttyS0" else -1]
+    port = listed("--no-probe")[usb.device]
+    assert (port["kind"], port["vid"], port["pid"], "state" in port) == ("serial", 0x303A, 0x1001, False)
+    assert not heard
+    listed("--patience", 0.3)
+    assert heard
+
+
+@pytest.fixture
+def emulator(tmp_path: Path) -> Iterator[int]:
+    """A process with the command line of an emulated board's emulator, of a project in this folder; its port."""
+    state = tmp_path / "a, project" / ".pio" / "emulated" / "emu_rv32"
+    log = str(state / "uart.log").replace(",", ",,")
+    chardev = f"socket,id=uart,host=127.0.0.1,port=1,server=on,wait=on,nodelay=on,logfile={log}"
+    script = "print(flush=True); import time; time.sleep(60)"
+    command = [sys.executable, "-c", script, "-chardev", chardev, "-serial", "chardev:uart"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline()
+    yield 1
+    process.kill()
+    process.communicate()
+
+
+def test_emulated_boards_of_this_folder(
+    emulator: int, ports: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports()
+    (place,) = listed().values()
+    assert (place["kind"], place["url"], place["state"]) == ("emulated", f"socket://127.0.0.1:{emulator}", "closed")
+    assert place["description"].endswith("a, project/.pio/emulated/emu_rv32")
+    (tmp_path / "another").mkdir()
+    monkeypatch.chdir(tmp_path / "another")
+    assert listed() == {}
+    assert f"socket://127.0.0.1:{emulator}" in listed("--all", "--no-probe")
+
+
+def test_no_port_is_no_error(ports: Callable[..., None]) -> None:
+    ports()
+    assert tigris("hil", "list").stdout == "no serial port was found, and no emulated board runs here\n"

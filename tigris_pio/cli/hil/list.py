@@ -1,0 +1,97 @@
+"""`tigris hil list`: the ports of this machine and what answers on them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from tigris_pio.cli import console
+from tigris_pio.cli.options import JSON
+from tigris_pio.hil.client import ModelInfo
+from tigris_pio.hil.discover import Answer, Place, ask, find_places
+from tigris_pio.sizes import format_size
+
+_COLOURS = {"answers": "green", "busy": "yellow", "silent": "bright_black"}
+
+
+@click.command("list", short_help="Which ports are there, and what answers on them?")
+@click.option("--probe/--no-probe", default=True, help="Ask what is there. Opening its port restarts some boards.")
+@click.option(
+    "--patience",
+    default=1.5,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Seconds that a board may take to its first answer.",
+)
+@click.option("--all", "everywhere", is_flag=True, help="Emulated boards of other folders, too.")
+@JSON
+def list_command(probe: bool, patience: float, everywhere: bool, as_json: bool) -> None:
+    """List the serial ports of this machine and the emulated boards that run in projects in this folder, with what
+    answers there: the board's name, its models and whether they can run, or who uses the port.
+
+    \b
+    Examples:
+      tigris hil list
+      tigris hil list --no-probe          the ports alone: nothing is sent
+      tigris hil list --patience 10       for boards that boot when their port is opened
+      tigris hil list --json
+
+    Exit status 0, whatever answers.
+    """
+    places = find_places(None if everywhere else Path.cwd().resolve())
+    answers = ask(places, patience) if probe else [None] * len(places)
+    if as_json:
+        pairs = zip(places, answers, strict=True)
+        console.print_json({"ports": [_document(place, answer) for place, answer in pairs]})
+        return
+    for place, answer in zip(places, answers, strict=True):
+        _show(place, answer)
+    if not places:
+        console.out.print("no serial port was found, and no emulated board runs here")
+
+
+def _document(place: Place, answer: Answer | None) -> dict[str, Any]:
+    document = dataclasses.asdict(place)
+    if answer is None:
+        return document
+    return {
+        **document,
+        "state": answer.state,
+        "problem": answer.problem or None,
+        "board": None if answer.board is None else vars(answer.board),
+        "models": [vars(model) for model in answer.models],
+    }
+
+
+def _show(place: Place, answer: Answer | None) -> None:
+    """A line for the place, and below it what answered."""
+    words = ["emulated board" if place.kind == "emulated" else place.description]
+    if place.vid is not None and place.pid is not None:
+        words.append(f"{place.vid:04x}:{place.pid:04x}")
+    words += [f"serial number {place.serial_number}"] if place.serial_number else []
+    words += [place.description] if place.kind == "emulated" else []
+    console.out.print(f"[bold]{escape(place.url)}[/]  {escape(', '.join(word for word in words if word))}".rstrip())
+    if answer is None:
+        return
+    colour = _COLOURS.get(answer.state, "red")
+    if answer.board is None:
+        sentence = answer.problem.removeprefix(place.url + ": ").splitlines()[0]
+        if answer.state == "silent":  # the usual thing of a port without a board
+            sentence = sentence.partition(". ")[0]
+        console.out.print(f"    [{colour}]{escape(sentence)}[/]")
+        return
+    console.out.print(f"    [{colour}]{escape(answer.board.name)}[/], protocol {answer.board.protocol}")
+    for model in answer.models:
+        console.out.print(f"    model {model.index}: {escape(_model(model))}")
+
+
+def _model(model: ModelInfo) -> str:
+    if not model.plan_bytes:
+        return f"no valid plan: {model.status_text}"
+    text = f"{model.name}, plan of {format_size(model.plan_bytes)}"
+    return f"{text}, cannot run: {model.status_text}" if model.status else text
