@@ -16,6 +16,8 @@ FOLDERS = (
     ROOT / "tigris_pio" / "platformio" / "emulated" / "support" / "include",
     ROOT / "tests" / "esp_idf" / "stubs",
 )
+#: What `tigris new` writes beside a program.
+HARNESS = ROOT / "tigris_pio" / "project" / "template" / "harness.h.j2"
 #: What a block may rely on that stands in the text around it.
 AROUND = """
 #include <stddef.h>
@@ -72,6 +74,7 @@ def check(block: Block, folder: Path) -> None:
         _check_quoted(block)
         return
     (folder / "tigris_models.h").write_text(models_header(block.text), "utf-8")
+    (folder / "harness.h").write_bytes(HARNESS.read_bytes())
     language, standard = ("c++", "c++17") if block.language == "cpp" else ("c", "c99")
     command = [
         *("gcc", "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-fsyntax-only"),

@@ -95,6 +95,12 @@ def check_diff(block: Block, folder: Path) -> None:
     assert (ROOT / name).is_file(), block.place
 
 
+def check_asm(block: Block, folder: Path) -> None:
+    """Labels, directives and instructions; tests/docs/test_boards.py assembles it."""
+    for line in block.text.splitlines():
+        assert re.fullmatch(r"(\w+:)?\s*\.\w+( .*)?|\w+:", line), f"{block.place}: {line}"
+
+
 def check_text(block: Block, folder: Path) -> None:
     """A drawing or a list of files: no command, nothing that another language would show better."""
     first = block.text.split(None, 1)[0]
@@ -110,18 +116,18 @@ def _printed() -> list[str]:
 
 
 def check_output(block: Block, folder: Path) -> None:
-    """Each line is made of what the programs of the project print, numbers and signs aside."""
+    """Each line is made of what the programs of the project print, numbers, signs and names aside."""
     for line in block.text.splitlines():
         rest = line
         for text in _printed():
             rest = rest.replace(text, " ")
-        assert not re.search(r"[a-z]{2}", rest), f"{block.place}: no program prints {rest.strip()!r} of {line!r}"
+        assert not re.search(r"[a-z]{4}", rest), f"{block.place}: no program prints {rest.strip()!r} of {line!r}"
 
 
 CHECKS: dict[str, Callable[[Block, Path], None]] = {
     "ini": check_ini, "c": compiled.check, "cpp": compiled.check, "yaml": check_yaml, "json": check_json,
     "csv": check_csv, "kconfig": check_kconfig, "sh": check_sh, "python": check_python, "diff": check_diff,
-    "text": check_text, "output": check_output,
+    "text": check_text, "output": check_output, "asm": check_asm,
 }  # fmt: skip
 #: Tested together, for configuring takes seconds.
 TOGETHER = {"cmake"}
@@ -188,3 +194,19 @@ def test_no_page_names_an_address_that_is_none() -> None:
     for page in PAGES:
         for address in re.findall(r"https?://[\w.]*example\.\w+/\S*", prose(page)):
             pytest.fail(f"{page}: {address}")
+
+
+def test_names_of_the_c_api_exist() -> None:
+    """`tigris_…`, `TIGRIS_…` and fields of a session anywhere in the prose."""
+    folders = ("runtime", "tigris_pio", "cmake", "tests", "Makefile", "setup.py", "bench")
+    files = [path for name in folders for path in (ROOT / name, *(ROOT / name).rglob("*"))]
+    known = {word for path in files if path.suffix in (".h", ".c", ".py", ".cmake", ".j2", "") and path.is_file()
+             for word in re.findall(r"\b(?:tigris|TIGRIS)_\w+", path.read_text("utf-8", "replace"))}  # fmt: skip
+    for page in PAGES:
+        for name in re.findall(r"`(?:[^`\n]*[^\w`])?((?:tigris|TIGRIS)_\w+)", prose(page)):
+            made = name.startswith(("TIGRIS_MODEL_", "tigris_model_"))
+            assert made or name in known, f"{page}: {name}"
+    header = (ROOT / "runtime" / "include" / "tigris.h").read_text("utf-8")
+    for page in PAGES:
+        for field in re.findall(r"`session\.(\w+)`", page.read_text("utf-8")):
+            assert page.name == "python.md" or re.search(rf"\b{field};", header), f"{page}: session.{field}"

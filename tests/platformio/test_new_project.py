@@ -1,10 +1,11 @@
-"""`tigris new`: three commands from a model to outputs that are the host's, without a change to what it wrote."""
+"""`tigris new`: three commands from a model to outputs that are the host's, without a change to what it wrote.
+
+Of an emulated board: tests/docs/test_first_project.py.
+"""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,22 +18,6 @@ from .mock_chip import mock_chip
 from .project import ESPRESSIF_LIKE, ROOT, Project
 
 NETWORKS = ROOT / "networks"
-
-
-def test_on_an_emulated_board(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a .tflite; `tigris hil` and pytest find plan and port by themselves."""
-    folder = tmp_path / "mein wort"
-    tigris("new", folder, "--board", "emu_rv32", "--model", NETWORKS / "ad_int8.tflite", "--name", "ad")
-    project = Project(folder, core_dir)
-    project.run("-t", "upload")
-    try:
-        monkeypatch.chdir(folder)
-        assert "8/8 outputs equal to the host" in tigris("hil").stdout
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        done = subprocess.run(command, text=True, capture_output=True, check=False)
-        assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
-    finally:
-        project.switch_off()
 
 
 @pytest.mark.parametrize("framework", ["arduino", "espidf"])
