@@ -39,4 +39,7 @@ def test_on_a_chip(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPat
     with chip_running(flash, firmware) as port:
         monkeypatch.chdir(folder)
         told = json.loads(tigris("hil", "--port", port, "--samples", "2", "--json").stdout)
+    with chip_running(flash, firmware) as port:
+        tested = project.pio("test", "--without-uploading", "--without-building", "--test-port", port)
+    assert tested.status == 0 and "8/8 outputs equal to the host\t[PASSED]" in tested.text, tested.text
     assert told["equal"] is True

@@ -76,6 +76,14 @@ def read_samples(
     missing = [name for name in names if name not in arrays]
     if missing:
         raise UsageError(f"no data for input {', '.join(missing)}: give --input {missing[0]}=FILE.npy")
+    return assemble(descriptors, arrays, labels, stateful)
+
+
+def assemble(
+    descriptors: Sequence[IoDescriptor], arrays: dict[str, tuple[str, Array]], labels: str | None, stateful: bool
+) -> SampleSet:
+    """Samples of arrays by input name, with words that name their source; labels come under "" or from a file."""
+    names = [io.name for io in descriptors]
     steps = _steps(descriptors, arrays) if stateful else None
     if steps is not None:
         arrays = {name: (source, _joined(array)) for name, (source, array) in arrays.items()}

@@ -36,6 +36,7 @@ FILES = {
 }  # fmt: skip
 COMMON_FILES = {
     "platformio.ini.j2": "platformio.ini", "harness.h.j2": "src/harness.h", "test_model.py.j2": "tests/test_model.py",
+    "test_custom_runner.py.j2": "test/test_custom_runner.py",
     "pytest.ini.j2": "pytest.ini", "gitignore.j2": ".gitignore", "README.md.j2": "README.md",
 }  # fmt: skip
 

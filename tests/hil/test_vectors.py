@@ -1,0 +1,129 @@
+"""Vector files: what they may hold, which model they belong to, and what a check of them says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import CALM
+from tests.hil.test_check import corrupting
+from tests.hil.test_commands import falls_silent
+from tigris_pio.errors import UsageError
+from tigris_pio.hil.check import HostPlan, open_plan
+from tigris_pio.hil.client import Board, Timing
+from tigris_pio.hil.log import added
+from tigris_pio.hil.suite import run_suite
+from tigris_pio.hil.vectors import check_vectors, read_vectors, vector_files, vectors_of
+
+Connect = Callable[..., Bridge]
+SHAPE = (6, 5, 4)
+
+
+@pytest.fixture(scope="module")
+def plan(two_inputs_plan: Path) -> HostPlan:
+    """total = left + right, product = left * right."""
+    return open_plan(two_inputs_plan)
+
+
+def arrays(count: int = 3, **more: Any) -> dict[str, Any]:
+    generator = np.random.default_rng(2)
+    left, right = (generator.standard_normal((count, *SHAPE)).astype(np.float32) for _ in range(2))
+    return {"left": left, "right": right, "total": left + right, **more}
+
+
+def test_outputs_in_the_file_are_compared(
+    plan: HostPlan, real_board: Path, two_inputs_plan: Path, line: Connect
+) -> None:
+    right, wrong = arrays(), arrays()
+    wrong["total"] = wrong["total"].copy()
+    wrong["total"][2, 1, 0, 3] += 0.25
+    with Board(line([real_board, "--model", two_inputs_plan]).url, timing=CALM) as board:
+        assert check_vectors(board, plan, vectors_of(right, "a.npz", plan)).passed
+        found = check_vectors(board, plan, vectors_of(wrong, "a.npz", plan))
+        assert not found.passed and found.report.equal
+        (unexpected,) = found.unexpected
+        assert (unexpected.sample, unexpected.mismatch.first, unexpected.mismatch.differing) == (2, 23, 1)
+        assert unexpected.mismatch.largest_difference == pytest.approx(0.25, abs=1e-6)
+        assert next(found.lines()) == "3/3 outputs equal to the host, 1 not as a.npz expects"
+        tolerant = vectors_of({**wrong, "tolerance": 0.3}, "a.npz", plan)
+        assert check_vectors(board, plan, tolerant).passed
+        assert not check_vectors(board, plan, tolerant, tolerance=0.1).passed
+
+
+def test_a_sample_without_its_axis_and_wider_numbers(plan: HostPlan, tmp_path: Path) -> None:
+    one = {name: array[0].astype(np.float64) for name, array in arrays(1).items()}
+    np.savez(tmp_path / "one.npz", **{name: array[None] for name, array in one.items()}, labels=[3])
+    found = read_vectors(tmp_path / "one.npz", plan)
+    assert (len(found.samples.inputs), found.samples.labels, found.tolerance) == (1, (3,), 0.0)
+    assert found.expected[0]["total"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"totl": np.zeros(3)}, "a.npz: holds an array totl, which is neither an input (left, right) nor an output "
+                                "(total, product) of the model, nor labels or tolerance"),
+        ({"right": None}, "a.npz: has no array for input right"),
+        ({"total": np.zeros((2, *SHAPE))}, "total has shape [2, 6, 5, 4] of float64; 3 samples of output total are "
+                                           "[3, 1, 6, 5, 4] of float32"),
+        ({"total": np.zeros((3, *SHAPE), complex)}, "of complex128"),
+        ({"tolerance": -1.0}, "tolerance is one number, 0 or more"),
+        ({"labels": [1, 2]}, "a.npz: labels: labels must be 3 integers"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(plan: HostPlan, change: dict[str, Any], message: str) -> None:
+    given = {name: array for name, array in {**arrays(), **change}.items() if array is not None}
+    with pytest.raises(UsageError) as refused:
+        vectors_of(given, "a.npz", plan)
+    assert message in str(refused.value)
+
+
+def test_files_belong_to_models_by_their_names(tmp_path: Path) -> None:
+    names = ("kws.npz", "kws_small-1.npy", "kws_1.npz", "vww/any.npz", "test_x/kws_2.npz", "readme.txt")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = vector_files(tmp_path, ("kws", "kws_small", "vww"))
+    assert {model: [path.name for path in paths] for model, paths in found.items()} == {
+        "kws": ["kws.npz", "kws_1.npz"], "kws_small": ["kws_small-1.npy"], "vww": ["any.npz"],
+    }  # fmt: skip
+    assert len(vector_files(tmp_path / "vww", ("other",))["other"]) == 1
+    (tmp_path / "kwsx.npz").touch()
+    with pytest.raises(UsageError, match=r"kwsx.npz: which of the models .* Call it kws_kwsx.npz"):
+        vector_files(tmp_path, ("kws", "vww"))
+
+
+def test_a_board_that_computes_something_else_fails_its_case(
+    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    plans = {"digits": open_plan(digits_plan)}
+    with Board(line([real_board, "--model", digits_plan], to_host=corrupting(2, 0, 0x10)).url, timing=CALM) as board:
+        (case,) = run_suite(board, plans, tmp_path)
+    assert (case.name, case.status) == ("digits: 8 random inputs", "failed")
+    assert "7/8 outputs equal to the host\nsample 2: output probability: 1 of 10" in case.message
+
+
+def test_after_a_broken_line_the_rest_is_skipped(
+    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    for name in ("a.npy", "b.npy", "c.npy"):
+        np.save(tmp_path / name, np.zeros((3, 1, 8, 8), np.float32))
+    url = line([real_board, "--model", digits_plan], to_host=falls_silent(3)).url
+    with Board(url, timing=Timing(answer=0.1, longest_answer=0.2, tries=3, silence=0.3)) as board:
+        cases = list(run_suite(board, {"digits": open_plan(digits_plan)}, tmp_path))
+    assert [(case.name, case.status) for case in cases] == [
+        ("digits: a.npy", "passed"), ("digits: b.npy", "errored"), ("digits: c.npy", "skipped"),
+    ]  # fmt: skip
+    assert "gave no sign of life" in cases[1].message and cases[2].message == "not run: the line failed before"
+
+
+def test_what_was_printed_since_is_found_in_a_log_that_forgets() -> None:
+    text = "".join(f"line {number}\n" for number in range(1000))
+    assert added(text, text + "new\n") == "new\n"
+    assert added(text, text[4000:] + "new\n") == "new\n"
+    assert added(text, "all new") == "all new"
