@@ -29,7 +29,8 @@ def project(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Iterato
     tigris("new", folder, "--board", "emu_rv32", "--model", ROOT / "networks" / "ad_int8.tflite", "--name", "ad")
     project = Project(folder, core_dir)
     done = project.pio("test")
-    assert done.status == 0 and "ad: 8 random inputs: 8/8 outputs equal to the host" in done.text, done.text
+    assert done.status == 0, done.text
+    assert "ad: 8 random inputs: 8/8 outputs equal to the host" in done.text, done.text
     yield project
     project.switch_off()
 
@@ -87,7 +88,7 @@ def test_folders_of_the_test_folder_are_suites_of_one_firmware(project: Project,
     write(project, vectors / "test_one" / "a.npz")
     write(project, vectors / "test_two" / "b.npz", wrong=1)
     text, suites = test(project, status=1)
-    assert {suite["test_name"]: suite["status"] for suite in suites} == {"test_one": "PASSED", "test_two": "FAILED"}
+    assert {suite["test_name"]: suite["status"] for suite in suites} == {"test_one": "PASSED", "test_two": "FAILED"}, text
     assert text.count("Building & Uploading...") == 1
     _, suites = test(project, "-f", "test_one", "--without-uploading")
     assert [case["name"] for suite in suites for case in suite["test_cases"]] == ["ad: a.npz"]
