@@ -88,7 +88,8 @@ def test_folders_of_the_test_folder_are_suites_of_one_firmware(project: Project,
     write(project, vectors / "test_one" / "a.npz")
     write(project, vectors / "test_two" / "b.npz", wrong=1)
     text, suites = test(project, status=1)
-    assert {suite["test_name"]: suite["status"] for suite in suites} == {"test_one": "PASSED", "test_two": "FAILED"}, text
+    statuses = {suite["test_name"]: suite["status"] for suite in suites}
+    assert statuses == {"test_one": "PASSED", "test_two": "FAILED"}, text
     assert text.count("Building & Uploading...") == 1
     _, suites = test(project, "-f", "test_one", "--without-uploading")
     assert [case["name"] for suite in suites for case in suite["test_cases"]] == ["ad: a.npz"]
