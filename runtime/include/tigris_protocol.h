@@ -5,11 +5,13 @@
 
 #include "tigris_format.h"
 
-#define TIGRIS_SERVE_PROTOCOL 2U
+#define TIGRIS_SERVE_PROTOCOL 3U
 #define TIGRIS_SERVE_LEAST_PAYLOAD 112U
 #define TIGRIS_SERVE_CHECKSUM_BYTES 4U
 #define TIGRIS_SERVE_RESPONSE_BIT 0x80U
 #define TIGRIS_SERVE_SEQUENCES 0x1000000U
+#define TIGRIS_SERVE_WINDOW 32U
+#define TIGRIS_SERVE_MOST_STREAM_FRAMES 65535U
 
 /* Types of the frames that the host sends. */
 typedef enum tigris_serve_request {
@@ -38,8 +40,21 @@ typedef enum tigris_serve_request {
     /* where a model was refused; tigris_serve_select, answered by tigris_serve_fault */
     TIGRIS_SERVE_REQUEST_FAULT = 12,
     /* what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status */
-    TIGRIS_SERVE_REQUEST_RESET = 13
+    TIGRIS_SERVE_REQUEST_RESET = 13,
+    /* opens a stream of an input or output; tigris_serve_stream, answered by tigris_serve_checksum */
+    TIGRIS_SERVE_REQUEST_STREAM = 14
 } tigris_serve_request;
+
+/* Types of the frames of a stream. They carry session and number of the STREAM request that opened
+ * it. */
+typedef enum tigris_serve_stream_frame {
+    /* u16 number of the frame and its bytes: to the board for an input, to the host for an output */
+    TIGRIS_SERVE_STREAM_FRAME_DATA = 241,
+    /* to the host, of an input: tigris_serve_window, whose bits are the frames that have come */
+    TIGRIS_SERVE_STREAM_FRAME_ACK = 242,
+    /* to the board, of an output: tigris_serve_window, whose bits are the frames to be sent again */
+    TIGRIS_SERVE_STREAM_FRAME_CREDIT = 243
+} tigris_serve_stream_frame;
 
 /* Types of the frames that the board sends besides responses. */
 typedef enum tigris_serve_answer {
@@ -127,8 +142,8 @@ typedef struct tigris_serve_hello {
     char board[32];
     /* xor the number in HELLO's header: the session that this HELLO begins with its next request */
     uint16_t nonce;
-    /* 0 */
-    uint16_t reserved;
+    /* most data of a stream's frame */
+    uint16_t stream_bytes;
     /* BUSY comes at the first yield after so many milliseconds; 0: at every one, or not known */
     uint32_t busy_ms;
 } tigris_serve_hello;
@@ -159,6 +174,36 @@ typedef struct tigris_serve_range {
     uint32_t count;
 } tigris_serve_range;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_range) == 12U, tigris_serve_range_size);
+
+/* Request STREAM. It begins as tigris_serve_range does. */
+typedef struct tigris_serve_stream {
+    /* index of the model */
+    uint8_t model;
+    /* tigris_serve_direction */
+    uint8_t direction;
+    /* index of the input or output */
+    uint16_t index;
+    /* first byte */
+    uint32_t first;
+    /* bytes */
+    uint32_t count;
+    /* bytes of a frame, but for the last: 1 to what HELLO's stream_bytes says */
+    uint16_t frame_bytes;
+    /* 0 */
+    uint16_t reserved;
+} tigris_serve_stream;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_stream) == 16U, tigris_serve_stream_size);
+
+/* Payload of ACK and CREDIT. */
+typedef struct tigris_serve_window {
+    /* all frames before this number have come; as many as there are: the stream is done */
+    uint16_t next;
+    /* 0 */
+    uint16_t reserved;
+    /* bit i is frame next + i: it has come (ACK), or shall be sent again (CREDIT) */
+    uint32_t bits;
+} tigris_serve_window;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_window) == 8U, tigris_serve_window_size);
 
 /* Response to INFO. */
 typedef struct tigris_serve_info {
@@ -219,11 +264,11 @@ typedef struct tigris_serve_result {
 } tigris_serve_result;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_result) == 32U, tigris_serve_result_size);
 
-/* Response to CHECKSUM and PLAN_CHECK. */
+/* Response to CHECKSUM, PLAN_CHECK and STREAM. */
 typedef struct tigris_serve_checksum {
-    /* tigris_status of tigris_plan_check_crc; 0 for an output */
+    /* tigris_status of tigris_plan_check_crc; 0 for an output or a stream */
     int32_t status;
-    /* of the output; the one in the plan's header */
+    /* of the output; the one in the plan's header; of the stream's bytes, 0 for an input */
     uint32_t crc32;
 } tigris_serve_checksum;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_checksum) == 8U, tigris_serve_checksum_size);

@@ -26,24 +26,32 @@
 extern "C" {
 #endif
 
-/* Largest payload, at least TIGRIS_SERVE_LEAST_PAYLOAD, at most 65535 - 16. The host fills one frame
+/* Largest payload of a request, at least TIGRIS_SERVE_LEAST_PAYLOAD, at most 65535 - 16. The host fills one frame
  * (payload and 15 bytes, 1 more for each 254) and waits for the answer, so what this says must fit the
- * transport's receive buffer. Raise it where that is larger than a UART's 128 bytes, for speed. */
+ * transport's receive buffer: a UART's FIFO holds 128 bytes. */
 #ifndef TIGRIS_SERVE_PAYLOAD
 #define TIGRIS_SERVE_PAYLOAD TIGRIS_SERVE_LEAST_PAYLOAD
 #endif
 TIGRIS_STATIC_ASSERT(TIGRIS_SERVE_PAYLOAD >= TIGRIS_SERVE_LEAST_PAYLOAD && TIGRIS_SERVE_PAYLOAD <= 65519,
                      tigris_serve_payload);
 
-/* Bytes of a frame before and after COBS with its two delimiters. */
-#define TIGRIS_SERVE_FRAME (8U + TIGRIS_SERVE_PAYLOAD + TIGRIS_SERVE_CHECKSUM_BYTES)
-#define TIGRIS_SERVE_WIRE (TIGRIS_SERVE_FRAME + TIGRIS_SERVE_FRAME / 254U + 3U)
+/* Most data of a stream's frame, by which inputs and outputs travel; 17 bytes go with it on the line, 1 more for each
+ * 254. Raise it for speed. It may be more than the transport's receive buffer: the server reads on while a stream comes. */
+#ifndef TIGRIS_SERVE_STREAM
+#define TIGRIS_SERVE_STREAM 240U
+#endif
+TIGRIS_STATIC_ASSERT(TIGRIS_SERVE_STREAM >= 16 && TIGRIS_SERVE_STREAM <= 65517, tigris_serve_stream_data);
+
+/* Bytes of the longest response, and of the longest frame that is received, without what COBS adds. */
+#define TIGRIS_SERVE_REPLY (8U + TIGRIS_SERVE_PAYLOAD + TIGRIS_SERVE_CHECKSUM_BYTES)
+#define TIGRIS_SERVE_STREAMED (8U + 2U + TIGRIS_SERVE_STREAM + TIGRIS_SERVE_CHECKSUM_BYTES)
+#define TIGRIS_SERVE_FRAME (TIGRIS_SERVE_REPLY > TIGRIS_SERVE_STREAMED ? TIGRIS_SERVE_REPLY : TIGRIS_SERVE_STREAMED)
 
 /* The serial line. Both functions get `context`. */
 typedef struct tigris_serve_transport {
     /* Moves up to `bytes` received bytes to `data`; returns how many, 0 when none wait. Never blocks. */
     size_t (*read)(void *context, uint8_t *data, size_t bytes);
-    /* Sends `bytes` bytes; may block while the line is slow. */
+    /* Sends `bytes` bytes, at most 128; may block while the line is slow. A frame may take several calls. */
     void (*write)(void *context, const uint8_t *data, size_t bytes);
     void *context;
 } tigris_serve_transport;
@@ -106,8 +114,19 @@ typedef struct tigris_serve {
     /* Sending. The last response stays, to be sent again when its request is repeated. */
     tigris_serve_header request; /* being served, or served last */
     uint32_t request_crc;
-    uint32_t wire_bytes;
-    uint8_t wire[TIGRIS_SERVE_WIRE];
+    uint32_t reply_bytes;
+    uint8_t reply[TIGRIS_SERVE_REPLY];
+
+    /* The stream that the last request opened: of an input when it has a sink, of an output when it has a source. */
+    uint8_t *sink;
+    const uint8_t *source;
+    uint32_t stream_bytes;  /* in all */
+    uint16_t frame_data;    /* bytes of a frame, but for the last */
+    uint16_t stream_frames; /* 0: there is none, or it is done */
+    uint16_t stream_next;   /* all frames before this one have come; as many as there are: all */
+    uint16_t stream_sent;   /* of an output: all before this one were sent */
+    uint32_t stream_bits;   /* bit i is frame stream_next + i: it has come, or shall be sent again */
+    uint8_t stream_quiet;   /* nothing came for a while */
 
     /* A run in progress. */
     const tigris_serve_model *running;
@@ -123,8 +142,10 @@ typedef struct tigris_serve {
 void tigris_serve_init(tigris_serve *server, const tigris_serve_transport *transport, const tigris_serve_board *board,
                        const tigris_serve_model *models, uint32_t model_count);
 
-/* Handles what has arrived, at most one request; returns 1 when it served one, else 0. A RUN is done
- * within the call. During it the session's yield hook still is called, its profile hook is not. */
+/* Handles what has arrived, at most one request or one frame of a stream; returns 1 when it did, else 0. A RUN is done
+ * within the call. During it the session's yield hook still is called, its profile hook is not. While a stream is on
+ * and nothing arrives, the call reads on for 0.1 s, or 65536 times where the counter is no measure of time, before it
+ * returns 0: a caller that sleeps then, and not after 1, loses no byte of a stream. */
 int tigris_serve_poll(tigris_serve *server);
 
 #ifdef __cplusplus

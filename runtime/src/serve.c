@@ -19,8 +19,8 @@ void tigris_serve_refuse(tigris_serve *server, tigris_serve_refusal refusal)
     tigris_serve_send(server, TIGRIS_SERVE_ANSWER_ERROR, &error, (uint32_t)sizeof error);
 }
 
-/* Refuses a frame that is not the session's next, which says nothing about the session. */
-static void refuse_aside(const tigris_serve *server, const tigris_serve_header *header, tigris_serve_refusal refusal)
+void tigris_serve_refuse_aside(const tigris_serve *server, const tigris_serve_header *header,
+                               tigris_serve_refusal refusal)
 {
     tigris_serve_error error;
 
@@ -78,7 +78,7 @@ static int hear(tigris_serve *server)
 
     while (tigris_serve_receive(server, &header)) {
         if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_HELLO) {
-            refuse_aside(server, &header, TIGRIS_SERVE_REFUSAL_BUSY);
+            tigris_serve_refuse_aside(server, &header, TIGRIS_SERVE_REFUSAL_BUSY);
         } else if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_CANCEL && header.session == server->host_session &&
                    tigris_serve_sequence(&header) == tigris_serve_next_sequence(server->sequence)) {
             server->sequence = tigris_serve_sequence(&header);
@@ -121,6 +121,7 @@ static const struct kind {
     {TIGRIS_SERVE_REQUEST_PLAN_CHECK, sizeof(tigris_serve_select), 0, ANY_MODEL, tigris_serve_plan_check_request},
     {TIGRIS_SERVE_REQUEST_FAULT, sizeof(tigris_serve_select), 0, ANY_MODEL, tigris_serve_fault_request},
     {TIGRIS_SERVE_REQUEST_RESET, sizeof(tigris_serve_select), 0, READY_MODEL, tigris_serve_reset_request},
+    {TIGRIS_SERVE_REQUEST_STREAM, sizeof(tigris_serve_range), 1, READY_MODEL, tigris_serve_stream_request},
 };
 
 static void serve_model_request(tigris_serve *server, const struct kind *kind, const uint8_t *payload, uint32_t bytes)
@@ -219,6 +220,7 @@ static void hello(tigris_serve *server, const tigris_serve_header *header)
     tigris_serve_copy_text(answer.counter_unit, server->board->counter_unit, sizeof answer.counter_unit);
     tigris_serve_copy_text(answer.board, server->board->name, sizeof answer.board);
     answer.nonce = server->nonce;
+    answer.stream_bytes = TIGRIS_SERVE_STREAM;
     answer.busy_ms = busy_ms(server->board);
     tigris_serve_send_aside(server, header, TIGRIS_SERVE_REQUEST_HELLO | TIGRIS_SERVE_RESPONSE_BIT, &answer,
                             (uint32_t)sizeof answer);
@@ -236,13 +238,13 @@ static int admit(tigris_serve *server, const tigris_serve_header *header, uint32
         return 0;
     }
     if (in_session && sequence != tigris_serve_next_sequence(server->sequence)) {
-        refuse_aside(server, header, TIGRIS_SERVE_REFUSAL_SEQUENCE);
+        tigris_serve_refuse_aside(server, header, TIGRIS_SERVE_REFUSAL_SEQUENCE);
         return 0;
     }
     if (!in_session) {
         if (!server->offered || header->session != (uint16_t)(server->hello_session ^ server->nonce) ||
             sequence != tigris_serve_next_sequence(server->hello_sequence)) {
-            refuse_aside(server, header, TIGRIS_SERVE_REFUSAL_SESSION);
+            tigris_serve_refuse_aside(server, header, TIGRIS_SERVE_REFUSAL_SESSION);
             return 0;
         }
         server->offered = 0U;
@@ -253,6 +255,7 @@ static int admit(tigris_serve *server, const tigris_serve_header *header, uint32
     server->sequence = sequence;
     server->request = *header;
     server->request_crc = crc;
+    server->stream_frames = 0U; /* whatever was under way: its frames carry an older number */
     return 1;
 }
 
@@ -267,18 +270,42 @@ void tigris_serve_init(tigris_serve *server, const tigris_serve_transport *trans
     server->output_model = model_count;
 }
 
+/* Reads on while a stream is on and nothing arrives, lest the caller sleep and the line's buffer overflow. */
+static int await(tigris_serve *server, tigris_serve_header *header)
+{
+    const uint32_t hz = server->board->counter != NULL ? server->board->counter_hz : 0U;
+    const uint32_t since = tigris_serve_count(server);
+
+    for (uint32_t reads = 0U; tigris_serve_stream_is_awaited(server); reads++) {
+        if (tigris_serve_receive(server, header)) {
+            return 1;
+        }
+        const int is_over = hz != 0U ? tigris_serve_count(server) - since >= hz / 10U : reads >= 65536U;
+        server->stream_quiet = (uint8_t)is_over;
+    }
+    return 0;
+}
+
 int tigris_serve_poll(tigris_serve *server)
 {
     tigris_serve_header header;
     uint32_t crc;
 
     if (!tigris_serve_receive(server, &header)) {
-        return 0;
+        if (tigris_serve_stream_give(server)) {
+            return 1;
+        }
+        if (!await(server, &header)) {
+            return 0;
+        }
     }
     const uint8_t *payload = server->frame + sizeof header;
     memcpy(&crc, payload + header.length, sizeof crc);
     if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_HELLO) {
         hello(server, &header); /* whatever its payload: a newer host learns the version from the answer */
+    } else if (header.type == (uint8_t)TIGRIS_SERVE_STREAM_FRAME_DATA ||
+               header.type == (uint8_t)TIGRIS_SERVE_STREAM_FRAME_CREDIT) {
+        tigris_serve_stream_take(server, &header, payload);
     } else if (admit(server, &header, crc)) {
         serve_request(server, payload, header.length);
     }

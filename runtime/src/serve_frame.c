@@ -47,7 +47,8 @@ static int accept(tigris_serve *server, tigris_serve_header *header)
         return 0;
     }
     memcpy(header, server->frame, sizeof *header);
-    return header->length == body - HEADER_BYTES;
+    return header->length == body - HEADER_BYTES &&
+           (header->length <= TIGRIS_SERVE_PAYLOAD || header->type == (uint8_t)TIGRIS_SERVE_STREAM_FRAME_DATA);
 }
 
 int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
@@ -77,28 +78,73 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
     }
 }
 
-/* Codes a frame of `bytes` bytes to `wire`; returns how many there are. `plain` may lie FRAME_AT bytes into the same
- * buffer: a code byte is due at most every 254 bytes, so the coded frame never reaches what is not read yet. */
-#define FRAME_AT (TIGRIS_SERVE_WIRE - TIGRIS_SERVE_FRAME)
+/* Sending. A frame is coded from where its bytes lie, in few pieces, so that the transport is not called for each byte. */
 
-static uint32_t encode(uint8_t *wire, const uint8_t *plain, uint32_t bytes)
+#define PIECE_BYTES 128U
+
+typedef struct piece {
+    const tigris_serve_transport *transport;
+    uint32_t bytes;
+    uint8_t data[PIECE_BYTES];
+} piece;
+
+static void flush(piece *p)
 {
-    uint32_t code_at = 1U, at = 2U;
+    p->transport->write(p->transport->context, p->data, p->bytes);
+    p->bytes = 0U;
+}
 
-    wire[0] = 0U; /* ends whatever text came before */
-    for (uint32_t i = 0; i < bytes; i++) {
-        const uint8_t byte = plain[i];
-        if (byte != 0U) {
-            wire[at++] = byte;
-        }
-        if (byte == 0U || at - code_at == 255U) {
-            wire[code_at] = (uint8_t)(at - code_at);
-            code_at = at++;
-        }
+static void put(piece *p, uint8_t byte)
+{
+    if (p->bytes == PIECE_BYTES) {
+        flush(p);
     }
-    wire[code_at] = (uint8_t)(at - code_at);
-    wire[at++] = 0U;
-    return at;
+    p->data[p->bytes++] = byte;
+}
+
+typedef struct part {
+    const uint8_t *data;
+    uint32_t bytes;
+} part;
+
+/* The byte at `at` of the parts, one after another, whose bytes are more than that. */
+static uint8_t byte_at(const part *parts, uint32_t at)
+{
+    while (at >= parts->bytes) {
+        at -= parts->bytes;
+        parts++;
+    }
+    return parts->data[at];
+}
+
+static void send_parts(const tigris_serve *server, const part *parts, uint32_t bytes)
+{
+    piece out;
+    uint32_t at = 0U;
+
+    out.transport = server->transport;
+    out.bytes = 0U;
+    put(&out, 0U); /* ends whatever text came before */
+    while (at <= bytes) { /* a block of up to 254 bytes that are not zero, and the zero that follows it */
+        uint32_t block = 0U;
+        while (block < 254U && at + block < bytes && byte_at(parts, at + block) != 0U) {
+            block++;
+        }
+        put(&out, (uint8_t)(block + 1U));
+        for (uint32_t i = 0; i < block; i++) {
+            put(&out, byte_at(parts, at + i));
+        }
+        at += block < 254U ? block + 1U : block;
+    }
+    put(&out, 0U);
+    flush(&out);
+}
+
+static void send_plain(const tigris_serve *server, const uint8_t *plain, uint32_t bytes)
+{
+    const part whole = {plain, bytes};
+
+    send_parts(server, &whole, bytes);
 }
 
 /* A frame that answers `to`, before it is coded; returns its bytes. */
@@ -120,24 +166,36 @@ static uint32_t compose(uint8_t *plain, const tigris_serve_header *to, uint32_t 
 
 void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes)
 {
-    uint8_t *plain = server->wire + FRAME_AT;
-    const uint32_t frame_bytes = compose(plain, &server->request, type, payload, bytes);
-
-    server->wire_bytes = encode(server->wire, plain, frame_bytes);
+    server->reply_bytes = compose(server->reply, &server->request, type, payload, bytes);
     tigris_serve_send_again(server);
 }
 
 void tigris_serve_send_again(const tigris_serve *server)
 {
-    server->transport->write(server->transport->context, server->wire, server->wire_bytes);
+    send_plain(server, server->reply, server->reply_bytes);
 }
 
 void tigris_serve_send_aside(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
                              const void *payload, uint32_t bytes)
 {
     uint8_t plain[sizeof(tigris_serve_header) + sizeof(tigris_serve_hello) + TIGRIS_SERVE_CHECKSUM_BYTES];
-    uint8_t wire[sizeof plain + 3U];
-    const uint32_t frame_bytes = compose(plain, to, type, payload, bytes);
 
-    server->transport->write(server->transport->context, wire, encode(wire, plain, frame_bytes));
+    send_plain(server, plain, compose(plain, to, type, payload, bytes));
+}
+
+void tigris_serve_send_data(const tigris_serve *server, uint32_t number, const uint8_t *data, uint32_t bytes)
+{
+    const uint16_t stored = (uint16_t)number;
+    tigris_serve_header header = server->request;
+    uint8_t head[sizeof header + sizeof stored];
+    uint8_t tail[TIGRIS_SERVE_CHECKSUM_BYTES];
+    const part parts[3] = {{head, sizeof head}, {data, bytes}, {tail, sizeof tail}};
+
+    header.type = (uint8_t)TIGRIS_SERVE_STREAM_FRAME_DATA;
+    header.length = (uint16_t)(sizeof stored + bytes);
+    memcpy(head, &header, sizeof header);
+    memcpy(head + sizeof header, &stored, sizeof stored);
+    const uint32_t crc = tigris_crc32_of_more(tigris_crc32(head, sizeof head), data, bytes);
+    memcpy(tail, &crc, sizeof crc);
+    send_parts(server, parts, (uint32_t)(sizeof head + sizeof tail) + bytes);
 }

@@ -14,7 +14,10 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header);
 /* Sends a frame that answers server->request; at most TIGRIS_SERVE_PAYLOAD bytes of payload. */
 void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes);
 
-/* Sends the last frame again. */
+/* Sends a frame of the stream that server->request opened: its number and `bytes` bytes, where they lie. */
+void tigris_serve_send_data(const tigris_serve *server, uint32_t number, const uint8_t *data, uint32_t bytes);
+
+/* Sends the last frame that tigris_serve_send sent again. */
 void tigris_serve_send_again(const tigris_serve *server);
 
 /* Answers a frame that is no request of the session, and leaves the last frame as it is; at most the bytes of a

@@ -66,8 +66,7 @@ void tigris_serve_tensor_request(tigris_serve *server, const tigris_serve_model 
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }
 
-/* Is [first, first + count) inside `bytes` bytes? Refuses otherwise. */
-static int inside(tigris_serve *server, const void *memory, uint32_t bytes, const tigris_serve_range *range)
+int tigris_serve_inside(tigris_serve *server, const void *memory, uint32_t bytes, const tigris_serve_range *range)
 {
     if (memory == NULL) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_TENSOR);
@@ -85,7 +84,7 @@ void tigris_serve_write_request(tigris_serve *server, const tigris_serve_model *
     const tigris_serve_range *range = &asked->range;
     uint8_t *input = (uint8_t *)tigris_input(model->session, range->index);
 
-    if (!inside(server, input, tigris_input_bytes(model->session, range->index), range)) {
+    if (!tigris_serve_inside(server, input, tigris_input_bytes(model->session, range->index), range)) {
         return;
     }
     if (range->count != asked->data_bytes) {
@@ -97,8 +96,7 @@ void tigris_serve_write_request(tigris_serve *server, const tigris_serve_model *
     tigris_serve_respond(server, NULL, 0U);
 }
 
-/* Refuses when the model's outputs are not those of its last run, with the inputs written since. */
-static int has_output(tigris_serve *server, const tigris_serve_model *model)
+int tigris_serve_has_output(tigris_serve *server, const tigris_serve_model *model)
 {
     if (server->output_model < server->model_count && &server->models[server->output_model] == model) {
         return 1;
@@ -112,12 +110,12 @@ void tigris_serve_read_request(tigris_serve *server, const tigris_serve_model *m
     const tigris_serve_range *range = &asked->range;
     const uint8_t *output = (const uint8_t *)tigris_output(model->session, range->index);
 
-    if (!has_output(server, model)) {
+    if (!tigris_serve_has_output(server, model)) {
         return;
     }
     if (range->count > TIGRIS_SERVE_PAYLOAD) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
-    } else if (inside(server, output, tigris_output_bytes(model->session, range->index), range)) {
+    } else if (tigris_serve_inside(server, output, tigris_output_bytes(model->session, range->index), range)) {
         tigris_serve_respond(server, output + range->first, range->count);
     }
 }
@@ -130,7 +128,7 @@ void tigris_serve_checksum_request(tigris_serve *server, const tigris_serve_mode
 
     if (output == NULL) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_TENSOR);
-    } else if (has_output(server, model)) {
+    } else if (tigris_serve_has_output(server, model)) {
         answer.status = 0;
         answer.crc32 = tigris_crc32(output, tigris_output_bytes(model->session, asked->range.index));
         tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);

@@ -17,6 +17,10 @@ typedef struct tigris_serve_asked {
 void tigris_serve_respond(tigris_serve *server, const void *payload, uint32_t bytes);
 void tigris_serve_refuse(tigris_serve *server, tigris_serve_refusal refusal);
 
+/* Refuses a frame that is not the session's next request, which says nothing about the session. */
+void tigris_serve_refuse_aside(const tigris_serve *server, const tigris_serve_header *header,
+                               tigris_serve_refusal refusal);
+
 /* The sequence number in a header, and the one that follows another. */
 uint32_t tigris_serve_sequence(const tigris_serve_header *header);
 uint32_t tigris_serve_next_sequence(uint32_t sequence);
@@ -36,6 +40,17 @@ tigris_session *tigris_serve_session(const tigris_serve_model *model);
 void tigris_serve_start_work(tigris_serve *server, const tigris_session *session);
 int tigris_serve_go_on(tigris_serve *server);
 
+/* Is [first, first + count) inside the `bytes` bytes at `memory`, NULL if there is no such tensor? Has the model outputs
+ * of its last run, with the inputs written since? Both refuse the request when not. */
+int tigris_serve_inside(tigris_serve *server, const void *memory, uint32_t bytes, const tigris_serve_range *range);
+int tigris_serve_has_output(tigris_serve *server, const tigris_serve_model *model);
+
+/* Streams. A frame that came, whose payload lies in server->frame; and the next frame of an output that the host waits
+ * for: returns 0 when there is none to be sent. A stream is waited for until its end or until it was quiet for a while. */
+void tigris_serve_stream_take(tigris_serve *server, const tigris_serve_header *header, const uint8_t *payload);
+int tigris_serve_stream_give(tigris_serve *server);
+int tigris_serve_stream_is_awaited(const tigris_serve *server);
+
 /* The requests. */
 typedef void tigris_serve_handler(tigris_serve *server, const tigris_serve_model *model,
                                   const tigris_serve_asked *asked);
@@ -49,5 +64,6 @@ tigris_serve_handler tigris_serve_plan_check_request;
 tigris_serve_handler tigris_serve_run_request;
 tigris_serve_handler tigris_serve_fault_request;
 tigris_serve_handler tigris_serve_reset_request;
+tigris_serve_handler tigris_serve_stream_request;
 
 #endif

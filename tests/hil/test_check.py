@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tigris_pio.hil.check import CheckReport, check, compare, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import RunError, WrongModelError
 from tigris_pio.hil.frames import Frame, FrameReader, encode
-from tigris_pio.hil.protocol import Request
+from tigris_pio.hil.protocol import Request, StreamFrame
 from tigris_pio.hil.report import document, mismatch_lines, verdict
 from tigris_pio.hil.samples import random_samples
 
@@ -29,17 +30,27 @@ def run_check(url: str, plan_path: Path, count: int = 3, **options: float) -> Ch
         return check(board, plan, random_samples(plan.session.inputs, count).inputs, **options)
 
 
-def corrupting(index: int, at: int, flip: int) -> Fault:
-    """A board that computes one byte of its `index`th answered READ wrongly."""
+def corrupting(index: int, at: int, flip: int, size: int = 0) -> Fault:
+    """A board that computes one byte of the `index`th output that is read wrongly. `size`: its bytes, if it comes as a
+    stream, which begins with their checksum."""
     reader, seen = FrameReader(), [0]
+    change = bytearray(size)
+    if size:
+        change[at] = flip
 
     def pass_on(data: bytes) -> Iterable[bytes]:
         for frame in reader.feed(data):
             payload = bytearray(frame.payload)
-            if frame.type == Request.READ | 0x80:
-                if seen[0] == index:
-                    payload[at] ^= flip
+            is_stream = frame.type == Request.STREAM | 0x80 and any(payload[4:])
+            if is_stream or frame.type == Request.READ | 0x80:
                 seen[0] += 1
+            if is_stream and seen[0] == index + 1:
+                checksum = int.from_bytes(payload[4:], "little") ^ zlib.crc32(change) ^ zlib.crc32(bytes(size))
+                payload[4:] = checksum.to_bytes(4, "little")
+            elif frame.type == StreamFrame.DATA and seen[0] == index + 1 and payload[:2] == b"\0\0":
+                payload[2 + at] ^= flip
+            elif frame.type == Request.READ | 0x80 and seen[0] == index + 1:
+                payload[at] ^= flip
             yield encode(Frame(frame.type, frame.sequence, frame.session, bytes(payload)))
 
     return pass_on
@@ -102,10 +113,10 @@ def test_a_wrong_byte_is_found_and_named(real_board: Path, digits_plan: Path, li
 def test_tolerance_is_for_rounding_of_floats_only(real_board: Path, two_inputs_plan: Path, line: Connect) -> None:
     # One bit low in a mantissa; then the highest one.
     for at, equal in ((0, True), (2, False)):
-        fault = corrupting(0, at, 0x40 if at else 0x01)
+        fault = corrupting(0, at, 0x40 if at else 0x01, 480)
         url = line([real_board, "--model", two_inputs_plan], to_host=fault).url
         assert run_check(url, two_inputs_plan, tolerance=1e-5).equal is equal
-    url = line([real_board, "--model", two_inputs_plan], to_host=corrupting(0, 0, 0x01)).url
+    url = line([real_board, "--model", two_inputs_plan], to_host=corrupting(0, 0, 0x01, 480)).url
     assert not run_check(url, two_inputs_plan).equal
 
 

@@ -263,14 +263,14 @@ class Relay:
         yield from due
 
 
-@pytest.mark.parametrize(("share", "inferences"), [(0.01, 60), (0.05, 40)])
+@pytest.mark.parametrize(("share", "inferences"), [(0.01, 100), (0.05, 60)])
 def test_a_relay_that_repeats_delays_and_reorders(standin: Path, line: Connect, share: float, inferences: int) -> None:
     up, down = Relay(1, share), Relay(2, share)
     with Board(line(command(standin), up, down).url, timing=HASTY) as board:
         for seed in range(inferences):
             infer(board, seed)
-    assert up.frames + down.frames > inferences * 40
-    assert up.faults + down.faults > share * inferences * 20
+    assert up.frames + down.frames > inferences * 20
+    assert up.faults + down.faults > share * inferences * 10
 
 
 # The host's side.

@@ -28,7 +28,7 @@ from tigris_pio.hil.errors import (
 )
 from tigris_pio.hil.frames import Frame, FrameReader, encode
 from tigris_pio.hil.lock import lock_path
-from tigris_pio.hil.protocol import Answer, Busy, Hello, Refusal, Request, Select
+from tigris_pio.hil.protocol import VERSION, Answer, Busy, Hello, Refusal, Request, Select
 
 Connect = Callable[..., Bridge]
 SHORT = Timing(connect=0.4, answer=0.1, longest_answer=0.2, tries=3, run=1.0)
@@ -128,13 +128,13 @@ def hello_server(payload: bytes, kind: int = Request.HELLO | 0x80) -> str:
 def test_protocol_of_another_version() -> None:
     url = hello_server(struct.pack("<HH", 7, 300) + bytes(80))
     with pytest.raises(
-        VersionError, match=r"speaks version 7 of the protocol, this program version 2\. Build and upload"
+        VersionError, match=r"speaks version 7 of the protocol, this program version 3\. Build and upload"
     ):
         Board(url, timing=SHORT)
 
 
 def test_plans_of_another_version() -> None:
-    url = hello_server(Hello(2, 112, 9, 1, 0, b"", b"future").pack())
+    url = hello_server(Hello(VERSION, 112, 9, 1, 0, b"", b"future").pack())
     with pytest.raises(VersionError, match=r"reads plans of format 9, this program writes format 1"):
         Board(url, timing=SHORT)
 

@@ -52,7 +52,7 @@ def test_what_the_firmware_prints_unasked_is_heard(standin: Path, line: Connect)
 
 @pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
 def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) -> None:
-    url = line(command(standin, "--fifo", "128"), pty=pty).url
+    url = line(command(standin), pty=pty).url
     with Board(url, timing=CALM) as board:
         assert (board.info.name, board.info.model_count, board.info.payload_bytes) == ("test board", 1, 112)
         assert (board.info.counter_hz, board.info.counter_unit) == (1_000_000_000, "ns")
@@ -271,7 +271,7 @@ def test_bad_requests_are_refused(
 def test_reads_beyond_one_frame_and_tensor_are_refused(standin: Path, line: Connect) -> None:
     with Board(line(command(standin)).url, timing=QUICK) as board:
         board.run(0)
-        with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):
+        with pytest.raises(RefusedError, match="STREAM: the bytes asked for lie outside"):
             board.read_output(0, 1, 301)
         assert len(board._ask(Request.READ, Range(0, count=112).pack())) == 112
         with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):

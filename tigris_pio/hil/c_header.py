@@ -12,6 +12,7 @@ HEADER_PATH = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tig
 
 _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (protocol.Request, "serve_request"),
+    (protocol.StreamFrame, "serve_stream_frame"),
     (protocol.Answer, "serve_answer"),
     (protocol.Refusal, "serve_refusal"),
     (protocol.Direction, "serve_direction"),
@@ -29,7 +30,9 @@ def render() -> str:
         f"#define TIGRIS_SERVE_LEAST_PAYLOAD {protocol.PAYLOAD_BYTES}U\n"
         f"#define TIGRIS_SERVE_CHECKSUM_BYTES {protocol.CHECKSUM_BYTES}U\n"
         f"#define TIGRIS_SERVE_RESPONSE_BIT {protocol.RESPONSE_BIT:#x}U\n"
-        f"#define TIGRIS_SERVE_SEQUENCES {protocol.SEQUENCES:#x}U\n\n"
+        f"#define TIGRIS_SERVE_SEQUENCES {protocol.SEQUENCES:#x}U\n"
+        f"#define TIGRIS_SERVE_WINDOW {protocol.WINDOW}U\n"
+        f"#define TIGRIS_SERVE_MOST_STREAM_FRAMES {protocol.MOST_STREAM_FRAMES}U\n\n"
     )
     out += "".join(enum_text(kind, name) for kind, name in _ENUMS)
     out += "".join(record_text(record) for record in protocol.RECORDS)

@@ -7,11 +7,12 @@ import zlib
 from collections.abc import Callable
 
 from tigris_pio.hil import protocol
-from tigris_pio.hil.conversation import BoardInfo, Conversation, Timing, next_sequence, text_of
+from tigris_pio.hil.conversation import BoardInfo, Timing, next_sequence, text_of
 from tigris_pio.hil.errors import InputsError, RunError
 from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Request
+from tigris_pio.hil.streams import Streams
 
 __all__ = ["Board", "BoardInfo", "FaultInfo", "ModelInfo", "OpCounts", "RunInfo", "TensorInfo", "Timing"]
 
@@ -84,7 +85,7 @@ class OpCounts:
     elapsed: int
 
 
-class Board(Conversation):
+class Board(Streams):
     """A board that serves its models over a serial line.
 
         with Board("/dev/ttyUSB0") as board:
@@ -168,10 +169,7 @@ class Board(Conversation):
     def write_input(self, model: int, index: int, data: bytes) -> None:
         """Fills an input; all inputs must be written before each run."""
         self._written.pop((model, index), None)
-        most = self.info.payload_bytes - protocol.Range.size()
-        for first in range(0, len(data), most):
-            part = data[first : first + most]
-            self._ask(Request.WRITE, protocol.Range(model, 0, index, first, len(part)).pack() + part)
+        self._send_input(model, index, data)
         self._written[model, index] = bytes(data)
 
     def run(self, model: int, clear_profile: bool = False, on_busy: Callable[[int], None] | None = None) -> RunInfo:
@@ -209,12 +207,10 @@ class Board(Conversation):
             raise RunError(f"{self.url}: the board did not reset the model's states: {text}")
 
     def read_output(self, model: int, index: int, size: int) -> bytes:
-        """The first `size` bytes of an output."""
-        data = bytearray()
-        while len(data) < size:
-            count = min(self.info.payload_bytes, size - len(data))
-            data += self._ask(Request.READ, protocol.Range(model, 0, index, len(data), count).pack(), count)
-        return bytes(data)
+        """The first `size` bytes of an output. OutputsError when they are not those that the board has."""
+        if size > self.info.payload_bytes:
+            return self._receive_output(model, index, size)
+        return self._ask(Request.READ, protocol.Range(model, 0, index, 0, size).pack(), size)
 
     def output_crc32(self, model: int, index: int) -> int:
         """CRC-32 of an output, computed by the board."""

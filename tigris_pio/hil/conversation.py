@@ -66,6 +66,7 @@ class BoardInfo:
     counter_hz: int  #: 0: the counter is no measure of time
     counter_unit: str  #: empty: the board counts nothing
     busy_ms: int  #: between its signs of life during a request; 0: not known
+    stream_bytes: int = 240  #: most data of a stream's frame
 
 
 class Conversation:
@@ -259,6 +260,7 @@ class Conversation:
             hello.counter_hz,
             text_of(hello.counter_unit),
             hello.busy_ms,
+            hello.stream_bytes,
         )
 
     def _no_greeting(self, is_busy: bool) -> Exception:

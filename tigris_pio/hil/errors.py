@@ -57,6 +57,10 @@ class InputsError(HarnessError):
     """A run was computed from other inputs than were sent: its result is worth nothing."""
 
 
+class OutputsError(HarnessError):
+    """The bytes that were read of an output are not those that the board has."""
+
+
 class RunError(HarnessError):
     """The model cannot run on the board, a run failed there, or took too long."""
 

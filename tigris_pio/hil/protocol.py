@@ -2,7 +2,8 @@
 
 `runtime/include/tigris_protocol.h` is generated from this module by `python -m tigris_pio.hil.c_header`.
 The host asks, the board answers: one request at a time. A request's payload is its record, a response's
-payload likewise, both followed by data where the record says so.
+payload likewise, both followed by data where the record says so. Request STREAM opens a stream, whose frames
+are not waited for one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import enum
 
 from tigris_pio.format.record import Record, i32, text, u8, u8_array, u16, u32, u32_array
 
-VERSION = 2
+VERSION = 3
 #: Largest payload of a frame unless the board announces more. With header, checksum, COBS overhead and
 #: both delimiters this makes 127 bytes: a UART's receive FIFO holds 128.
 PAYLOAD_BYTES = 112
@@ -22,6 +23,10 @@ CHECKSUM_BYTES = 4
 RESPONSE_BIT = 0x80
 #: Sequence numbers are counted modulo this: eight bits in the header's `sequence`, sixteen in `rounds`.
 SEQUENCES = 1 << 24
+#: Frames of a stream that may be under way: numbers from the first missing one on, a bit each in a 32-bit word.
+WINDOW = 32
+#: Most frames of a stream: their numbers have 16 bits.
+MOST_STREAM_FRAMES = 65535
 
 
 class Request(enum.IntEnum):
@@ -40,6 +45,15 @@ class Request(enum.IntEnum):
     CANCEL = 11  #: stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on
     FAULT = 12  #: where a model was refused; tigris_serve_select, answered by tigris_serve_fault
     RESET = 13  #: what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status
+    STREAM = 14  #: opens a stream of an input or output; tigris_serve_stream, answered by tigris_serve_checksum
+
+
+class StreamFrame(enum.IntEnum):
+    """Types of the frames of a stream. They carry session and number of the STREAM request that opened it."""
+
+    DATA = 241  #: u16 number of the frame and its bytes: to the board for an input, to the host for an output
+    ACK = 242  #: to the host, of an input: tigris_serve_window, whose bits are the frames that have come
+    CREDIT = 243  #: to the board, of an output: tigris_serve_window, whose bits are the frames to be sent again
 
 
 class Answer(enum.IntEnum):
@@ -114,7 +128,7 @@ class Hello(Record):
     counter_unit: bytes = text(16, "what is counted: cycles, instructions, ns; empty: nothing")
     board: bytes = text(32, "name of the board")
     nonce: int = u16("xor the number in HELLO's header: the session that this HELLO begins with its next request", 0)
-    reserved: int = u16("0", 0)
+    stream_bytes: int = u16("most data of a stream's frame", 0)
     busy_ms: int = u32("BUSY comes at the first yield after so many milliseconds; 0: at every one, or not known", 0)
 
 
@@ -140,6 +154,32 @@ class Range(Record):
     index: int = u16("index of the input (WRITE) or output (READ)", 0)
     first: int = u32("first byte; first operator", 0)
     count: int = u32("bytes; operators", 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stream(Record):
+    """Request STREAM. It begins as tigris_serve_range does."""
+
+    C_NAME = "tigris_serve_stream"
+
+    model: int = u8("index of the model")
+    direction: int = u8("tigris_serve_direction", 0)
+    index: int = u16("index of the input or output", 0)
+    first: int = u32("first byte", 0)
+    count: int = u32("bytes", 0)
+    frame_bytes: int = u16("bytes of a frame, but for the last: 1 to what HELLO's stream_bytes says", 0)
+    reserved: int = u16("0", 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Window(Record):
+    """Payload of ACK and CREDIT."""
+
+    C_NAME = "tigris_serve_window"
+
+    next: int = u16("all frames before this number have come; as many as there are: the stream is done", 0)
+    reserved: int = u16("0", 0)
+    bits: int = u32("bit i is frame next + i: it has come (ACK), or shall be sent again (CREDIT)", 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,12 +230,12 @@ class Result(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Checksum(Record):
-    """Response to CHECKSUM and PLAN_CHECK."""
+    """Response to CHECKSUM, PLAN_CHECK and STREAM."""
 
     C_NAME = "tigris_serve_checksum"
 
-    status: int = i32("tigris_status of tigris_plan_check_crc; 0 for an output")
-    crc32: int = u32("of the output; the one in the plan's header")
+    status: int = i32("tigris_status of tigris_plan_check_crc; 0 for an output or a stream")
+    crc32: int = u32("of the output; the one in the plan's header; of the stream's bytes, 0 for an input")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,6 +294,8 @@ RECORDS: tuple[type[Record], ...] = (
     Hello,
     Select,
     Range,
+    Stream,
+    Window,
     Info,
     Tensor,
     Result,
