@@ -7,7 +7,7 @@ import click
 from tigris_pio.cli.lazy import DefaultGroup
 
 #: The commands, each in the file of its name, and what it is called there.
-COMMANDS = {"list": "list_command", "check": "check_command", "bench": "bench_command"}
+COMMANDS = {"list": "list_command", "check": "check_command", "bench": "bench_command", "monitor": "monitor_command"}
 
 
 class _Group(DefaultGroup):
@@ -31,6 +31,7 @@ def hil() -> None:
       tigris hil --project examples/digits --upload --data test.npz
       tigris hil --port socket://127.0.0.1:5555 --info            what does it run?
       tigris hil bench kws.tgrs --port /dev/ttyUSB0               how long does it take?
+      tigris hil monitor --port /dev/ttyUSB0                      what does it say?
 
     Without the name of a command it is check; a plan that is named like a command is written with its folder, ./check.
 

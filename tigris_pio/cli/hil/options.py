@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ import click
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.project import Project, open_project
+
+#: What click.option makes.
+Option = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +40,9 @@ class TargetOptions:
     baud: int
     project: str | None
     environment: str | None
-    upload: bool
-    timeout: float
-    silence: float
+    upload: bool = False
+    timeout: float = Timing.run
+    silence: float = Timing.silence
 
     def open(self, complete: bool = False) -> Target:
         """The board meant. `complete`: nothing else needs a project, so the folder's own is not looked at where there
@@ -77,14 +80,24 @@ _PATIENCE = (
 
 def target_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that name a board; the command takes them as one argument `where`."""
+    return _gathering(command, (_PORT, _BAUD, *_PROJECT, *_PATIENCE))
+
+
+def line_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The same for a command that sends no requests."""
+    return _gathering(command, (_PORT, _BAUD, *_PROJECT[:2]))
+
+
+def _gathering(command: Callable[..., None], options: Sequence[Option]) -> Callable[..., None]:
     names = [field.name for field in dataclasses.fields(TargetOptions)]
 
     @functools.wraps(command)
     def gathered(**values: Any) -> None:
-        command(where=TargetOptions(**{name: values.pop(name) for name in names}), **values)
+        given = {name: values.pop(name) for name in names if name in values}
+        command(where=TargetOptions(**given), **values)
 
     wrapped: Callable[..., None] = gathered
-    for option in reversed((_PORT, _BAUD, *_PROJECT, *_PATIENCE)):
+    for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped
 

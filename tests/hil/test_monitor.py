@@ -1,0 +1,277 @@
+"""`tigris hil monitor`: the firmware's lines and the frames among them, in words."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.hil.test_urls import rfc2217
+from tigris_pio.hil.errors import PortError
+from tigris_pio.hil.frames import Frame, encode
+from tigris_pio.hil.monitor import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
+from tigris_pio.hil.protocol import (
+    VERSION,
+    Answer,
+    Busy,
+    Checksum,
+    Direction,
+    Error,
+    Info,
+    Refusal,
+    Request,
+    Result,
+    Select,
+    Stream,
+    StreamFrame,
+)
+from tigris_pio.hil.tap import Tap
+from tigris_pio.hil.wording import Teller, describe, is_failure, is_from_host, name_of
+
+Connect = Callable[..., Bridge]
+__all__ = ["rfc2217"]
+
+frames = st.builds(Frame, st.integers(0, 255), st.integers(0, 0xFFFFFF), st.integers(0, 65535), st.binary(max_size=200))
+words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.one_of(frames, words)), st.data())
+def test_text_and_frames_are_told_apart_in_any_pieces(parts: list[Frame | str], data: st.DataObject) -> None:
+    stream = b"".join(encode(part) if isinstance(part, Frame) else f"{part}\r\n".encode() for part in parts)
+    decoder, found, at = Decoder(), list[Event](), 0
+    while at < len(stream):
+        size = data.draw(st.integers(1, 64))
+        found += decoder.feed(stream[at : at + size], 0.0)
+        at += size
+    assert [event.frame or event.text for event in found] == parts
+
+
+def test_a_line_is_shown_when_it_ends_and_a_prompt_after_a_while() -> None:
+    decoder = Decoder()
+    assert decoder.feed(b"boot: 1\r\nbo", 0.0) == [Event("boot: 1")]
+    assert decoder.feed(b"ot: 2\n> ", 1.0) == [Event("boot: 2")]
+    assert decoder.rest(1.0 + TEXT_SECONDS / 2) == []
+    assert decoder.rest(1.01 + TEXT_SECONDS) == [Event(">")]
+    assert decoder.rest(9.0) == []
+
+
+def test_half_a_frame_waits_for_its_rest_and_is_then_given_up() -> None:
+    decoder, wire = Decoder(), encode(Frame(Request.RUN, 1, 2, bytes(range(1, 100))))
+    assert decoder.feed(wire[:50], 0.0) == []
+    assert decoder.rest(TEXT_SECONDS) == []
+    assert decoder.feed(wire[50:], NOISE_SECONDS / 2) == [Event(frame=Frame(Request.RUN, 1, 2, bytes(range(1, 100))))]
+    decoder.feed(wire[:50], 1.0)
+    assert decoder.rest(1.01 + NOISE_SECONDS) == [Event(noise=wire[1:50])]
+
+
+def test_text_behind_a_glitch_is_shown_without_a_frame_ever() -> None:
+    decoder = Decoder()
+    assert decoder.feed(b"\xfe\x01\xffets Jul 29 2019\r\n", 0.0) == []
+    lines = decoder.feed(b"rst:0x1 (POWERON)\r\nboot:0x13\r\n", 0.0)
+    assert [event.text[-9:] for event in lines] == ["l 29 2019", "(POWERON)", "boot:0x13"]
+
+
+def test_colours_of_the_log_are_left_out() -> None:
+    assert Decoder().feed(b"\x1b[0;31mE (12) wifi: no\x1b[0m\r\n", 0.0) == [Event("E (12) wifi: no")]
+
+
+def text(status: int) -> str:
+    return f"<{status}>"
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (Frame(Request.RUN, 1, 2, Select(3, 0, 1).pack()), "> RUN model 3, index 1"),
+        (
+            Frame(Request.RUN | 0x80, 1, 2, Result(0, (5, 1), 3248, 0, 0, 0, 7).pack()),
+            "< RUN status 0, elapsed 4,294,967,301, fast peak 3,248",
+        ),
+        (Frame(Request.RUN | 0x80, 1, 2, Result(-7, (5, 0), 0, 0, 0, 0, 7).pack()), "! RUN status -7: <-7>, elapsed 5"),
+        (Frame(Answer.BUSY, 1, 2, Busy(0).pack()), "< BUSY yields 0"),
+        (Frame(Answer.ERROR, 1, 2, Error(Refusal.NO_OUTPUT).pack()), "! ERROR refused: no output"),
+        (Frame(Answer.ERROR, 1, 2, Error(99).pack()), "! ERROR refused: reason 99"),
+        (Frame(Request.STATUS_TEXT | 0x80, 1, 2, b"all is well"), "< STATUS_TEXT all is well"),
+        (Frame(Request.READ | 0x80, 1, 2, bytes(12)), "< READ 12 bytes"),
+        (Frame(Request.PROFILE | 0x80, 1, 2, bytes(24)), "< PROFILE 2 operators"),
+        (Frame(Request.WRITE | 0x80, 1, 2), "< WRITE"),
+        (Frame(Request.RUN, 1, 2, b"?"), "> RUN 1 bytes"),
+        (Frame(77, 1, 2, b"later"), "> type 77 5 bytes"),
+        (Frame(205, 1, 2, b""), "< type 205"),
+    ],
+)
+def test_frames_in_words(frame: Frame, expected: str) -> None:
+    arrow = "!" if is_failure(frame) else ">" if is_from_host(frame) else "<"
+    assert f"{arrow} {name_of(frame)} {describe(frame, text)}".rstrip() == expected
+
+
+def test_every_frame_has_words_whatever_its_bytes() -> None:
+    for kind in range(256):
+        for payload in (b"", bytes(200), b"\xff" * 200):
+            frame = Frame(kind, 1, 2, payload)
+            assert name_of(frame) and isinstance(describe(frame, text), str)
+    info = Info(0, 19760, 0xAAB8D412, 3248, 3248, 0, 0, 1, 1, (7,) * 32, b"digits")
+    said = describe(Frame(Request.INFO | 0x80, 1, 2, info.pack()), text)
+    assert said.startswith("status 0, plan bytes 19,760, plan crc32 aab8d412, ") and said.endswith(", name digits")
+
+
+def test_a_streams_frames_are_told_together() -> None:
+    teller = Teller(text)
+    request = Frame(Request.STREAM, 5, 2, Stream(0, Direction.INPUT, 0, 0, 500, 240).pack())
+    passed = [request, Frame(request.type | 0x80, 5, 2, Checksum(0, 0).pack())]
+    passed += [Frame(StreamFrame.DATA, 5, 2, bytes(2 + size)) for size in (240, 240, 20)]
+    passed += [Frame(StreamFrame.ACK, 5, 2, bytes(8)), Frame(Request.RUN, 6, 2, Select(0).pack())]
+    said = [f"{saying.arrow} {saying.words}" for frame in passed for saying in teller.tell(frame)]
+    assert said == [
+        "> STREAM model 0, count 500, frame bytes 240",
+        "< STREAM status 0",
+        "- stream of 500 bytes: 3 DATA, 1 ACK",
+        "> RUN model 0",
+    ]
+    assert teller.tell(Frame(StreamFrame.DATA, 7, 2, bytes(12))) == []
+    assert [saying.words for saying in teller.rest()] == ["stream of 10 bytes: 1 DATA"]
+    assert teller.rest() == []
+
+
+def test_signs_of_life_are_counted() -> None:
+    teller, sign = Teller(text), Frame(Answer.BUSY, 1, 2, Busy(7).pack())
+    assert [len(teller.tell(sign)) for _ in range(4)] == [1, 0, 0, 0]
+    (answer,) = teller.tell(Frame(Request.RUN | 0x80, 1, 2, Result(0, (5, 0), 0, 0, 0, 0, 7).pack()))
+    assert answer.words == "RUN status 0, elapsed 5 (signs of life: 4)"
+
+
+def monitor(url: str, *options: object, status: int = 0) -> list[str]:
+    """The lines without their times."""
+    lines = tigris("hil", "monitor", "--port", url, *options, status=status).stdout.splitlines()
+    assert [line for line in lines if not re.match(r"\d\d:\d\d:\d\d\.\d{3} ", line)] == []
+    return [line[13:] for line in lines]
+
+
+BOOT = b"I (31) boot: ESP-IDF\r\n\x1b[0;33mW (40) app: [b]old[/b]\x1b[0m\r\n"
+
+
+@pytest.fixture
+def speaker(line: Connect, tmp_path: Path) -> Callable[..., str]:
+    """`speaker(data)`: a board that says so when its port has been opened, and then only listens; its URL."""
+
+    def start(data: bytes, **options: object) -> str:
+        (tmp_path / "speech").write_bytes(data)
+        script = f"sleep 0.3; cat '{tmp_path / 'speech'}'; cat > /dev/null"  # opening a socket drops what comes at once
+        return line(["sh", "-c", script], pty=False, **options).url
+
+    return start
+
+
+def test_nothing_is_sent_unless_asked_for(speaker: Callable[..., str]) -> None:
+    heard = bytearray()
+
+    def listen(data: bytes) -> list[bytes]:
+        heard.extend(data)
+        return []
+
+    url = speaker(BOOT + encode(Frame(Answer.BUSY, 1, 2, Busy(3).pack())), to_board=listen)
+    assert monitor(url, "--seconds", 0.6) == ["I (31) boot: ESP-IDF", "W (40) app: [b]old[/b]", "< BUSY yields 3"]
+    assert not heard
+    url = speaker(b"", to_board=listen)
+    lines = monitor(url, "--poll", 0.1, "--seconds", 0.35)
+    assert lines == [f"> HELLO protocol {VERSION}"] * len(lines) != []
+    assert heard.count(0) == 2 * len(lines)
+
+
+def test_raw_is_every_byte(speaker: Callable[..., str]) -> None:
+    data = BOOT + bytes(range(256))
+    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", speaker(data), "--raw", "--seconds", "1"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (data, b"")
+
+
+def test_ctrl_c_ends_it_with_130(line: Connect) -> None:
+    bridge = line(["cat"])
+    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", bridge.url]
+    process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
+    assert process.stderr is not None
+    assert "listening to" in process.stderr.readline()
+    bridge.say(b"one line\n")
+    assert process.stdout is not None and process.stdout.readline()[13:] == "one line\n"
+    process.send_signal(signal.SIGINT)
+    assert (process.wait(10), process.stderr.read().strip()) == (130, "interrupted")
+    process.communicate()
+
+
+def test_a_line_that_ends_or_is_busy_is_the_lines_fault(line: Connect) -> None:
+    from tigris_pio.hil.line import Line
+
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def hang_up() -> None:
+        listener.accept()[0].close()
+
+    threading.Thread(target=hang_up).start()
+    done = tigris("hil", "monitor", "--port", f"socket://127.0.0.1:{listener.getsockname()[1]}", status=3)
+    assert "the connection ended" in done.stderr
+    url = line(["cat"]).url
+    with Line(url):
+        assert "busy: process" in tigris("hil", "monitor", "--port", url, status=3).stderr
+
+
+@pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
+def test_over_rfc2217(real_board: Path, digits_plan: Path, line: Connect, rfc2217: Callable[[str], str]) -> None:
+    url = rfc2217(line([real_board, "--model", digits_plan]).url)
+    assert any("board test board" in said for said in monitor(url, "--poll", 0.2, "--seconds", 0.6))
+
+
+def test_another_program_talks_through_it(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    board = [real_board, "--sleep", "2000", "--busy", "1", "--model", digits_plan]
+    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", line(board).url, "--listen", str(port)]
+    process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
+    assert process.stderr is not None
+    assert f"the board is at socket://127.0.0.1:{port}, too" in process.stderr.readline()
+    done = tigris("hil", "check", digits_plan, "--port", f"socket://127.0.0.1:{port}", "--samples", 2)
+    assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=10)
+    lines = [line[13:] for line in out.splitlines()]
+    for start in ("> HELLO protocol", "< HELLO protocol", "> WRITE model 0, count ", "< WRITE", "> RUN model 0"):
+        assert any(line.startswith(start) for line in lines), start
+    runs = [line for line in lines if line.startswith("< RUN status 0, elapsed ")]
+    assert len(runs) == 2
+    assert all(int(re.findall(r"\(signs of life: (\d+)\)$", run)[0]) > 2 for run in runs)
+    assert sum(line.startswith("< BUSY") for line in lines) == 3  # one for each run and the plan's check
+
+
+def test_a_tap_serves_one_client_after_the_other_and_outlives_a_dead_line() -> None:
+    class Dead:
+        def write(self, data: bytes) -> None:
+            raise PortError("gone")
+
+    heard: list[bytes] = []
+    with Tap(Dead(), 0, heard.append) as tap:  # type: ignore[arg-type]
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", int(tap.url.rpartition(":")[2])), timeout=5) as client:
+                client.sendall(b"hello")
+                assert client.recv(10) == b""
+    assert heard == []
+
+
+def test_a_port_in_use_is_said(line: Connect) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = tigris("hil", "monitor", "--port", line(["cat"]).url, "--listen", port, status=2)
+    assert f"--listen {port}: " in done.stderr and "choose another port" in done.stderr

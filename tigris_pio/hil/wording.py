@@ -1,0 +1,171 @@
+"""Frames in words: the request's name and the fields of its record that say something."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from tigris_pio.format.record import Record
+from tigris_pio.hil import protocol
+from tigris_pio.hil.frames import Frame
+from tigris_pio.hil.protocol import RESPONSE_BIT, Answer, Refusal, Request, StreamFrame
+
+_REQUESTS: dict[int, type[Record]] = {
+    Request.HELLO: protocol.HelloRequest,
+    Request.STATUS_TEXT: protocol.Status,
+    Request.STREAM: protocol.Stream,
+    **dict.fromkeys((Request.WRITE, Request.READ, Request.PROFILE), protocol.Range),
+    **dict.fromkeys((Request.INFO, Request.TENSOR, Request.RUN, Request.CHECKSUM), protocol.Select),
+    **dict.fromkeys((Request.PLAN_CHECK, Request.FAULT, Request.RESET), protocol.Select),
+}
+_ANSWERS: dict[int, type[Record]] = {
+    Request.HELLO | RESPONSE_BIT: protocol.Hello,
+    Request.INFO | RESPONSE_BIT: protocol.Info,
+    Request.TENSOR | RESPONSE_BIT: protocol.Tensor,
+    Request.RUN | RESPONSE_BIT: protocol.Result,
+    Request.CHECKSUM | RESPONSE_BIT: protocol.Checksum,
+    Request.STREAM | RESPONSE_BIT: protocol.Checksum,
+    Request.PLAN_CHECK | RESPONSE_BIT: protocol.Checksum,
+    Request.FAULT | RESPONSE_BIT: protocol.Fault,
+    Request.RESET | RESPONSE_BIT: protocol.Status,
+    Answer.BUSY: protocol.Busy,
+    Answer.ERROR: protocol.Error,
+}
+#: Fields that say something when they are 0, too.
+_ALWAYS = ("model", "status", "yields")
+#: Fields that say nothing to people.
+_NEVER = ("reserved", "nonce", "inputs_crc32", "source_sha256")
+#: Index of a stage, an operator or a tensor where there is none.
+_NONE = 0xFFFFFFFF
+#: Bytes of a DATA frame's number, before its data.
+_NUMBER_BYTES = 2
+
+
+#: Requests without an answer whose signs of life are remembered.
+_UNANSWERED = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Saying:
+    """A frame, or several of one kind, in words. `arrow`: `>` to the board, `<` from it, `-` both."""
+
+    arrow: str
+    words: str
+    is_failure: bool = False
+
+
+class Teller:
+    """Tells what frames say, as they pass. Of a request's signs of life the first is told, and how many there were with
+    its answer; the frames of a stream are told together, when it is over.
+    """
+
+    def __init__(self, status_text: Callable[[int], str]) -> None:
+        """`status_text`: the sentence of a tigris_status."""
+        self._status_text = status_text
+        self._signs: dict[tuple[int, int], int] = {}  # by session and sequence
+        self._stream: dict[StreamFrame, int] = {}  # frames of the stream that is on
+        self._stream_key = (0, 0)
+        self._stream_bytes = 0
+
+    def tell(self, frame: Frame) -> list[Saying]:
+        """What is to be said now."""
+        key = (frame.session, frame.sequence)
+        if frame.type in set(StreamFrame):
+            said = self.rest() if key != self._stream_key else []
+            self._count(StreamFrame(frame.type), frame, key)
+            return said
+        said = self.rest() if key != self._stream_key or is_from_host(frame) else []
+        signs = self._count_signs(frame, key)
+        if signs is None:
+            return said
+        from_host = is_from_host(frame)
+        words = f"{name_of(frame)} {describe(frame, self._status_text)}".rstrip()
+        words += f" (signs of life: {signs})" if signs else ""
+        return [*said, Saying(">" if from_host else "<", words, is_failure(frame))]
+
+    def rest(self) -> list[Saying]:
+        """What was not told yet; to be asked when the line is quiet, too."""
+        if not self._stream:
+            return []
+        counts = ", ".join(f"{count} {kind.name}" for kind, count in sorted(self._stream.items()))
+        said = [Saying("-", f"stream of {self._stream_bytes:,} bytes: {counts}")]
+        self._stream, self._stream_bytes = {}, 0
+        return said
+
+    def _count(self, kind: StreamFrame, frame: Frame, key: tuple[int, int]) -> None:
+        self._stream_key = key
+        self._stream[kind] = self._stream.get(kind, 0) + 1
+        if kind is StreamFrame.DATA:
+            self._stream_bytes += max(0, len(frame.payload) - _NUMBER_BYTES)
+
+    def _count_signs(self, frame: Frame, key: tuple[int, int]) -> int | None:
+        """None for a sign of life that is not the first of its request; else how many there were."""
+        if len(self._signs) > _UNANSWERED:
+            self._signs.clear()
+        if frame.type == Answer.BUSY:
+            self._signs[key] = self._signs.get(key, 0) + 1
+            return None if self._signs[key] > 1 else 0
+        return 0 if is_from_host(frame) else self._signs.pop(key, 0)
+
+
+def is_from_host(frame: Frame) -> bool:
+    """Which way a frame goes: requests have types below those of their answers."""
+    return frame.type < RESPONSE_BIT
+
+
+def name_of(frame: Frame) -> str:
+    """The request's name, also for its response; BUSY; ERROR; a number for types of other versions."""
+    kinds = {int(kind): kind.name for kind in (*Answer, *StreamFrame)}
+    requests = {int(kind): kind.name for kind in Request}
+    return kinds.get(frame.type) or requests.get(frame.type & ~RESPONSE_BIT) or f"type {frame.type}"
+
+
+def is_failure(frame: Frame) -> bool:
+    """Whether the board says that something went wrong: ERROR, or a status that is not 0."""
+    if frame.type == Answer.ERROR:
+        return True
+    record = _record(frame)
+    return not is_from_host(frame) and record is not None and getattr(record, "status", 0) != 0
+
+
+def describe(frame: Frame, status_text: Callable[[int], str]) -> str:
+    """What a frame says: the fields that are not 0, or its size where this version knows no more of it.
+
+    `status_text`: the sentence of a tigris_status.
+    """
+    if frame.type == Request.STATUS_TEXT | RESPONSE_BIT:
+        return frame.payload.decode(errors="replace")
+    record = _record(frame)
+    if frame.type == Request.PROFILE | RESPONSE_BIT:
+        return f"{len(frame.payload) // protocol.Profile.size()} operators"
+    if record is None:
+        return f"{len(frame.payload)} bytes" if frame.payload else ""
+    if isinstance(record, protocol.Error):
+        return _refusal(record.refusal)
+    words = [_field(name, value, status_text) for name, value in vars(record).items()]
+    return ", ".join(word for word in words if word)
+
+
+def _record(frame: Frame) -> Record | None:
+    kind = (_REQUESTS if is_from_host(frame) else _ANSWERS).get(frame.type)
+    return kind.unpack(frame.payload) if kind is not None and len(frame.payload) >= kind.size() else None
+
+
+def _refusal(number: int) -> str:
+    names = {int(refusal): refusal.name.lower().replace("_", " ") for refusal in Refusal}
+    return f"refused: {names.get(number, f'reason {number}')}"
+
+
+def _field(name: str, value: Any, status_text: Callable[[int], str]) -> str:
+    if isinstance(value, bytes):
+        value = value.split(b"\0")[0].decode(errors="replace")
+    if isinstance(value, tuple):
+        value = sum(word << 32 * at for at, word in enumerate(value)) if name == "elapsed" else 0
+    if name in _NEVER or value == _NONE or (not value and name not in _ALWAYS):
+        return ""
+    if name == "status":
+        return f"status {value}: {status_text(value)}" if value else "status 0"
+    if name.endswith("crc32"):
+        return f"{name.replace('_', ' ')} {value:08x}"
+    return f"{name.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{name.replace('_', ' ')} {value}"
