@@ -90,9 +90,9 @@ def check_python(block: Block, folder: Path) -> None:
 
 
 def check_diff(block: Block, folder: Path) -> None:
-    """Its file is there; tests/docs/test_extending.py applies it."""
-    (name,) = re.findall(r"(?m)^--- a/(.*)$", block.text)
-    assert (ROOT / name).is_file(), block.place
+    """Its files are there; tests/docs/test_extending.py applies it."""
+    names = re.findall(r"(?m)^--- a/(.*)$", block.text)
+    assert names and all((ROOT / name).is_file() for name in names), block.place
 
 
 def check_asm(block: Block, folder: Path) -> None:
