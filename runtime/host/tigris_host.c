@@ -10,6 +10,7 @@
 #include "tigris.h"
 #include "../src/memory.h"
 #include "../src/plan.h"
+#include "../src/serve_calls.h"
 #include "tigris_kernel.h"
 
 #if defined(_WIN32)
@@ -19,13 +20,30 @@
 #endif
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
-#define TIGRIS_HOST_VERSION 4U
+#define TIGRIS_HOST_VERSION 5U
 
 /* Calls and time of one operator, over all runs. */
 typedef struct tigris_host_profile {
     uint64_t calls;
     uint64_t nanoseconds;
 } tigris_host_profile;
+
+/* One kernel call and the rows of each image of its operands that it read. */
+typedef struct tigris_host_call {
+    tigris_call call;
+    uint32_t first[TIGRIS_MAX_OPERANDS];
+    uint32_t rows[TIGRIS_MAX_OPERANDS];
+} tigris_host_call;
+
+/* Where tigris_host_calls puts what it sees. */
+typedef struct tigris_host_watch {
+    tigris_host_call *calls; /* `capacity` of them; those behind are counted only */
+    uint32_t capacity;
+    uint32_t count;
+    uint32_t wanted;      /* the call, from 1, whose rows are copied to `data`; 0: none */
+    uint8_t *const *data; /* its output's, then each operand's; each place as large as the largest tensor */
+    uint32_t bytes[TIGRIS_MAX_OPERANDS + 1U]; /* of each of these */
+} tigris_host_watch;
 
 typedef struct tigris_host {
     tigris_plan plan;
@@ -43,6 +61,7 @@ TIGRIS_HOST_API int32_t tigris_host_check_crc(const tigris_host *host);
 TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
                                          size_t slow_bytes, tigris_host_profile *profile);
 TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
+TIGRIS_HOST_API int32_t tigris_host_calls(tigris_host *host, tigris_host_watch *watch, tigris_usage *usage);
 TIGRIS_HOST_API int32_t tigris_host_reset(tigris_host *host);
 TIGRIS_HOST_API const void *tigris_host_state(const tigris_host *host, uint32_t tensor);
 TIGRIS_HOST_API uint32_t tigris_host_bytes_short(const tigris_host *host);
@@ -125,6 +144,39 @@ int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris
     host->session.trace = trace_buffers != NULL ? trace : NULL;
     host->session.trace_context = host;
     const tigris_status status = tigris_run(&host->session);
+    *usage = host->session.usage;
+    return status;
+}
+
+static int watch_call(void *context, const tigris_call *call, const tigris_band *bands)
+{
+    tigris_host_watch *watch = context;
+    if (watch->count < watch->capacity) {
+        tigris_host_call *record = &watch->calls[watch->count];
+        record->call = *call;
+        for (uint32_t i = 0; i < call->operand_count; i++) {
+            record->first[i] = (uint32_t)bands[i].first;
+            record->rows[i] = tigris_call_rows(call, bands, i);
+        }
+    }
+    watch->count++;
+    for (uint32_t i = 0; watch->count == watch->wanted && i <= call->operand_count; i++) {
+        const uint32_t index = i == 0U ? call->operand_count : i - 1U;
+        watch->bytes[i] = tigris_call_bytes(call, bands, index);
+        memcpy(watch->data[i], bands[index].data, watch->bytes[i]);
+    }
+    return 0;
+}
+
+/* A run that tells of each kernel call. */
+int32_t tigris_host_calls(tigris_host *host, tigris_host_watch *watch, tigris_usage *usage)
+{
+    tigris_call_trace calls;
+    host->session.trace = NULL;
+    watch->count = 0U;
+    tigris_begin_calls(&calls, &host->session, watch_call, watch);
+    const tigris_status status = tigris_run(&host->session);
+    tigris_end_calls(&calls);
     *usage = host->session.usage;
     return status;
 }

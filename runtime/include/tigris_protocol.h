@@ -42,7 +42,12 @@ typedef enum tigris_serve_request {
     /* what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status */
     TIGRIS_SERVE_REQUEST_RESET = 13,
     /* opens a stream of an input or output; tigris_serve_stream, answered by tigris_serve_checksum */
-    TIGRIS_SERVE_REQUEST_STREAM = 14
+    TIGRIS_SERVE_REQUEST_STREAM = 14,
+    /* a run that stops behind a kernel call; tigris_serve_range, answered by tigris_serve_trace */
+    TIGRIS_SERVE_REQUEST_TRACE = 15,
+    /* tigris_serve_range; answered by that many bytes of rows that the last call of TRACE made or
+     * read */
+    TIGRIS_SERVE_REQUEST_ROWS = 16
 } tigris_serve_request;
 
 /* Types of the frames of a stream. They carry session and number of the STREAM request that opened
@@ -85,7 +90,9 @@ typedef enum tigris_serve_refusal {
     /* neither the sequence number after the last request's nor that request again: a late duplicate */
     TIGRIS_SERVE_REFUSAL_SEQUENCE = 9,
     /* a HELLO that came while the board runs a model for another host */
-    TIGRIS_SERVE_REFUSAL_BUSY = 10
+    TIGRIS_SERVE_REFUSAL_BUSY = 10,
+    /* nothing was traced since something was last written or run */
+    TIGRIS_SERVE_REFUSAL_NO_CALL = 11
 } tigris_serve_refusal;
 
 /* Which of a model's tensors a request is about. */
@@ -160,17 +167,21 @@ typedef struct tigris_serve_select {
 } tigris_serve_select;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_select) == 4U, tigris_serve_select_size);
 
-/* Request about a part of a tensor or of the profile. */
+/* Request about a part of a tensor, of the profile or of a run's kernel calls. ROWS: index 0 is the
+ * output of the last call of TRACE, i + 1 its operand i, of which first and count are bytes. TRACE:
+ * a checksum is taken when first kernel calls have been made, and after each count more, at most
+ * 11; when index are taken the run stops, behind the operator of that call; 0: it goes on to its
+ * end. */
 typedef struct tigris_serve_range {
     /* index of the model */
     uint8_t model;
     /* 0 */
     uint8_t reserved;
-    /* index of the input (WRITE) or output (READ) */
+    /* index of the input (WRITE) or output (READ); see above */
     uint16_t index;
-    /* first byte; first operator */
+    /* first byte; first operator; kernel calls */
     uint32_t first;
-    /* bytes; operators */
+    /* bytes; operators; kernel calls */
     uint32_t count;
 } tigris_serve_range;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_range) == 12U, tigris_serve_range_size);
@@ -263,6 +274,34 @@ typedef struct tigris_serve_result {
     uint32_t inputs_crc32;
 } tigris_serve_result;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_result) == 32U, tigris_serve_result_size);
+
+/* Response to TRACE. A kernel call makes some rows of one image of an operator's output. The calls'
+ * checksum is the CRC-32 of, for each of them: op, image, first, rows, the CRC-32 of each operand's
+ * rows before the call, 32 bits each, and the rows that it made. */
+typedef struct tigris_serve_trace {
+    /* tigris_status of tigris_run: TIGRIS_ERR_CANCELLED when it was stopped; states are as before */
+    int32_t status;
+    /* of the inputs as the run found them, one after another */
+    uint32_t inputs_crc32;
+    /* kernel calls looked at: up to the one that the run was stopped behind. The rest is of the
+     * last */
+    uint32_t calls;
+    /* operator */
+    uint32_t op;
+    /* image of the batch */
+    uint32_t image;
+    /* first row of that image that it made */
+    uint32_t first;
+    /* how many; of all images when it took the batch whole */
+    uint32_t rows;
+    /* checksum of all calls looked at */
+    uint32_t crc32;
+    /* CRC-32 of each operand's rows before the call; unused entries 0 */
+    uint32_t operands[8];
+    /* checksums of the calls when they were asked for; unused entries 0 */
+    uint32_t checksums[11];
+} tigris_serve_trace;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_trace) == 108U, tigris_serve_trace_size);
 
 /* Response to CHECKSUM, PLAN_CHECK and STREAM. */
 typedef struct tigris_serve_checksum {

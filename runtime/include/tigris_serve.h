@@ -84,6 +84,12 @@ typedef struct tigris_serve_model {
     uint32_t profile_count;
 } tigris_serve_model;
 
+/* Bytes that a traced kernel call made or read. */
+typedef struct tigris_serve_rows {
+    const uint8_t *data; /* NULL: none */
+    uint32_t bytes;
+} tigris_serve_rows;
+
 /* All state. Members are private. */
 typedef struct tigris_serve {
     const tigris_serve_transport *transport;
@@ -91,6 +97,8 @@ typedef struct tigris_serve {
     const tigris_serve_model *models;
     uint32_t model_count;
     uint32_t output_model; /* whose outputs are valid; model_count: none */
+    uint32_t rows_model;   /* the same of `rows` */
+    tigris_serve_rows rows[TIGRIS_MAX_OPERANDS + 1U]; /* of the last traced call's output, then its operands */
 
     /* Receiving: COBS is undone byte by byte into frame. */
     uint8_t chunk[32];
@@ -143,7 +151,8 @@ void tigris_serve_init(tigris_serve *server, const tigris_serve_transport *trans
                        const tigris_serve_model *models, uint32_t model_count);
 
 /* Handles what has arrived, at most one request or one frame of a stream; returns 1 when it did, else 0. A RUN is done
- * within the call. During it the session's yield hook still is called, its profile hook is not. While a stream is on
+ * within the call. During it the session's yield hook still is called, its profile hook is not; during a TRACE its trace and
+ * counter hooks are not either. While a stream is on
  * and nothing arrives, the call reads on for 0.1 s, or 65536 times where the counter is no measure of time, before it
  * returns 0: a caller that sleeps then, and not after 1, loses no byte of a stream. */
 int tigris_serve_poll(tigris_serve *server);

@@ -35,6 +35,12 @@ void tigris_serve_copy_text(char *to, const char *from, size_t bytes)
     }
 }
 
+void tigris_serve_forget(tigris_serve *server)
+{
+    server->output_model = server->model_count;
+    server->rows_model = server->model_count;
+}
+
 uint32_t tigris_serve_count(const tigris_serve *server)
 {
     return server->board->counter != NULL ? server->board->counter(server->board->counter_context) : 0U;
@@ -122,6 +128,8 @@ static const struct kind {
     {TIGRIS_SERVE_REQUEST_FAULT, sizeof(tigris_serve_select), 0, ANY_MODEL, tigris_serve_fault_request},
     {TIGRIS_SERVE_REQUEST_RESET, sizeof(tigris_serve_select), 0, READY_MODEL, tigris_serve_reset_request},
     {TIGRIS_SERVE_REQUEST_STREAM, sizeof(tigris_serve_range), 1, READY_MODEL, tigris_serve_stream_request},
+    {TIGRIS_SERVE_REQUEST_TRACE, sizeof(tigris_serve_range), 0, READY_MODEL, tigris_serve_trace_request},
+    {TIGRIS_SERVE_REQUEST_ROWS, sizeof(tigris_serve_range), 0, READY_MODEL, tigris_serve_rows_request},
 };
 
 static void serve_model_request(tigris_serve *server, const struct kind *kind, const uint8_t *payload, uint32_t bytes)
@@ -250,7 +258,7 @@ static int admit(tigris_serve *server, const tigris_serve_header *header, uint32
         server->offered = 0U;
         server->greeted = 1U;
         server->host_session = header->session;
-        server->output_model = server->model_count; /* what another host ran is not for this one */
+        tigris_serve_forget(server); /* what another host ran is not for this one */
     }
     server->sequence = sequence;
     server->request = *header;
@@ -267,7 +275,7 @@ void tigris_serve_init(tigris_serve *server, const tigris_serve_transport *trans
     server->board = board;
     server->models = models;
     server->model_count = model_count;
-    server->output_model = model_count;
+    tigris_serve_forget(server);
 }
 
 /* Reads on while a stream is on and nothing arrives, lest the caller sleep and the line's buffer overflow. */

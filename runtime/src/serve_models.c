@@ -91,7 +91,7 @@ void tigris_serve_write_request(tigris_serve *server, const tigris_serve_model *
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_LENGTH);
         return;
     }
-    server->output_model = server->model_count;
+    tigris_serve_forget(server);
     memcpy(input + range->first, asked->data, asked->data_bytes);
     tigris_serve_respond(server, NULL, 0U);
 }

@@ -50,6 +50,11 @@ int tigris_serve_has_output(tigris_serve *server, const tigris_serve_model *mode
 void tigris_serve_stream_take(tigris_serve *server, const tigris_serve_header *header, const uint8_t *payload);
 int tigris_serve_stream_give(tigris_serve *server);
 int tigris_serve_stream_is_awaited(const tigris_serve *server);
+/* Nothing that a run left can be read any more. */
+void tigris_serve_forget(tigris_serve *server);
+
+/* What a run is computed from, so that the host can tell that it is what it wrote. */
+uint32_t tigris_serve_inputs_crc32(const tigris_session *session);
 
 /* The requests. */
 typedef void tigris_serve_handler(tigris_serve *server, const tigris_serve_model *model,
@@ -65,5 +70,7 @@ tigris_serve_handler tigris_serve_run_request;
 tigris_serve_handler tigris_serve_fault_request;
 tigris_serve_handler tigris_serve_reset_request;
 tigris_serve_handler tigris_serve_stream_request;
+tigris_serve_handler tigris_serve_trace_request;
+tigris_serve_handler tigris_serve_rows_request;
 
 #endif

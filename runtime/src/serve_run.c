@@ -58,8 +58,7 @@ static tigris_status run_session(tigris_serve *server, tigris_session *session)
     return status;
 }
 
-/* What the run is computed from, so that the host can tell that it is what it wrote. */
-static uint32_t inputs_crc32(const tigris_session *session)
+uint32_t tigris_serve_inputs_crc32(const tigris_session *session)
 {
     uint32_t crc = 0U;
 
@@ -77,9 +76,9 @@ void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *mo
         memset(model->profile, 0, model->profile_count * sizeof model->profile[0]);
     }
     server->running = model;
-    server->output_model = server->model_count;
+    tigris_serve_forget(server);
     tigris_serve_start_work(server, model->session);
-    answer.inputs_crc32 = inputs_crc32(model->session);
+    answer.inputs_crc32 = tigris_serve_inputs_crc32(model->session);
     answer.status = (int32_t)run_session(server, model->session);
     if (answer.status == 0) {
         server->output_model = asked->range.model;
@@ -98,6 +97,7 @@ void tigris_serve_reset_request(tigris_serve *server, const tigris_serve_model *
     tigris_serve_status answer;
 
     (void)asked;
+    server->rows_model = server->model_count; /* a state may be among them */
     answer.status = (int32_t)tigris_session_reset(model->session);
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }

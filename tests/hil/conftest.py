@@ -52,7 +52,8 @@ def real_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A board with the whole runtime: `--model FILE.tgrs`."""
     core = core_objects(*SANITISERS)
     server = [path for path in SERVER if path.stem not in {built.stem for built in core}]
-    return compile_c(tmp_path_factory.mktemp("real") / "board", [HERE / "board.c", *server, *core], *SANITISERS)
+    sources = [HERE / "board.c", HERE / "faults.c", *server, *core]
+    return compile_c(tmp_path_factory.mktemp("real") / "board", sources, *SANITISERS)
 
 
 @pytest.fixture

@@ -46,6 +46,33 @@ uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
     return index == 0U ? INPUT0 : index == 1U ? OUTPUT1 : 0U;
 }
 
+uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
+{
+    return tensor->width * rows;
+}
+
+uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
+{
+    return tensor->width;
+}
+
+/* The kernel call of an operator, of which hooks hear: it read input 1 and made output 0. */
+static void call_kernel(tigris_session *session, uint32_t op)
+{
+    static const tigris_tensor_record one = {.batch = 1U, .height = 1U, .width = INPUT1};
+    static const tigris_tensor_record row = {.batch = 1U, .height = 1U, .width = INPUT0};
+
+    session->bands[0] = (tigris_band){.data = input1, .tensor = &one, .rows = 1};
+    session->bands[1] = (tigris_band){.data = output0, .tensor = &row, .rows = 1};
+    if (session->trace != NULL) {
+        (void)session->counter(session->profile_context);
+        session->trace(session->trace_context, op, 0U, &session->bands[1]);
+        (void)session->counter(session->profile_context);
+    }
+    if (session->profile != NULL)
+        session->profile(session->profile_context, op, 100U + op);
+}
+
 tigris_status tigris_run(tigris_session *session)
 {
     uint8_t sum = 0U;
@@ -58,8 +85,7 @@ tigris_status tigris_run(tigris_session *session)
     memset(input0, 0xEE, INPUT0);
     standin_is_running = 1;
     for (uint32_t op = 0; op < OPS; op++) {
-        if (session->profile != NULL)
-            session->profile(session->profile_context, op, 100U + op);
+        call_kernel(session, op);
         if (op % 2U == 1U && session->yield != NULL && session->yield(session->yield_context) != 0) {
             session->fault = (tigris_fault){TIGRIS_ERR_CANCELLED, 0U, op, TIGRIS_NOWHERE};
             standin_is_running = 0;

@@ -13,30 +13,13 @@ from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import Home, OpKind
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
+from tigris_pio.hil.compare import Mismatch, compare
 from tigris_pio.hil.errors import HarnessError, RunError, WrongModelError
+from tigris_pio.hil.first_wrong import FirstWrong
+from tigris_pio.hil.locate import locate as find_first_wrong
 from tigris_pio.host import Session
 from tigris_pio.host.io import Array
 from tigris_pio.host.session import plan_bytes
-
-
-@dataclasses.dataclass(frozen=True)
-class Mismatch:
-    """Where an output of the board departs from the host's; indices count stored elements."""
-
-    output: str
-    elements: int
-    differing: int
-    first: int
-    board_value: float
-    host_value: float
-    largest_difference: float
-
-    def sentence(self) -> str:
-        """All of it for people."""
-        return (
-            f"output {self.output}: {self.differing} of {self.elements} elements differ, first at index {self.first}: "
-            f"board {self.board_value:g}, host {self.host_value:g}; largest difference {self.largest_difference:g}"
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +62,8 @@ class CheckReport:
     seconds: float
     repeats: int  #: requests sent more than once because the line lost something
     wanted: int  #: runs that were asked for; with fewer samples the check was cut short
+    first_wrong: FirstWrong | None = None  #: of the first sample with a mismatch
+    not_located: str = ""  #: why there is a mismatch and no first_wrong
 
     @property
     def complete(self) -> bool:
@@ -188,21 +173,22 @@ def check(
     progress: Callable[[Sample], None] | None = None,
     tolerance: float = 0.0,
     starts: Sequence[int] = (0,),
+    locate: bool = True,
 ) -> CheckReport:
     """Runs each sample (input name to array as stored) on board and host.
 
     `tolerance`: largest |board - host| / max(1, |host|) of float32 outputs that counts as equal; whole
     numbers must always be the same. Before the samples in `starts` what lives from run to run begins anew, on both
-    sides. `progress(sample)` is called after each. Raises HarnessError when
-    the board cannot be asked; a mismatch is a result, not an error. What was found before is in the error's `report`,
-    and in that of CheckInterruptedError.
+    sides. `progress(sample)` is called after each. `locate`: the first wrong operator of the first sample with a
+    mismatch is sought, by running that again. Raises HarnessError when the board cannot be asked; a mismatch is a
+    result, not an error. What was found before is in the error's `report`, and in that of CheckInterruptedError.
     """
     started = time.monotonic()
     model = find_model(board, plan.file)
     board.check_plan(model.index)
     results: list[Sample] = []
 
-    def report(ops: tuple[OpTime, ...] = ()) -> CheckReport:
+    def report(ops: tuple[OpTime, ...] = (), found: FirstWrong | str = "") -> CheckReport:
         return CheckReport(
             port=board.url,
             board=board.info,
@@ -214,6 +200,8 @@ def check(
             seconds=time.monotonic() - started,
             repeats=board.repeats,
             wanted=len(samples),
+            first_wrong=found if isinstance(found, FirstWrong) else None,
+            not_located=found if isinstance(found, str) else "",
         )
 
     try:
@@ -224,7 +212,11 @@ def check(
             results.append(_check_sample(board, plan, model, index, inputs, labels, tolerance))
             if progress is not None:
                 progress(results[-1])
-        return report(_op_times(plan.file, board, model))
+        times = _op_times(plan.file, board, model)
+        wrong = next((sample for sample in results if sample.mismatches), None)
+        if wrong is None or not locate:
+            return report(times)
+        return report(times, _locate(board, plan, model, samples, starts, wrong, tolerance))
     except HarnessError as error:
         error.report = report()
         raise
@@ -268,28 +260,29 @@ def run_on_board(
     return run, outputs
 
 
-def compare(name: str, board: Array, host: Array, tolerance: float = 0.0) -> Mismatch | None:
-    """How an output departs from the host's, or None when it does not."""
-    board, host = (np.ascontiguousarray(array).reshape(-1) for array in (board, host))
-    if board.tobytes() == host.tobytes():
-        return None
-    width = host.dtype.itemsize
-    words = [np.frombuffer(array.tobytes(), np.uint8).reshape(-1, width) for array in (board, host)]
-    differs = (words[0] != words[1]).any(axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.abs(board.astype(np.float64) - host.astype(np.float64))
-        if host.dtype.kind == "f" and tolerance > 0:
-            differs &= ~(distance <= tolerance * np.maximum(1.0, np.abs(host.astype(np.float64))))
-    if not differs.any():
-        return None
-    first = int(differs.argmax())
-    largest = float(np.nanmax(distance)) if not np.isnan(distance).all() else float("nan")
-    return Mismatch(name, len(host), int(differs.sum()), first, float(board[first]), float(host[first]), largest)
-
-
 def _op_times(plan: PlanFile, board: Board, model: ModelInfo) -> tuple[OpTime, ...]:
     counts = board.profile(model.index)
     return tuple(
         OpTime(plan.text(op.name), OpKind(op.kind).name.lower(), count.calls, count.elapsed)
         for op, count in zip(plan.ops, counts, strict=False)
     )
+
+
+def _locate(
+    board: Board,
+    plan: HostPlan,
+    model: ModelInfo,
+    samples: Sequence[Mapping[str, Array]],
+    starts: Sequence[int],
+    wrong: Sample,
+    tolerance: float,
+) -> FirstWrong | str:
+    first = wrong.index
+    if plan.session.states:
+        known = [start for start in starts if start <= wrong.index]
+        if not known:
+            return "the model's states were not reset before this sequence, so it cannot be run again"
+        first = max(known)
+    steps = samples[first : wrong.index + 1]
+    (mismatch, *_) = wrong.mismatches
+    return find_first_wrong(board, model, plan.file, plan.session, steps, wrong.index, mismatch, tolerance)

@@ -7,9 +7,8 @@ import zlib
 from collections.abc import Callable
 
 from tigris_pio.hil import protocol
-from tigris_pio.hil.conversation import BoardInfo, Timing, next_sequence, text_of
+from tigris_pio.hil.conversation import BoardInfo, Timing, text_of
 from tigris_pio.hil.errors import InputsError, RunError
-from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Request
 from tigris_pio.hil.streams import Streams
@@ -181,12 +180,7 @@ class Board(Streams):
         sent = [self._written.pop((model, index)) for index in indices]
         flags = protocol.RunFlag.CLEAR_PROFILE if clear_profile else 0
         select = protocol.Select(model, index=int(flags))
-        try:
-            answer = protocol.Result.unpack(self._ask(Request.RUN, select.pack(), protocol.Result.size(), on_busy))
-        except KeyboardInterrupt:
-            self._lost = True
-            self._line.write(encode(Frame(Request.CANCEL, next_sequence(self._sequence), self._session)))
-            raise
+        answer = self.work(protocol.Result, Request.RUN, select, on_busy)
         if self._are_all_inputs(model, sent) and zlib.crc32(b"".join(sent)) != answer.inputs_crc32:
             raise InputsError(
                 f"{self.url}: the board ran on other inputs than were sent: its result was dropped. "
@@ -211,6 +205,14 @@ class Board(Streams):
         if size > self.info.payload_bytes:
             return self._receive_output(model, index, size)
         return self._ask(Request.READ, protocol.Range(model, 0, index, 0, size).pack(), size)
+
+    def read_rows(self, model: int, index: int, size: int) -> bytes:
+        """The first `size` bytes of rows of the call behind which a traced run stopped: see ROWS."""
+        data = bytearray()
+        while len(data) < size:
+            count = min(self.info.payload_bytes, size - len(data))
+            data += self._ask(Request.ROWS, protocol.Range(model, 0, index, len(data), count).pack(), count)
+        return bytes(data)
 
     def output_crc32(self, model: int, index: int) -> int:
         """CRC-32 of an output, computed by the board."""

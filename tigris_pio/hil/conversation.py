@@ -36,6 +36,7 @@ _REFUSALS: dict[int, str] = {
     Refusal.RANGE: "the bytes asked for lie outside the tensor",
     Refusal.NOT_READY: "its model could not be opened",
     Refusal.NO_OUTPUT: "it has no output: run it first",
+    Refusal.NO_CALL: "it has no rows of a kernel call: trace a run first",
     Refusal.SEQUENCE: "it expected another sequence number: does another program talk to it?",
 }
 #: BUSY messages in a row that may fail to come.
@@ -114,6 +115,17 @@ class Conversation:
         """What was known of the board is no more."""
 
     # How requests travel.
+
+    def work(
+        self, answer: type[_R], request: Request, payload: Record, on_busy: Callable[[int], None] | None = None
+    ) -> _R:
+        """The answer to a request that the board works on for a while; Ctrl-C cancels it there."""
+        try:
+            return answer.unpack(self._ask(request, payload.pack(), answer.size(), on_busy))
+        except KeyboardInterrupt:
+            self._lost = True
+            self._line.write(encode(Frame(Request.CANCEL, next_sequence(self._sequence), self._session)))
+            raise
 
     def _record(self, answer: type[_R], request: Request, payload: Record) -> _R:
         return answer.unpack(self._ask(request, payload.pack(), answer.size()))

@@ -46,6 +46,8 @@ class Request(enum.IntEnum):
     FAULT = 12  #: where a model was refused; tigris_serve_select, answered by tigris_serve_fault
     RESET = 13  #: what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status
     STREAM = 14  #: opens a stream of an input or output; tigris_serve_stream, answered by tigris_serve_checksum
+    TRACE = 15  #: a run that stops behind a kernel call; tigris_serve_range, answered by tigris_serve_trace
+    ROWS = 16  #: tigris_serve_range; answered by that many bytes of rows that the last call of TRACE made or read
 
 
 class StreamFrame(enum.IntEnum):
@@ -76,6 +78,7 @@ class Refusal(enum.IntEnum):
     NO_OUTPUT = 8  #: no run has succeeded since the inputs were last written
     SEQUENCE = 9  #: neither the sequence number after the last request's nor that request again: a late duplicate
     BUSY = 10  #: a HELLO that came while the board runs a model for another host
+    NO_CALL = 11  #: nothing was traced since something was last written or run
 
 
 class Direction(enum.IntEnum):
@@ -145,15 +148,20 @@ class Select(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Range(Record):
-    """Request about a part of a tensor or of the profile."""
+    """Request about a part of a tensor, of the profile or of a run's kernel calls.
+
+    ROWS: index 0 is the output of the last call of TRACE, i + 1 its operand i, of which first and count are bytes.
+    TRACE: a checksum is taken when `first` kernel calls have been made, and after each `count` more, at most 11; when
+    `index` are taken the run stops, behind the operator of that call; 0: it goes on to its end.
+    """
 
     C_NAME = "tigris_serve_range"
 
     model: int = u8("index of the model")
     reserved: int = u8("0", 0)
-    index: int = u16("index of the input (WRITE) or output (READ)", 0)
-    first: int = u32("first byte; first operator", 0)
-    count: int = u32("bytes; operators", 0)
+    index: int = u16("index of the input (WRITE) or output (READ); see above", 0)
+    first: int = u32("first byte; first operator; kernel calls", 0)
+    count: int = u32("bytes; operators; kernel calls", 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -229,6 +237,28 @@ class Result(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class Trace(Record):
+    """Response to TRACE. A kernel call makes some rows of one image of an operator's output.
+
+    The calls' checksum is the CRC-32 of, for each of them: op, image, first, rows, the CRC-32 of each operand's rows
+    before the call, 32 bits each, and the rows that it made.
+    """
+
+    C_NAME = "tigris_serve_trace"
+
+    status: int = i32("tigris_status of tigris_run: TIGRIS_ERR_CANCELLED when it was stopped; states are as before")
+    inputs_crc32: int = u32("of the inputs as the run found them, one after another")
+    calls: int = u32("kernel calls looked at: up to the one that the run was stopped behind. The rest is of the last")
+    op: int = u32("operator")
+    image: int = u32("image of the batch")
+    first: int = u32("first row of that image that it made")
+    rows: int = u32("how many; of all images when it took the batch whole")
+    crc32: int = u32("checksum of all calls looked at")
+    operands: tuple[int, ...] = u32_array(8, "CRC-32 of each operand's rows before the call; unused entries 0")
+    checksums: tuple[int, ...] = u32_array(11, "checksums of the calls when they were asked for; unused entries 0")
+
+
+@dataclasses.dataclass(frozen=True)
 class Checksum(Record):
     """Response to CHECKSUM, PLAN_CHECK and STREAM."""
 
@@ -299,6 +329,7 @@ RECORDS: tuple[type[Record], ...] = (
     Info,
     Tensor,
     Result,
+    Trace,
     Checksum,
     Profile,
     Status,

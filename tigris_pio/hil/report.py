@@ -65,6 +65,8 @@ def document(report: CheckReport) -> dict[str, Any]:
             for sample in report.samples
             for mismatch in sample.mismatches
         ],
+        "first_wrong": report.first_wrong.document() if report.first_wrong else None,
+        "not_located": report.not_located,
         "predictions": [sample.best for sample in report.samples],
         "repeated_requests": report.repeats,
         "seconds": round(report.seconds, 3),
@@ -129,6 +131,8 @@ def print_report(console: Console, report: CheckReport) -> None:
         console.print(_op_table(report))
     for line in mismatch_lines(report.samples):
         console.print(f"[red]{escape(line)}[/]")
+    for line in location_lines(report):
+        console.print(f"[red]{escape(line)}[/]")
 
 
 def _slow_text(memory: dict[str, Any]) -> str:
@@ -170,6 +174,13 @@ def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:
             yield f"sample {sample.index}: {mismatch.sentence()}"
     if len(wrong) > _MISMATCHES_SHOWN:
         yield f"… and {len(wrong) - _MISMATCHES_SHOWN} more samples"
+
+
+def location_lines(report: CheckReport) -> list[str]:
+    """The first wrong operator, or why it is not known; nothing when it was not sought."""
+    if report.first_wrong:
+        return report.first_wrong.sentences()
+    return [f"first wrong operator not found: {report.not_located}"] if report.not_located else []
 
 
 def verdict(report: CheckReport) -> str:

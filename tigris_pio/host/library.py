@@ -14,7 +14,7 @@ from tigris_pio.format.records import VERSION
 
 #: Environment variable with the path of another build of the library.
 LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
-HOST_VERSION = 4
+HOST_VERSION = 5
 
 _PACKAGE = Path(__file__).resolve().parent
 _SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
@@ -34,6 +34,39 @@ class HostUsage(ctypes.Structure):
         ("slow_peak", ctypes.c_uint32),
         ("slow_read", ctypes.c_uint32),
         ("slow_written", ctypes.c_uint32),
+    )
+
+
+#: TIGRIS_MAX_OPERANDS
+MAX_OPERANDS = 8
+
+
+class HostCall(ctypes.Structure):
+    """tigris_host_call: one kernel call, and the rows of its operands."""
+
+    _fields_ = (
+        ("op", ctypes.c_uint32),
+        ("image", ctypes.c_uint32),
+        ("first", ctypes.c_uint32),
+        ("rows", ctypes.c_uint32),
+        ("operand_count", ctypes.c_uint32),
+        ("operand_crc32", ctypes.c_uint32 * MAX_OPERANDS),
+        ("crc32", ctypes.c_uint32),
+        ("operand_first", ctypes.c_uint32 * MAX_OPERANDS),
+        ("operand_rows", ctypes.c_uint32 * MAX_OPERANDS),
+    )
+
+
+class HostWatch(ctypes.Structure):
+    """tigris_host_watch: what a run that tells of its calls is to put where."""
+
+    _fields_ = (
+        ("calls", ctypes.POINTER(HostCall)),
+        ("capacity", ctypes.c_uint32),
+        ("count", ctypes.c_uint32),
+        ("wanted", ctypes.c_uint32),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("bytes", ctypes.c_uint32 * (MAX_OPERANDS + 1)),
     )
 
 
@@ -76,6 +109,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_check_crc": (int32, (pointer,)),
         "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile))),
         "tigris_host_run": (int32, (pointer, ctypes.POINTER(pointer), ctypes.POINTER(HostUsage))),
+        "tigris_host_calls": (int32, (pointer, ctypes.POINTER(HostWatch), ctypes.POINTER(HostUsage))),
         "tigris_host_reset": (int32, (pointer,)),
         "tigris_host_state": (pointer, (pointer, uint32)),
         "tigris_host_bytes_short": (uint32, (pointer,)),

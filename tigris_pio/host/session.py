@@ -26,6 +26,7 @@ from tigris_pio.format.records import (
     ViewRecord,
 )
 from tigris_pio.host import library
+from tigris_pio.host.calls import Call, CallRows, Watch
 from tigris_pio.host.fields import Fields
 from tigris_pio.host.io import NUMPY_TYPES, Array, IoDescriptor, describe
 from tigris_pio.host.memory import Arena, aligned_copy
@@ -131,6 +132,20 @@ class _Records:
 
     def _view(self, stage: StageRecord, index: int) -> ViewRecord:
         return ViewRecord.unpack(self._data, self.header.views + (stage.first_view + index) * ViewRecord.size())
+
+    def most_calls(self) -> int:
+        """Kernel calls that a run makes at most: each operator in each band of its stage, once an image."""
+        stages = [self._stage(index) for index in range(self.header.stage_count)]
+        return sum(
+            stage.band_count * self._op_record(stage.first_op + i).images
+            for stage in stages
+            for i in range(stage.op_count)
+        )
+
+    def largest_tensor(self) -> int:
+        """Bytes of the largest tensor."""
+        tensors = map(self._tensor, range(self.header.tensor_count))
+        return max(t.batch * t.height * t.width * t.channels * DType(t.dtype).bytes for t in tensors)
 
     def io(self, index: int) -> IoDescriptor:
         record = IoRecord.unpack(self._data, self.header.io + index * IoRecord.size())
@@ -329,6 +344,22 @@ class Session:
         outputs = self._run(self._check_raw(inputs), traces)
         return outputs, {op.name: trace for op, trace in zip(self._ops, traces, strict=True)}
 
+    def run_raw_calls(self, inputs: Mapping[str, object]) -> tuple[dict[str, Array], tuple[Call, ...]]:
+        """`run_raw`, and every kernel call in order."""
+        outputs, watch = self._watch(inputs, 0)
+        return outputs, watch.calls()
+
+    def run_raw_call(self, inputs: Mapping[str, object], wanted: int) -> CallRows:
+        """`run_raw`, for the rows that kernel call `wanted`, counted from 1, made and read."""
+        return self._watch(inputs, wanted)[1].rows()
+
+    def _watch(self, inputs: Mapping[str, object], wanted: int) -> tuple[dict[str, Array], Watch]:
+        self._check_open()
+        watch = Watch(self._records.most_calls(), wanted, self._records.largest_tensor())
+        self._write_inputs(self._check_raw(inputs))
+        record, usage = ctypes.byref(watch.record), ctypes.byref(self._usage)
+        return self._finish(self._library.tigris_host_calls(self._host.address, record, usage)), watch
+
     def _check_raw(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         self._check_names(inputs)
         return {io.name: io.check_stored_array(inputs[io.name]) for io in self.inputs}
@@ -346,12 +377,18 @@ class Session:
             raise UsageError(f"wrong inputs: {'; '.join(parts)}; the model takes {', '.join(names) or 'none'}")
 
     def _run(self, stored: Mapping[str, Array], traces: list[Array] | None) -> dict[str, Array]:
+        self._write_inputs(stored)
+        pointers = None if traces is None else (ctypes.c_void_p * len(traces))(*[t.ctypes.data for t in traces])
+        return self._finish(self._library.tigris_host_run(self._host.address, pointers, ctypes.byref(self._usage)))
+
+    def _write_inputs(self, stored: Mapping[str, Array]) -> None:
         for index, io in enumerate(self.inputs):
             address = self._library.tigris_host_input(self._host.address, index)
             array = np.ascontiguousarray(stored[io.name])  # named, so that it lives until it is copied
             ctypes.memmove(address, array.ctypes.data, io.stored_bytes)
-        pointers = None if traces is None else (ctypes.c_void_p * len(traces))(*[t.ctypes.data for t in traces])
-        status = self._library.tigris_host_run(self._host.address, pointers, ctypes.byref(self._usage))
+
+    def _finish(self, status: int) -> dict[str, Array]:
+        """The outputs of a run that ended with `status`."""
         if status != 0:
             raise RuntimeFailure(f"the run failed: {library.status_text(status)} (status {status}){self._place()}")
         self._check_guards()

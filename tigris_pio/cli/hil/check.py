@@ -38,6 +38,9 @@ _DEFAULT_SAMPLES = 8
 @click.option(
     "--tolerance", default=0.0, metavar="REL", help="Largest relative difference of float32 outputs. Default 0."
 )
+@click.option(
+    "--no-locate", is_flag=True, help="On a mismatch, do not look for the first wrong operator by running it again."
+)
 @click.option("--junit", "junit_file", metavar="FILE.xml", help="Write a JUnit report, one test case a run.")
 @click.option("--info", "info_only", is_flag=True, help="Only ask the board what it runs.")
 @JSON
@@ -48,6 +51,7 @@ def check_command(
     given: InputOptions,
     repeat: int,
     tolerance: float,
+    no_locate: bool,
     junit_file: str | None,
     info_only: bool,
     as_json: bool,
@@ -73,7 +77,7 @@ def check_command(
         check_target(Path(junit_file))
     host = open_plan(plan_path(plan, target.project, model))
     chosen = given.choose(host, _DEFAULT_SAMPLES)
-    outcome = _run(target, host, chosen.repeated(repeat), tolerance, as_json)
+    outcome = _run(target, host, chosen.repeated(repeat), tolerance, not no_locate, as_json)
     if junit_file is not None:
         names = _names(len(chosen.inputs), repeat, Path(given.source).name)
         write_atomically(Path(junit_file), junit(outcome.report, names, outcome.log, _ending(outcome.error)))
@@ -89,7 +93,9 @@ class _Outcome:
     error: HarnessError | CheckInterruptedError | None
 
 
-def _run(target: Target, host: HostPlan, chosen: SampleSet, tolerance: float, as_json: bool) -> _Outcome:
+def _run(
+    target: Target, host: HostPlan, chosen: SampleSet, tolerance: float, locate: bool, as_json: bool
+) -> _Outcome:
     log = ""
     try:
         with target.board() as board:
@@ -97,7 +103,8 @@ def _run(target: Target, host: HostPlan, chosen: SampleSet, tolerance: float, as
                 if not as_json:
                     print_board(console.out, target.url, board.info, board.models())
                 with progress(len(chosen.inputs), as_json) as advance:
-                    report = check(board, host, chosen.inputs, chosen.labels, advance, tolerance, chosen.starts)
+                    inputs, labels, starts = chosen.inputs, chosen.labels, chosen.starts
+                    report = check(board, host, inputs, labels, advance, tolerance, starts, locate)
             finally:
                 log = board.log
         return _Outcome(report, log, None)

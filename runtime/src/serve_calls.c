@@ -1,0 +1,126 @@
+/* Watches kernel calls through the hooks that every session has.
+ *
+ * The executor reads the counter before it calls an operator's kernel and after, and then reports to the profile: at the
+ * first look the bands are filled in and the inputs are still what the kernel will find. */
+#include "serve_calls.h"
+
+#include <string.h>
+
+#include "crc32.h"
+#include "plan.h"
+
+uint32_t tigris_call_rows(const tigris_call *call, const tigris_band *bands, uint32_t index)
+{
+    const tigris_band *output = &bands[call->operand_count];
+    const tigris_band *band = &bands[index];
+
+    if (band == output || band->tensor != output->tensor || band->first + band->rows <= output->first) {
+        return (uint32_t)band->rows;
+    }
+    return output->first > band->first ? (uint32_t)(output->first - band->first) : 0U;
+}
+
+uint32_t tigris_call_bytes(const tigris_call *call, const tigris_band *bands, uint32_t index)
+{
+    return tigris_rows_bytes(bands[index].tensor, tigris_call_rows(call, bands, index));
+}
+
+/* Bands are cleared after each operator, so those of the next one end at the first without a tensor; the last is the
+ * output's. */
+static uint32_t count_operands(const tigris_band *bands)
+{
+    uint32_t count = 0U;
+
+    while (count < TIGRIS_MAX_OPERANDS && bands[count + 1U].tensor != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* What the next kernel call reads: `images` 1 when that is of the image behind the one that the bands are at. */
+static void look_at_operands(tigris_call_trace *calls, uint32_t images)
+{
+    const tigris_band *bands = calls->session->bands;
+
+    calls->call.operand_count = count_operands(bands);
+    for (uint32_t i = 0; i < calls->call.operand_count; i++) {
+        const tigris_tensor_record *tensor = bands[i].tensor;
+        const uint32_t step = tensor->batch > 1U ? images * tensor->height * tigris_row_bytes(tensor) : 0U;
+        calls->call.operands[i] = tigris_crc32(bands[i].data + step, tigris_call_bytes(&calls->call, bands, i));
+    }
+}
+
+static uint32_t counter_hook(void *context)
+{
+    tigris_call_trace *calls = (tigris_call_trace *)context;
+
+    if (!calls->is_inside && !calls->is_done) {
+        look_at_operands(calls, 0U);
+    }
+    calls->is_inside = 1;
+    return 0U;
+}
+
+static void profile_hook(void *context, uint32_t op, uint32_t elapsed)
+{
+    tigris_call_trace *calls = (tigris_call_trace *)context;
+
+    (void)op;
+    (void)elapsed;
+    calls->is_inside = 0;
+    memset(calls->session->bands, 0, sizeof calls->session->bands);
+}
+
+static void trace_hook(void *context, uint32_t op, uint32_t image, const tigris_band *output)
+{
+    tigris_call_trace *calls = (tigris_call_trace *)context;
+    tigris_call *call = &calls->call;
+
+    if (calls->is_done) {
+        return;
+    }
+    const uint32_t place[4] = {op, image, (uint32_t)output->first, (uint32_t)output->rows};
+    const uint32_t operand_bytes = call->operand_count * (uint32_t)sizeof call->operands[0];
+    call->op = op;
+    call->image = image;
+    call->first = place[2];
+    call->rows = place[3];
+    call->crc32 = tigris_crc32_of_more(call->crc32, (const uint8_t *)(const void *)place, sizeof place);
+    call->crc32 = tigris_crc32_of_more(call->crc32, (const uint8_t *)(const void *)call->operands, operand_bytes);
+    call->crc32 = tigris_crc32_of_more(call->crc32, output->data,
+                                       tigris_rows_bytes(output->tensor, (uint32_t)output->rows));
+    calls->is_done = calls->hook(calls->context, call, calls->session->bands);
+    if (!calls->is_done && image + 1U < calls->session->plan->ops[op].images) {
+        look_at_operands(calls, 1U);
+    }
+}
+
+void tigris_begin_calls(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context)
+{
+    memset(calls, 0, sizeof *calls);
+    calls->session = session;
+    calls->hook = hook;
+    calls->context = context;
+    calls->counter = session->counter;
+    calls->profile = session->profile;
+    calls->profile_context = session->profile_context;
+    calls->trace = session->trace;
+    calls->trace_context = session->trace_context;
+    memset(session->bands, 0, sizeof session->bands);
+    session->counter = counter_hook;
+    session->profile = profile_hook;
+    session->profile_context = calls;
+    session->trace = trace_hook;
+    session->trace_context = calls;
+}
+
+void tigris_end_calls(tigris_call_trace *calls)
+{
+    tigris_session *session = calls->session;
+
+    session->counter = calls->counter;
+    session->profile = calls->profile;
+    session->profile_context = calls->profile_context;
+    session->trace = calls->trace;
+    session->trace_context = calls->trace_context;
+}

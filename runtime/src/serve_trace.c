@@ -1,0 +1,126 @@
+/* A run that stops behind a kernel call, and the rows that this call left and read. */
+#include <string.h>
+
+#include "crc32.h"
+#include "serve_calls.h"
+#include "serve_requests.h"
+
+#define MOST_CHECKSUMS ((uint32_t)(sizeof((tigris_serve_trace *)0)->checksums / sizeof(uint32_t)))
+TIGRIS_STATIC_ASSERT(sizeof((tigris_serve_trace *)0)->operands / sizeof(uint32_t) == TIGRIS_MAX_OPERANDS,
+                     tigris_serve_trace_operands);
+
+typedef struct traced_run {
+    tigris_serve *server;
+    tigris_serve_trace answer;
+    uint32_t due;     /* calls at which the next checksum is taken */
+    uint32_t between; /* calls from there to the one behind it */
+    uint32_t taken;
+    uint32_t wanted; /* the run stops when so many are taken; 0: it does not */
+    int stop;
+} traced_run;
+
+/* Takes the checksum of all calls so far when it is due. */
+static void take_checksum(traced_run *run)
+{
+    tigris_serve_trace *answer = &run->answer;
+
+    if (answer->calls != run->due || run->taken == MOST_CHECKSUMS) {
+        return;
+    }
+    answer->checksums[run->taken++] = answer->crc32;
+    run->due = run->between != 0U && run->between <= UINT32_MAX - run->due ? run->due + run->between : UINT32_MAX;
+    run->stop = run->taken == run->wanted;
+}
+
+/* Where the last call's rows lie: they stay until something is written or run. */
+static void keep_rows(tigris_serve *server, const tigris_call *call, const tigris_band *bands)
+{
+    memset(server->rows, 0, sizeof server->rows);
+    for (uint32_t i = 0; i <= call->operand_count; i++) {
+        tigris_serve_rows *rows = &server->rows[i == call->operand_count ? 0U : i + 1U];
+        rows->data = bands[i].data;
+        rows->bytes = tigris_call_bytes(call, bands, i);
+    }
+}
+
+static int call_hook(void *context, const tigris_call *call, const tigris_band *bands)
+{
+    traced_run *run = (traced_run *)context;
+    tigris_serve_trace *answer = &run->answer;
+
+    answer->calls++;
+    answer->op = call->op;
+    answer->image = call->image;
+    answer->first = call->first;
+    answer->rows = call->rows;
+    answer->crc32 = call->crc32;
+    memset(answer->operands, 0, sizeof answer->operands);
+    memcpy(answer->operands, call->operands, call->operand_count * sizeof call->operands[0]);
+    keep_rows(run->server, call, bands);
+    take_checksum(run);
+    return run->stop;
+}
+
+static int yield_hook(void *context)
+{
+    const traced_run *run = (const traced_run *)context;
+    const int cancelled = tigris_serve_go_on(run->server);
+
+    return cancelled || run->stop;
+}
+
+void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+{
+    tigris_session *session = model->session;
+    const tigris_yield_hook yield = session->yield;
+    void *const yield_context = session->yield_context;
+    tigris_call_trace calls;
+    traced_run run;
+
+    if (asked->range.index > MOST_CHECKSUMS) {
+        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
+        return;
+    }
+    memset(&run, 0, sizeof run);
+    run.server = server;
+    run.due = asked->range.first;
+    run.between = asked->range.count;
+    run.wanted = asked->range.index;
+    tigris_serve_forget(server);
+    tigris_serve_start_work(server, session);
+    run.answer.inputs_crc32 = tigris_serve_inputs_crc32(session);
+    take_checksum(&run);
+    tigris_begin_calls(&calls, session, call_hook, &run);
+    session->yield = yield_hook;
+    session->yield_context = &run;
+    run.answer.status = (int32_t)tigris_run(session);
+    session->yield = yield;
+    session->yield_context = yield_context;
+    tigris_end_calls(&calls);
+    if (run.answer.status == 0) {
+        server->output_model = asked->range.model;
+    }
+    if (run.answer.calls != 0U) {
+        server->rows_model = asked->range.model;
+    }
+    tigris_serve_respond(server, &run.answer, (uint32_t)sizeof run.answer);
+}
+
+void tigris_serve_rows_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+{
+    const tigris_serve_range *range = &asked->range;
+
+    if (server->rows_model >= server->model_count || &server->models[server->rows_model] != model) {
+        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_NO_CALL);
+    } else if (range->index > TIGRIS_MAX_OPERANDS || server->rows[range->index].data == NULL) {
+        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_TENSOR);
+    } else {
+        const tigris_serve_rows *rows = &server->rows[range->index];
+        if (range->count > TIGRIS_SERVE_PAYLOAD || range->first > rows->bytes ||
+            range->count > rows->bytes - range->first) {
+            tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
+        } else {
+            tigris_serve_respond(server, rows->data + range->first, range->count);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/* Faults of a board for tests: a kernel that computes wrongly, or memory that something else writes to.
+ *
+ * faulty_backend("kind=1,dtype=1,row=5,channel=2,flip=4"): the portable kernels, of which the one of this kind and type
+ * flips these bits of the first byte of each element of that channel in that row of what it makes. Also:
+ *   first=F   only in calls whose rows begin there
+ *   width=W   only in outputs of this width
+ *   chance=P  in P of 100 calls that make that row
+ *   add=X     adds X hundred-thousandths to floats instead
+ *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
+#include "faults.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tigris_kernel.h"
+
+#define MOST_KERNELS 256
+
+static long kind, dtype, row, channel, flip, first, chance, add, width, poke;
+static long seed = 1;
+static const tigris_session *victim;
+static const tigris_kernel_entry *original;
+
+static long number(const char *spec, const char *name, long otherwise)
+{
+    const char *at = spec;
+    const size_t length = strlen(name);
+
+    while (at != NULL) {
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return strtol(at + length + 1U, NULL, 10);
+        at = strchr(at, ',');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return otherwise;
+}
+
+static size_t element_bytes(uint32_t type)
+{
+    static const uint8_t bytes[8] = {0, 1, 1, 2, 4, 8, 4, 1};
+
+    return bytes[type];
+}
+
+static void spoil(const tigris_tensor_record *tensor, uint8_t *element)
+{
+    if (add != 0 && tensor->dtype == TIGRIS_DTYPE_FLOAT32) {
+        float value;
+        memcpy(&value, element, sizeof value);
+        value += (float)add * 1e-5f;
+        memcpy(element, &value, sizeof value);
+    } else {
+        *element = (uint8_t)(*element ^ (uint8_t)flip);
+    }
+}
+
+static void run_wrongly(const tigris_kernel_call *call)
+{
+    const tigris_band *band = call->output;
+    const tigris_tensor_record *tensor = band->tensor;
+
+    original->run(call);
+    if (row < band->first || row >= band->first + band->rows || channel >= (long)tensor->channels)
+        return;
+    if ((width != 0 && width != (long)tensor->width) || (first >= 0 && first != band->first))
+        return;
+    seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+    if ((seed >> 16) % 100 >= chance)
+        return;
+    if (poke >= 0) {
+        victim->fast[poke] ^= (uint8_t)flip;
+        return;
+    }
+    const size_t bytes = element_bytes(tensor->dtype);
+    const long at = (tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0 ? 0 : row - band->first;
+    for (uint32_t column = 0; column < tensor->width; column++) {
+        const size_t index = ((size_t)at * tensor->width + column) * tensor->channels + (size_t)channel;
+        spoil(tensor, band->data + index * bytes);
+    }
+}
+
+const tigris_backend *faulty_backend(const char *spec, const tigris_session *session)
+{
+    static tigris_kernel_entry wrong;
+    static const tigris_kernel_entry *entries[MOST_KERNELS];
+    static tigris_backend backend;
+
+    victim = session;
+    kind = number(spec, "kind", 0);
+    dtype = number(spec, "dtype", 0);
+    row = number(spec, "row", 0);
+    channel = number(spec, "channel", 0);
+    flip = number(spec, "flip", 1);
+    first = number(spec, "first", -1);
+    poke = number(spec, "poke", -1);
+    chance = number(spec, "chance", 100);
+    add = number(spec, "add", 0);
+    width = number(spec, "width", 0);
+    backend = tigris_portable_backend;
+    if (backend.kernel_count > MOST_KERNELS)
+        exit(2);
+    for (uint32_t i = 0; i < backend.kernel_count; i++) {
+        entries[i] = tigris_portable_backend.kernels[i];
+        if (entries[i]->kind == kind && entries[i]->dtype == dtype) {
+            original = entries[i];
+            wrong = *original;
+            wrong.run = run_wrongly;
+            entries[i] = &wrong;
+        }
+    }
+    if (original == NULL)
+        exit(2);
+    backend.kernels = entries;
+    return &backend;
+}

@@ -1,0 +1,48 @@
+"""Where an array of the board departs from the host's."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.host.io import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Mismatch:
+    """Where an output of the board departs from the host's; indices count stored elements."""
+
+    output: str
+    elements: int
+    differing: int
+    first: int
+    board_value: float
+    host_value: float
+    largest_difference: float
+
+    def sentence(self) -> str:
+        """All of it for people."""
+        return (
+            f"output {self.output}: {self.differing} of {self.elements} elements differ, first at index {self.first}: "
+            f"board {self.board_value:g}, host {self.host_value:g}; largest difference {self.largest_difference:g}"
+        )
+
+
+def compare(name: str, board: Array, host: Array, tolerance: float = 0.0) -> Mismatch | None:
+    """How an output departs from the host's, or None when it does not."""
+    board, host = (np.ascontiguousarray(array).reshape(-1) for array in (board, host))
+    if board.tobytes() == host.tobytes():
+        return None
+    width = host.dtype.itemsize
+    words = [np.frombuffer(array.tobytes(), np.uint8).reshape(-1, width) for array in (board, host)]
+    differs = (words[0] != words[1]).any(axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(board.astype(np.float64) - host.astype(np.float64))
+        if host.dtype.kind == "f" and tolerance > 0:
+            differs &= ~(distance <= tolerance * np.maximum(1.0, np.abs(host.astype(np.float64))))
+    if not differs.any():
+        return None
+    first = int(differs.argmax())
+    largest = float(np.nanmax(distance)) if not np.isnan(distance).all() else float("nan")
+    return Mismatch(name, len(host), int(differs.sum()), first, float(board[first]), float(host[first]), largest)

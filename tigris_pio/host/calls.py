@@ -1,0 +1,72 @@
+"""The kernel calls of a run, in their order, which is the same on any machine."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+
+from tigris_pio.host import library
+
+
+@dataclasses.dataclass(frozen=True)
+class CallOperand:
+    """The rows of an operand that a call read: of the call's image, or of all when it took the batch whole."""
+
+    first: int
+    rows: int
+    crc32: int  #: as they were before the call
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One kernel call: operator `op` of the plan made `rows` rows from `first` on of one image of its output.
+
+    `crc32` is of this call and all before it, as docs/protocol.md says at TRACE.
+    """
+
+    op: int
+    image: int
+    first: int
+    rows: int  #: of all images when it took the batch whole
+    crc32: int
+    operands: tuple[CallOperand, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class CallRows:
+    """What one call left behind: the bytes of its output's rows and of its operands'."""
+
+    output: bytes
+    operands: tuple[bytes, ...]  #: as they are after the call, which may have written over them
+
+
+class Watch:
+    """Memory for the calls of one run, at most `capacity`; the rows of call `wanted`, counted from 1, are kept.
+
+    `largest`: bytes of the largest tensor.
+    """
+
+    def __init__(self, capacity: int, wanted: int, largest: int) -> None:
+        self._records = (library.HostCall * max(1, capacity))()
+        count = library.MAX_OPERANDS + 1 if wanted else 0
+        self._buffers = [ctypes.create_string_buffer(max(1, largest)) for _ in range(count)]
+        self._pointers = (ctypes.c_void_p * (library.MAX_OPERANDS + 1))(*map(ctypes.addressof, self._buffers))
+        self.record = library.HostWatch(self._records, capacity, 0, wanted, self._pointers)
+
+    def calls(self) -> tuple[Call, ...]:
+        """All that were seen."""
+        return tuple(map(_call, self._records[: self.record.count]))
+
+    def rows(self) -> CallRows:
+        """Those of the wanted call."""
+        count = 1 + len(self.calls()[self.record.wanted - 1].operands)
+        output, *operands = (buffer.raw[: self.record.bytes[i]] for i, buffer in enumerate(self._buffers[:count]))
+        return CallRows(output, tuple(operands))
+
+
+def _call(record: library.HostCall) -> Call:
+    operands = tuple(
+        CallOperand(record.operand_first[i], record.operand_rows[i], record.operand_crc32[i])
+        for i in range(record.operand_count)
+    )
+    return Call(record.op, record.image, record.first, record.rows, record.crc32, operands)
