@@ -98,7 +98,9 @@ typedef enum tigris_serve_refusal {
 /* Which of a model's tensors a request is about. */
 typedef enum tigris_serve_direction {
     TIGRIS_SERVE_DIRECTION_INPUT = 0,
-    TIGRIS_SERVE_DIRECTION_OUTPUT = 1
+    TIGRIS_SERVE_DIRECTION_OUTPUT = 1,
+    /* STREAM: what ROWS gives */
+    TIGRIS_SERVE_DIRECTION_ROWS = 2
 } tigris_serve_direction;
 
 /* Options of a run, in tigris_serve_select.index. */
@@ -192,7 +194,7 @@ typedef struct tigris_serve_stream {
     uint8_t model;
     /* tigris_serve_direction */
     uint8_t direction;
-    /* index of the input or output */
+    /* index of the input or output, or as ROWS has it */
     uint16_t index;
     /* first byte */
     uint32_t first;

@@ -50,6 +50,9 @@ int tigris_serve_has_output(tigris_serve *server, const tigris_serve_model *mode
 void tigris_serve_stream_take(tigris_serve *server, const tigris_serve_header *header, const uint8_t *payload);
 int tigris_serve_stream_give(tigris_serve *server);
 int tigris_serve_stream_is_awaited(const tigris_serve *server);
+/* What request ROWS is about: 0 the output of the last call that was traced, i + 1 operand i. NULL: it was refused. */
+const tigris_serve_rows *tigris_serve_find_rows(tigris_serve *server, const tigris_serve_model *model, uint32_t index);
+
 /* Nothing that a run left can be read any more. */
 void tigris_serve_forget(tigris_serve *server);
 

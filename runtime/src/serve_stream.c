@@ -23,12 +23,37 @@ static void open_stream(tigris_serve *server, const tigris_serve_range *range, u
     server->stream_quiet = 0U;
 }
 
+/* Finds what the stream is of: server->sink when it comes to the board, else server->source. Refuses what is not there. */
+static int find_ends(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+{
+    const tigris_serve_range *range = &asked->range;
+    uint32_t bytes;
+
+    server->sink = NULL;
+    server->source = NULL;
+    if (TIGRIS_SERVE_ASKED_DIRECTION(asked) == (uint8_t)TIGRIS_SERVE_DIRECTION_ROWS) {
+        const tigris_serve_rows *rows = tigris_serve_find_rows(server, model, range->index);
+        if (rows == NULL) {
+            return 0;
+        }
+        server->source = rows->data;
+        bytes = rows->bytes;
+    } else if (TIGRIS_SERVE_ASKED_DIRECTION(asked) == (uint8_t)TIGRIS_SERVE_DIRECTION_OUTPUT) {
+        if (!tigris_serve_has_output(server, model)) {
+            return 0;
+        }
+        server->source = (const uint8_t *)tigris_output(model->session, range->index);
+        bytes = tigris_output_bytes(model->session, range->index);
+    } else {
+        server->sink = (uint8_t *)tigris_input(model->session, range->index);
+        bytes = tigris_input_bytes(model->session, range->index);
+    }
+    return tigris_serve_inside(server, server->source != NULL ? server->source : server->sink, bytes, range);
+}
+
 void tigris_serve_stream_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
 {
     const tigris_serve_range *range = &asked->range;
-    const int is_output = TIGRIS_SERVE_ASKED_DIRECTION(asked) == (uint8_t)TIGRIS_SERVE_DIRECTION_OUTPUT;
-    const uint32_t bytes = is_output ? tigris_output_bytes(model->session, range->index)
-                                     : tigris_input_bytes(model->session, range->index);
     tigris_serve_checksum answer = {0, 0U};
     uint16_t frame_data;
 
@@ -37,10 +62,7 @@ void tigris_serve_stream_request(tigris_serve *server, const tigris_serve_model 
         return;
     }
     memcpy(&frame_data, asked->data, sizeof frame_data);
-    server->sink = is_output ? NULL : (uint8_t *)tigris_input(model->session, range->index);
-    server->source = is_output ? (const uint8_t *)tigris_output(model->session, range->index) : NULL;
-    if ((is_output && !tigris_serve_has_output(server, model)) ||
-        !tigris_serve_inside(server, is_output ? server->source : server->sink, bytes, range)) {
+    if (!find_ends(server, model, asked)) {
         return;
     }
     if (frame_data == 0U || frame_data > TIGRIS_SERVE_STREAM ||
@@ -49,12 +71,12 @@ void tigris_serve_stream_request(tigris_serve *server, const tigris_serve_model 
         return;
     }
     open_stream(server, range, frame_data);
-    if (is_output) {
+    if (server->source != NULL) {
         server->source += range->first;
         answer.crc32 = tigris_crc32(server->source, range->count);
     } else {
         server->sink += range->first;
-        server->output_model = server->model_count;
+        tigris_serve_forget(server);
     }
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }

@@ -106,21 +106,30 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     tigris_serve_respond(server, &run.answer, (uint32_t)sizeof run.answer);
 }
 
+const tigris_serve_rows *tigris_serve_find_rows(tigris_serve *server, const tigris_serve_model *model, uint32_t index)
+{
+    if (server->rows_model >= server->model_count || &server->models[server->rows_model] != model) {
+        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_NO_CALL);
+        return NULL;
+    }
+    if (index > TIGRIS_MAX_OPERANDS || server->rows[index].data == NULL) {
+        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_TENSOR);
+        return NULL;
+    }
+    return &server->rows[index];
+}
+
 void tigris_serve_rows_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
 {
     const tigris_serve_range *range = &asked->range;
+    const tigris_serve_rows *rows = tigris_serve_find_rows(server, model, range->index);
 
-    if (server->rows_model >= server->model_count || &server->models[server->rows_model] != model) {
-        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_NO_CALL);
-    } else if (range->index > TIGRIS_MAX_OPERANDS || server->rows[range->index].data == NULL) {
-        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_TENSOR);
-    } else {
-        const tigris_serve_rows *rows = &server->rows[range->index];
-        if (range->count > TIGRIS_SERVE_PAYLOAD || range->first > rows->bytes ||
-            range->count > rows->bytes - range->first) {
-            tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
-        } else {
-            tigris_serve_respond(server, rows->data + range->first, range->count);
-        }
+    if (rows == NULL) {
+        return;
+    }
+    if (range->count > TIGRIS_SERVE_PAYLOAD) {
+        tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
+    } else if (tigris_serve_inside(server, rows->data, rows->bytes, range)) {
+        tigris_serve_respond(server, rows->data + range->first, range->count);
     }
 }

@@ -59,7 +59,7 @@ def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) ->
         model = board.model(0)
         assert (model.name, model.source_sha256, model.plan_bytes) == ("digits", "64" * 32, 4096)
         assert (model.input_count, model.output_count, model.fast_needed, model.status) == (2, 2, 2000, 0)
-        tensors = [board.tensor(0, direction, index) for direction in Direction for index in (0, 1)]
+        tensors = [board.tensor(0, direction, index) for direction in list(Direction)[:2] for index in (0, 1)]
         assert [(tensor.name, tensor.size) for tensor in tensors] == [
             ("a", 1000), ("b", 7), ("c", 1000), ("d", 300)
         ]  # fmt: skip

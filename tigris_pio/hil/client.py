@@ -203,16 +203,14 @@ class Board(Streams):
     def read_output(self, model: int, index: int, size: int) -> bytes:
         """The first `size` bytes of an output. OutputsError when they are not those that the board has."""
         if size > self.info.payload_bytes:
-            return self._receive_output(model, index, size)
+            return self._receive_tensor(model, Direction.OUTPUT, index, size)
         return self._ask(Request.READ, protocol.Range(model, 0, index, 0, size).pack(), size)
 
     def read_rows(self, model: int, index: int, size: int) -> bytes:
         """The first `size` bytes of rows of the call behind which a traced run stopped: see ROWS."""
-        data = bytearray()
-        while len(data) < size:
-            count = min(self.info.payload_bytes, size - len(data))
-            data += self._ask(Request.ROWS, protocol.Range(model, 0, index, len(data), count).pack(), count)
-        return bytes(data)
+        if size > self.info.payload_bytes:
+            return self._receive_tensor(model, Direction.ROWS, index, size)
+        return self._ask(Request.ROWS, protocol.Range(model, 0, index, 0, size).pack(), size)
 
     def output_crc32(self, model: int, index: int) -> int:
         """CRC-32 of an output, computed by the board."""

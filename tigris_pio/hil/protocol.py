@@ -86,6 +86,7 @@ class Direction(enum.IntEnum):
 
     INPUT = 0
     OUTPUT = 1
+    ROWS = 2  #: STREAM: what ROWS gives
 
 
 class RunFlag(enum.IntFlag):
@@ -172,7 +173,7 @@ class Stream(Record):
 
     model: int = u8("index of the model")
     direction: int = u8("tigris_serve_direction", 0)
-    index: int = u16("index of the input or output", 0)
+    index: int = u16("index of the input or output, or as ROWS has it", 0)
     first: int = u32("first byte", 0)
     count: int = u32("bytes", 0)
     frame_bytes: int = u16("bytes of a frame, but for the last: 1 to what HELLO's stream_bytes says", 0)

@@ -39,16 +39,17 @@ class Streams(Conversation):
             part = data[first : first + most]
             self._ask(Request.WRITE, protocol.Range(model, 0, index, first, len(part)).pack() + part)
 
-    def _receive_output(self, model: int, index: int, size: int) -> bytes:
-        """The first `size` bytes of an output. OutputsError when they are not those that the board has."""
+    def _receive_tensor(self, model: int, direction: Direction, index: int, size: int) -> bytes:
+        """The first `size` bytes of an output, or of rows. OutputsError when they are not those that the board has."""
         data = b""
         for first, count in self._streams(size):
-            crc32 = self._open_stream(model, Direction.OUTPUT, index, first, count)
+            crc32 = self._open_stream(model, direction, index, first, count)
             part = self._receive(count)
             if zlib.crc32(part) != crc32:
                 raise OutputsError(
-                    f"{self.url}: what was read of output {index} is not what the board has of it: it was dropped. "
-                    "Does something between here and the board change data, or the firmware run the model meanwhile?"
+                    f"{self.url}: what was read of {direction.name.lower()} {index} is not what the board has of it: "
+                    "it was dropped. Does something between here and the board change data, or the firmware run the "
+                    "model meanwhile?"
                 )
             data += part
         return data

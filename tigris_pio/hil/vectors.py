@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.errors import UsageError
-from tigris_pio.hil.check import CheckReport, HostPlan, Mismatch, Sample, check, compare
+from tigris_pio.hil.check import CheckReport, HostPlan, Sample, check
 from tigris_pio.hil.client import Board
+from tigris_pio.hil.compare import Mismatch, compare
 from tigris_pio.hil.report import mismatch_lines, verdict
 from tigris_pio.hil.samples import LABEL_KEYS, SampleSet, assemble, load_arrays, random_samples
 from tigris_pio.host.io import Array, IoDescriptor
