@@ -13,6 +13,7 @@ import pytest
 from tests.docs.pages import ROOT, blocks
 from tests.docs.run import run_block, run_page
 from tests.networks.folders import float_twin
+from tests.verify.test_tflite import streaming
 from tigris_pio.platformio import options
 
 README = ROOT / "README.md"
@@ -44,8 +45,12 @@ def test_the_readme_runs(folder: Path) -> None:
 
 
 def test_the_page_of_python_runs(folder: Path) -> None:
-    names = run_page("docs/python.md", {"x": np.load("x.npy")}, elsewhere)
-    assert names["scores"]["output"].shape == (1, 12)
+    streaming(folder).rename("stream.tflite")
+    frame = np.full((1, 8), 20, np.int8)
+    names = run_page("docs/python.md", {"x": np.load("x.npy"), "frame": frame}, elsewhere)
+    assert names["scores"]["output"].shape == (1, 12) and len(names["layers"]) == 13
+    assert np.array_equal(names["again"]["y"], names["first"]["y"])
+    assert not np.array_equal(names["second"]["y"], names["first"]["y"])
 
 
 def test_its_options_are_those_of_the_hook() -> None:

@@ -110,7 +110,15 @@ class Front:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Compiled:
-    """A compiled model: the plan's bytes, and what is said about it."""
+    """A compiled model: the plan's bytes, and what is said about it.
+
+    A notebook shows it as `tigris analyze --report` does.
+
+    data: the plan, the bytes of a `.tgrs` file
+    report: the document of `tigris compile --json`, a dictionary
+    plan: the stages, their bands and where everything lies
+    statistics: name, nodes before and after, and what was folded, of each pass
+    """
 
     data: bytes
     report: Report
@@ -241,8 +249,23 @@ def compile_model(
 ) -> Compiled:
     """Compiles a model to a plan: the path of an ONNX or TensorFlow Lite file, or one in memory (ModelProto, bytes).
 
-    fast, slow, flash: bytes or sizes like "64K"; fast None: no limit, slow None or 0: no slow memory.
-    The others are those of `tigris compile`. Raises a TigrisError that says what to change.
+    Sizes are bytes or texts like "64K". Raises a TigrisError that says what to change.
+
+    model: path of an `.onnx` or `.tflite` file, the bytes of a `.tflite` file, or an `onnx.ModelProto`
+    fast: SRAM for activations; None: no limit
+    slow: memory such as PSRAM; None or 0: none
+    flash: most that the plan may take; None: no limit
+    xip: weights are never copied to RAM; not together with compress or copy_weights
+    compress: "none" or "lz4": weights are decompressed to fast memory, stage by stage, where they fit
+    copy_weights: each stage's weights are copied to fast memory where they fit
+    alignment: of tensors in the arenas: 4, 8, 16, 32 or 64 bytes
+    dims: sizes of free dimensions, `{"length": 512}`; a free batch is 1 unless given
+    set: inputs that become constants, `{"sr": 16000}`
+    state: outputs that are inputs of the next run, `{"h_out": "h"}`
+    name: the model's, a C identifier; None: the file's
+    backend: "auto", "portable", "esp-nn" or "cmsis-nn": whose kernels run int8 convolutions and fully connected layers
+    chip: the board's chip or core, by which a backend's scratch is sized; "": enough for any
+    limits: what the model's file may ask of the compiler, `{"nodes": 200000}`
     """
     arguments.unknown(unknown, inspect.signature(compile_model).parameters)
     arguments.model(model)

@@ -41,10 +41,14 @@ def layout_name(permutation: tuple[int, ...]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class IoDescriptor(Fields):
-    """One model input or output.
+    """One model input or output. real = (q - zero_point) * scale.
 
-    `shape` and `dtype` are the model's own; `stored_shape`, `stored_dtype` and `layout` those of the
-    array in the arena. real = (q - zero_point) * scale; scale is 0 when the tensor is not quantised.
+    name: the model's
+    shape, dtype: the model's own, as `run` takes and gives them
+    stored_shape, stored_dtype: of the array in the arena, as `run_raw` takes and gives it
+    layout: "NHWC" and "NWC" for channels last, "plain" for the model's own order, else the axes
+    scale, zero_point: scale 0: not quantised
+    permutation: the stored axis at each place of the model's
     """
 
     name: str

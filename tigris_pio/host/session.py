@@ -47,7 +47,11 @@ class HasData(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Memory(Fields):
-    """What the last run used and moved, in bytes, measured by the runtime. Peaks count inputs and outputs."""
+    """What the last run used and moved, in bytes, measured by the runtime. Peaks count inputs and outputs.
+
+    fast_peak, slow_peak: up to the highest byte used of each arena
+    slow_read, slow_written: of slow memory
+    """
 
     fast_peak: int
     slow_peak: int
@@ -57,7 +61,13 @@ class Memory(Fields):
 
 @dataclasses.dataclass(frozen=True)
 class OpProfile(Fields):
-    """One operator over all runs of the session: kernel calls (bands) and their time."""
+    """One operator over all runs of the session.
+
+    name: the node's that it comes from
+    strategy: of its stage: normal, tiled, chain or rolling
+    calls: of its kernel: one a band and image
+    nanoseconds: in its kernel
+    """
 
     name: str
     strategy: str
@@ -182,13 +192,16 @@ class _Records:
 
 
 class Session:
-    """A plan, its arenas and its results.
+    """A plan that runs on this machine, with the board's C runtime. A context manager: `close` at its end.
 
-    `fast_bytes` and `slow_bytes` are the arenas' sizes, by default what the plan asks for. In smaller ones the
-    runtime places tensors itself, with the same results. Raises PlanError when the runtime refuses the plan,
-    RuntimeFailure with what is missing when it cannot run in the arenas.
+    Raises PlanError when the runtime refuses the plan, RuntimeFailure with what is missing when it cannot run in the
+    arenas. A model with states carries them from run to run, until `reset`; a run that fails leaves them.
 
-    A model with states (`states`) carries them from run to run, until `reset`. A run that fails leaves them.
+    plan: path of a `.tgrs` file, its bytes, or what `compile_model` returns
+    fast_bytes, slow_bytes: sizes of the arenas; None: what the plan asks for. In smaller ones the runtime places
+        tensors itself, with the same results
+    inputs, outputs: an IoDescriptor each, in the model's order
+    states: the same of what lives from run to run
     """
 
     def __init__(
