@@ -49,6 +49,7 @@ def printed():
         texts += cmake_texts(path)
     texts += c_texts(ROOT / "runtime" / "src" / "status.c")
     texts += python_texts(ROOT / "cmake" / "probe.py")
+    texts += python_texts(ROOT / "setup.py")
     return "\n".join(re.sub(r"\s+", " ", text) for text in texts)
 
 
@@ -59,14 +60,18 @@ def fragments(message):
 
 
 def documented(name, message):
-    chapter = (ROOT / "docs" / name).read_text("utf-8").split("## Troubleshooting", 1)[1].split("\n## ", 1)[0]
-    codes = [found for line in re.findall(message, chapter) for found in re.findall(r"`([^`]+)`", line)]
+    chapter = (ROOT / "docs" / name).read_text("utf-8")
+    if "## Troubleshooting" in chapter:
+        chapter = chapter.split("## Troubleshooting", 1)[1].split("\n## ", 1)[0]
+    lines = [match[0] for match in re.finditer(message, chapter)]
+    codes = [found for line in lines for found in re.findall(r"`([^`]+)`", line)]
     return [re.sub(r"\s+", " ", found) for found in codes]
 
 
 MESSAGES = [
     *documented("platformio.md", r"(?ms)\*\*(.*?)\*\*"),
     *documented("esp-idf.md", r"(?m)^\| (.*?) \|"),
+    *documented("faq.md", r"(?m)^\*\*(.*?)\*\*:|^\| -[\d, to-]+ \| (.*?) \|"),
 ]
 
 
@@ -80,3 +85,27 @@ def test_a_documented_message_is_printed(printed, message):
     missing = [piece for piece in pieces if piece not in printed]
     assert pieces
     assert not missing
+
+
+def test_every_status_of_the_runtime_is_explained():
+    """By its number, with its own words."""
+    page = (ROOT / "docs" / "faq.md").read_text("utf-8").split("## Firmware", 1)[1]
+    header = (ROOT / "runtime" / "include" / "tigris.h").read_text("utf-8")
+    numbers = {name: int(number) for name, number in re.findall(r"\b(TIGRIS_ERR_\w+) = (-\d+)", header)}
+    source = (ROOT / "runtime" / "src" / "status.c").read_text("utf-8")
+    texts = dict(re.findall(r'\{(TIGRIS_ERR_\w+), "([^"]+)"\}', source))
+    explained = {}
+    for codes, said in re.findall(r"(?m)^\| (-\d.*?) \| (.*?) \|", page):
+        first, *rest = [int(code) for code in re.findall(r"-\d+", codes)]
+        span = range(first, rest[0] - 1, -1) if "to" in codes else (first, *rest)
+        explained |= dict.fromkeys(span, said)
+    assert {name for name, number in numbers.items() if number not in explained} == set()
+    for name, number in numbers.items():
+        assert f"`{texts[name]}`" in explained[number] or -29 <= number <= -20, name
+
+
+def test_the_page_is_a_list_of_what_is_printed():
+    """Text that is no message stands without backquotes."""
+    page = (ROOT / "docs" / "faq.md").read_text("utf-8")
+    heads = re.findall(r"(?m)^\*\*(.*?)\*\*", page)
+    assert len([head for head in heads if head.startswith("`")]) > 25
