@@ -109,20 +109,27 @@ def check_text(block: Block, folder: Path) -> None:
 
 @functools.cache
 def _printed() -> list[str]:
-    """The literal parts of what programs of the project print, longest first."""
+    """The literal parts of what programs of the project print."""
     sources = [*(ROOT / "tigris_pio").rglob("*.py"), *(ROOT / "examples").glob("*/*.py")]
     texts = {part for path in sources for text in python_texts(path) for part in text.split("…")}
-    return sorted((text.strip() for text in texts if len(text) > 4), key=len, reverse=True)
+    return [text.strip() for text in texts if len(text) > 4 and text.strip()]
+
+
+def _whole(text: str) -> str:
+    """A pattern of a text that neither begins nor ends within a word."""
+    before, after = ("(?<!\\w)" if text[0].isalnum() else ""), ("(?!\\w)" if text[-1].isalnum() else "")
+    return f"{before}{re.escape(text)}{after}"
 
 
 def check_output(block: Block, folder: Path) -> None:
-    """Each line is made of what the programs of the project print, numbers, signs and names aside."""
+    """Each word stands in what the programs of the project print, with the words around it; names and numbers aside."""
     for line in block.text.splitlines():
-        rest = line
+        shown = re.sub(r"\S*[/_\d]\S*", lambda match: " " * len(match[0]), line)
         for text in _printed():
-            rest = rest.replace(text, " ")
-        rest = re.sub(r"\S*[/_\d]\S*", "", rest)  # names and numbers
-        assert not re.search(r"[a-z]{4}", rest), f"{block.place}: no program prints {rest.strip()!r} of {line!r}"
+            if text in line:
+                for match in re.finditer(_whole(text), line):
+                    shown = shown[: match.start()] + " " * len(match[0]) + shown[match.end() :]
+        assert not re.search(r"[a-z]{4}", shown), f"{block.place}: no program prints {shown.strip()!r} of {line!r}"
 
 
 CHECKS: dict[str, Callable[[Block, Path], None]] = {
