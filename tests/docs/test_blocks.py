@@ -123,13 +123,14 @@ def _whole(text: str) -> str:
 
 def check_output(block: Block, folder: Path) -> None:
     """Each word stands in what the programs of the project print, with the words around it; names and numbers aside."""
-    for line in block.text.splitlines():
-        shown = re.sub(r"\S*[/_\d]\S*", lambda match: " " * len(match[0]), line)
-        for text in _printed():
-            if text in line:
-                for match in re.finditer(_whole(text), line):
-                    shown = shown[: match.start()] + " " * len(match[0]) + shown[match.end() :]
-        assert not re.search(r"[a-z]{4}", shown), f"{block.place}: no program prints {shown.strip()!r} of {line!r}"
+    said = " ".join(block.text.split())  # lines may be broken
+    shown = re.sub(r"\S*[/_\d]\S*", lambda match: " " * len(match[0]), said)
+    for text in _printed():
+        if text in said:
+            for match in re.finditer(_whole(text), said):
+                shown = shown[: match.start()] + " " * len(match[0]) + shown[match.end() :]
+    foreign = re.findall(r"[^\W\d]{4,}", shown)
+    assert not foreign, f"{block.place}: no program prints {foreign}"
 
 
 CHECKS: dict[str, Callable[[Block, Path], None]] = {
