@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
-from rich.markup import escape
 
-from tigris_pio.cli import console, tables
+from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
     JSON,
     MODEL,
     backend_options,
     budget_options,
     check_model,
-    check_output,
     compile_options,
 )
-from tigris_pio.compiler.pipeline import analyze as analyze_model
-from tigris_pio.files import write_atomically
-from tigris_pio.report.html import render_html
+from tigris_pio.compiler.pipeline import analyze_front, front
+from tigris_pio.report.compiled import compiled_page
+from tigris_pio.report.sweep import sweep
 
 
 @click.command(short_help="Show how a model would run in the memory given.")
@@ -28,7 +25,8 @@ from tigris_pio.report.html import render_html
 @budget_options(memory_required=False)
 @backend_options
 @JSON
-@click.option("--report", "report_path", type=click.Path(), metavar="FILE.html", help="Also write a page with figures.")
+@pages.REPORT
+@pages.NO_SWEEP
 @click.option("-v", "--verbose", is_flag=True, help="Also show what each of the thirteen passes did.")
 def analyze(
     model: str,
@@ -42,6 +40,7 @@ def analyze(
     chip: str,
     as_json: bool,
     report_path: str | None,
+    no_sweep: bool,
     verbose: bool,
 ) -> None:
     """Show how MODEL, an .onnx or .tflite file, would run in the memory given: stages, bands, peaks, traffic, flash.
@@ -51,17 +50,20 @@ def analyze(
       tigris analyze kws.onnx -m 64K
       tigris analyze detector.onnx -m 256K+8M -f 4M --report detector.html
 
+    The page shows the memory over time, what makes the peak, other budgets, every stage and operator.
+
     Exit status 1, and the smallest memory that works, when the model does not fit.
     """
     check_model(model)
-    if report_path is not None:
-        check_output("--report", report_path, model)
+    pages.check_report(report_path, model)
     options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits, fixed=fixed,
                               states=states)  # fmt: skip
     with console.progress(as_json) as progress:
-        result = analyze_model(model, options, progress)
-    if report_path is not None:
-        write_atomically(Path(report_path), render_html(result).encode())
+        start = front(model, options, progress)
+        result = analyze_front(start, options, progress)
+        if report_path is not None:
+            progress("sweep")
+            page = compiled_page(result, pages.provenance(), None if no_sweep else sweep(start, options))
     if as_json:
         document = dict(result.report)
         document["passes"] = [tables.statistics_row(row) for row in result.statistics]
@@ -75,7 +77,7 @@ def analyze(
         if verbose:
             tables.print_passes(result.statistics)
         console.print_warnings(result.report["warnings"])
-        if report_path is not None:
-            console.out.print(f"report: {escape(report_path)}")
+    if report_path is not None:
+        pages.write_page(report_path, page, as_json)
     if not result.report["fits"]:
         sys.exit(1)

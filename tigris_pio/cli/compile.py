@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tigris_pio.cli import console, tables
+from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
     JSON,
     MODEL,
@@ -22,6 +22,8 @@ from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.load.onnx.external_data import locations
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
+from tigris_pio.report.compiled import compiled_page
+from tigris_pio.report.sweep import sweep
 
 
 @click.command("compile", short_help="Compile a model to a .tgrs plan.")
@@ -33,6 +35,8 @@ from tigris_pio.files import write_if_changed
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
 @click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
 @click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's.")
+@pages.REPORT
+@pages.NO_SWEEP
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @JSON
 def compile_command(
@@ -53,6 +57,8 @@ def compile_command(
     header: str | None,
     depfile: str | None,
     name: str | None,
+    report_path: str | None,
+    no_sweep: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -61,7 +67,7 @@ def compile_command(
     \b
     Examples:
       tigris compile kws.onnx -m 64K -o kws.tgrs
-      tigris compile detector.onnx -m 256K+8M -f 4M --xip -o detector.tgrs
+      tigris compile detector.onnx -m 256K+8M -f 4M --xip -o detector.tgrs --report detector.html
 
     Nothing is written when the model does not fit or has an operator that is not supported.
     """
@@ -70,16 +76,23 @@ def compile_command(
     for option, path in (("--header", header), ("--depfile", depfile)):
         if path is not None:
             check_output(option, path, model)
+    pages.check_report(report_path, model, output, header, depfile)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits,
                               fixed, states)  # fmt: skip
     with console.progress(as_json or quiet) as progress:
-        result = back(front(model, options, progress), options, progress)
+        start = front(model, options, progress)
+        result = back(start, options, progress)
+        if report_path is not None:
+            progress("sweep")
+            page = compiled_page(result, pages.provenance(), None if no_sweep else sweep(start, options))
     text = render_model_header(result.plan, result.data).encode()
     result.save(output)
     if header is not None:
         write_if_changed(Path(header), text)
     if depfile is not None:
         write_if_changed(Path(depfile), _dependencies(Path(output), Path(model)).encode("utf-8", "surrogateescape"))
+    if report_path is not None:
+        pages.write_page(report_path, page, as_json or quiet)
     if as_json:
         console.print_json(result.report)
         return

@@ -58,6 +58,7 @@ _STEPS = {
     "normalise": "running the thirteen passes",
     "partition": "cutting into stages and bands",
     "emit": "writing the plan",
+    "sweep": "trying other budgets",
 }
 
 

@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> Any:
     """Runs the command line; errors a user can act on end without a traceback."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False))
+        return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False, obj=tuple(words)))
     except click.ClickException as error:
         if "--json" in words:
             from tigris_pio.cli import console  # noqa: PLC0415  (rich is for those who print)

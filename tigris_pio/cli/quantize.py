@@ -16,12 +16,12 @@ from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
+from tigris_pio.compiler.instructions import instructions
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.quantize.calibrate import METHODS
 from tigris_pio.quantize.images import Normalisation
-from tigris_pio.quantize.instructions import instructions
 from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, encode, quantise
 from tigris_pio.sizes import format_size
 

@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tigris_pio.cli import console
+from tigris_pio.cli import console, pages
 from tigris_pio.cli.options import (
     JSON,
     MODEL,
@@ -25,6 +25,7 @@ from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.pipeline import UNLIMITED, back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.host import Session
+from tigris_pio.report.verified import own_text, verified_page
 from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, random_inputs, read_samples
 from tigris_pio.verify.reference import open_reference
 
@@ -37,6 +38,7 @@ from tigris_pio.verify.reference import open_reference
 @click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Inputs to try. Default: 8.")
 @click.option("--data", type=click.Path(), metavar="X.npz", help="Inputs by name instead of random ones.")
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@pages.REPORT
 @JSON
 def verify(
     model: str,
@@ -55,6 +57,7 @@ def verify(
     samples: int | None,
     data: str | None,
     seed: int,
+    report_path: str | None,
     as_json: bool,
 ) -> None:
     """Compile MODEL, run the plan here and compare with a reference, layer by layer: onnxruntime for
@@ -69,10 +72,12 @@ def verify(
     on the portable kernels, whose bytes the libraries' are.
 
     \b
-    Example:
+    Examples:
       tigris verify kws.onnx -m 16K --samples 32
+      tigris verify kws.onnx -m 16K --report kws.html
     """
     check_model(model)
+    pages.check_report(report_path, model, data)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, backend=backend, chip=chip,
                               limits=limits, fixed=fixed, states=states)  # fmt: skip
     with console.progress(as_json) as progress:
@@ -89,6 +94,8 @@ def verify(
             reference = open_reference(Path(model), options.dims, options.fixed, options.states)
             progress("comparing with onnxruntime")
             comparison, against = compare(compiled, whole, reference, given), "onnxruntime"
+    if report_path is not None:
+        pages.write_page(report_path, verified_page(compiled, comparison, against, pages.provenance()), as_json)
     if as_json:
         console.print_json(_document(compiled.report["model"], comparison, against))
     else:
@@ -133,7 +140,7 @@ def _print(comparison: Comparison, against: str) -> None:
     same = "identical" if comparison.bands_identical else "[bold red]different[/]"
     console.out.print(f"bands against the model run whole: {same}")
     for layer in comparison.departures:
-        own = f", by {_own(layer)} of its own" if _own(layer) else f", by {layer.max_difference:.3g}"
+        own = f", by {own_text(layer)} of its own" if own_text(layer) else f", by {layer.max_difference:.3g}"
         console.out.print(f"departs: [bold]{escape(layer.name)}[/] ({layer.kind}){own}", soft_wrap=True)
     console.out.print("verify: [green]passed[/]" if comparison.passed else "verify: [bold red]failed[/]")
 
@@ -141,12 +148,5 @@ def _print(comparison: Comparison, against: str) -> None:
 def _row(table: Table, layer: Layer) -> None:
     steps = "" if layer.steps is None else f"{layer.steps:.1f}"
     mark = "[bold red]departs[/]" if layer.departs else ""
-    numbers = (f"{layer.cosine:.6f}", f"{layer.max_difference:.3g}", steps, _own(layer))
+    numbers = (f"{layer.cosine:.6f}", f"{layer.max_difference:.3g}", steps, own_text(layer))
     table.add_row(escape(layer.name), layer.kind, layer.strategy, *numbers, mark)
-
-
-def _own(layer: Layer) -> str:
-    """What the layer adds itself: steps before rounding for int8, a share of the largest value for float32."""
-    if layer.own_steps is not None:
-        return f"{layer.own_steps:.2f} steps"
-    return "" if layer.own_relative is None else f"{100 * layer.own_relative:.2g} %"

@@ -32,6 +32,7 @@ from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
+from tigris_pio.compiler.partition.index import ProgramIndex
 from tigris_pio.compiler.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.planner import find_plan, plan_program
 from tigris_pio.compiler.report import Report, build_report
@@ -176,11 +177,14 @@ def _lowered(result: NormaliseResult, options: CompileOptions) -> Program:
     return dataclasses.replace(program, name=options.name) if options.name else program
 
 
-def _find_plan(program: Program, options: CompileOptions) -> ExecutionPlan | None:
-    """The best plan within the budget, a backend's scratch included."""
+def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | None = None) -> ExecutionPlan | None:
+    """The best plan of `program` within the options' budget, a backend's scratch included; None when none was found.
 
-    def find(program: Program, budget: Budget) -> ExecutionPlan | None:
-        return find_plan(program, budget, options.alignment, options.weights())
+    `index`: of `program`; whoever makes several plans saves time by keeping it.
+    """
+
+    def find(wanted: Program, budget: Budget) -> ExecutionPlan | None:
+        return find_plan(wanted, budget, options.alignment, options.weights(), index if wanted is program else None)
 
     backend = find_backend(options.backend)
     if backend is None:
@@ -190,11 +194,11 @@ def _find_plan(program: Program, options: CompileOptions) -> ExecutionPlan | Non
 
 def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
     """The plan of the first schedule that fits; the refusal is that of the schedule with the lowest peak."""
-    plan = _find_plan(start.program, options)
+    plan = plan_of(start.program, options)
     if plan is not None:
         return plan
     for again in other_schedules(start.graph, start.normalised, "the partition does not fit"):
-        plan = _find_plan(_lowered(again, options), options)
+        plan = plan_of(_lowered(again, options), options)
         if plan is not None:
             note = f"operators run in the order {again.parameters.schedule}: the one of the lowest peak does not fit"
             return dataclasses.replace(plan, warnings=(*plan.warnings, note))
@@ -219,7 +223,11 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
 
 def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -> Compiled:
     """Like compiling, but a model that does not fit is reported (`fits` false) with unlimited memory."""
-    start = front(model, options, progress)
+    return analyze_front(front(model, options, progress), options, progress)
+
+
+def analyze_front(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
+    """The same from stage 3 on."""
     try:
         return back(start, options, progress)
     except BudgetError as error:

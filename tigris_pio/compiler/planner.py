@@ -41,9 +41,11 @@ def plan_program(program: Program, budget: Budget, alignment: int, weights: Weig
     return plan
 
 
-def find_plan(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan | None:
-    """The best plan found within `budget`, or None."""
-    index = ProgramIndex.of(program)
+def find_plan(
+    program: Program, budget: Budget, alignment: int, weights: WeightOptions, index: ProgramIndex | None = None
+) -> ExecutionPlan | None:
+    """The best plan found within `budget`, or None. `index`: of `program`, kept from plan to plan it saves time."""
+    index = index or ProgramIndex.of(program)
     layout = find_layout(index, budget, alignment, weights)
     return None if layout is None else finish(index, budget, alignment, weights, layout)
 

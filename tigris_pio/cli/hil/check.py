@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tigris_pio.cli import console
+from tigris_pio.cli import console, pages
 from tigris_pio.cli.hil.inputs import InputOptions, input_options, progress
 from tigris_pio.cli.hil.options import MODEL, PLAN, Target, TargetOptions, plan_path, target_options
 from tigris_pio.cli.options import JSON
@@ -42,6 +42,7 @@ _DEFAULT_SAMPLES = 8
     "--no-locate", is_flag=True, help="On a mismatch, do not look for the first wrong operator by running it again."
 )
 @click.option("--junit", "junit_file", metavar="FILE.xml", help="Write a JUnit report, one test case a run.")
+@pages.REPORT
 @click.option("--info", "info_only", is_flag=True, help="Only ask the board what it runs.")
 @JSON
 def check_command(
@@ -53,6 +54,7 @@ def check_command(
     tolerance: float,
     no_locate: bool,
     junit_file: str | None,
+    report_path: str | None,
     info_only: bool,
     as_json: bool,
 ) -> None:
@@ -61,7 +63,7 @@ def check_command(
     \b
     Examples:
       tigris hil check kws.tgrs --port /dev/ttyUSB0 --samples 100
-      tigris hil check kws.tgrs --port /dev/ttyUSB0 --repeat 20 --junit hil.xml
+      tigris hil check kws.tgrs --port /dev/ttyUSB0 --repeat 20 --junit hil.xml --report hil.html
       tigris hil check --project examples/digits --upload --data test.npz
 
     A model with states begins each sequence anew, on both sides; random inputs are one sequence.
@@ -75,12 +77,15 @@ def check_command(
         return
     if junit_file is not None:
         check_target(Path(junit_file))
+    pages.check_report(report_path, plan, junit_file)
     host = open_plan(plan_path(plan, target.project, model))
     chosen = given.choose(host, _DEFAULT_SAMPLES)
     outcome = _run(target, host, chosen.repeated(repeat), tolerance, not no_locate, as_json)
     if junit_file is not None:
         names = _names(len(chosen.inputs), repeat, Path(given.source).name)
         write_atomically(Path(junit_file), junit(outcome.report, names, outcome.log, _ending(outcome.error)))
+    if report_path is not None and outcome.report is not None:
+        _write_page(report_path, host, outcome, as_json)
     _finish(outcome, as_json)
 
 
@@ -110,6 +115,14 @@ def _run(
         return _Outcome(report, log, None)
     except (HarnessError, CheckInterruptedError) as error:
         return _Outcome(error.report, log, error)
+
+
+def _write_page(path: str, host: HostPlan, outcome: _Outcome, quiet: bool) -> None:
+    from tigris_pio.report.checked import checked_page  # noqa: PLC0415  (a check alone needs no compiler)
+
+    assert outcome.report is not None
+    trouble = "" if outcome.error is None else str(outcome.error)
+    pages.write_page(path, checked_page(host, outcome.report, pages.provenance(), trouble), quiet)
 
 
 def _ending(error: HarnessError | CheckInterruptedError | None) -> Ending | None:

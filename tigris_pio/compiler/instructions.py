@@ -52,10 +52,11 @@ _OTHER_FLOATS: Cost = (9, 25)
 
 def instructions(program: Program, *, fpu: bool) -> int:
     """Of one run, on a processor with or without single-precision floating point."""
-    return round(sum(_taken(program, op, fpu) for op in program.ops))
+    return round(sum(operator_instructions(program, op, fpu=fpu) for op in program.ops))
 
 
-def _taken(program: Program, op: ProgramOp, fpu: bool) -> float:
+def operator_instructions(program: Program, op: ProgramOp, *, fpu: bool) -> float:
+    """The share of `op`, an operator of `program`."""
     tensors = program.tensors
     sizes = [tensor.batch * tensor.height * tensor.width * tensor.channels
              for tensor in (tensors[name] for name in (op.output, *(operand.tensor for operand in op.operands)))]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.networks.folders import OWN, float_twin
+from tigris_pio.compiler.instructions import instructions
 from tigris_pio.compiler.pipeline import CompileOptions, front
-from tigris_pio.quantize.instructions import instructions
 
 #: Of one inference without a budget, by bench.emulator.measure: int8 and float32 on rv32imc, float32 on a Cortex-M7.
 COUNTED = {

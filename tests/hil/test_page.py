@@ -1,0 +1,56 @@
+"""`tigris hil check --report`: the board's figures beside the plan's, also of a check that fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.hil.test_check import corrupting
+from tests.report.parsed import Element, check_page
+
+Connect = Callable[..., Bridge]
+
+
+def table(root: Element, caption: str) -> list[dict[str, str]]:
+    (found,) = [item for item in root.all("table") if item.one("caption").text.startswith(caption)]
+    heads = [head.text for head in found.one("thead").all("th")]
+    return [dict(zip(heads, [cell.text for cell in row.children], strict=True))
+            for row in found.one("tbody").all("tr")]  # fmt: skip
+
+
+def test_a_check_has_a_page_with_what_the_board_measured(
+    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    url = line([real_board, "--model", digits_plan]).url
+    done = tigris("hil", "check", digits_plan, "--port", url, "--samples", "3", "--json", "--report", page)
+    document = json.loads(done.stdout)
+    root = check_page(page.read_text("utf-8"))
+    assert "✓" not in root.one("h1").text and "3/3 outputs equal to the host." in root.one("header").text
+    memory = {row[""]: row for row in table(root, "Memory in bytes")}
+    assert memory["fast memory, peak"]["board"] == f"{document['memory']['fast_peak']:,}"
+    assert memory["fast memory, peak"]["planned"] == memory["fast memory, peak"]["host"]
+    operators = table(root, "10 operators")
+    for row, op in zip(operators, document["ops"], strict=True):
+        assert (row["operator"], row["ns, board"]) == (op["name"], f"{op['elapsed']:,.0f}")
+    macs = [int(row["MACs"].replace(",", "")) for row in operators]
+    assert sum(macs) == 106_976 and all(bool(count) == bool(row["ns a MAC"]) for row, count in zip(
+        operators, macs, strict=True))  # fmt: skip
+    assert [row["outputs"] for row in table(root, "3 runs")] == ["equal"] * 3
+
+
+def test_a_wrong_run_stands_first(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    url = line([real_board, "--model", digits_plan], to_host=corrupting(2, 3, 64)).url
+    tigris("hil", "check", digits_plan, "--port", url, "--samples", "4", "--report", page, status=1)
+    root = check_page(page.read_text("utf-8"))
+    rows = table(root, "4 runs")
+    assert [row["run"] for row in rows] == ["2", "0", "1", "3"]
+    assert "1 of 10 elements differ, first at index 3" in rows[0]["outputs"]
+    (verdict,) = [p for p in root.all("p") if "verdict" in p.classes]
+    assert "bad" in verdict.classes and "3/4 outputs equal" in verdict.text
+    (section,) = [item for item in root.all("section") if item.one("h2").text == "First wrong operator"]
+    assert section.all("p")

@@ -1,0 +1,246 @@
+"""The page that `--report` writes: right figures, one file, readable by everybody."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.compiler.models import make, node
+from tests.harness.command import tigris
+from tests.networks.folders import OWN
+from tests.report.parsed import Element, check_page, parse
+from tigris_pio.compiler.pipeline import Compiled, CompileOptions, analyze_front, front
+from tigris_pio.compiler.plan import Budget
+from tigris_pio.format.reader import read_plan
+from tigris_pio.report import palette
+from tigris_pio.report.blocks import KINDS
+from tigris_pio.report.compiled import compiled_page
+from tigris_pio.report.html import render_html
+from tigris_pio.report.page import Provenance
+from tigris_pio.report.picture import picture
+
+#: Rolling stages, a plan that spills, tiles with overlays, no limit.
+PLANS = {
+    "rolling": ("kws", Budget(8192)), "spilled": ("person_detect", Budget(8192, 1 << 20)),
+    "overlaid": ("vww", Budget(32768)), "whole": ("resnet", Budget(None)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Compiled]:
+    found = {}
+    for name, (network, budget) in PLANS.items():
+        options = CompileOptions(budget=budget)
+        found[name] = analyze_front(front(OWN / f"{network}_int8.onnx", options), options)
+    return found
+
+
+def page_of(result: Compiled) -> str:
+    return render_html(compiled_page(result, Provenance("tigris analyze", "1", "2026-01-01 00:00 UTC")))
+
+
+# ---- figures ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_lies_where_is_what_the_planner_decided(plans: dict[str, Compiled], name: str) -> None:
+    plan = plans[name].plan
+    shown = picture(read_plan(plans[name].data))
+    regions = sorted((r.offset, r.bytes, r.birth, r.death) for r in plan.regions if r.bytes)
+    blocks = [block for block in shown.fast.blocks if block.kind != "runtime"]
+    assert sorted((b.offset, b.bytes, b.birth, b.death) for b in blocks) == regions
+    assert [stage.fast_peak for stage in shown.stages] == [stage.fast_peak for stage in plan.stages]
+    assert [op.macs for op in shown.operators] == [op.macs for op in plan.program.ops], "from the plan alone"
+    kinds = {block.kind for block in shown.fast.blocks}
+    assert ("rows" in kinds) == any(stage.bands > 1 for stage in plan.stages)
+    assert bool(list(shown.fast.overlays())) == (name == "overlaid"), "only there does an output grow over an input"
+    slow = {name: place.offset for name, place in plan.homes.items() if place.home.name == "SLOW"}
+    assert {block.name: block.offset for block in shown.slow.blocks} == slow
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_peak_is_named_with_what_is_live_there(plans: dict[str, Compiled], name: str) -> None:
+    plan = plans[name].plan
+    root = parse(page_of(plans[name]))
+    (table,) = [table for table in root.all("table") if table.one("caption").text == "What makes the peak"]
+    (text,) = [p.text for p in root.all("p") if p.text.startswith("The peak is at")]
+    tops = {step: max((r.offset + r.bytes for r in plan.regions if r.birth <= step <= r.death), default=0)
+            for step in range(-1, len(plan.program.ops) + 1)}  # fmt: skip
+    assert max(tops.values()) == plan.fast_bytes
+    steps = [step for step, top in tops.items() if top == plan.fast_bytes]
+    found = re.search(r"step (\d+), ([^:]+): (\d+) blocks", text)
+    assert found and int(found[1]) in steps and found[2] == plan.program.ops[int(found[1])].name
+    live = [r for r in plan.regions if r.bytes and r.birth <= int(found[1]) <= r.death]
+    sizes = [int(row.children[2].text.replace(",", "")) for row in table.one("tbody").all("tr")]
+    assert sorted(sizes) == sorted([*(r.bytes for r in live), plan.state_bytes])
+    assert sizes == sorted(sizes, reverse=True) and int(found[3]) == len(sizes)
+
+
+def rectangles(drawing: Element) -> list[tuple[str, float, float, float, float]]:
+    """(told, x, y, width, height) of every block."""
+    groups = [group for group in drawing.all("g") if "block" in group.classes]
+    return [(group.one("title").text, *(float(group.one("rect").attributes[key])
+             for key in ("x", "y", "width", "height"))) for group in groups]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_map_is_to_scale(plans: dict[str, Compiled], name: str) -> None:
+    result = plans[name]
+    root = parse(page_of(result))
+    arenas = [a for a in (picture(read_plan(result.data)).fast, picture(read_plan(result.data)).slow) if a.bytes]
+    drawings = [svg for svg in root.all("svg") if "memory over" in svg.attributes["aria-label"]]
+    assert len(drawings) == len(arenas)
+    for drawing, arena in zip(drawings, arenas, strict=True):
+        shapes = rectangles(drawing)
+        told = {shape[0]: shape for shape in shapes}
+        assert len(shapes) == len(arena.blocks)
+        scales = set()
+        for block in arena.blocks:
+            (shape,) = [told[text] for text in told if text.startswith(f"{block.name}: ")
+                        and f"bytes {block.offset:,} to {block.end - 1:,}, steps" in text
+                        and re.search(rf"steps ({block.birth}|start)\b", text)]  # fmt: skip
+            _, x, y, width, height = shape
+            assert x >= 0 and x + width <= 1080 and y >= 0
+            if height > 20:
+                scales.add(round(height / block.bytes, 3))
+        assert len(scales) <= 2 and max(scales) - min(scales) <= 0.0011, "one scale for all"
+
+
+def test_the_budget_is_a_line_or_said_to_lie_above(plans: dict[str, Compiled]) -> None:
+    near, none = parse(page_of(plans["rolling"])), parse(page_of(plans["whole"]))
+    assert "budget 8 KB" in [text.text for text in near.all("text")]
+    assert not [text for text in none.all("text") if "budget" in text.text]
+    far = CompileOptions(budget=Budget(1 << 20))
+    result = analyze_front(front(OWN / "kws_int8.onnx", far), far)
+    assert "The budget, 1 MB, lies above the scale." in page_of(result)
+
+
+# ---- form ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_page_is_one_file_for_everybody(plans: dict[str, Compiled], name: str) -> None:
+    text = page_of(plans[name])
+    root = check_page(text)
+    assert len(text) < 120_000
+    style = "".join(sheet.text for sheet in root.all("style"))
+    for query in ("prefers-color-scheme: dark", "@media print", "max-width: 640px"):
+        assert query in style
+    assert not re.search(r"@media \(prefers-color-scheme: dark\)", style), "print is never dark"
+    used = set(re.findall(r"var\((--[\w-]+)\)", style))
+    given = set(re.findall(r"(--[\w-]+):", palette.variables(False)))
+    assert used <= given == set(re.findall(r"(--[\w-]+):", palette.variables(True)))
+    rules = re.sub(r"--[\w-]+: #\w+;", "", style)
+    assert not re.search(r"(?<!url\()#[0-9a-fA-F]{3,8}\b", rules), "colours come from the palette, whose contrast holds"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2.2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_contrast_is_that_of_level_aa(dark: bool) -> None:
+    colour = {name: values[dark] for name, values in palette.COLOURS.items()}
+    assert contrast("#ffffff", "#000000") == pytest.approx(21)
+    texts, grounds = ("ink", "muted", "link", "good", "bad", "note"), ("page", "panel")
+    pairs = [(colour[text], colour[ground], 4.5) for text, ground in itertools.product(texts, grounds)]
+    pairs += [(colour["ink"], colour["track"], 4.5), (colour["axis"], colour["page"], 3.0)]
+    for kind in palette.BLOCKS:
+        fill, line = palette.BLOCKS[kind][dark]
+        pairs += [(colour["ink"], fill, 4.5), *((line, colour[ground], 3.0) for ground in grounds)]
+    weak = [(one, other, contrast(one, other)) for one, other, least in pairs if contrast(one, other) < least]
+    assert weak == []
+    assert set(palette.BLOCKS) == set(KINDS)
+
+
+def test_names_are_text_wherever_they_stand() -> None:
+    bad = '"/><script>alert(1)</script>\u202e<b/onload=x>'
+    weights = {"w": np.ones((4, 4, 3, 3), np.float32)}
+    nodes = [node("Conv", "x w", bad, name=bad), node("Relu", bad, "y", name="\x1b[31m")]
+    options = CompileOptions(budget=Budget(4096))
+    result = analyze_front(front(make(nodes, {"x": (1, 4, 16, 16)}, ["y"], weights), options), options)
+    text = page_of(result)
+    root = check_page(text)
+    assert "alert(1)" in root.one("main").text and not [element for element in root.walk() if element.tag == "b"]
+    assert "\u202e" not in text and "\x1b" not in text
+
+
+def test_three_hundred_operators_are_one_readable_page() -> None:
+    nodes, weights, last = [], {}, "x"
+    for place in range(100):
+        weights[f"w{place}"] = np.ones((8, 8, 1, 1), np.float32)
+        name = f"model/block_{place // 10}/unit_{place % 10}"
+        nodes += [node("Conv", f"{last} w{place}", f"c{place}", name=f"{name}/conv2d/Conv2D"),
+                  node("HardSwish", f"c{place}", f"s{place}", name=f"{name}/activation/HardSwish"),
+                  node("Add", f"{last} s{place}", f"a{place}", name=f"{name}/residual/Add")]  # fmt: skip
+        last = f"a{place}"
+    options = CompileOptions(budget=Budget(40000))
+    result = analyze_front(front(make(nodes, {"x": (1, 8, 32, 32)}, [last], weights), options), options)
+    text = page_of(result)
+    root = check_page(text)
+    assert len(text) < 400_000
+    drawing = root.all("svg")[0]
+    ticks = [float(t.attributes["x"]) for t in drawing.all("text") if "tick" in t.classes and t.text.isdigit()]
+    columns = sorted(x for x in ticks if x > 66)
+    assert 10 <= len(columns) <= 60 and min(np.diff(columns)) >= 20, "labels that do not touch"
+
+
+# ---- commands -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_says_what_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    path = OWN / "kws_int8.onnx"
+    pages = []
+    for _ in range(2):
+        tigris("compile", path, "-m", "8K", "-q", "-o", "a b.tgrs", "--report", "page.html")
+        pages.append(Path("page.html").read_text("utf-8"))
+    assert pages[0] == pages[1], "SOURCE_DATE_EPOCH makes it reproducible"
+    root = check_page(pages[0])
+    origin = {pair.one("dt").text: pair.one("dd").text for pair in root.one("footer").one("dl").children}
+    assert origin["command"] == f"tigris compile {path} -m 8K -q -o 'a b.tgrs' --report page.html"
+    assert origin["made"] == "2023-11-14 22:13 UTC" and origin["budget"] == "8 KB fast memory"
+    assert origin["SHA-256 of the model"] == bytes(read_plan(Path("a b.tgrs").read_bytes()).header.source_sha256).hex()
+    assert "Other budgets" in pages[0]
+    tigris("compile", path, "-m", "8K", "-q", "-o", "a b.tgrs", "--report", "page.html", "--no-sweep")
+    assert "Other budgets" not in Path("page.html").read_text("utf-8")
+
+
+def test_a_refused_model_has_a_page_that_says_so(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    tigris("analyze", OWN / "kws_int8.onnx", "-m", "4K", "--no-sweep", "--report", page, status=1)
+    root = check_page(page.read_text("utf-8"))
+    (verdict,) = [p for p in root.all("p") if "verdict" in p.classes]
+    assert "bad" in verdict.classes and "does not fit 4 KB" in verdict.text and "without a limit" in verdict.text
+
+
+def test_a_verification_shows_every_layer_and_what_departs(tmp_path: Path) -> None:
+    page, model = tmp_path / "page.html", tmp_path / "net.onnx"
+    weights = {"w": np.ones((4, 4, 3, 3), np.float32), "v": np.ones((4, 4, 1, 1), np.float32)}
+    nodes = [node("Conv", "x w", "a", name="first"), node("Conv", "a v", "y", name="second")]
+    onnx.save(make(nodes, {"x": (1, 4, 16, 16)}, ["y"], weights), model)
+    said = tigris("verify", model, "-m", "5K", "--samples", "2", "--report", page).stdout
+    root = check_page(page.read_text("utf-8"))
+    assert f"report: {page}" in said.replace("\n", "")
+    (table,) = [t for t in root.all("table") if t.one("caption").text.endswith("in the order of execution")]
+    heads = [head.text for head in table.one("thead").all("th")]
+    rows = [dict(zip(heads, [cell.text for cell in row.children], strict=True)) for row in table.one("tbody").all("tr")]
+    assert [row["operator"] for row in rows] == ["first", "second"]
+    assert all(re.fullmatch(r"[\d.e-]+ %", row["by itself"]) and float(row["cosine"]) > 0.999 for row in rows)
+    bars = [shape for svg in root.all("svg") if svg.attributes["aria-label"].startswith("Error of")
+            for shape in rectangles(svg)]  # fmt: skip
+    assert len(bars) == 2

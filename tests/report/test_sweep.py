@@ -1,0 +1,57 @@
+"""Other budgets: plans that were made, smallest ones that work, and an end when time runs out."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.networks.folders import OWN
+from tigris_pio.compiler.pipeline import CompileOptions, Front, front, plan_of
+from tigris_pio.compiler.plan import Budget, ExecutionPlan
+from tigris_pio.compiler.planner import AMPLE_SLOW
+from tigris_pio.report.sections import sweep_section
+from tigris_pio.report.sweep import Sweep, sweep
+
+CHOSEN = 9000
+
+
+@pytest.fixture(scope="module", params=["kws", "resnet"])
+def start(request: pytest.FixtureRequest) -> Front:
+    return front(OWN / f"{request.param}_int8.onnx", CompileOptions())
+
+
+def plan(start: Front, fast: int | None, slow: int = 0) -> ExecutionPlan | None:
+    return plan_of(start.program, CompileOptions(budget=Budget(fast, slow)))
+
+
+def test_every_point_is_a_plan(start: Front) -> None:
+    found = sweep(start, CompileOptions(budget=Budget(CHOSEN)), seconds=1e9)
+    budgets = [point.budget for point in found.points]
+    assert found.complete and budgets == sorted(set(budgets)) and len(budgets) >= 8
+    assert {found.least, found.alone, found.whole, CHOSEN} <= set(budgets)
+    for point in found.points:
+        made = plan(start, point.budget, AMPLE_SLOW)
+        assert made is not None and (made.fast_bytes, made.slow_bytes) == (point.fast, point.slow)
+        assert point.fast <= point.budget
+        assert point.traffic == sum(stage.slow_read + stage.slow_written for stage in made.stages)
+        assert (point.traffic == 0) == (point.slow == 0)
+    assert found.points[-1].banded == 0 and found.points[-1].calls == sum(op.images for op in start.program.ops)
+
+
+def test_the_smallest_work_and_little_less_does_not(start: Front) -> None:
+    found = sweep(start, CompileOptions(), seconds=1e9)
+    assert plan(start, found.alone) is not None
+    assert plan(start, found.alone - max(16, found.alone // 50)) is None
+    least = plan(start, found.least, AMPLE_SLOW)
+    assert least is not None and found.least < found.alone and least.slow_bytes > 0
+
+
+def test_it_ends_when_time_runs_out(start: Front) -> None:
+    ticks = itertools.count()
+    found = sweep(start, CompileOptions(budget=Budget(CHOSEN)), seconds=9, clock=lambda: float(next(ticks)))
+    assert not found.complete and 2 <= len(found.points) < 8
+    text = sweep_section(found, CHOSEN).parts[0].text  # type: ignore[union-attr]
+    assert text.endswith("Not every budget was tried: planning this model takes long.")
+    alone = Sweep(found.points[-1:], found.whole, found.whole, found.whole, 1, False)
+    assert len(sweep_section(alone, None).parts) == 1, "no chart of one point"

@@ -1,0 +1,56 @@
+"""`--report`: what the commands that write a page share."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.markup import escape
+
+from tigris_pio import __version__
+from tigris_pio.cli import console
+from tigris_pio.cli.options import check_output
+from tigris_pio.files import write_atomically
+from tigris_pio.report.page import Page, Provenance
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+REPORT = click.option(
+    "--report", "report_path", type=click.Path(), metavar="FILE.html",
+    help="Also write a page: one file, for any browser, that fetches nothing.",
+)  # fmt: skip
+NO_SWEEP = click.option(
+    "--no-sweep", is_flag=True, help="Leave other budgets out of the page; trying them takes some seconds."
+)
+
+
+def check_report(path: str | None, *inputs: str | None) -> None:
+    """Before the work: the page can be written, and over none of `inputs`."""
+    if path is not None:
+        check_output("--report", path, *inputs)
+
+
+def provenance() -> Provenance:
+    """The command as it was given, this version, and now; SOURCE_DATE_EPOCH is now where it is set."""
+    context = click.get_current_context()
+    words = context.find_root().obj
+    command = shlex.join(["tigris", *words]) if isinstance(words, tuple) else context.command_path
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    if epoch.isdecimal() and len(epoch) < 12:
+        now = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc)
+    return Provenance(command, __version__, f"{now:%Y-%m-%d %H:%M} UTC")
+
+
+def write_page(path: str, page: Page, quiet: bool) -> None:
+    """Writes the page and, unless `quiet`, says so."""
+    from tigris_pio.report.html import render_html  # noqa: PLC0415  (templates are for those who look)
+
+    write_atomically(Path(path), render_html(page).encode("utf-8", "backslashreplace"))
+    if not quiet:
+        console.out.print(f"report: {escape(path)}")

@@ -1,0 +1,204 @@
+"""Which bytes of the two arenas a plan takes, for what, and from which step to which.
+
+Step i is operator i; step -1 is before the first operator, when inputs are there, and step n after the last, when
+outputs are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from tigris_pio.format.enums import DType, Home, TensorFlag, ViewFlag, WeightMode
+from tigris_pio.format.reader import PlanFile
+from tigris_pio.format.records import StageRecord, TensorRecord, ViewRecord
+
+#: What a block is for; its key is the name of its colour.
+KINDS = {
+    "io": "input or output of the model",
+    "home": "tensor that outlives its stage",
+    "inner": "tensor within a stage",
+    "rows": "line buffer: some rows of a tensor",
+    "carried": "state that lives from run to run",
+    "scratch": "scratch of a kernel",
+    "weights": "weights brought to fast memory",
+    "runtime": "run-time state",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Bytes [offset, offset + bytes) of an arena during the steps birth … death."""
+
+    name: str
+    kind: str
+    offset: int
+    bytes: int
+    birth: int
+    death: int
+    detail: str = ""
+
+    @property
+    def end(self) -> int:
+        """The first byte behind it."""
+        return self.offset + self.bytes
+
+    def live(self, step: int) -> bool:
+        """Whether it takes its bytes at a step."""
+        return self.birth <= step <= self.death
+
+
+@dataclasses.dataclass(frozen=True)
+class Arena:
+    """`bytes` that a plan asks for, and what lies there over `steps` operators."""
+
+    name: str
+    bytes: int
+    steps: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def peak_step(self) -> int:
+        """The step that reaches the highest byte; of several the one with most bytes live, then the first."""
+        return max(range(-1, self.steps + 1), key=lambda step: (self.top(step), self.taken(step), -step))
+
+    def top(self, step: int) -> int:
+        """The first byte behind all that is live at a step."""
+        return max((block.end for block in self.live(step)), default=0)
+
+    def taken(self, step: int) -> int:
+        """Bytes that something takes at a step; where blocks overlap, once."""
+        taken = end = 0
+        for block in sorted(self.live(step), key=lambda block: block.offset):
+            taken += max(0, block.end - max(end, block.offset))
+            end = max(end, block.end)
+        return taken
+
+    def live(self, step: int) -> tuple[Block, ...]:
+        """What is live at a step."""
+        return tuple(block for block in self.blocks if block.live(step))
+
+    def overlays(self) -> Iterator[tuple[Block, Block, int, int]]:
+        """Pairs of blocks that lie over each other, an output that grows over an input, and the bytes [start, end)."""
+        homes = [block for block in self.blocks if block.kind in ("io", "home")]
+        for place, one in enumerate(homes):
+            for other in homes[place + 1 :]:
+                start, end = max(one.offset, other.offset), min(one.end, other.end)
+                if start < end and one.birth <= other.death and other.birth <= one.death:
+                    yield one, other, start, end
+
+
+@dataclasses.dataclass(frozen=True)
+class _Life:
+    birth: int
+    death: int
+
+
+def fast_arena(plan: PlanFile) -> Arena:
+    """The fast arena: run-time state, homes, windows, scratch and weights that are brought there."""
+    blocks = [Block("run-time state", "runtime", 0, plan.header.state_bytes, -1, len(plan.ops))]
+    blocks += _homes(plan, Home.FAST)
+    for number, stage in enumerate(plan.stages, 1):
+        blocks += _windows(plan, stage, number)
+        blocks += _beside(plan, stage, number)
+    return Arena("fast", plan.header.fast_bytes, len(plan.ops), tuple(block for block in blocks if block.bytes))
+
+
+def slow_arena(plan: PlanFile) -> Arena:
+    """The slow arena: homes only."""
+    return Arena("slow", plan.header.slow_bytes, len(plan.ops), tuple(_homes(plan, Home.SLOW)))
+
+
+def _homes(plan: PlanFile, home: Home) -> list[Block]:
+    """Tensors with a home there. In the fast arena a stage that runs in bands takes them for all of its steps; in the
+    slow arena every stage does."""
+    ports = {io.tensor for io in plan.io}
+    lives, blocks = _lives(plan), []
+    stages = [stage for stage in plan.stages if home is Home.SLOW or stage.band_count > 1]
+    stage_of = {step: stage for stage in stages for step in range(stage.first_op, stage.first_op + stage.op_count)}
+    for index, tensor in enumerate(plan.tensors):
+        if tensor.home != home:
+            continue
+        life = lives[index]
+        first, last = stage_of.get(life.birth), stage_of.get(life.death)
+        blocks.append(Block(
+            name=plan.text(tensor.name),
+            kind="carried" if tensor.flags & TensorFlag.STATE else "io" if index in ports else "home",
+            offset=tensor.home_offset,
+            bytes=_bytes(tensor),
+            birth=first.first_op if first else life.birth,
+            death=last.first_op + last.op_count - 1 if last else life.death,
+        ))  # fmt: skip
+    return blocks
+
+
+def _lives(plan: PlanFile) -> Mapping[int, _Life]:
+    """From which operator to which each tensor is needed."""
+    birth = {io.tensor: -1 for io in plan.inputs}
+    death = dict(birth)
+    for stage in plan.stages:
+        for step, made, read in _steps(plan, stage):
+            for tensor in read:
+                death[tensor] = step
+            birth.setdefault(made, step)
+            death[made] = step
+    death |= {io.tensor: len(plan.ops) for io in plan.outputs}
+    for index, record in enumerate(plan.tensors):
+        if record.flags & TensorFlag.STATE:
+            birth[index], death[index] = -1, len(plan.ops)
+    return {tensor: _Life(birth.get(tensor, -1), end) for tensor, end in death.items()}
+
+
+def _steps(plan: PlanFile, stage: StageRecord) -> Iterator[tuple[int, int, list[int]]]:
+    """(step, tensor made, tensors read) of each operator of a stage."""
+    views = _views(plan, stage)
+    for step in range(stage.first_op, stage.first_op + stage.op_count):
+        op = plan.ops[step]
+        operands = plan.operands[op.first_operand : op.first_operand + op.operand_count]
+        yield step, views[op.output_view].tensor, [views[operand.view].tensor for operand in operands]
+
+
+def _views(plan: PlanFile, stage: StageRecord) -> Sequence[ViewRecord]:
+    return plan.views[stage.first_view : stage.first_view + stage.view_count]
+
+
+def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
+    """A window lives from the operator that fills it to the last that reads it; one whose rows are kept, as long as
+    its stage."""
+    steps = list(_steps(plan, stage))
+    for view in _views(plan, stage):
+        if not view.flags & ViewFlag.WINDOW:
+            continue
+        tensor = plan.tensors[view.tensor]
+        uses = [step for step, made, read in steps if view.tensor in (made, *read)]
+        keep = bool(view.flags & ViewFlag.KEEP)
+        part = stage.band_count > 1 and view.capacity_rows < tensor.height
+        whole = stage.band_count == 1
+        yield Block(
+            name=plan.text(tensor.name),
+            kind="rows" if part else "inner",
+            offset=view.offset,
+            bytes=_bytes(tensor) if whole else _bytes(tensor, view.capacity_rows),
+            birth=stage.first_op if keep else uses[0],
+            death=stage.first_op + stage.op_count - 1 if keep else uses[-1],
+            detail=f"stage {number}" + (f", {view.capacity_rows} of {tensor.height} rows" if part else ""),
+        )
+
+
+def _beside(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
+    """Scratch, and weights that are brought to the fast arena."""
+    end = stage.first_op + stage.op_count
+    if stage.weight_mode != WeightMode.IN_PLACE:
+        yield Block(f"weights of stage {number}", "weights", stage.block_fast_offset, stage.block_raw_bytes,
+                    stage.first_op, end - 1)  # fmt: skip
+    for step in range(stage.first_op, end):
+        op = plan.ops[step]
+        if op.scratch_bytes:
+            yield Block(f"scratch of {plan.text(op.name)}", "scratch", op.scratch, op.scratch_bytes, step, step)
+
+
+def _bytes(tensor: TensorRecord, rows: int | None = None) -> int:
+    """Of a whole tensor, or of some rows of its one image; a folded one takes a row."""
+    row = tensor.width * tensor.channels * DType(tensor.dtype).bytes
+    kept = tensor.height if rows is None else rows
+    return (tensor.batch if rows is None else 1) * row * (min(kept, 1) if tensor.flags & TensorFlag.FOLDED else kept)

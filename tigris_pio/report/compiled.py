@@ -1,0 +1,121 @@
+"""The page of a compilation: of `analyze` and `compile`, and of `verify`, which adds a comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.format.reader import read_plan
+from tigris_pio.report.page import Fact, Page, Prose, Provenance, Section
+from tigris_pio.report.picture import Picture, picture
+from tigris_pio.report.sections import (
+    Measure,
+    compiler_section,
+    memory_section,
+    operators_section,
+    origin_facts,
+    ports_section,
+    stages_section,
+    sweep_section,
+)
+from tigris_pio.report.sweep import Sweep
+from tigris_pio.sizes import format_size
+
+
+def compiled_page(
+    result: Compiled,
+    origin: Provenance,
+    sweep: Sweep | None = None,
+    verdict: Prose | None = None,
+    first: tuple[Section, ...] = (),
+    measures: tuple[Measure, ...] = (),
+    kind: str = "memory plan",
+) -> Page:
+    """Everything known about a compilation.
+
+    verdict, first, measures: what a command has found beyond it; sections before the others, columns of operators.
+    """
+    report, shown = result.report, picture(read_plan(result.data), result.plan.program)
+    # Figures of a model that does not fit are those of unlimited memory.
+    budget = report["budget"] if report["fits"] else {"fast": None, "slow": None, "flash": None}
+    sections = [*first, memory_section(shown, budget["fast"], budget["slow"])]
+    if sweep is not None:
+        sections.append(sweep_section(sweep, budget["fast"]))
+    passes = [vars(row) for row in result.statistics]
+    sections += [
+        stages_section(shown, report["stages"]),
+        operators_section(shown, report["backend"]["name"], measures),
+        ports_section(shown),
+        compiler_section(report, passes),
+    ]
+    return Page(
+        title=report["model"],
+        kind=kind,
+        verdict=verdict or _verdict(report),
+        facts=_facts(report, shown, budget),
+        sections=tuple(sections),
+        warnings=tuple(report["warnings"]),
+        origin=origin_facts(shown, [
+            ("budget", _budget(report["budget"])), ("command", origin.command), ("tigris-pio", origin.version),
+            ("made", origin.date),
+        ]),
+    )  # fmt: skip
+
+
+def _verdict(report: dict[str, Any]) -> Prose:
+    if not report["fits"]:
+        return Prose(f"{report['reason']}. The figures below are those without a limit.", "bad")
+    asked = report["budget"]["fast"]
+    peak = format_size(report["memory"]["fast_peak"])
+    return Prose(f"Fits: {peak} of {format_size(asked)} fast memory." if asked else f"Takes {peak} of fast memory.",
+                 "good" if asked else "")  # fmt: skip
+
+
+def _budget(budget: dict[str, Any]) -> str:
+    """As `-m` and `-f` have it, in words."""
+    if budget["fast"] is None and budget["flash"] is None:
+        return "no limit"
+    fast = "no limit of" if budget["fast"] is None else format_size(budget["fast"])
+    slow = f", {format_size(budget['slow'])} slow memory" if budget["slow"] else ""
+    flash = f", {format_size(budget['flash'])} flash" if budget["flash"] is not None else ""
+    return f"{fast} fast memory{slow}{flash}"
+
+
+def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tuple[Fact, ...]:
+    memory, traffic, compute = report["memory"], report["traffic"], report["compute"]
+    moved = traffic["slow_read"] + traffic["slow_written"]
+    io = "input and output included" if memory["io_in_fast"] else "input and output not included"
+    estimate = sum(op.instructions or 0 for op in shown.operators)
+    facts = [
+        _of("fast memory", memory["fast_peak"], budget["fast"], io),
+        _of("slow memory", memory["slow_peak"], budget["slow"] or None,
+            f"{format_size(moved)} moved per inference" if moved else "none needed"),
+        _of("flash", report["flash"]["plan"], budget["flash"], f"{format_size(report['flash']['weights'])} of weights"),
+        Fact("layer by layer", format_size(memory["unscheduled_peak"]), "of activations, without stages and bands"),
+        Fact("multiply-accumulates", f"{compute['macs']:,}", _again(compute)),
+        Fact("instructions", about(estimate),
+             f"estimated; {report['ops']} operators, {report['dtype']}"),
+    ]  # fmt: skip
+    if memory["backend_scratch"]:
+        facts.append(Fact("library scratch", format_size(memory["backend_scratch"]),
+                          f"of fast memory for {report['backend']['name']}"))  # fmt: skip
+    if memory["states"]:
+        facts.append(Fact("states", format_size(memory["states"]), "of fast memory live from run to run"))
+    return tuple(facts)
+
+
+def about(count: float) -> str:
+    """An estimate to two digits."""
+    rounded = float(f"{count:.1e}")
+    return f"{rounded / 1e6:,.12g} million" if rounded >= 1e6 else f"{rounded:,.0f}"
+
+
+def _again(compute: dict[str, Any]) -> str:
+    again = compute["recomputed_macs"]
+    return f"{again:,} of them computed again" if again else "none computed twice"
+
+
+def _of(label: str, size: int, budget: int | None, note: str) -> Fact:
+    if budget is None:
+        return Fact(label, format_size(size), note)
+    return Fact(label, format_size(size), f"of {format_size(budget)}; {note}", share=size / max(1, budget))

@@ -1,0 +1,181 @@
+"""What a page shows of a plan, read from the plan's own records: operators, stages, arenas, inputs and outputs.
+
+Compiling, verifying and checking a board all have a plan; whoever compiled it has the program too, which adds what a
+plan does not hold.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tigris_pio.compiler.instructions import operator_instructions
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.weights import block_bytes
+from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
+from tigris_pio.format.reader import PlanFile
+from tigris_pio.format.records import IoRecord, TensorRecord
+from tigris_pio.report.blocks import Arena, fast_arena, slow_arena
+from tigris_pio.report.macs import operator_macs
+
+#: Kinds of operator that kernel libraries run begin so.
+_LIBRARY = "plain_"
+
+
+@dataclasses.dataclass(frozen=True)
+class Operator:
+    """One kernel; `index` counts from 0 in the order of execution. None: not known from a plan alone.
+
+    shapes: of inputs and output as stored, batch left out where it is 1. calls: of its kernel, per inference.
+    instructions: estimated for int8 kernels of RV32IMC, or float32 with an FPU.
+    """
+
+    index: int
+    name: str
+    kind: str
+    dtype: str
+    inputs: tuple[str, ...]
+    output: str
+    stage: int  #: counts from 1
+    strategy: str
+    calls: int
+    by_library: bool  #: an operator that a kernel library is to run
+    macs: int | None
+    weights: int | None
+    instructions: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanStage:
+    """Operators [first, end) in `bands` bands; `number` counts from 1, sizes in bytes."""
+
+    number: int
+    strategy: str
+    first: int
+    end: int
+    bands: int
+    fast_peak: int
+    weight_mode: str
+    weights: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """An input, an output or a state: the model's own shape and type, and how it is stored."""
+
+    role: str
+    name: str
+    shape: str
+    dtype: str
+    stored: str
+    bytes: int
+    scale: float
+    zero_point: int
+    home: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A plan as a page shows it. Sizes in bytes."""
+
+    model: str
+    sha256: str
+    plan_bytes: int
+    weights_bytes: int
+    macs: int
+    dtype: str
+    xip: bool
+    operators: tuple[Operator, ...]
+    stages: tuple[PlanStage, ...]
+    ports: tuple[Port, ...]
+    fast: Arena
+    slow: Arena
+
+
+def picture(plan: PlanFile, program: Program | None = None) -> Picture:
+    """`program`: what `plan` was made from, when it is at hand."""
+    fast = fast_arena(plan)
+    operators = _operators(plan, program)
+    found = {op.dtype for op in operators}
+    header = plan.header
+    ports = [("input", io) for io in plan.inputs] + [("output", io) for io in plan.outputs]
+    ports += [("state", io) for io in plan.states]
+    return Picture(
+        model=plan.name if program is None else program.name,
+        sha256=bytes(header.source_sha256).hex(),
+        plan_bytes=header.total_bytes,
+        weights_bytes=header.weights_bytes,
+        macs=header.macs[0] | header.macs[1] << 32,
+        dtype=next((kind for kind in ("int8", "int16") if kind in found), "float32"),
+        xip=all(stage.weight_mode == WeightMode.IN_PLACE for stage in plan.stages),
+        operators=operators,
+        stages=_stages(plan, fast),
+        ports=tuple(_port(plan, role, io) for role, io in ports),
+        fast=fast,
+        slow=slow_arena(plan),
+    )
+
+
+def _operators(plan: PlanFile, program: Program | None) -> tuple[Operator, ...]:
+    found = []
+    macs = operator_macs(plan)
+    for number, stage in enumerate(plan.stages, 1):
+        views = plan.views[stage.first_view : stage.first_view + stage.view_count]
+        for index in range(stage.first_op, stage.first_op + stage.op_count):
+            op = plan.ops[index]
+            operands = plan.operands[op.first_operand : op.first_operand + op.operand_count]
+            kind, known = OpKind(op.kind).name.lower(), None if program is None else program.ops[index]
+            found.append(Operator(
+                index=index,
+                name=plan.text(op.name) if known is None else known.name,
+                kind=kind.removeprefix(_LIBRARY),
+                dtype=DType(op.dtype).name.lower(),
+                inputs=tuple(_shape(plan.tensors[views[operand.view].tensor]) for operand in operands),
+                output=_shape(plan.tensors[views[op.output_view].tensor]),
+                stage=number,
+                strategy=Strategy(stage.strategy).name.lower(),
+                calls=stage.band_count * op.images,
+                by_library=kind.startswith(_LIBRARY),
+                macs=known.macs if known is not None else macs[index] if macs else None,
+                weights=None if known is None else block_bytes([known]),
+                instructions=None if known is None or program is None else operator_instructions(
+                    program, known, fpu=known.dtype is DType.FLOAT32),
+            ))  # fmt: skip
+    return tuple(found)
+
+
+def _shape(tensor: TensorRecord) -> str:
+    batch = "" if tensor.batch == 1 else f"{tensor.batch}×"
+    return f"{batch}{tensor.height}×{tensor.width}×{tensor.channels}"
+
+
+def _stages(plan: PlanFile, fast: Arena) -> tuple[PlanStage, ...]:
+    found = []
+    for number, stage in enumerate(plan.stages, 1):
+        end = stage.first_op + stage.op_count
+        live = (block for block in fast.blocks if block.birth < end and block.death >= stage.first_op)
+        found.append(PlanStage(
+            number=number,
+            strategy=Strategy(stage.strategy).name.lower(),
+            first=stage.first_op,
+            end=end,
+            bands=stage.band_count,
+            fast_peak=max(block.offset + block.bytes for block in live),
+            weight_mode=WeightMode(stage.weight_mode).name.lower(),
+            weights=stage.block_raw_bytes,
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def _port(plan: PlanFile, role: str, io: IoRecord) -> Port:
+    tensor = plan.tensors[io.tensor]
+    return Port(
+        role=role,
+        name=plan.text(io.name),
+        shape="×".join(map(str, io.shape[: io.rank])) or "one number",
+        dtype=DType(io.model_dtype).name.lower(),
+        stored=f"{DType(tensor.dtype).name.lower()} {'×'.join(map(str, io.stored_shape[: io.stored_rank]))}".strip(),
+        bytes=plan.io_bytes(io),
+        scale=tensor.scale,
+        zero_point=tensor.zero_point,
+        home=Home(tensor.home).name.lower(),
+    )

@@ -1,0 +1,200 @@
+"""The sections of a page that come from a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tigris_pio.report.blocks import Arena
+from tigris_pio.report.charts import Mark, Panel, step_chart
+from tigris_pio.report.memory_map import address_text, kind_cell, memory_map, span_text, step_text
+from tigris_pio.report.page import Cell, Column, Fact, Figure, Grid, Part, Prose, Section, text_cells
+from tigris_pio.report.picture import Operator, Picture
+from tigris_pio.report.svg import count_ticks, size_text, size_ticks
+from tigris_pio.report.sweep import Sweep, SweepPoint
+from tigris_pio.sizes import format_size
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """A column of the operators' table that a command adds: its cells by operator index."""
+
+    column: Column
+    cells: Mapping[int, Cell]
+
+
+def memory_section(picture: Picture, fast: int | None, slow: int | None, limit: str = "budget") -> Section:
+    """Maps of both arenas and what makes the peak; `fast`, `slow`: bytes granted, None: no limit; `limit`: what those
+    are called."""
+    parts: list[Part] = [memory_map(picture, picture.fast, fast, limit), *_peak(picture, picture.fast)]
+    if picture.slow.bytes:
+        parts.append(memory_map(picture, picture.slow, slow, limit))
+    return Section("memory", "Memory over time", tuple(parts))
+
+
+def _peak(picture: Picture, arena: Arena) -> tuple[Part, ...]:
+    step = arena.peak_step
+    live = sorted(arena.live(step), key=lambda block: (-block.bytes, block.offset))
+    gaps = arena.top(step) - arena.taken(step)
+    shared = sum(block.bytes for block in live) - arena.taken(step)
+    text = f"The peak is at {step_text(step, picture.operators)}: {len(live)} blocks are live and take "
+    text += f"{format_size(arena.taken(step))}; "
+    text += f"{format_size(gaps)} between them are free" if gaps else "nothing between them is free"
+    text += f". {format_size(shared)} belong to two of them: an output that grows over an input." if shared else "."
+    columns = (Column("live at the peak", code=True), Column("kind"), Column("bytes", True), Column("share", True),
+               Column("addresses", True), Column("steps", True))  # fmt: skip
+    rows = tuple(
+        (Cell(block.name), kind_cell(block), Cell(f"{block.bytes:,}"),
+         Cell(f"{100 * block.bytes / arena.bytes:.1f} %", share=block.bytes / arena.bytes),
+         Cell(address_text(block)), Cell(span_text(block, arena.steps)))
+        for block in live
+    )  # fmt: skip
+    return Prose(text), Grid("What makes the peak", columns, rows)
+
+
+def sweep_section(found: Sweep, chosen: int | None) -> Section:
+    """`chosen`: the budget asked for."""
+    text = f"Of the budgets tried {found.alone:,} bytes are the least that need no slow memory"
+    if found.least < found.alone:
+        text += f", {found.least:,} the least with slow memory; below that operators work in slow memory itself"
+    text += f". From {found.whole:,} bytes on nothing is cut."
+    if not found.complete:
+        text += " Not every budget was tried: planning this model takes long."
+    parts: list[Part] = [Prose(text)]
+    if len(found.points) > 1:
+        parts.append(_sweep_figure(found, chosen))
+    return Section("budgets", "Other budgets", tuple(parts))
+
+
+def _sweep_figure(found: Sweep, chosen: int | None) -> Figure:
+    points = found.points
+    panels = [_panel("slow memory moved per inference", points, "traffic", True)] if any(
+        point.traffic for point in points) else []  # fmt: skip
+    panels.append(_panel("kernel calls per inference", points, "calls", False))
+    span = (points[0].budget, points[-1].budget)
+    ticks = [(size, size_text(size)) for size in size_ticks(span[1], 10) if size >= span[0]]
+    marks = []
+    if found.alone > span[0]:
+        marks.append(Mark(found.alone, f"no slow memory needed from {format_size(found.alone)}", "good"))
+    if chosen is not None and span[0] <= chosen <= span[1]:
+        marks.append(Mark(chosen, f"this plan: {format_size(chosen)}", "note"))
+    name = f"Plans at {len(points)} budgets between {format_size(span[0])} and {format_size(span[1])}"
+    caption = f"{name}. Each point is a plan that was made; bands cost calls, slow memory costs traffic."
+    return Figure(step_chart(name, panels, ticks, marks, span), caption, table=_sweep_table(found, chosen))
+
+
+def _panel(title: str, points: Sequence[SweepPoint], field: str, sizes: bool) -> Panel:
+    values = tuple((point.budget, float(getattr(point, field))) for point in points)
+    top = max(value for _, value in values)
+    if sizes:
+        return Panel(title, values, tuple(float(size) for size in size_ticks(int(top), 5)), lambda v: size_text(int(v)))
+    return Panel(title, values, tuple(count_ticks(top, 5)), lambda v: f"{v:,.12g}")
+
+
+def _sweep_table(found: Sweep, chosen: int | None) -> Grid:
+    titles = ("budget", "fast used", "slow used", "moved", "stages", "in bands", "calls", "computed again",
+              "instructions, estimated")  # fmt: skip
+    rows = tuple(
+        (Cell(f"{point.budget:,}" + (" (this plan)" if point.budget == chosen else "")),
+         *text_cells(f"{point.fast:,}", f"{point.slow:,}", f"{point.traffic:,}", point.stages, point.banded,
+                     f"{point.calls:,}", f"{100 * point.recomputed / max(1, found.macs):.1f} %",
+                     f"{point.instructions:,}"))
+        for point in found.points
+    )  # fmt: skip
+    return Grid("The budgets as a table, in bytes", tuple(Column(title, True) for title in titles), rows)
+
+
+def stages_section(picture: Picture, stages: Sequence[Mapping[str, Any]] | None) -> Section:
+    """`stages`: of the compiler's report, which knows traffic and rows of a band; None: a plan alone."""
+    more = stages is not None
+    columns = [Column("stage", True), Column("strategy"), Column("operators", code=True), Column("bands", True),
+               Column("fast peak", True), Column("weights", True), Column("read from")]  # fmt: skip
+    columns += [Column("slow read", True), Column("slow written", True), Column("computed again", True)] if more else []
+    where = {"in_place": "flash", "copy": "fast memory, copied", "lz4": "fast memory, unpacked"}
+    rows = []
+    for place, stage in enumerate(picture.stages):
+        first, last = picture.operators[stage.first], picture.operators[stage.end - 1]
+        span = f"{first.index} {first.name}" + (f" … {last.index} {last.name}" if first is not last else "")
+        extra: tuple[Cell, ...] = ()
+        bands = str(stage.bands)
+        if stages is not None:
+            told = stages[place]
+            bands += f" × {told['band_rows']} rows" if stage.bands > 1 else ""
+            again = 100 * told["recomputed_macs"] / max(1, told["macs"])
+            extra = text_cells(format_size(told["slow_read"]), format_size(told["slow_written"]), f"{again:.1f} %")
+        rows.append((*text_cells(stage.number, stage.strategy, span, bands, format_size(stage.fast_peak),
+                                 format_size(stage.weights), where[stage.weight_mode]), *extra))  # fmt: skip
+    grid = Grid(f"{len(rows)} stage{'s' * (len(rows) > 1)}", tuple(columns), tuple(rows))
+    return Section("stages", "Stages", (grid,))
+
+
+def operators_section(picture: Picture, backend: str, measures: Sequence[Measure] = ()) -> Section:
+    """`backend`: the library that runs operators of its own kinds; `measures`: what was measured or compared."""
+    ops = picture.operators
+    known = any(op.weights is not None for op in ops)
+    counted = any(op.macs is not None for op in ops)
+    columns = [Column("", True), Column("operator", code=True), Column("kernel"), Column("by"), Column("stage"),
+               Column("inputs", True), Column("output", True), Column("calls", True)]  # fmt: skip
+    columns += [Column("MACs", True)] if counted else []
+    columns += [Column("weights", True), Column("instructions, estimated", True)] if known else []
+    columns += [measure.column for measure in measures]
+    total = max(1, sum(op.macs or 0 for op in ops))
+    rows = tuple((*_operator(op, backend, total, counted, known),
+                  *(measure.cells.get(op.index, Cell("")) for measure in measures)) for op in ops)  # fmt: skip
+    note = "Shapes are height × width × channels as stored. "
+    note += "Instructions are an estimate for portable kernels: int8 on RV32IMC, float32 with an FPU." if known else ""
+    grid = Grid(f"{len(ops)} operator{'s' * (len(ops) > 1)} in the order of execution", tuple(columns), rows, head=1)
+    return Section("operators", "Operators", (Prose(note.strip()), grid))
+
+
+def _operator(op: Operator, backend: str, total: int, counted: bool, known: bool) -> list[Cell]:
+    who, stage = backend if op.by_library else "portable", f"{op.stage}\u00a0{op.strategy}"
+    cells = list(text_cells(op.index, op.name, f"{op.kind} {op.dtype}", who, stage, ", ".join(op.inputs), op.output,
+                            f"{op.calls:,}"))  # fmt: skip
+    if counted:
+        cells.append(Cell(f"{op.macs or 0:,}", share=(op.macs or 0) / total))
+    if known:
+        cells += text_cells(f"{op.weights:,}", f"{op.instructions or 0:,.0f}")
+    return cells
+
+
+def ports_section(picture: Picture) -> Section:
+    """Inputs, outputs and states."""
+    titles = (("", False), ("name", False), ("shape", True), ("type", False), ("stored as", False), ("bytes", True),
+              ("scale", True), ("zero point", True), ("lies in", False))  # fmt: skip
+    columns = tuple(Column(title, numeric, title == "name") for title, numeric in titles)
+    where = {"fast": "fast memory", "slow": "slow memory", "none": "nowhere", "flash": "flash"}
+    rows = tuple(
+        text_cells(port.role, port.name, port.shape, port.dtype, port.stored, f"{port.bytes:,}",
+                   f"{port.scale:.6g}" if port.scale else "", port.zero_point if port.scale else "", where[port.home])
+        for port in picture.ports
+    )  # fmt: skip
+    grid = Grid("As the model has them, and as they are stored", columns, rows, head=1)
+    return Section("ports", "Inputs and outputs", (grid,))
+
+
+def compiler_section(report: Mapping[str, Any], passes: Sequence[Mapping[str, Any]]) -> Section:
+    """How the compiler came there."""
+    kept = report["allocation"]["strategy"]
+    strategies = tuple(
+        (Cell(name), Cell("kept" if name == kept else ""), Cell(f"{peak:,}"))
+        for name, peak in report["allocation"]["peaks"].items()
+    )
+    lower = format_size(report["memory"]["lower_bound"])
+    placement = Grid("Highest byte by each strategy, run-time state not counted",
+                     (Column("strategy"), Column(""), Column("peak", True)), strategies)  # fmt: skip
+    names = ("name", "nodes_in", "folded", "nodes_out")
+    columns = tuple(Column(name.replace("_", " "), name != "name") for name in names)
+    folded = Grid("What each pass did", columns, tuple(text_cells(*(row[name] for name in names)) for row in passes))
+    text = f"No placement of these stages takes less than {lower}, run-time state included; this one takes "
+    text += f"{format_size(report['memory']['fast_peak'])}."
+    return Section("compiler", "Placement and passes", (Prose(text), placement, folded), folded=True)
+
+
+def origin_facts(picture: Picture, items: Sequence[tuple[str, str]]) -> tuple[Fact, ...]:
+    """What a page is of and where it comes from; empty texts are left out."""
+    own = [("model", picture.model), ("SHA-256 of the model", picture.sha256)]
+    return tuple(Fact(name, text) for name, text in [*own, *items] if text)
+
+

@@ -1,0 +1,98 @@
+"""Pieces of SVG as text: elements, axes, labels that fit. Lengths are CSS pixels at full width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+from tigris_pio.sizes import format_size
+from tigris_pio.text import visible_name
+
+#: A drawing's width; a page shows it at this width or below.
+WIDTH = 1080.0
+#: Advance of a character at the size of labels, 11 px, in a wide face.
+CHARACTER = 6.9
+ELLIPSIS = "…"
+
+
+def element(tag: str, *content: str, **attributes: object) -> Markup:
+    """One element; attributes that are None are left out, underscores become hyphens. Text is escaped."""
+    given = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inner = Markup("").join(content)
+    return Markup(f"<{tag}{given}>{inner}</{tag}>") if inner else Markup(f"<{tag}{given}/>")
+
+
+def _value(value: object) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else visible_name(str(value))
+
+
+def label(x: float, y: float, text: str, **attributes: object) -> Markup:
+    """A text."""
+    return element("text", escape(visible_name(text)), x=x, y=y, **attributes)
+
+
+def title(text: str) -> Markup:
+    """What a pointer that rests on the element around it is told."""
+    return element("title", escape(visible_name(text)))
+
+
+def drawing(height: float, name: str, *content: str) -> Markup:
+    """The whole image; `name` says what it shows to who cannot see it."""
+    box = f"0 0 {WIDTH:g} {height:g}"
+    return element("svg", *content, viewBox=box, width=WIDTH, height=height, role="img", aria_label=name)
+
+
+def shorten(text: str, most: int) -> str:
+    """`text` in at most `most` characters: its middle is what goes."""
+    if len(text) <= most:
+        return text
+    if most < 2:
+        return ELLIPSIS[:most]
+    head = most // 2
+    return f"{text[:head]}{ELLIPSIS}{text[len(text) - (most - 1 - head):]}"
+
+
+def size_ticks(top: int, most: int) -> list[int]:
+    """Multiples of a power of two from 0 to `top`, at most `most` and one."""
+    step = 1
+    while top / step > most:
+        step *= 2
+    return list(range(0, top + 1, step))
+
+
+def count_ticks(top: float, most: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten from 0 to `top`, at most `most` and one."""
+    if top <= 0:
+        return [0.0]
+    power = 1.0
+    while top / power > most:
+        power *= 10
+    while top / power <= most / 10:
+        power /= 10
+    step = next(power * share for share in (0.1, 0.2, 0.5, 1) if top / (power * share) <= most)
+    return [step * place for place in range(int(top / step + 1e-9) + 1)]
+
+
+def every(count: int, width: float, least: float) -> Iterable[int]:
+    """Which of `count` places `width` apart get a label when labels want `least`: each, every 2nd, 5th, 10th …"""
+    step = next(s for k in range(9) for s in (10**k, 2 * 10**k, 5 * 10**k) if s * width >= least)
+    return range(0, count, step)
+
+
+def y_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> Markup:
+    """Lines across at each (place, text)."""
+    return Markup("").join(
+        element("line", x1=left, x2=right, y1=y, y2=y, class_="grid")
+        + label(left - 8, y + 4, text, class_="tick", text_anchor="end")
+        for y, text in ticks
+    )
+
+
+def size_text(size: int) -> str:
+    """A tick of an axis of bytes."""
+    return "0" if size == 0 else format_size(size)

@@ -1,0 +1,159 @@
+"""What a model would take at other budgets: the smallest that work, and a few up to everything at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from tigris_pio.compiler.instructions import operator_instructions
+from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.pipeline import CompileOptions, Front, plan_of
+from tigris_pio.compiler.plan import Budget, ExecutionPlan
+from tigris_pio.compiler.planner import AMPLE_SLOW
+from tigris_pio.format.enums import DType, Home
+
+#: Parts that what the model takes whole is divided into, and seconds that all of it may take.
+STEPS, SECONDS = 10, 6.0
+#: The smallest budgets are found to this share of themselves.
+_NEAR = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepPoint:
+    """The plan made for `budget` bytes of fast memory and as much slow memory as it likes.
+
+    fast, slow: bytes it takes. traffic: bytes read from and written to slow memory by an inference. calls: of kernels.
+    recomputed: MACs computed again. instructions: estimated, without what bands take beside their operators.
+    """
+
+    budget: int
+    fast: int
+    slow: int
+    traffic: int
+    stages: int
+    banded: int
+    calls: int
+    recomputed: int
+    instructions: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """`points`: by rising budget. `alone`: the smallest fast memory tried that works without slow memory, `least` that
+    in which every operator still works in fast memory, with as much slow memory as it likes beside it. `complete`: all
+    was tried, and both are within 1 % of what they would be."""
+
+    points: tuple[SweepPoint, ...]
+    least: int
+    alone: int
+    whole: int  #: what the model takes when nothing is cut
+    macs: int
+    complete: bool
+
+
+class _TimeError(Exception):
+    """The time allowed has passed, or the next plan would take longer."""
+
+
+class _Trials:
+    """Plans by budget, each made once, with slow memory as they like it."""
+
+    def __init__(self, start: Front, options: CompileOptions, clock: Callable[[], float], seconds: float) -> None:
+        self._program, self._options = start.program, options
+        self._index = ProgramIndex.of(start.program)
+        self._clock, self._end, self._last = clock, clock() + seconds, 0.0
+        self.made: dict[int, ExecutionPlan | None] = {}
+
+    def ample(self) -> ExecutionPlan:
+        plan = plan_of(self._program, dataclasses.replace(self._options, budget=Budget(None)), self._index)
+        assert plan is not None, "without a limit a plan is always found"
+        return plan
+
+    def plan(self, fast: int) -> ExecutionPlan | None:
+        if fast not in self.made:
+            began = self._clock()
+            if began + self._last > self._end:
+                raise _TimeError
+            options = dataclasses.replace(self._options, budget=Budget(fast, AMPLE_SLOW))
+            self.made[fast] = plan_of(self._program, options, self._index)
+            self._last = self._clock() - began
+        return self.made[fast]
+
+    def smallest(self, top: int, works: Callable[[ExecutionPlan], bool]) -> int:
+        """The smallest budget tried whose plan `works`; `top` is one."""
+        return min((fast for fast, plan in self.made.items() if plan is not None and works(plan)), default=top)
+
+    def narrow(self, top: int, works: Callable[[ExecutionPlan], bool]) -> None:
+        """Tries budgets below `smallest` until it is known to 1 %."""
+        high = self.smallest(top, works)
+        low = max((fast for fast, plan in self.made.items() if fast < high), default=0)
+        while high - low > max(16, high * _NEAR):
+            middle = (low + high) // 2
+            plan = self.plan(middle)
+            low, high = (low, middle) if plan is not None and works(plan) else (middle, high)
+
+
+def _alone(plan: ExecutionPlan) -> bool:
+    """Whether it needs no slow memory."""
+    return plan.slow_bytes == 0
+
+
+def _in_fast_memory(plan: ExecutionPlan) -> bool:
+    """Whether no operator reads or writes slow memory itself, instead of rows that were brought to fast memory."""
+    slow = {name for name, place in plan.homes.items() if place.home is Home.SLOW}
+    return not any(not view.window and view.tensor in slow for stage in plan.stages for view in stage.views)
+
+
+def sweep(start: Front, options: CompileOptions, seconds: float = SECONDS, steps: int = STEPS,
+          clock: Callable[[], float] = time.monotonic) -> Sweep:
+    """Plans of `start` at budgets of its own choice and at that of `options`; none of their bytes are written.
+
+    No plan is begun after `seconds`, nor one that would take longer than is left if it took as long as the last.
+    """
+    trials = _Trials(start, options, clock, seconds)
+    ample = trials.ample()
+    top = ample.fast_bytes + (ample.backend.scratch_bytes if ample.backend else 0)
+    chosen = options.budget.fast
+    complete = True
+    try:
+        for fast in sorted({*_grid(top, steps), *([chosen] if chosen is not None and chosen < top else [])}):
+            trials.plan(fast)
+        trials.narrow(top, _alone)
+        trials.narrow(top, _in_fast_memory)
+    except _TimeError:
+        complete = False
+    least, alone = trials.smallest(top, _in_fast_memory), trials.smallest(top, _alone)
+    shown = {least, alone, *_grid(top, steps), *([chosen] if chosen is not None else [])}
+    points = [_point(fast, plan) for fast, plan in sorted(trials.made.items())
+              if plan is not None and fast in shown and least <= fast < top]  # fmt: skip
+    macs = sum(op.macs for op in start.program.ops)
+    return Sweep((*points, _point(top, ample)), least, alone, top, macs, complete)
+
+
+def _grid(top: int, steps: int) -> list[int]:
+    """Round budgets below `top`."""
+    unit = 1024 if top > 16 * 1024 else 64
+    budgets = (round(top * place / steps / unit) * unit for place in range(1, steps))
+    return [budget for budget in dict.fromkeys(budgets) if 0 < budget < top]
+
+
+def _point(budget: int, plan: ExecutionPlan) -> SweepPoint:
+    program = plan.program
+    calls, taken = 0, 0.0
+    for stage in plan.stages:
+        ops = program.ops[stage.first_op : stage.end_op]
+        calls += stage.bands * sum(op.images for op in ops)
+        again = stage.recomputed_macs / max(1, sum(op.macs for op in ops))
+        taken += (1 + again) * sum(operator_instructions(program, op, fpu=op.dtype is DType.FLOAT32) for op in ops)
+    return SweepPoint(
+        budget=budget,
+        fast=plan.fast_bytes,
+        slow=plan.slow_bytes,
+        traffic=sum(stage.slow_read + stage.slow_written for stage in plan.stages),
+        stages=len(plan.stages),
+        banded=sum(stage.bands > 1 for stage in plan.stages),
+        calls=calls,
+        recomputed=sum(stage.recomputed_macs for stage in plan.stages),
+        instructions=round(taken),
+    )
