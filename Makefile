@@ -7,6 +7,7 @@
 #              against TensorFlow Lite Micro; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make dist    wheels that need no C compiler, for Linux, Windows and macOS
+# make docs    the documentation as a site, in build/site, for a browser or a web server
 # make clean   remove what the others made, but for installed system packages
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ BOARD := emu_rv32
 STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word test test-vendor bench fuzz mutants dist clean
+.PHONY: demo demo-wake-word test test-vendor bench fuzz mutants dist docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -67,6 +68,11 @@ mutants:
 dist:
 	@$(PYTHON) tools/prepare.py dist
 	@$(VENV_PYTHON) tools/dist.py
+
+docs:
+	@$(PYTHON) tools/prepare.py docs
+	@PYTHONPATH="$(CURDIR)" NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 clean:
 	rm -rf .venv .tigris build dist *.egg-info examples/*/.pio

@@ -1,6 +1,6 @@
-"""Sets up this machine for `make demo`, `make test`, `make fuzz` or `make dist`; quick when nothing is to be done.
+"""Sets up this machine for `make demo`, `test`, `fuzz`, `dist` or `docs`; quick when nothing is to be done.
 
-    python3 tools/prepare.py demo|test|fuzz|dist
+    python3 tools/prepare.py demo|test|fuzz|dist|docs
 
 System packages (as root, or by sudo where it asks nothing), `.venv`, and PlatformIO's core folder in `.tigris`.
 Runs on the system's own Python with nothing installed.
@@ -40,7 +40,7 @@ def main() -> int:
         if purpose in ("test", "fuzz"):
             compile_cache.ensure(ROOT)
         python = python_environment.ensure(ROOT, ROOT / ".venv", purpose)
-        if purpose != "dist":
+        if purpose not in ("dist", "docs"):
             platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
     except FAILURES as failure:
         print(f"error: {failure}", file=sys.stderr)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test", "dist": "dist"}
+EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test", "dist": "dist", "docs": "docs"}
 
 
 class EnvironmentFailure(Exception):

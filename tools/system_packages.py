@@ -107,6 +107,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "test": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
     "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS, *_FUZZING),
     "dist": (_VENV,),
+    "docs": (_VENV, *_HOST),
 }
 
 
