@@ -93,8 +93,8 @@ def linked(text: str, page: Path) -> str:
         if "://" in target or target.startswith("mailto:"):
             return match[0]
         path = (page.parent / target).resolve()
-        if path in known:
-            return match[0]
+        if path in known or not path.exists():
+            return match[0]  # MkDocs' own business, and its complaint
         if not IDENTITY.repository:
             return said
         return f"[{said}]({IDENTITY.repository}/blob/main/{path.relative_to(ROOT).as_posix()})"
