@@ -1,14 +1,14 @@
 /* A board for tests: serves a model on standard input and output until the input ends.
  *
  *     board [--fifo BYTES] [--boot TEXT] [--chatter 1] [--fast BYTES] [--sleep MICROSECONDS] [--hang YIELDS] [--as STATE]
- *           [--busy NANOSECONDS] [--counter looks] [--fault SPEC] [--dynamic 1] --model FILE …
+ *           [--busy NANOSECONDS] [--counter looks] [--fault SPEC] [--dynamic SLOW] --model FILE …
  *
  * --fifo: received bytes wait in a buffer of so many; what arrives while it is full is lost, as in a UART.
  * --boot: printed first. --chatter: the firmware prints at each yield. --fast: arena size, the plan's own unless given.
  * --sleep: at each yield, while nothing is read. --hang: at the yield of this number, for ever. --busy: between signs of
  * life. --counter looks: the clock ticks when it is read. --as: how a model is given to the server: `null`, without
- * plan and session, `unbound`, with a session that was never begun. --fault: see faults.c. --dynamic: arenas may be
- * smaller than planned. Built with STANDIN, models are those of standin.c. */
+ * plan and session, `unbound`, with a session that was never begun. --fault: see faults.c. --dynamic: the
+ * fast arena may be smaller than planned, the slow one has so many bytes. Built with STANDIN, models are those of standin.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -129,7 +129,7 @@ typedef struct model_memory {
 } model_memory;
 
 static const char *fault;
-static int dynamic;
+static long dynamic;
 
 #ifndef STANDIN
 static void *aligned(size_t bytes)
@@ -161,10 +161,12 @@ static tigris_serve_model open_model(model_memory *memory, const char *path, uin
     model.slow_bytes = memory->plan.header->slow_bytes;
     if (fast_limit != 0U)
         model.fast_bytes = fast_limit;
+    if (dynamic != 0)
+        model.slow_bytes = (uint32_t)dynamic;
     model.status = tigris_session_bind(&memory->session, &memory->plan, aligned(model.fast_bytes), model.fast_bytes,
                                        aligned(model.slow_bytes), model.slow_bytes,
                                        fault != NULL ? faulty_backend(fault, &memory->session) : &tigris_portable_backend,
-                                       dynamic ? &tigris_dynamic_placement : NULL);
+                                       dynamic != 0 ? &tigris_dynamic_placement : NULL);
     model.profile = memory->profile;
     model.profile_count = memory->plan.header->op_count;
     return model;
@@ -218,7 +220,7 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--fault") == 0)
             fault = value;
         else if (strcmp(argv[i], "--dynamic") == 0)
-            dynamic = atoi(value);
+            dynamic = strtol(value, NULL, 10);
         else if (strcmp(argv[i], "--as") == 0)
             as = value;
         else if (strcmp(argv[i], "--boot") == 0)

@@ -95,3 +95,19 @@ def two_inputs_plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     compile_model(folder / "two_inputs.onnx", fast="64K").save(folder / "two_inputs.tgrs")
     return folder / "two_inputs.tgrs"
+
+
+@pytest.fixture(scope="session")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`plans(model, fast, **options)`: compiled once; a model is a network's name or a function."""
+    folder, made = tmp_path_factory.mktemp("plans"), dict[str, Path]()
+
+    def plan(model: str | Callable[[], onnx.ModelProto], fast: str, **options: object) -> Path:
+        key = f"{model} {fast} {options}"
+        if key not in made:
+            source = HERE.parents[1] / "networks" / f"{model}_int8.onnx" if isinstance(model, str) else model()
+            made[key] = folder / f"{len(made)}.tgrs"
+            compile_model(source, fast=fast, **options).save(made[key])  # type: ignore[arg-type]
+        return made[key]
+
+    return plan

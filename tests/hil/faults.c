@@ -5,10 +5,13 @@
  *   first=F   only in calls whose rows begin there
  *   width=W   only in outputs of this width
  *   chance=P  in P of 100 calls that make that row
+ *   times=N   only the first N times
+ *   every=N   only each Nth time
  *   add=X     adds X hundred-thousandths to floats instead
  *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
 #include "faults.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +19,7 @@
 
 #define MOST_KERNELS 256
 
-static long kind, dtype, row, channel, flip, first, chance, add, width, poke;
+static long kind, dtype, row, channel, flip, first, chance, add, width, poke, times, every, seen;
 static long seed = 1;
 static const tigris_session *victim;
 static const tigris_kernel_entry *original;
@@ -67,6 +70,8 @@ static void run_wrongly(const tigris_kernel_call *call)
     seed = (seed * 1103515245 + 12345) & 0x7fffffff;
     if ((seed >> 16) % 100 >= chance)
         return;
+    if (++seen % every != 0 || times-- <= 0)
+        return;
     if (poke >= 0) {
         victim->fast[poke] ^= (uint8_t)flip;
         return;
@@ -92,6 +97,8 @@ const tigris_backend *faulty_backend(const char *spec, const tigris_session *ses
     channel = number(spec, "channel", 0);
     flip = number(spec, "flip", 1);
     first = number(spec, "first", -1);
+    times = number(spec, "times", LONG_MAX);
+    every = number(spec, "every", 1);
     poke = number(spec, "poke", -1);
     chance = number(spec, "chance", 100);
     add = number(spec, "add", 0);

@@ -2,158 +2,181 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.compiler.models import make, node
+from tests.compiler.test_states import Recurrent
+from tests.fuzz.graphs import INPUTS, LAYERS, graph
+from tests.harness.examples import counted, examples
 from tests.hil.bridge import Bridge
-from tests.hil.conftest import QUICK
+from tests.hil.locating import Wrong, assert_found, checked, located, mixed, remembering
 from tigris_pio import compile_model
-from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.reader import PlanFile
-from tigris_pio.hil.check import CheckReport, HostPlan, check, open_plan
-from tigris_pio.hil.client import Board
+from tigris_pio.errors import TigrisError
+from tigris_pio.format.enums import DType, Home, OpKind, Strategy, ViewFlag, WeightMode
+from tigris_pio.format.reader import PlanFile, read_plan
+from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.first_wrong import KERNEL, FirstWrong, PlanWords
 from tigris_pio.hil.samples import random_samples
-from tigris_pio.host.calls import Call
 
 Connect = Callable[..., Bridge]
+Plans = Callable[..., Path]
+Model = str | Callable[[], onnx.ModelProto]
 NETWORKS = Path(__file__).resolve().parents[2] / "networks"
+INT8, FLOAT32 = DType.INT8, DType.FLOAT32
 K = OpKind
 
 
-def mixed() -> onnx.ModelProto:
-    """A float32 network with a kernel of each sort."""
-    rng = np.random.default_rng(1)
-    shapes = {"w1": (4, 2, 3, 3), "b1": (4,), "w2": (3, 4, 1, 1), "w3": (2, 7, 3, 3)}
-    weights = {name: 0.3 * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
-    nodes = [
-        node("Conv", "x w1 b1", "c", "conv", pads=[1, 1, 1, 1]),
-        node("MaxPool", "c", "p", "pool", kernel_shape=[2, 2], strides=[2, 2]),
-        node("Sigmoid", "p", "s", "sigmoid"),
-        node("Conv", "p w2", "d", "narrow"),
-        node("Concat", "s d", "both", "join", axis=1),
-        node("Resize", "both - sizes", "r", "grow", mode="linear", coordinate_transformation_mode="half_pixel"),
-        node("Conv", "r w3", "y", "last", pads=[1, 1, 1, 1]),
-    ]
-    return make(nodes, {"x": (1, 2, 24, 10)}, ["y"], {**weights, "sizes": np.array([1, 1, 2, 2], np.float32)})
-
-
-def remembering() -> onnx.ModelProto:
-    """An LSTM whose state lives from run to run."""
-    rng = np.random.default_rng(2)
-    weights = {name: 0.3 * rng.standard_normal(shape).astype(np.float32)
-               for name, shape in (("W", (1, 16, 3)), ("R", (1, 16, 4)), ("B", (1, 32)))}
-    nodes = [node("LSTM", "x W R B - h c", "all hn cn", "lstm", hidden_size=4),
-             node("Squeeze", "all one", "row"), node("Tanh", "row", "y", "squash")]
-    return make(nodes, {"x": (6, 1, 3), "h": (1, 1, 4), "c": (1, 1, 4)}, ["y", "hn", "cn"],
-                {**weights, "one": np.array([1])})
-
-
-@dataclasses.dataclass(frozen=True)
-class Wrong:
-    """A fault of faults.c."""
-
-    kind: OpKind
-    dtype: DType
-    row: int
-    channel: int
-    flip: int = 64
-    more: str = ""
-
-    @property
-    def spec(self) -> str:
-        fault = f"kind={self.kind},dtype={self.dtype},row={self.row},channel={self.channel},flip={self.flip}"
-        return f"{fault},{self.more}" if self.more else fault
-
-    def first_call(self, file: PlanFile, calls: Sequence[Call]) -> int:
-        """The first call, from 1, that it spoils; 0: none."""
-        words = PlanWords(file)
-        for index, call in enumerate(calls, 1):
-            op = file.ops[call.op]
-            is_kernel = (op.kind, op.dtype) == (self.kind, self.dtype)
-            in_rows = call.first <= self.row < call.first + call.rows
-            if is_kernel and in_rows and self.channel < file.tensors[words.tensor(call.op)].channels:
-                return index
-        return 0
-
-
-@pytest.fixture(scope="session")
-def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """`plans(model, fast, **options)`: compiled once; a model is a network's name or a function."""
-    folder, made = tmp_path_factory.mktemp("plans"), dict[str, Path]()
-
-    def plan(model: str | Callable[[], onnx.ModelProto], fast: str, **options: object) -> Path:
-        name = model if isinstance(model, str) else model.__name__
-        key = "-".join([name, fast, *(f"{option}{value}" for option, value in options.items())]).replace("'", "")
-        if key not in made:
-            source = NETWORKS / f"{model}_int8.onnx" if isinstance(model, str) else model()
-            made[key] = folder / f"{len(made)}.tgrs"
-            compile_model(source, fast=fast, **options).save(made[key])  # type: ignore[arg-type]
-        return made[key]
-
-    return plan
-
-
-def checked(url: str, plan: HostPlan, count: int = 2, **options: float) -> CheckReport:
-    with Board(url, timing=QUICK) as board:
-        return check(board, plan, random_samples(plan.session.inputs, count).inputs, **options)
-
-
-def assert_found(report: CheckReport, plan: HostPlan, wrong: Wrong, count: int = 2) -> FirstWrong:
-    """The call that the fault spoils first is named, with the element and what both sides have there."""
-    found = report.first_wrong
-    assert found is not None, report.not_located
-    inputs = random_samples(plan.session.inputs, count).inputs[found.sample]
-    plan.session.reset()
-    _, calls = plan.session.run_raw_calls(inputs)
-    call = wrong.first_call(plan.file, calls)
-    op = plan.file.ops[calls[call - 1].op]
-    assert (found.call, found.calls, found.cause, found.op) == (call, len(calls), KERNEL, calls[call - 1].op)
-    assert (found.name, found.reproducible, found.within) == (plan.file.text(op.name), True, 0)
-    assert found.kernel == f"{wrong.kind.name.lower()} {wrong.dtype.name.lower()}"
-    stage = plan.file.stages[found.stage]
-    assert stage.first_op <= found.op < stage.first_op + stage.op_count
-    assert found.departure is not None
-    at = found.departure.first
-    assert (at.row, at.column, at.channel, at.image) == (wrong.row, 0, wrong.channel, 0)
-    if wrong.dtype == DType.INT8:
-        assert np.int8(at.host) ^ np.int8(wrong.flip) == np.int8(at.board)
-    tensor = plan.file.tensors[PlanWords(plan.file).tensor(found.op)]
-    assert found.departure.differing == tensor.width
-    return found
-
-
-#: A band in the middle of a rolling stage, or what there is.
+#: A band in the middle of a rolling stage, where there is one.
 KERNELS = [
-    ("kws", "8K", Wrong(K.CONV_2D, DType.INT8, 12, 5)),
-    ("kws", "8K", Wrong(K.DEPTHWISE_CONV_2D, DType.INT8, 11, 3)),
-    ("kws", "8K", Wrong(K.MEAN_OF_SUMS, DType.INT8, 0, 7)),
-    ("kws", "8K", Wrong(K.FULLY_CONNECTED, DType.INT8, 0, 4)),
-    ("kws", "8K", Wrong(K.SOFTMAX, DType.INT8, 0, 2)),
-    ("resnet", "20K", Wrong(K.ADD, DType.INT8, 9, 15)),
-    (mixed, "4K", Wrong(K.CONV_2D, DType.FLOAT32, 13, 1, 255)),
-    (mixed, "4K", Wrong(K.MAX_POOL, DType.FLOAT32, 5, 2, 255, "add=30000")),
-    (mixed, "4K", Wrong(K.UNARY, DType.FLOAT32, 7, 0, 255, "add=30000")),
-    (mixed, "4K", Wrong(K.CONCAT, DType.FLOAT32, 6, 6, 255, "add=30000")),
-    (mixed, "4K", Wrong(K.RESAMPLE, DType.FLOAT32, 15, 4, 255, "add=30000")),
-    (remembering, "4K", Wrong(K.RECURRENT, DType.FLOAT32, 3, 1, 255, "add=30000")),
+    ("kws", "8K", Wrong(K.CONV_2D, INT8, 12, 5)),
+    ("kws", "8K", Wrong(K.DEPTHWISE_CONV_2D, INT8, 11, 3)),
+    ("kws", "8K", Wrong(K.MEAN_OF_SUMS, INT8, 0, 7)),
+    ("kws", "8K", Wrong(K.FULLY_CONNECTED, INT8, 0, 4)),
+    ("kws", "8K", Wrong(K.SOFTMAX, INT8, 0, 2)),
+    ("resnet", "20K", Wrong(K.ADD, INT8, 9, 15)),
+    (mixed, "4K", Wrong(K.CONV_2D, FLOAT32, 13, 1, 255)),
+    (mixed, "4K", Wrong(K.MAX_POOL, FLOAT32, 5, 2, more="add=30000")),
+    (mixed, "4K", Wrong(K.UNARY, FLOAT32, 7, 0, more="add=30000")),
+    (mixed, "4K", Wrong(K.CONCAT, FLOAT32, 6, 6, more="add=30000")),
+    (mixed, "4K", Wrong(K.RESAMPLE, FLOAT32, 15, 4, more="add=30000")),
+    (remembering, "4K", Wrong(K.RECURRENT, FLOAT32, 3, 1, more="add=30000")),
 ]
+STATE = {"hn": "h", "cn": "c"}
 
 
 @pytest.mark.parametrize(("model", "fast", "wrong"), KERNELS, ids=lambda value: getattr(value, "spec", None))
 def test_a_wrong_kernel_is_named(
-    model: str | Callable[[], onnx.ModelProto], fast: str, wrong: Wrong, plans: Callable[..., Path], real_board: Path,
-    line: Connect,
+    model: Model, fast: str, wrong: Wrong, plans: Plans, real_board: Path, line: Connect
 ) -> None:
-    state = {"state": {"hn": "h", "cn": "c"}} if model is remembering else {}
-    path = plans(model, fast, **state)
+    path = plans(model, fast, **({"state": STATE} if model is remembering else {}))
     plan = open_plan(path)
     report = checked(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan)
     assert not report.equal
-    assert_found(report, plan, wrong)
+    found = assert_found(report.first_wrong, plan, wrong)
+    assert report.samples[found.sample].mismatches
+
+
+def is_overlaid(file: PlanFile) -> bool:
+    """Whether a stage reads a tensor at its home while it writes another over it."""
+    return any(_overlap(file, stage.first_view, stage.view_count) for stage in file.stages if stage.band_count > 1)
+
+
+def _overlap(file: PlanFile, first: int, count: int) -> bool:
+    views = [view for view in file.views[first : first + count] if not view.flags & ViewFlag.WINDOW]
+    tensors = [file.tensors[view.tensor] for view in views]
+    homes = [(t.home_offset, t.home_offset + t.height * t.width * t.channels * DType(t.dtype).bytes)
+             for t in tensors if t.home == Home.FAST]
+    return any(a < d and c < b for i, (a, b) in enumerate(homes) for c, d in homes[:i])
+
+
+def has(strategy: Strategy) -> Callable[[PlanFile], bool]:
+    """Whether a stage of a plan runs like that."""
+    return lambda file: any(stage.strategy == strategy for stage in file.stages)
+
+
+def copies_weights(file: PlanFile) -> bool:
+    """Whether a stage of a plan does."""
+    return any(stage.weight_mode == WeightMode.COPY for stage in file.stages)
+
+
+#: Model, memory, options of the compiler and of the board, what the plan must be like, and a fault.
+PLANS = {
+    "tiled": ("micro_speech", "5K", {"slow": "16K"}, [], has(Strategy.TILED), Wrong(K.CONV_2D, INT8, 17, 5)),
+    "chain": ("person_detect", "16K", {"slow": "64K"}, [], has(Strategy.CHAIN), Wrong(K.CONV_2D, INT8, 31, 2)),
+    "overlaid": ("person_detect", "22K", {}, [], is_overlaid, Wrong(K.DEPTHWISE_CONV_2D, INT8, 30, 4)),
+    "copied": ("kws", "32K", {"copy_weights": True}, [], copies_weights, Wrong(K.CONV_2D, INT8, 3, 9)),
+    "moved": ("resnet", "64K", {}, ["--dynamic", "60000", "--fast", "45000"],
+              lambda file: file.header.fast_bytes > 45000, Wrong(K.ADD, INT8, 14, 6)),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_in_a_plan_that_is(name: str, plans: Plans, real_board: Path, line: Connect) -> None:
+    model, fast, options, board, is_such, wrong = PLANS[name]
+    path = plans(model, fast, **options)
+    plan = open_plan(path)
+    assert is_such(plan.file)
+    found = located(line([real_board, *board, "--fault", wrong.spec, "--model", path]).url, plan)
+    assert_found(found, plan, wrong)
+
+
+def test_a_fault_of_one_band_alone(plans: Plans, real_board: Path, line: Connect) -> None:
+    """A tiled stage makes some rows in two bands; the kernel is wrong in the second."""
+    path = plans("micro_speech", "5K", slow="16K")
+    plan = open_plan(path)
+    (inputs,) = random_samples(plan.session.inputs, 1).inputs
+    _, calls = plan.session.run_raw_calls(inputs)
+    second = [index for index, call in enumerate(calls, 1) if call.op == 0][1]
+    first = calls[second - 1].first
+    wrong = Wrong(K.CONV_2D, INT8, first + 1, 3, more=f"first={first}")
+    found = located(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan)
+    assert isinstance(found, FirstWrong) and found.departure is not None
+    assert (found.call, found.departure.first.row, found.rows[0]) == (second, first + 1, first)
+
+
+def test_a_right_board_departs_nowhere(plans: Plans, real_board: Path, line: Connect) -> None:
+    """Whatever was in its memory before; also with rows that nothing needs, batches and states."""
+    cases = (("person_detect", "22K", {}), (mixed, "4K", {}), (remembering, "4K", {"state": STATE}))
+    for model, fast, options in cases:
+        path = plans(model, fast, **options)
+        found = located(line([real_board, "--model", path]).url, open_plan(path), 2)
+        assert isinstance(found, str) and "3 more runs of sample 1 gave the host's bytes in all kernel calls" in found
+
+
+#: Layers that have rows, and everything else now and then.
+KINDS = st.one_of(st.integers(0, 12), st.integers(0, len(LAYERS) - 1))
+STEPS = st.lists(st.tuples(KINDS, st.integers(0, 2), st.integers(0, 10**6)), min_size=2, max_size=6)
+
+
+def test_any_call_of_any_graph(real_board: Path, line: Connect, tmp_path: Path) -> None:
+    @counted(found=20, banded=5)
+    @settings(max_examples=examples(30, 600), deadline=None, suppress_health_check=list(HealthCheck))
+    @given(shape=st.integers(0, len(INPUTS) - 1), steps=STEPS, share=st.integers(40, 100), place=st.integers(0, 10**6),
+           states=st.booleans())
+    def search(seen: dict[str, int], shape: int, steps: list[tuple[int, int, int]], share: int, place: int,
+               states: bool) -> None:
+        made = Recurrent(place, quantised=bool(place % 2)) if states else None
+        model = made.model() if made else graph(shape, steps)
+        state = made.ties() if made else None
+        try:
+            ample = read_plan(compile_model(model, state=state).data).header.fast_bytes
+            fast = max(1024, ample * share // 100)
+            compiled = compile_model(model, fast=fast, slow="64K", state=state)
+        except TigrisError:
+            return
+        path = tmp_path / "any.tgrs"
+        compiled.save(path)
+        plan = open_plan(path)
+        (inputs,) = random_samples(plan.session.inputs, 1).inputs
+        _, calls = plan.session.run_raw_calls(inputs)
+        call, words = calls[place % len(calls)], PlanWords(plan.file)
+        op, tensor = plan.file.ops[call.op], plan.file.tensors[words.tensor(call.op)]
+        wrong = Wrong(OpKind(op.kind), DType(op.dtype), call.first + place % call.rows, place % tensor.channels, 1)
+        found = located(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan)
+        assert isinstance(found, FirstWrong), found
+        assert (found.call, found.cause, found.reproducible) == (wrong.first_call(plan.file, calls), KERNEL, True)
+        seen["found"] += 1
+        seen["banded"] += plan.file.stages[found.stage].band_count > 1
+
+    search()
+
+
+def test_states_are_searched_from_the_reset(plans: Plans, real_board: Path, line: Connect) -> None:
+    """A state that is committed wrongly is found in the run that commits it, not in the later one whose output differs;
+    and the board's states are those of the sequence again when the search steps back."""
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    wrong = Wrong(K.COMMIT, INT8, 0, 2, more="add=30000")
+    report = checked(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan, 5)
+    assert not report.samples[0].mismatches and report.samples[1].mismatches
+    found = report.first_wrong
+    assert found is not None and found.departure is not None, report.not_located
+    assert (found.sample, found.kernel, found.cause, found.reproducible) == (0, "commit int8", KERNEL, True)
+    assert found.departure.first.channel == 2
+    assert np.isclose(found.departure.first.board - found.departure.first.host, 0.3, atol=1e-6)

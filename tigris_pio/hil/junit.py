@@ -90,6 +90,9 @@ def _made(case: ET.Element, report: CheckReport, sample: Sample) -> None:
     if sample.mismatches:
         sentences = [visible(mismatch.sentence()) for mismatch in sample.mismatches]
         failure = ET.SubElement(case, "failure", type="Mismatch", message=sentences[0])
+        found = report.first_wrong
+        if found and found.sample == sample.index:
+            sentences += map(visible, found.sentences())
         failure.text = "\n".join(sentences)
 
 

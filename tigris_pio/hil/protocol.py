@@ -28,6 +28,9 @@ WINDOW = 32
 #: Most frames of a stream: their numbers have 16 bits.
 MOST_STREAM_FRAMES = 65535
 
+#: tigris_status of a run that was stopped.
+CANCELLED = -5
+
 
 class Request(enum.IntEnum):
     """Types of the frames that the host sends."""

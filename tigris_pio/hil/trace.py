@@ -18,15 +18,14 @@ from tigris_pio.host.io import Array
 
 #: Checksums of one answer.
 CHECKSUMS = len(protocol.Trace(0, 0, 0, 0, 0, 0, 0, 0, (0,) * 8, (0,) * 11).checksums)
-_CANCELLED = -5
 
 Inputs = Mapping[str, Array]
 
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """Where a run takes checksums: after `first` kernel calls and after each `between` more; behind the last of `count`
-    it stops. count 0: it goes on to its end, with as many as an answer holds."""
+    """Where a run takes checksums: after `first` kernel calls and after each `between` more, 0: no more; behind the
+    last of `count` it stops. count 0: it goes on to its end, with as many as an answer holds."""
 
     first: int
     between: int
@@ -99,9 +98,10 @@ class Replay:
         answer = self._board.work(protocol.Trace, Request.TRACE, payload)
         if zlib.crc32(sent) != answer.inputs_crc32:
             raise InputsError(f"{self._board.url}: the board ran on other inputs than were sent")
-        taken = [asked.first + i * asked.between for i in range(asked.count or CHECKSUMS)]
+        count = (asked.count or CHECKSUMS) if asked.between else 1
+        taken = [asked.first + i * asked.between for i in range(count)]
         stopped = bool(asked.count) and answer.calls >= taken[-1]
-        if answer.status and not (stopped and answer.status == _CANCELLED):
+        if answer.status and not (stopped and answer.status == protocol.CANCELLED):
             text = self._board.status_text(answer.status)
             raise RunError(f"{self._board.url}: the run failed on the board with status {answer.status}: {text}")
         self._position = step if answer.status else step + 1

@@ -9,13 +9,13 @@ from typing import Any
 from tigris_pio.format.record import Record
 from tigris_pio.hil import protocol
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import RESPONSE_BIT, Answer, Refusal, Request, StreamFrame
+from tigris_pio.hil.protocol import CANCELLED, RESPONSE_BIT, Answer, Refusal, Request, StreamFrame
 
 _REQUESTS: dict[int, type[Record]] = {
     Request.HELLO: protocol.HelloRequest,
     Request.STATUS_TEXT: protocol.Status,
     Request.STREAM: protocol.Stream,
-    **dict.fromkeys((Request.WRITE, Request.READ, Request.PROFILE), protocol.Range),
+    **dict.fromkeys((Request.WRITE, Request.READ, Request.PROFILE, Request.TRACE, Request.ROWS), protocol.Range),
     **dict.fromkeys((Request.INFO, Request.TENSOR, Request.RUN, Request.CHECKSUM), protocol.Select),
     **dict.fromkeys((Request.PLAN_CHECK, Request.FAULT, Request.RESET), protocol.Select),
 }
@@ -24,6 +24,7 @@ _ANSWERS: dict[int, type[Record]] = {
     Request.INFO | RESPONSE_BIT: protocol.Info,
     Request.TENSOR | RESPONSE_BIT: protocol.Tensor,
     Request.RUN | RESPONSE_BIT: protocol.Result,
+    Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.CHECKSUM | RESPONSE_BIT: protocol.Checksum,
     Request.STREAM | RESPONSE_BIT: protocol.Checksum,
     Request.PLAN_CHECK | RESPONSE_BIT: protocol.Checksum,
@@ -126,6 +127,8 @@ def is_failure(frame: Frame) -> bool:
     if frame.type == Answer.ERROR:
         return True
     record = _record(frame)
+    if isinstance(record, protocol.Trace):
+        return record.status not in (0, CANCELLED)  # it was to stop
     return not is_from_host(frame) and record is not None and getattr(record, "status", 0) != 0
 
 

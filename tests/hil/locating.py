@@ -1,0 +1,127 @@
+"""Boards with a fault, and what must be said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from tests.compiler.models import make, node
+from tests.hil.conftest import QUICK
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.reader import PlanFile
+from tigris_pio.hil.check import CheckReport, HostPlan, Mismatch, check, find_model
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.first_wrong import KERNEL, FirstWrong, PlanWords
+from tigris_pio.hil.locate import locate
+from tigris_pio.hil.samples import random_samples
+from tigris_pio.host.calls import Call
+
+#: For a search that is not begun by an output that differs.
+NO_MISMATCH = Mismatch("", 0, 0, 0, 0, 0, 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong:
+    """A fault of faults.c."""
+
+    kind: OpKind
+    dtype: DType
+    row: int
+    channel: int
+    flip: int = 64
+    more: str = ""
+
+    @property
+    def spec(self) -> str:
+        """As the board takes it."""
+        fault = f"kind={self.kind},dtype={self.dtype},row={self.row},channel={self.channel},flip={self.flip}"
+        return f"{fault},{self.more}" if self.more else fault
+
+    def first_call(self, file: PlanFile, calls: Sequence[Call]) -> int:
+        """The first call, from 1, that it spoils; 0: none."""
+        words = PlanWords(file)
+        for index, call in enumerate(calls, 1):
+            op = file.ops[call.op]
+            is_kernel = (op.kind, op.dtype) == (self.kind, self.dtype)
+            in_rows = call.first <= self.row < call.first + call.rows
+            if is_kernel and in_rows and self.channel < file.tensors[words.tensor(call.op)].channels:
+                return index
+        return 0
+
+
+def checked(url: str, plan: HostPlan, count: int = 2, **options: float) -> CheckReport:
+    """A check of random samples."""
+    with Board(url, timing=QUICK) as board:
+        return check(board, plan, random_samples(plan.session.inputs, count).inputs, **options)  # type: ignore[arg-type]
+
+
+def located(url: str, plan: HostPlan, count: int = 1) -> FirstWrong | str:
+    """A search in the last of `count` random samples, whether or not an output differs."""
+    samples = random_samples(plan.session.inputs, count).inputs
+    with Board(url, timing=QUICK) as board:
+        model = find_model(board, plan.file)
+        return locate(board, model, plan.file, plan.session, samples, count - 1, NO_MISMATCH)
+
+
+def assert_found(found: FirstWrong | str | None, plan: HostPlan, wrong: Wrong) -> FirstWrong:
+    """The call that the fault spoils first is named, with the element and what both sides have there."""
+    assert isinstance(found, FirstWrong), found
+    inputs = random_samples(plan.session.inputs, found.sample + 1).inputs[found.sample]
+    plan.session.reset()
+    _, calls = plan.session.run_raw_calls(inputs)
+    call = wrong.first_call(plan.file, calls)
+    op = plan.file.ops[calls[call - 1].op]
+    assert (found.call, found.calls, found.cause, found.op) == (call, len(calls), KERNEL, calls[call - 1].op)
+    assert (found.name, found.reproducible, found.within) == (plan.file.text(op.name), True, 0)
+    assert found.kernel == f"{wrong.kind.name.lower()} {wrong.dtype.name.lower()}"
+    stage = plan.file.stages[found.stage]
+    assert stage.first_op <= found.op < stage.first_op + stage.op_count
+    assert found.departure is not None
+    at = found.departure.first
+    assert (at.row, at.column, at.channel, at.image) == (wrong.row, 0, wrong.channel, 0)
+    tensor = plan.file.tensors[PlanWords(plan.file).tensor(found.op)]
+    if tensor.dtype == DType.INT8:
+        assert np.array(at.host).astype(np.uint8) ^ np.uint8(wrong.flip) == np.array(at.board).astype(np.uint8)
+    assert found.departure.differing == tensor.width
+    return found
+
+
+def mixed() -> onnx.ModelProto:
+    """A float32 network with a kernel of each sort."""
+    rng = np.random.default_rng(1)
+    shapes = {"w1": (4, 2, 3, 3), "b1": (4,), "w2": (3, 4, 1, 1), "w3": (2, 7, 3, 3)}
+    weights = {name: 0.3 * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    nodes = [
+        node("Conv", "x w1 b1", "c", "conv", pads=[1, 1, 1, 1]),
+        node("MaxPool", "c", "p", "pool", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Sigmoid", "p", "s", "sigmoid"),
+        node("Conv", "p w2", "d", "narrow"),
+        node("Concat", "s d", "both", "join", axis=1),
+        node("Resize", "both - sizes", "r", "grow", mode="linear", coordinate_transformation_mode="half_pixel"),
+        node("Conv", "r w3", "y", "last", pads=[1, 1, 1, 1]),
+    ]
+    return make(nodes, {"x": (1, 2, 24, 10)}, ["y"], {**weights, "sizes": np.array([1, 1, 2, 2], np.float32)})
+
+
+def remembering() -> onnx.ModelProto:
+    """An LSTM whose state lives from run to run: states hn=h, cn=c."""
+    rng = np.random.default_rng(2)
+    shapes = (("W", (1, 16, 3)), ("R", (1, 16, 4)), ("B", (1, 32)))
+    weights = {name: 0.3 * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes}
+    nodes = [
+        node("LSTM", "x W R B - h c", "all hn cn", "lstm", hidden_size=4),
+        node("Squeeze", "all one", "row"),
+        node("Tanh", "row", "y", "squash"),
+    ]
+    inputs = {"x": (6, 1, 3), "h": (1, 1, 4), "c": (1, 1, 4)}
+    return make(nodes, inputs, ["y", "hn", "cn"], {**weights, "one": np.array([1])})
+
+
+def amplifying() -> onnx.ModelProto:
+    """y = s + exp(20 s), s = sigmoid(-x), in float32: an error of s is 20 times as large of y."""
+    nodes = [node("Neg", "x", "n", "negate"), node("Sigmoid", "n", "s", "sigmoid"), node("Mul", "s k", "m", "stretch"),
+             node("Exp", "m", "e", "raise"), node("Add", "e s", "y", "join")]
+    return make(nodes, {"x": (1, 2, 9, 5)}, ["y"], {"k": np.array(20, np.float32)})

@@ -1,0 +1,227 @@
+"""What is said of faults that are no kernel's: of memory, of chance, of rounding, of the line, of an older board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge, Fault
+from tests.hil.conftest import QUICK
+from tests.hil.locating import Wrong, amplifying, checked, located, remembering
+from tests.hil.test_check import corrupting
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.hil.check import check, open_plan
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.first_wrong import MEMORY, ORDER, FirstWrong, PlanWords
+from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.protocol import Error, Refusal, Request, Trace
+from tigris_pio.hil.report import document, location_lines
+from tigris_pio.hil.samples import random_samples
+
+Connect = Callable[..., Bridge]
+Plans = Callable[..., Path]
+K = OpKind
+STATE = {"hn": "h", "cn": "c"}
+
+
+def replaced(answer: Callable[[Frame], tuple[int, bytes]]) -> Fault:
+    """A line that gives the host another type and payload of each frame."""
+    reader = FrameReader()
+
+    def pass_on(data: bytes) -> Iterable[bytes]:
+        for frame in reader.feed(data):
+            kind, payload = answer(frame)
+            yield encode(Frame(kind, frame.sequence, frame.session, payload))
+
+    return pass_on
+
+
+def flipping(*requests: Request) -> Fault:
+    """A line that changes the last byte of the answers to some requests."""
+    kinds = [request | 0x80 for request in requests]
+
+    def flip(frame: Frame) -> tuple[int, bytes]:
+        flipped = frame.type in kinds
+        return frame.type, frame.payload[:-1] + bytes([frame.payload[-1] ^ 1]) if flipped else frame.payload
+
+    return replaced(flip)
+
+
+def test_memory_that_changes_between_two_calls(plans: Plans, real_board: Path, line: Connect) -> None:
+    """A byte of what conv0/Conv made changes after add0/Add has made its row 7: the next reader of it is named."""
+    path = plans("resnet", "20K")
+    plan = open_plan(path)
+    made = plan.file.tensors[PlanWords(plan.file).tensor(0)]
+    offset = made.home_offset + (16 * made.width + 9) * made.channels + 8
+    wrong = Wrong(K.ADD, DType.INT8, 7, 0, 64, f"width={made.width},poke={offset}")
+    found = located(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan)
+    assert isinstance(found, FirstWrong), found
+    assert (found.cause, found.writer, found.name, found.reproducible) == (MEMORY, "conv0/Conv", "conv1/Conv", True)
+    assert found.tensor == plan.file.text(made.name)
+    assert found.departure is not None
+    at = found.departure.first
+    assert (at.row, at.column, at.channel, found.departure.differing) == (16, 9, 8, 1)
+    assert found.rows[0] <= at.row < found.rows[1]
+    assert np.array(at.board).astype(np.uint8) ^ np.array(at.host).astype(np.uint8) == 64
+    text = "\n".join(found.sentences())
+    assert "that input was the host's when operator conv0/Conv wrote it, and was changed before" in text
+    assert f"its input {found.tensor}, row 16, column 9, channel 8: board " in text
+
+
+def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, real_board: Path, line: Connect) -> None:
+    """What COMMIT reads changed before; and when its rows can be read they are other bytes again (here by the line):
+    then no element is shown, for it would be a wrong one."""
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    commit = next(index for index, op in enumerate(plan.file.ops) if op.kind == K.COMMIT)
+    source = plan.file.tensors[PlanWords(plan.file).tensor(commit, 0)]
+    wrong = Wrong(K.UNARY, DType.FLOAT32, 0, 0, 64, f"poke={source.home_offset}")
+    command = [real_board, "--fault", wrong.spec, "--model", path]
+    found = located(line(command).url, plan)
+    assert isinstance(found, FirstWrong) and found.departure is not None
+    assert (found.op, found.cause, found.departure.first.channel) == (commit, MEMORY, 0)
+    found = located(line(command, to_host=flipping(Request.ROWS)).url, plan)
+    assert isinstance(found, FirstWrong), found
+    assert (found.op, found.cause, found.departure) == (commit, MEMORY, None)
+    assert f"its input {found.tensor}, row 0: the operator wrote over them" in "\n".join(found.sentences())
+    assert found.document()["row"] is None
+
+
+def test_a_state_that_changes_between_two_runs(plans: Plans, real_board: Path, line: Connect) -> None:
+    """A byte of h changes when both are committed: the first to read it in the next run is named."""
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    words = PlanWords(plan.file)
+    commits = [index for index, op in enumerate(plan.file.ops) if op.kind == K.COMMIT]
+    state = plan.file.tensors[words.tensor(commits[0])]
+    wrong = Wrong(K.COMMIT, DType.INT8, 0, 0, 64, f"poke={state.home_offset + 4},every=2")
+    found = located(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan, 3)
+    assert isinstance(found, FirstWrong), found
+    lstm = next(index for index, op in enumerate(plan.file.ops) if op.kind == K.RECURRENT)
+    assert (found.sample, found.op, found.cause, found.writer, found.reproducible) == (1, lstm, MEMORY, None, True)
+    assert found.departure is not None and found.departure.first.channel == 1
+    assert "that input was the host's when the run began" in found.sentences()[2]
+
+
+def test_faults_that_come_at_random(plans: Plans, real_board: Path, line: Connect) -> None:
+    """A call that is named is one that can be wrong, and what came once is not said to be reproducible."""
+    path = plans("kws", "8K")
+    plan = open_plan(path)
+    seen = set()
+    for chance in (10, 20, 40, 60, 80):
+        wrong = Wrong(K.CONV_2D, DType.INT8, 5, 3, 64, f"chance={chance}")
+        report = checked(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan, 8)
+        if not report.mismatched:
+            continue
+        found = report.first_wrong
+        if found is not None:
+            assert found.departure is not None
+            assert (found.kernel, found.departure.first.row, found.departure.first.channel) == ("conv_2d int8", 5, 3)
+            seen.add("again" if found.reproducible else "once")
+            said = "not reproducible: another run" in "\n".join(found.sentences())
+            assert said is not found.reproducible
+        else:
+            assert report.not_located.startswith("not reproducible: "), report.not_located
+            seen.add("never" if "3 more runs of sample" in report.not_located else "between")
+    assert {"once", "between"} <= seen, seen
+
+
+def test_faults_that_came_once(plans: Plans, real_board: Path, line: Connect) -> None:
+    """In the check alone, in the first run of the search, and in all but the last."""
+    path = plans("kws", "8K")
+    plan = open_plan(path)
+    for times, words in (
+        (1, "not reproducible: 3 more runs of sample 0 gave the host's bytes in all kernel calls"),
+        (2, "not reproducible: a run departed between operator"),
+    ):
+        wrong = Wrong(K.CONV_2D, DType.INT8, 5, 3, 64, f"width=5,times={times * 5}")
+        report = checked(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan, 1)
+        assert report.mismatched and words in report.not_located, report.not_located
+
+
+def test_rounding_within_the_tolerance_is_passed_over(plans: Plans, real_board: Path, line: Connect) -> None:
+    """Neg and sigmoid depart by 1e-5, which is allowed, and what exp makes of that is not."""
+    path = plans(amplifying, "64K")
+    plan = open_plan(path)
+    wrong = Wrong(K.UNARY, DType.FLOAT32, 4, 1, more="add=1")
+    command = [real_board, "--fault", wrong.spec, "--model", path]
+    report = checked(line(command).url, plan, tolerance=1e-4)
+    found = report.first_wrong
+    assert found is not None and found.departure is not None, report.not_located
+    assert (found.name, found.within, found.departure.first.row, found.reproducible) == ("raise", 1e-4, 4, True)
+    assert "its inputs depart from the host's by no more than the tolerance 0.0001" in found.sentences()[2]
+    exact = checked(line(command).url, plan).first_wrong
+    assert exact is not None and exact.name == "negate"
+
+
+def test_memory_that_changes_after_the_run(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    """All calls are right, and what is read is not: here each answer to READ and CHECKSUM."""
+    url = line([real_board, "--model", digits_plan], to_host=flipping(Request.READ, Request.CHECKSUM)).url
+    report = checked(url, open_plan(digits_plan))
+    assert report.first_wrong is None
+    assert "kernel calls gave the host's bytes, but the outputs read afterwards are not theirs" in report.not_located
+    url = line([real_board, "--model", digits_plan], to_host=corrupting(0, 2, 1)).url
+    (text,) = location_lines(checked(url, open_plan(digits_plan)))
+    assert text.startswith("first wrong operator not found: not reproducible: 3 more runs of sample 0 gave the host's ")
+
+
+def test_another_order_of_calls(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    """A board whose runtime makes other calls: here its answers name another operator."""
+
+    def other(frame: Frame) -> tuple[int, bytes]:
+        if frame.type != Request.TRACE | 0x80:
+            return frame.type, frame.payload
+        answer = Trace.unpack(frame.payload)
+        sums = tuple(crc ^ 1 if crc else 0 for crc in answer.checksums)
+        changed = {**vars(answer), "op": 2, "crc32": answer.crc32 ^ 1, "checksums": sums}
+        return frame.type, Trace(**changed).pack()
+
+    found = located(line([real_board, "--model", digits_plan], to_host=replaced(other)).url, open_plan(digits_plan))
+    assert isinstance(found, FirstWrong), found
+    assert (found.call, found.cause, found.departure) == (1, ORDER, None)
+    assert "its firmware of another version of the runtime" in found.sentences()[1]
+
+
+def test_a_board_that_knows_no_traces(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    """The outputs were compared all the same, and the report says why there is no more."""
+
+    def refuse(frame: Frame) -> tuple[int, bytes]:
+        is_trace = frame.type == Request.TRACE | 0x80
+        return (255, Error(Refusal.REQUEST).pack()) if is_trace else (frame.type, frame.payload)
+
+    wrong = Wrong(K.SOFTMAX, DType.INT8, 0, 2)
+    command = [real_board, "--fault", wrong.spec, "--model", digits_plan]
+    report = checked(line(command, to_host=replaced(refuse)).url, open_plan(digits_plan), 3)
+    assert (report.complete, report.equal_samples, report.first_wrong) == (True, 0, None)
+    assert "does not know this request; is its firmware older" in report.not_located
+
+
+def test_the_command_prints_it(real_board: Path, digits_plan: Path, line: Connect) -> None:
+    wrong = Wrong(K.SOFTMAX, DType.INT8, 0, 2)
+    url = line([real_board, "--fault", wrong.spec, "--model", digits_plan]).url
+    words = (digits_plan, "--port", url, "--samples", "2")
+    lines = " ".join(tigris("hil", *words, status=1).stdout.split())
+    assert "first wrong operator: " in lines and "softmax int8, in stage" in lines
+    assert "row 0, column 0, channel 2: board " in lines and "its inputs were equal on both sides" in lines
+    entry = json.loads(tigris("hil", *words, "--json", status=1).stdout)["first_wrong"]
+    assert {"op", "name", "nodes", "kernel", "stage", "image", "row", "column", "channel", "board", "host", "differing",
+            "elements", "reproducible"} <= set(entry)
+    assert (entry["channel"], entry["differing"], entry["elements"], entry["reproducible"]) == (2, 1, 10, True)
+    assert entry["nodes"] == [entry["name"]]
+    report = json.loads(tigris("hil", *words, "--json", "--no-locate", status=1).stdout)
+    assert (report["first_wrong"], report["not_located"]) == (None, "")
+    assert "first wrong" not in tigris("hil", *words, "--no-locate", status=1).stdout
+
+
+def test_a_sequence_without_its_beginning_is_not_searched(plans: Plans, real_board: Path, line: Connect) -> None:
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    wrong = Wrong(K.RECURRENT, DType.FLOAT32, 3, 1, more="add=30000")
+    with Board(line([real_board, "--fault", wrong.spec, "--model", path]).url, timing=QUICK) as board:
+        report = check(board, plan, random_samples(plan.session.inputs, 2).inputs, starts=())
+    assert report.mismatched and "were not reset before this sequence" in report.not_located
+    assert document(report)["first_wrong"] is None

@@ -1,0 +1,200 @@
+"""Requests TRACE and ROWS: runs that stop behind a kernel call, and the rows that it made and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.compiler.models import make, node
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import CALM, QUICK
+from tests.hil.locating import mixed, remembering
+from tigris_pio.hil.check import HostPlan, check, open_plan
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.errors import InputsError, RefusedError
+from tigris_pio.hil.protocol import Direction, Range, Request, Select, Trace
+from tigris_pio.hil.samples import random_samples
+from tigris_pio.hil.trace import CHECKSUMS, Asked, Replay
+
+Connect = Callable[..., Bridge]
+Plans = Callable[..., Path]
+STATE = {"hn": "h", "cn": "c"}
+
+
+def batches():
+    """Three images, of which most operators take one at a time."""
+    weights = {"w": np.random.default_rng(3).standard_normal((4, 2, 3, 3)).astype(np.float32)}
+    nodes = [node("Conv", "x w", "c"), node("Relu", "c", "r"), node("Add", "r c", "y")]
+    return make(nodes, {"x": (3, 2, 6, 7)}, ["y"], weights)
+
+
+def replay(board: Board, plan: HostPlan, count: int = 1) -> Replay:
+    return Replay(board, board.model(0), plan.session, random_samples(plan.session.inputs, count).inputs)
+
+
+@pytest.mark.parametrize("model", ["kws", batches, remembering], ids=["rolling", "batches", "states"])
+def test_the_rows_of_every_call_are_the_hosts(
+    model: object, plans: Plans, real_board: Path, line: Connect
+) -> None:
+    """Those that it made and those that it read, wherever they lie."""
+    path = plans(model, "8K", **({"state": STATE} if model is remembering else {}))
+    plan = open_plan(path)
+    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+        both = replay(board, plan, 2)
+        calls = both.host(1)
+        for number, call in list(enumerate(calls, 1))[:: max(1, len(calls) // 25)]:
+            traced = both.board(1, Asked(number, 1, 1))
+            assert (traced.calls, traced.op, traced.image) == (number, call.op, call.image)
+            assert (traced.first, traced.rows, traced.checksums) == (call.first, call.rows, {number: call.crc32})
+            assert traced.operands[: len(call.operands)] == tuple(operand.crc32 for operand in call.operands)
+            host = both.host_rows(1, number)
+            assert [both.board_rows(index, len(rows)) for index, rows in enumerate(host)] == list(host)
+            with pytest.raises(RefusedError, match="no input or output of this index"):
+                both.board_rows(len(host), 1)
+            with pytest.raises(RefusedError, match="outside the tensor"):
+                both.board_rows(0, len(host[0]) + 1)
+
+
+def test_checksums_are_taken_where_they_are_asked_for(plans: Plans, real_board: Path, line: Connect) -> None:
+    path = plans("kws", "8K")
+    plan = open_plan(path)
+    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+        both = replay(board, plan)
+        total = len(both.host(0))
+        for asked, last in (
+            (Asked(1, 1, CHECKSUMS), CHECKSUMS),
+            (Asked(0, 7, 3), 14),
+            (Asked(total - 1, 1, 2), total),
+            (Asked(10, 0, 0), total),
+            (Asked(5, 20, 0), total),
+            (Asked(5, 2**32 - 1, 0), total),
+            (Asked(2**32 - 1, 1, 0), total),
+            (Asked(total, 1, 1), total),
+        ):
+            traced = both.board(0, asked)
+            wanted = {asked.first + i * asked.between for i in range(asked.count or CHECKSUMS)}
+            assert traced.calls == last
+            assert set(traced.checksums) == {calls for calls in wanted if calls <= last} | {last}
+            assert all(crc == both.host_checksum(0, calls) for calls, crc in traced.checksums.items())
+            assert traced.complete == (asked.count == 0)
+        with pytest.raises(RefusedError, match="refused TRACE: the bytes asked for lie outside"):
+            both.board(0, Asked(1, 1, CHECKSUMS + 1))
+
+
+def test_rows_go_when_something_is_written_or_run(plans: Plans, real_board: Path, line: Connect) -> None:
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    (inputs,) = random_samples(plan.session.inputs, 1).inputs
+    data = [np.ascontiguousarray(inputs[io.name]).tobytes() for io in plan.session.inputs]
+
+    def refused(board: Board, model: int = 0) -> None:
+        with pytest.raises(RefusedError, match="refused ROWS: it has no rows of a kernel call"):
+            board.read_rows(model, 0, 4)
+        with pytest.raises(RefusedError, match="refused STREAM: it has no rows of a kernel call"):
+            board._receive_tensor(model, Direction.ROWS, 0, 4)
+
+    def trace(board: Board) -> None:
+        for index, item in enumerate(data):
+            board.write_input(0, index, item)
+        board.work(Trace, Request.TRACE, Range(0, 0, 1, 2, 1))
+        board.read_rows(0, 0, 4)
+
+    url = line([real_board, "--model", path, "--model", path]).url
+    with Board(url, timing=QUICK) as board:
+        refused(board)
+        for forget in (
+            lambda: board.write_input(0, 0, data[0]),
+            lambda: board.write_input(1, 0, data[0]),
+            lambda: board._ask(Request.RUN, Select(0).pack()),
+            lambda: board._ask(Request.RUN, Select(1).pack()),
+            lambda: board.reset(0),
+        ):
+            trace(board)
+            forget()
+            refused(board)
+        trace(board)
+        refused(board, 1)
+        with pytest.raises(RefusedError, match="no output"):
+            board.read_output(0, 0, 4)
+    with Board(url, timing=QUICK) as board:
+        refused(board)
+
+
+def test_a_stopped_run_leaves_states_and_profile(plans: Plans, real_board: Path, line: Connect) -> None:
+    """Before, between and behind runs that are checked; one that goes on to its end is a run like others."""
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    samples = random_samples(plan.session.inputs, 4)
+    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+        both = Replay(board, board.model(0), open_plan(path).session, samples.inputs)
+        total = len(both.host(0))
+        assert check(board, plan, samples.inputs).equal
+        counts = board.profile(0)
+        for call in range(1, total - 1):  # behind the last two, states are committed
+            both.board(0, Asked(call, 1, 1))
+        assert board.profile(0) == counts
+        assert not both.board(0, Asked(total - 2, 1, 1)).complete
+        assert both.board(0, Asked(1, 1, 0)).complete
+        assert both.outputs_equal(0)
+        traced = both.board(1, Asked(total, 1, 1))
+        assert traced.complete and traced.checksums[total] == both.host_checksum(1, total)
+        for index, io in enumerate(plan.session.inputs):
+            board.write_input(0, index, np.ascontiguousarray(samples.inputs[2][io.name]).tobytes())
+        board.run(0)
+        both.host(2)
+        assert both.outputs_equal(2)
+
+
+def test_rows_too_large_for_a_frame_come_as_a_stream(plans: Plans, real_board: Path, line: Connect) -> None:
+    path = plans(mixed, "64K")
+    plan = open_plan(path)
+    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+        both = replay(board, plan)
+        both.board(0, Asked(1, 1, 1))
+        output, *operands = both.host_rows(0, 1)
+        assert len(output) == 4 * 24 * 10 * 4
+        assert both.board_rows(0, len(output)) == output
+        assert both.board_rows(1, len(operands[0])) == operands[0]
+        asked = board._ask(Request.ROWS, Range(0, 0, 0, 100, 12).pack())
+        assert asked == output[100:112]
+
+
+def test_a_run_of_other_inputs_is_dropped(plans: Plans, real_board: Path, line: Connect) -> None:
+    path = plans("kws", "8K")
+    plan = open_plan(path)
+    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+        both = replay(board, plan)
+        board.write_input = lambda *_: None  # type: ignore[method-assign]
+        with pytest.raises(InputsError, match="on other inputs than were sent"):
+            both.board(0, Asked(1, 1, 1))
+
+
+def test_ctrl_c_stops_it(plans: Plans, real_board: Path, line: Connect) -> None:
+    path = plans("kws", "8K")
+    plan = open_plan(path)
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with Board(line([real_board, "--sleep", "20000", "--model", path]).url, timing=CALM) as board:
+        for index, data in enumerate(random_samples(plan.session.inputs, 1).inputs[0].values()):
+            board.write_input(0, index, np.ascontiguousarray(data).tobytes())
+        with pytest.raises(KeyboardInterrupt):
+            board.work(Trace, Request.TRACE, Range(0), interrupt)
+        assert board.model(0).status == 0
+        fault = board.fault(0)
+        assert fault.status == -5
+
+
+def test_a_model_that_is_not_ready_traces_nothing(standin: Path, line: Connect) -> None:
+    with Board(line([standin, "--as", "null", "--model", "a"]).url, timing=QUICK) as board:
+        for request in (Request.TRACE, Request.ROWS):
+            with pytest.raises(RefusedError, match="could not be opened"):
+                board._ask(request, Range(0).pack())
+            with pytest.raises(RefusedError, match="wrong length"):
+                board._ask(request, Select(0).pack())
+            with pytest.raises(RefusedError, match="no model"):
+                board._ask(request, Range(1).pack())
