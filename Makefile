@@ -71,7 +71,7 @@ dist:
 
 docs:
 	@$(PYTHON) tools/prepare.py docs
-	@PYTHONPATH="$(CURDIR)" NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build --strict --quiet
+	@PYTHONPATH="$(CURDIR)" NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build --strict
 	@echo "build/site/index.html"
 
 clean:
