@@ -132,3 +132,8 @@ def _platformio_python() -> str:
         return str(json.loads(done.stdout)["python_exe"]["value"])
     except (ValueError, KeyError, TypeError) as error:
         raise ToolError(f"{command} system info failed: {done.stderr.strip()}; pip install platformio") from error
+
+
+def platformio_command() -> list[str]:
+    """PlatformIO as a command, whichever Python has it; ToolError when none has."""
+    return [_platformio_python(), "-m", "platformio"]

@@ -2,6 +2,7 @@
 #include "driver/uart.h"
 #include "freertos/FreeRTOS.h"
 #include "freertos/task.h"
+#include "sdkconfig.h"
 
 #include "tigris_esp_idf.h"
 #include "tigris_models.h"
@@ -59,7 +60,7 @@ void app_main(void)
 {
     static const tigris_serve_transport uart = {.read = receive, .write = transmit};
     static const tigris_serve_board board = {
-        .name = "esp32s3",
+        .name = CONFIG_IDF_TARGET,
         .counter = tigris_esp_microseconds,
         .counter_hz = 1000000,
         .counter_unit = "us",

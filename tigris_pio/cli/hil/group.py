@@ -29,6 +29,7 @@ def hil() -> None:
       tigris hil kws.tgrs --port /dev/ttyUSB0                     8 random inputs
       tigris hil kws.tgrs --port /dev/ttyUSB0 --input x.npy
       tigris hil --project examples/digits --upload --data test.npz
+      tigris hil --project examples/digits-esp32s3-espidf --qemu  its firmware in Espressif's QEMU
       tigris hil --port socket://127.0.0.1:5555 --info            what does it run?
       tigris hil bench kws.tgrs --port /dev/ttyUSB0               how long does it take?
       tigris hil monitor --port /dev/ttyUSB0                      what does it say?

@@ -6,13 +6,17 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
+from tigris_pio.hil.idf_project import IdfProject, is_idf_build
 from tigris_pio.hil.project import Project, open_project
+
+if TYPE_CHECKING:
+    from tigris_pio.hil.qemu.machine import Machine
 
 #: What click.option makes.
 Option = Callable[[Callable[..., None]], Callable[..., None]]
@@ -24,7 +28,7 @@ class Target:
 
     url: str
     baud: int
-    project: Project | None
+    project: Project | IdfProject | None
     timing: Timing
 
     def board(self) -> Board:
@@ -43,28 +47,62 @@ class TargetOptions:
     upload: bool = False
     timeout: float = Timing.run
     silence: float = Timing.silence
+    qemu: bool = False
+    qemu_arguments: str = ""
 
     def open(self, complete: bool = False) -> Target:
-        """The board meant. `complete`: nothing else needs a project, so the folder's own is not looked at where there
-        is a port."""
+        """The board meant, which --qemu starts: it runs until the command ends. `complete`: nothing else needs a
+        project, so the folder's own is not looked at where there is a port."""
         directory = self.project
-        if directory is None and (self.port is None or not complete) and Path("platformio.ini").is_file():
+        if directory is None and (self.port is None or not complete) and _is_project(Path(), self.qemu):
             directory = "."
         project = _project(directory, self.environment, self.upload)
-        url = self.port or (project.port() if project else None)
-        if url is None:
-            raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
+        if self.qemu:
+            url = click.get_current_context().with_resource(self._machine(project)).url
+        else:
+            if self.upload:
+                _upload(project)
+            found = self.port or (project.port() if project else None)
+            if found is None:
+                raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
+            url = found
         return Target(url, self.baud, project, Timing(run=self.timeout, silence=self.silence))
+
+    def _machine(self, project: Project | IdfProject | None) -> Machine:
+        from tigris_pio.hil.qemu.build import compile_platformio, read_idf, read_platformio  # noqa: PLC0415
+        from tigris_pio.hil.qemu.machine import Machine  # noqa: PLC0415
+
+        if project is None or self.port is not None:
+            raise UsageError("--qemu runs the firmware of a project: give --project DIR, and no --port")
+        if isinstance(project, IdfProject):
+            if self.upload:
+                project.compile()
+            build = read_idf(project.folder)
+        else:
+            if self.upload:
+                compile_platformio(project)
+            build = read_platformio(project)
+        return Machine(build, build if self.upload else None, erased=self.upload, more=self.qemu_arguments)
 
 
 _PORT = click.option("--port", metavar="URL", help="/dev/ttyUSB0, COM3, socket://HOST:PORT, rfc2217://HOST:PORT, …")
 _BAUD = click.option("--baud", default=115200, show_default=True, metavar="RATE", help="Speed of the line.")
 _PROJECT = (
-    click.option("--project", metavar="DIR", help="Take plan and port from this PlatformIO project."),
+    click.option(
+        "--project",
+        metavar="DIR",
+        help="Take plan and port from this PlatformIO project, or the plan from ESP-IDF's build in DIR/build.",
+    ),
     click.option(
         "--env", "environment", metavar="ENV", help="The project's environment. Default: its only or default one."
     ),
     click.option("--upload", is_flag=True, help="Build and flash the project first (pio run -t upload)."),
+)
+_QEMU = (
+    click.option(
+        "--qemu", is_flag=True, help="Start the project's firmware for an ESP32, ESP32-S3 or -C3 in Espressif's QEMU."
+    ),
+    click.option("--qemu-args", "qemu_arguments", default="", metavar="WORDS", help="More arguments for QEMU."),
 )
 _PATIENCE = (
     click.option("--timeout", default=120.0, show_default=True, metavar="S", help="Seconds one inference may take."),
@@ -80,12 +118,12 @@ _PATIENCE = (
 
 def target_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that name a board; the command takes them as one argument `where`."""
-    return _gathering(command, (_PORT, _BAUD, *_PROJECT, *_PATIENCE))
+    return _gathering(command, (_PORT, _BAUD, *_PROJECT, *_QEMU, *_PATIENCE))
 
 
 def line_options(command: Callable[..., None]) -> Callable[..., None]:
     """The same for a command that sends no requests."""
-    return _gathering(command, (_PORT, _BAUD, *_PROJECT[:2]))
+    return _gathering(command, (_PORT, _BAUD, *_PROJECT[:2], *_QEMU))
 
 
 def _gathering(command: Callable[..., None], options: Sequence[Option]) -> Callable[..., None]:
@@ -106,7 +144,7 @@ PLAN = click.argument("plan", required=False, type=click.Path(), metavar="PLAN.t
 MODEL = click.option("--model", metavar="NAME", help="Which of the project's models.")
 
 
-def plan_path(plan: str | None, project: Project | None, model: str | None) -> Path:
+def plan_path(plan: str | None, project: Project | IdfProject | None, model: str | None) -> Path:
     """The plan's file: the one named, or the one that the project built."""
     if plan is not None:
         path = Path(plan)
@@ -118,12 +156,24 @@ def plan_path(plan: str | None, project: Project | None, model: str | None) -> P
     return project.plan(model)
 
 
-def _project(directory: str | None, environment: str | None, upload: bool) -> Project | None:
+def _is_project(folder: Path, qemu: bool) -> bool:
+    return (folder / "platformio.ini").is_file() or (qemu and is_idf_build(folder / "build"))
+
+
+def _project(directory: str | None, environment: str | None, upload: bool) -> Project | IdfProject | None:
     if directory is None:
         if environment is not None or upload:
             raise UsageError("--env and --upload need --project DIR, or a project's folder to be called in")
         return None
-    project = open_project(directory, environment)
-    if upload:
-        project.upload()
-    return project
+    folder = Path(directory)
+    if environment is None and not (folder / "platformio.ini").is_file():
+        for build in (folder / "build", folder):
+            if is_idf_build(build):
+                return IdfProject(build)
+    return open_project(directory, environment)
+
+
+def _upload(project: Project | IdfProject | None) -> None:
+    if not isinstance(project, Project):
+        raise UsageError("--upload flashes PlatformIO's projects; for ESP-IDF's: idf.py flash, or --qemu --upload")
+    project.upload()

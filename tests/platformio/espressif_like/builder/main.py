@@ -80,7 +80,9 @@ if "INTEGRATION_EXTRA_DATA" not in env:
 if env.get("PROGNAME", "program") == "program":
     env.Replace(PROGNAME="firmware")
 env.Append(
-    CPPDEFINES=["ESP_PLATFORM", "_GNU_SOURCE", ("TIGRIS_TENSOR_ALIGN", "8"), ("CHIP_MCU", env.StringifyMacro(mcu))],
+    CPPDEFINES=[
+        "ESP_PLATFORM", "_GNU_SOURCE", ("TIGRIS_TENSOR_ALIGN", "8"), ("CONFIG_IDF_TARGET", env.StringifyMacro(mcu)),
+    ],
     CPPPATH=[STUBS, CHIP],
     CCFLAGS=["-Os", "-Wall", "-ffunction-sections", "-fdata-sections"],
     LINKFLAGS=["-s", "-Wl,--gc-sections"],

@@ -1,0 +1,269 @@
+"""`tigris hil --qemu`: what a project built, booted by a chip's ROM in Espressif's QEMU and checked as on a board.
+
+QEMU is a stand-in where Espressif's is not installed (tests/harness/espressif_qemu.py), and so is the chip's platform;
+esptool is the real one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import tigris, tigris_process
+from tigris_pio.errors import ToolError, UsageError
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.qemu.build import Build, read_idf
+from tigris_pio.hil.qemu.chips import CHIPS, arguments, chip_of_image
+from tigris_pio.hil.qemu.machine import Machine
+from tigris_pio.hil.qemu.tools import find_qemu, merge
+
+from .project import ESPRESSIF_LIKE, ROOT, Project
+
+EXAMPLES = ROOT / "examples"
+DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
+
+
+def put_qemu(folder: Path, *names: str) -> None:
+    """Programs of Espressif's names in a folder."""
+    for name in names:
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tests.harness.espressif_qemu {name} "$@"\n')
+        program.chmod(0o755)
+
+
+@pytest.fixture
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
+    """Puts the stand-ins in PATH; `qemu()`: the arguments that they were called with."""
+    folder, log = tmp_path / "bin, with a comma", tmp_path / "qemu.log"
+    folder.mkdir()
+    put_qemu(folder, "qemu-system-riscv32", "qemu-system-xtensa")
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
+    monkeypatch.setenv("QEMU_LOG", str(log))
+    return lambda: [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.is_file() else []
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Project:
+    """The ESP-IDF example, built for an ESP32-C3 by the stand-in platform, whose firmware runs on this machine."""
+    folder = tmp_path_factory.mktemp("qemu") / "für qemu"
+    shutil.copytree(EXAMPLES / "digits-esp32s3-espidf", folder, ignore=shutil.ignore_patterns(".pio", "build"))
+    ini = (folder / "platformio.ini").read_text("utf-8").replace("../digits", str(EXAMPLES / "digits"))
+    ini = ini.replace("../..", str(ROOT)).replace("platform = espressif32", f"platform = {ESPRESSIF_LIKE}")
+    ini = ini.replace("[env:esp32s3]", "[env:c3]").replace("esp32-s3-devkitc-1", "esp32-c3-devkitm-1")
+    (folder / "platformio.ini").write_text(f"{ini}lib_deps = tigris-pio=symlink://{ROOT}\n", "utf-8")
+    project = Project(folder, core_dir)
+    project.run()
+    return project
+
+
+def test_a_platformio_build_runs_and_is_checked(built: Project, qemu: Callable[[], list[list[str]]]) -> None:
+    done = tigris("hil", "--qemu", "--project", built.folder, "--data", DIGITS, "--samples", 12)
+    assert "esp32c3 at socket://" in done.stdout
+    assert "12/12 outputs equal to the host, accuracy " in done.stdout
+    (call,) = qemu()
+    assert call[0] == "qemu-system-riscv32" and "-icount" in call
+
+
+def test_an_upload_goes_through_the_roms_download_mode(built: Project, qemu: Callable[[], list[list[str]]]) -> None:
+    words = ("--qemu", "--upload", "--project", built.folder, "--env", "c3", "--samples", 3, "--json")
+    done = tigris_process("hil", "check", *words)
+    assert json.loads(done.stdout)["kind"] == "Equal"
+    first, second = qemu()
+    assert "driver=esp32c3.gpio,property=strap_mode,value=0x02" in first
+    assert not any("strap_mode" in word for word in second)
+    assert "Hash of data verified" in done.stderr
+
+
+def idf_build(project: Project, chip: str, folder: Path, **changes: object) -> Path:
+    """The same build as ESP-IDF describes it, its images marked as another chip's."""
+    images = {"0x0": "bootloader.bin", "0x8000": "partitions.bin", "0x10000": "firmware.bin"}
+    images = {"0x1000" if chip == "esp32" and at == "0x0" else at: name for at, name in images.items()}
+    images["0x110000"] = "tigris/digits.tgrs"
+    shutil.copytree(project.build("c3"), folder, ignore=shutil.ignore_patterns("src", "lib*", "*.o", "*.elf"))
+    for name in ("bootloader.bin", "firmware.bin"):
+        data = bytearray((folder / name).read_bytes())
+        data[12] = CHIPS[chip].number
+        (folder / name).write_bytes(data)
+    document = {
+        "write_flash_args": ["--flash_mode", "dio", "--flash_size", "2MB", "--flash_freq", "80m"],
+        "flash_settings": {"flash_mode": "dio", "flash_size": "2MB", "flash_freq": "80m"},
+        "flash_files": images,
+        "extra_esptool_args": {"after": "hard_reset", "before": "default_reset", "stub": True, "chip": chip},
+    }
+    (folder / "flasher_args.json").write_text(json.dumps({**document, **changes}), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("chip", ["esp32", "esp32s3"])
+def test_the_other_chips_follow_this_machines_clock(
+    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path, chip: str
+) -> None:
+    build = idf_build(built, chip, tmp_path / "build")
+    done = tigris("hil", "--qemu", "--project", build, "--samples", 2)
+    assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
+    (call,) = qemu()
+    assert call[0] == "qemu-system-xtensa" and "-icount" not in call
+    assert f"driver=timer.{chip}.timg,property=wdt_disable,value=true" in call
+
+
+def test_an_esp_idf_build_runs_and_is_checked(
+    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "idf"
+    project.mkdir()
+    build = idf_build(built, "esp32c3", project / "build")
+    done = tigris("hil", "--qemu", "--project", build, "--samples", 2)
+    assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
+    monkeypatch.chdir(project)
+    done = tigris("hil", "bench", "--qemu", "--runs", 3)
+    assert "then 2: least" in done.stdout
+    lines = tigris("hil", "monitor", "--qemu", "--seconds", 0.5).stdout
+    assert "ESP-ROM:esp32c3" in lines
+    assert len(qemu()) == 3
+
+
+def test_a_plan_that_is_damaged_in_flash_is_seen(
+    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path
+) -> None:
+    build = idf_build(built, "esp32c3", tmp_path / "build")
+    plan = build / "tigris" / "digits.tgrs"
+    good = plan.read_bytes()
+    (tmp_path / "good.tgrs").write_bytes(good)
+    plan.write_bytes(good[:-1] + bytes([good[-1] ^ 4]))
+    done = tigris("hil", tmp_path / "good.tgrs", "--qemu", "--project", build, status=1)
+    assert "damaged" in done.stderr
+
+
+def test_a_plan_is_uploaded_alone(built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path) -> None:
+    """The firmware and another model's plan are there already."""
+    good = read_idf(idf_build(built, "esp32c3", tmp_path / "build"))
+    (*others, (at, plan)) = good.images
+    bad = tmp_path / "bad.tgrs"
+    bad.write_bytes(bytes(plan.stat().st_size))
+    before = replace(good, images=(*others, (at, bad)))
+    with Machine(before) as machine, Board(machine.url) as board:
+        assert board.models()[0].status != 0
+    alone = replace(good, images=((at, plan),))
+    with Machine(before, alone) as machine, Board(machine.url) as board:
+        assert board.models()[0].status == 0
+    with Machine(before, alone, erased=True) as machine:
+        assert set(machine.flash[:at]) == {0xFF}
+        assert machine.flash[at:].startswith(plan.read_bytes())
+
+
+def test_the_flash_of_a_machine_is_its_own(
+    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path
+) -> None:
+    build = read_idf(idf_build(built, "esp32c3", tmp_path / "build"))
+    with Machine(build, more="-display none") as machine, Board(machine.url) as board:
+        assert board.models()[0].name == "digits"
+        assert "ESP-ROM:esp32c3" in board.log
+        flash = machine.flash
+    assert len(flash) == 2 << 20
+    for offset, path in build.images:
+        data = path.read_bytes()
+        at = 32 if offset == 0 else 0  # esptool writes flash mode, size and frequency into the bootloader
+        assert flash[offset + at : offset + len(data)] == data[at:]
+    assert [name for name in tmp_path.iterdir() if name.name.startswith("tigris-qemu")] == []
+
+
+def test_images_are_known_by_their_header() -> None:
+    header = bytearray(24)
+    assert chip_of_image(bytes(header)) is None
+    header[0] = 0xE9
+    for name, number in (("esp32", 0), ("esp32c3", 5), ("esp32s3", 9)):
+        header[12] = number
+        assert chip_of_image(bytes(header)) is CHIPS[name]
+    header[12] = 13
+    assert chip_of_image(bytes(header)) is None
+
+
+def test_what_is_missing_is_said_with_the_remedy(
+    built: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = idf_build(built, "esp32c3", tmp_path / "build")
+    words = ("hil", "--qemu", "--project", build)
+    only = tmp_path / "only"
+    only.mkdir()
+    monkeypatch.setenv("PATH", str(only))
+    monkeypatch.setenv("IDF_TOOLS_PATH", str(tmp_path / "tools"))
+    get = "python $IDF_PATH/tools/idf_tools.py install qemu-riscv32"
+    assert f"qemu-system-riscv32 is not installed. Espressif's QEMU: {get}" in tigris(*words, status=1).stderr
+    other = only / "qemu-system-riscv32"
+    other.write_text("#!/bin/sh\necho 'virt    RISC-V VirtIO board'\n")
+    other.chmod(0o755)
+    assert f"{other} has no machine esp32c3: it is not Espressif's QEMU" in tigris(*words, status=1).stderr
+    installed = tmp_path / "tools" / "tools" / "qemu-riscv32" / "esp_develop_9" / "qemu" / "bin"
+    installed.mkdir(parents=True)
+    program = installed / "qemu-system-riscv32"
+    program.write_text("#!/bin/sh\n[ $1 = -machine ] && echo 'esp32c3 yes' || echo no good\n")
+    program.chmod(0o755)
+    assert "qemu-system-riscv32 ended at once: no good" in tigris(*words, status=1).stderr
+
+
+def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> None:
+    cases: tuple[tuple[dict[str, object], str], ...] = (
+        ({"extra_esptool_args": {"chip": "esp32c6"}}, "machines for esp32, esp32s3, esp32c3, not for esp32c6"),
+        ({"flash_files": {"0x0": "gone.bin"}}, "gone.bin: no such file; build the project first: idf.py build"),
+        ({"flash_files": 3}, "it is not what ESP-IDF writes"),
+    )
+    for number, (changes, message) in enumerate(cases):
+        build = idf_build(built, "esp32c3", tmp_path / str(number), **changes)
+        assert message in tigris("hil", "--qemu", "--project", build, status=2).stderr
+    done = tigris("hil", "--qemu", "--port", "loop://", "--project", build, status=2)
+    assert "--qemu runs the firmware of a project: give --project DIR, and no --port" in done.stderr
+    done = tigris("hil", "--upload", "--project", build, "--port", "loop://", status=2)
+    assert "for ESP-IDF's: idf.py flash, or --qemu --upload" in done.stderr
+    assert "ESP-IDF's projects name no port" in tigris("hil", "--project", build, status=2).stderr
+
+
+def test_a_flash_chip_holds_the_whole_build(tmp_path: Path) -> None:
+    image = tmp_path / "image.bin"
+    image.write_bytes(bytes(100))
+    for offset, declared, size in (((4 << 20) - 100, 0, 4), (0x10000, 8 << 20, 8)):
+        merge(Build(CHIPS["esp32c3"], ((offset, image),), declared, False), tmp_path / "flash.bin")
+        flash = (tmp_path / "flash.bin").read_bytes()
+        assert len(flash) == size << 20
+        assert flash[offset : offset + 100] == bytes(100) and set(flash[offset + 100 :]) <= {0xFF}
+    with pytest.raises(UsageError, match="Espressif's QEMU has at most 16 MB of flash"):
+        merge(Build(CHIPS["esp32c3"], ((16 << 20, image),), 0, False), tmp_path / "flash.bin")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_machines_are_started_as_their_makers_say(chip: str) -> None:
+    words = arguments(CHIPS[chip], "a,b", 7, "e", octal_psram=True, download=True)
+    assert words[:2] == ["-M", chip]
+    assert "file=a,,b,if=mtd,format=raw" in words
+    assert f"driver=nvram.{chip}.efuse,property=drive,value=efuse" in words
+    assert "driver=ssi_psram,property=is_octal,value=true" in words
+    assert sum("strap_mode" in word for word in words) == 1
+    assert words[-2:] == ["-serial", "tcp:127.0.0.1:7,server=on,wait=on,nodelay=on"]
+    assert not any("strap_mode" in word for word in arguments(CHIPS[chip], "f", 7))
+
+
+@pytest.mark.vendor("TIGRIS_ESPRESSIF32")
+@pytest.mark.timeout(1200)
+def test_the_real_platforms_firmware_in_espressifs_qemu(tmp_path: Path, core_dir: Path) -> None:
+    """Two models in one firmware, by the platform's own builders, in the user's PlatformIO core folder."""
+    try:
+        find_qemu(CHIPS["esp32c3"])
+    except ToolError as error:
+        pytest.skip(str(error))
+    folder = tmp_path / "two"
+    shutil.copytree(EXAMPLES / "two-models-esp32c3", folder, ignore=shutil.ignore_patterns(".pio", "build"))
+    ini = (folder / "platformio.ini").read_text("utf-8").replace("../digits", str(EXAMPLES / "digits"))
+    ini = ini.replace("../..", str(ROOT)).replace("espressif32", os.environ["TIGRIS_ESPRESSIF32"])
+    (folder / "platformio.ini").write_text(ini, "utf-8")
+    core = os.environ.get("PLATFORMIO_CORE_DIR", str(Path.home() / ".platformio"))
+    Project(folder, core_dir).run("-e", "esp32c3", PLATFORMIO_CORE_DIR=core)
+    for name in ("digits", "vibration"):
+        words = ("--qemu", "--project", folder, "--env", "esp32c3", "--model", name, "--samples", 16)
+        assert "16/16 outputs equal to the host" in tigris("hil", *words).stdout

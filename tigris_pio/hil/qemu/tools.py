@@ -1,0 +1,91 @@
+"""The programs that others make: Espressif's QEMU, and esptool, which makes one image of a build and uploads it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tigris_pio.errors import ToolError, UsageError
+from tigris_pio.hil.qemu.build import Build
+from tigris_pio.hil.qemu.chips import FLASH_SIZES, Chip, flash_bytes
+
+_HELP_SECONDS = 30.0
+
+
+def find_qemu(chip: Chip) -> str:
+    """The command that has the chip's machine: in PATH, or where ESP-IDF's tools lie. ToolError says how to get it."""
+    found = [path for path in (shutil.which(chip.command), *_installed(chip)) if path is not None]
+    for path in found:
+        if has_machine(path, chip):
+            return path
+    get = f"python $IDF_PATH/tools/idf_tools.py install {chip.package}, and have it in PATH"
+    if found:
+        raise ToolError(f"{found[0]} has no machine {chip.name}: it is not Espressif's QEMU. Get that: {get}")
+    raise ToolError(f"{chip.command} is not installed. Espressif's QEMU: {get}")
+
+
+def has_machine(command: str, chip: Chip) -> bool:
+    """Whether a QEMU has the chip's machine; others', of the same name, do not."""
+    try:
+        done = subprocess.run(
+            [command, "-machine", "help"], capture_output=True, text=True, timeout=_HELP_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return any(line.split()[:1] == [chip.name] for line in done.stdout.splitlines())
+
+
+def _installed(chip: Chip) -> list[str]:
+    """Where idf_tools.py puts it, the newest first."""
+    root = Path(os.environ.get("IDF_TOOLS_PATH") or Path.home() / ".espressif")
+    name = chip.command + (".exe" if os.name == "nt" else "")
+    return sorted((str(path) for path in root.glob(f"tools/{chip.package}/*/qemu/bin/{name}")), reverse=True)
+
+
+def merge(build: Build, target: Path) -> None:
+    """Writes the build's images into one file of the size of a flash chip, as esptool would flash them."""
+    size = flash_bytes(max(build.end, build.flash_bytes))
+    if size is None:
+        most = FLASH_SIZES[-1] >> 20
+        raise UsageError(f"--qemu: the images end at 0x{build.end:x}; Espressif's QEMU has at most {most} MB of flash")
+    settings = ["--flash-mode", "dio", "--flash-freq", "keep", "--flash-size", f"{size >> 20}MB"]
+    words = [word for offset, path in build.images for word in (f"0x{offset:x}", str(path))]
+    _esptool("--chip", build.chip.name, "merge-bin", "-o", str(target), *settings, *words)
+    with target.open("ab") as file:
+        file.write(b"\xff" * (size - target.stat().st_size))
+
+
+def write_flash(build: Build, url: str, size: int) -> None:
+    """Uploads the build's images to a ROM that waits for them at `url`; esptool compares what it wrote."""
+    how = ["--no-stub", "--before", "no-reset", "--after", "no-reset"]  # the line has no wires to reset by
+    settings = ["--flash-mode", "dio", "--flash-freq", "keep", "--flash-size", f"{size >> 20}MB"]
+    words = [word for offset, path in build.images for word in (f"0x{offset:x}", str(path))]
+    _esptool("--chip", build.chip.name, "--port", url, *how, "write-flash", *settings, *words)
+
+
+def _esptool(*arguments: str) -> None:
+    """Runs esptool of version 5; what it says goes to stderr."""
+    command = [*_esptool_command(), *arguments]
+    done = subprocess.run(command, stdout=sys.stderr if _is_wordy(arguments) else subprocess.PIPE, check=False)
+    if done.returncode:
+        said = done.stdout.decode(errors="replace").strip() if done.stdout else "see its messages above"
+        raise ToolError(f"{' '.join(command)} failed with status {done.returncode}: {said}")
+
+
+def _is_wordy(arguments: Sequence[str]) -> bool:
+    return "write-flash" in arguments
+
+
+def _esptool_command() -> list[str]:
+    if importlib.util.find_spec("esptool") is not None:
+        return [sys.executable, "-m", "esptool"]
+    for name in ("esptool", "esptool.py"):
+        path = shutil.which(name)
+        if path is not None:
+            return [path]
+    raise ToolError("--qemu needs esptool: pip install 'esptool>=5'")
