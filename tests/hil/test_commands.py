@@ -173,12 +173,14 @@ def test_outputs(tigris_check):
 """
 
 
+#: An installed plugin is loaded by itself, and only once.
+_INSTALLED = any(entry.name == "tigris" for entry in importlib.metadata.entry_points(group="pytest11"))
+LOAD = () if _INSTALLED else ("-p", "tigris_pio.hil.pytest_plugin")
+
+
 def plugin(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     (folder / "test_on_board.py").write_text(PLUGIN_TEST)
-    # An installed plugin is loaded by itself, and only once.
-    installed = any(entry.name == "tigris" for entry in importlib.metadata.entry_points(group="pytest11"))
-    load = () if installed else ("-p", "tigris_pio.hil.pytest_plugin")
-    return run("-m", "pytest", *load, "-rs", *words, folder=folder)
+    return run("-m", "pytest", *LOAD, "-rs", *words, folder=folder)
 
 
 def test_pytest_plugin_on_a_board(port: str, digits_plan: Path, tmp_path: Path) -> None:
@@ -189,7 +191,7 @@ def test_pytest_plugin_on_a_board(port: str, digits_plan: Path, tmp_path: Path) 
 def test_pytest_plugin_without_a_board(tmp_path: Path) -> None:
     done = plugin(tmp_path)
     assert "2 skipped" in done.stdout
-    assert "needs a board: --tigris-port URL" in done.stdout
+    assert "needs a board: --tigris-port=URL" in done.stdout
 
 
 # How a check ends.

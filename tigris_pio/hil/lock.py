@@ -32,29 +32,41 @@ def lock_path(url: str) -> Path:
     return Path(tempfile.gettempdir()) / f"tigris-port-{digest}.lock"
 
 
-class PortLock:
-    """Held from its making to `release`. BusyError names the program that has the port."""
+def named_path(name: str) -> Path:
+    """The lock file of what is not a port: a place of a test rig, a project that is built."""
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"tigris-lock-{digest}.lock"
 
-    def __init__(self, url: str) -> None:
+
+class Lock:
+    """A lock file that at most one program holds; the system lets go of it when that program ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._file: Any = None
-        if url.startswith(_OWN) or os.name != "posix":
-            return  # Windows lets nobody else open a port, and there nothing is known of sockets
+
+    def take(self) -> str | None:
+        """Holds it from now on and returns None, or returns who holds it."""
+        if os.name != "posix":
+            return None  # Windows lets nobody else open a port, and there nothing is known of sockets
         import fcntl  # noqa: PLC0415 - not on Windows
 
         try:
-            self._file = lock_path(url).open("a+", encoding="utf-8")
+            file: Any = self._path.open("a+", encoding="utf-8")
         except OSError:
-            return  # another user's: better without a lock than not at all
+            return None  # another user's: better without a lock than not at all
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._file.seek(0)
-            holder = self._file.read().strip() or "another program"
-            self._file.close()
-            raise BusyError(f"{url}: busy: {holder} talks to this board. Wait for it, or stop it.") from None
+            file.seek(0)
+            holder = file.read().strip() or "another program"
+            file.close()
+            return str(holder)
+        self._file = file
         self._file.truncate(0)
         self._file.write(f"process {os.getpid()} ({Path(sys.argv[0]).name or 'python'})")
         self._file.flush()
+        return None
 
     def release(self) -> None:
         """Lets others in; more than once does no harm. The file stays: removing it would race with who waits."""
@@ -62,3 +74,17 @@ class PortLock:
             self._file.truncate(0)
             self._file.close()
             self._file = None
+
+
+class PortLock:
+    """Held from its making to `release`. BusyError names the program that has the port."""
+
+    def __init__(self, url: str) -> None:
+        self._lock = Lock(lock_path(url))
+        holder = None if url.startswith(_OWN) else self._lock.take()
+        if holder is not None:
+            raise BusyError(f"{url}: busy: {holder} talks to this board. Wait for it, or stop it.")
+
+    def release(self) -> None:
+        """Lets others in; more than once does no harm."""
+        self._lock.release()

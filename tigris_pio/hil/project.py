@@ -26,6 +26,7 @@ class Project:
     workspace: Path
     build: Path
     ports: dict[str, str | None]  #: what platformio.ini names
+    board: str = ""  #: its name in platformio.ini
 
     def port(self) -> str:
         """The board's port; UsageError when neither platformio.ini nor an emulated board names one."""
@@ -33,7 +34,7 @@ class Project:
             url = self.ports.get(option)
             if url:
                 return url
-        record = self.workspace / "emulated" / self.environment / "board.json"
+        record = self.emulated_state / "board.json"
         try:
             return f"socket://127.0.0.1:{int(json.loads(record.read_text('utf-8'))['port'])}"
         except (OSError, ValueError, KeyError, TypeError):
@@ -57,8 +58,13 @@ class Project:
             raise UsageError(f"{self.build}: plans of {', '.join(plans)}; {wanted}")
         return plans[name]
 
-    def upload(self) -> None:
-        """Builds and flashes; ToolError when that fails. What PlatformIO prints goes to stderr."""
+    @property
+    def emulated_state(self) -> Path:
+        """Where an emulated board of this environment keeps its flash and its port."""
+        return self.workspace / "emulated" / self.environment
+
+    def upload(self, port: str | None = None) -> None:
+        """Builds and flashes, through `port` if given; ToolError when that fails. PlatformIO's words go to stderr."""
         command = [
             _platformio_python(),
             "-m",
@@ -70,6 +76,7 @@ class Project:
             self.environment,
             "-t",
             "upload",
+            *(["--upload-port", port] if port else []),
         ]
         done = subprocess.run(command, stdout=sys.stderr, check=False)
         if done.returncode:
@@ -78,20 +85,30 @@ class Project:
 
 def open_project(directory: str, environment: str | None) -> Project:
     """The project in `directory`; without `environment` its only or default one."""
+    projects, default = environments(directory)
+    if environment is None:
+        chosen = default or tuple(projects)
+        if len(chosen) != 1:
+            raise UsageError(f"--project {directory}: choose an environment with --env: {', '.join(projects)}")
+        environment = chosen[0]
+    if environment not in projects:
+        raise UsageError(f"--env {environment}: {directory} has environments {', '.join(projects)}")
+    return projects[environment]
+
+
+def environments(directory: str) -> tuple[dict[str, Project], tuple[str, ...]]:
+    """Each environment of the project in `directory`, and the names of the default ones."""
     path = Path(directory)
     if not (path / "platformio.ini").is_file():
         raise UsageError(f"--project {directory}: no platformio.ini there")
     config = _config(path)
-    environments = list(config["environments"])
-    if environment is None:
-        chosen = config["default"] or environments
-        if len(chosen) != 1:
-            raise UsageError(f"--project {directory}: choose an environment with --env: {', '.join(environments)}")
-        environment = chosen[0]
-    if environment not in environments:
-        raise UsageError(f"--env {environment}: {directory} has environments {', '.join(environments)}")
-    build = Path(config["build"]) / environment
-    return Project(path, environment, Path(config["workspace"]), build, config["environments"][environment])
+    workspace, build = Path(config["workspace"]), Path(config["build"])
+    boards = config["boards"]
+    projects = {
+        name: Project(path, name, workspace, build / name, ports, boards[name] or "")
+        for name, ports in config["environments"].items()
+    }
+    return projects, tuple(config["default"])
 
 
 #: Asks PlatformIO itself: `extends`, substitutions and folders from the environment are its business.
@@ -103,6 +120,7 @@ def ports(name):
     return {{option: config.get("env:" + name, option, None) for option in {_PORT_OPTIONS!r}}}
 print(json.dumps({{
     "environments": {{name: ports(name) for name in config.envs()}},
+    "boards": {{name: config.get("env:" + name, "board", None) for name in config.envs()}},
     "default": config.default_envs(),
     "workspace": config.get("platformio", "workspace_dir"),
     "build": config.get("platformio", "build_dir"),

@@ -1,20 +1,22 @@
-"""pytest fixtures for tests on a board; installed with the package as the plugin `tigris`.
+"""pytest fixtures for tests on boards; installed with the package as the plugin `tigris`.
 
-    pytest --tigris-project . --tigris-port /dev/ttyUSB0
-    pytest --tigris-port /dev/ttyUSB0 --tigris-plan kws.tgrs
+    pytest --tigris-project=.                             builds, flashes and opens the project's board
+    pytest --tigris-project=. --tigris-emulated=emu_rv32  starts an emulated board for the run
+    pytest --tigris-boards=lab.toml --tigris-tags=psram -n 4
+    pytest --tigris-port=/dev/ttyUSB0 --tigris-plan=kws.tgrs
 
-    def test_outputs(tigris_check, features):
-        report = tigris_check([{"input": features}])
-        assert report.equal, list(mismatch_lines(report.samples))
+    def test_outputs(tigris_board):
+        tigris_board.assert_matches(vectors="vectors.npz")
 
-A PlatformIO project names port and plan where they are not given: the port by its test_port, upload_port or
-monitor_port, or by the emulated board that was started; the plan is the one it built. Tests that use a board are
-skipped, with the reason, when neither is given.
+Every option is an ini option as well, `tigris_project = .`. Tests that use a board are skipped, with the reason, when
+nothing says where one is. docs/testing.md has all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,96 +24,244 @@ import pytest
 
 if TYPE_CHECKING:
     from tigris_pio.hil.check import CheckReport
-    from tigris_pio.hil.client import Board
-    from tigris_pio.hil.project import Project
+    from tigris_pio.hil.rig.board import RigBoard
+    from tigris_pio.hil.rig.choose import Wanted
+    from tigris_pio.hil.rig.rig import Rig
 
+#: Seconds for which a board that somebody else has is waited for.
+DEFAULT_WAIT = 300.0
+_NO_BOARD = (
+    "needs a board: --tigris-port=URL, --tigris-project=DIR, --tigris-emulated=BOARD or a list tigris-boards.toml"
+)
+_FIXTURES = frozenset({"tigris_board", "tigris_boards", "tigris_check", "tigris_plan"})
+_OPTIONS = (
+    ("port", "URL", "board's serial port, any pyserial URL or labgrid:PLACE; taken as it is"),
+    ("plan", "FILE", "plan that the board should hold; the project's unless set"),
+    ("baud", "RATE", "speed of the line, 115200 unless set or listed"),
+    ("project", "DIR", "PlatformIO project that is built and flashed, and names port and plan"),
+    ("env", "ENV[,ENV]", "the project's environments, each a board; its only or default one unless set"),
+    ("model", "NAME", "which of the project's models"),
+    ("emulated", "BOARD[,BOARD]", "start the project's emulated boards, emu_rv32 for one, for this run"),
+    ("boards", "FILE", "list of boards; tigris-boards.toml in the root or project folder unless set"),
+    ("tags", "TAG[,TAG]", "of the list, only boards that have all of these tags"),
+    ("flash", "yes|no", "build and flash before the tests; by default what a project or a list names"),
+    ("wait", "SECONDS", f"how long a busy board is waited for, {DEFAULT_WAIT:g} unless set"),
+)
 
-#: Inputs that a check without samples draws.
-DEFAULT_SAMPLES = 8
+_folder_key = pytest.StashKey[Path]()
+_rig_key = pytest.StashKey["Rig | None"]()
+_several_key = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Command-line options, each also an ini option."""
     group = parser.getgroup("tigris", "models on a board (tigris-pio)")
-    for option, text in (
-        ("tigris-port", "board's serial port, any pyserial URL"),
-        ("tigris-plan", "plan that the board should hold"),
-        ("tigris-baud", "speed of the line, 115200 unless set"),
-        ("tigris-project", "PlatformIO project that names port and plan where they are not given"),
-        ("tigris-env", "the project's environment; its only or default one unless set"),
-        ("tigris-model", "which of the project's models"),
-    ):
-        name = option.replace("-", "_")
-        group.addoption(f"--{option}", dest=name, metavar=option[7:].upper(), help=text)
-        parser.addini(name, text)
+    for name, value, text in _OPTIONS:
+        group.addoption(f"--tigris-{name}", dest=f"tigris_{name}", metavar=value, help=text)
+        parser.addini(f"tigris_{name}", text)
 
 
 def _setting(config: pytest.Config, name: str) -> str | None:
-    value = config.getoption(name) or config.getini(name)
+    value = config.getoption(f"tigris_{name}") or config.getini(f"tigris_{name}")
     return str(value) if value else None
 
 
-def _project(config: pytest.Config) -> Project | None:
-    """The project named, relative to where pytest's own settings lie."""
-    from tigris_pio.hil.project import open_project  # noqa: PLC0415 - pytest loads plugins in every run
+def _several(config: pytest.Config, name: str) -> tuple[str, ...]:
+    return tuple(word for word in (_setting(config, name) or "").replace(",", " ").split() if word)
 
-    folder = _setting(config, "tigris_project")
-    if folder is None:
+
+def _number(config: pytest.Config, name: str) -> float | None:
+    text = _setting(config, name)
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        raise pytest.UsageError(f"--tigris-{name} {text}: not a number") from None
+
+
+# ---- one rig a process -------------------------------------------------------------------------------------------
+
+
+def _wanted(config: pytest.Config) -> Wanted:
+    """Files and folders are relative to where pytest's own settings lie."""
+    from tigris_pio.hil.rig.choose import Wanted  # noqa: PLC0415 - pytest loads plugins in every run
+
+    flash = _setting(config, "flash")
+    if flash not in (None, "yes", "no"):
+        raise pytest.UsageError(f"--tigris-flash {flash}: yes or no")
+    project, boards, baud = _setting(config, "project"), _setting(config, "boards"), _number(config, "baud")
+    return Wanted(
+        root=config.rootpath,
+        port=_setting(config, "port"),
+        baud=None if baud is None else int(baud),
+        project=None if project is None else config.rootpath / project,
+        envs=_several(config, "env"),
+        emulated=_several(config, "emulated"),
+        boards=None if boards is None else config.rootpath / boards,
+        tags=_several(config, "tags"),
+        flash=None if flash is None else flash == "yes",
+    )
+
+
+def _make_rig(config: pytest.Config) -> Rig | None:
+    from tigris_pio.hil.rig.choose import choose  # noqa: PLC0415
+    from tigris_pio.hil.rig.rig import Process, Rig  # noqa: PLC0415
+
+    places = choose(_wanted(config))
+    if not places:
         return None
-    return open_project(str(config.rootpath / folder), _setting(config, "tigris_env"))
+    worker: Mapping[str, Any] = getattr(config, "workerinput", {})
+    number = int(str(worker.get("workerid", "gw0")).removeprefix("gw"))
+    process = Process(_run_folder(config), number, int(worker.get("workercount", 1)))
+    wait, plan = _number(config, "wait"), _setting(config, "plan")
+    path = None if plan is None else config.rootpath / plan
+    if path is not None and not path.is_file():
+        pytest.fail(f"--tigris-plan {plan}: no such file", pytrace=False)
+    return Rig(places, process, DEFAULT_WAIT if wait is None else wait, path, config.stash.get(_several_key, False))
+
+
+def _rig(config: pytest.Config) -> Rig:
+    """The boards of this process; the test is skipped where there are none."""
+    if _rig_key not in config.stash:
+        config.stash[_rig_key] = _make_rig(config)
+    rig = config.stash[_rig_key]
+    if rig is None:
+        pytest.skip(_NO_BOARD)
+    return rig
+
+
+def _run_folder(config: pytest.Config) -> Path:
+    """The same for all processes of a run."""
+    if _folder_key not in config.stash:
+        given = getattr(config, "workerinput", {}).get("tigris_folder")
+        config.stash[_folder_key] = Path(given or tempfile.mkdtemp(prefix="tigris-run-"))
+    return config.stash[_folder_key]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """xdist starts a process."""
+    node.workerinput["tigris_folder"] = str(_run_folder(node.config))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """All processes collect all tests, so they agree on whether boards go from test to test."""
+    session.config.stash[_several_key] = any("tigris_boards" in _fixtures(item) for item in session.items)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Boards are let go of; who began the run switches off the emulated boards that were started for it."""
+    rig = config.stash.get(_rig_key, None)
+    if rig is not None:
+        rig.close()
+    if _folder_key in config.stash and not hasattr(config, "workerinput"):
+        from tigris_pio.hil.rig.rig import switch_off  # noqa: PLC0415
+
+        switch_off(config.stash[_folder_key])
+        shutil.rmtree(config.stash[_folder_key], ignore_errors=True)
+
+
+# ---- around each test --------------------------------------------------------------------------------------------
+
+
+def _fixtures(item: pytest.Item) -> Sequence[str]:
+    return getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """Logs begin with the test, and shared boards are free after it."""
+    rig = item.config.stash.get(_rig_key, None)
+    if rig is not None:
+        rig.begin_test("tigris_boards" in _fixtures(item))
+    try:
+        return (yield)
+    finally:
+        rig = item.config.stash.get(_rig_key, None)
+        if rig is not None:
+            rig.end_test()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what its boards printed, and which operator was the first to be wrong."""
+    report = yield
+    rig = item.config.stash.get(_rig_key, None)
+    if rig is not None and report.failed and not _FIXTURES.isdisjoint(_fixtures(item)):
+        from tigris_pio.hil.errors import HarnessError  # noqa: PLC0415
+
+        for board in rig.boards:
+            report.sections += board.sections()
+        if call.excinfo is not None and call.excinfo.errisinstance(HarnessError):
+            for board in rig.boards:
+                board.close()  # the next test gets a line that works
+    return report
+
+
+# ---- fixtures ----------------------------------------------------------------------------------------------------
+
+
+def _asked(question: Callable[[], Any]) -> Any:
+    """The answer; what prevents it fails the test in its own words."""
+    from tigris_pio.errors import TigrisError  # noqa: PLC0415
+
+    try:
+        return question()
+    except TigrisError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture(scope="session")
-def tigris_board(pytestconfig: pytest.Config) -> Iterator[Board]:
-    """The board at --tigris-port, connected once for all tests."""
-    from tigris_pio.hil.client import Board  # noqa: PLC0415 - pytest loads plugins in every run
-
-    place = _project(pytestconfig)
-    port = _setting(pytestconfig, "tigris_port") or (place.port() if place else None)
-    if port is None:
-        pytest.skip("needs a board: --tigris-port URL, or --tigris-project DIR")
-    with Board(port, int(_setting(pytestconfig, "tigris_baud") or 115200)) as board:
-        yield board
+def tigris_board(pytestconfig: pytest.Config) -> RigBoard:
+    """The board of this process: built, flashed and connected when first used. See `rig.board.RigBoard`."""
+    board: RigBoard = _asked(lambda: _rig(pytestconfig).board())
+    return board
 
 
 @pytest.fixture(scope="session")
-def tigris_plan(pytestconfig: pytest.Config) -> Path:
-    """The plan at --tigris-plan."""
-    plan = _setting(pytestconfig, "tigris_plan")
-    place = _project(pytestconfig) if plan is None else None
-    if place is not None:
-        return place.plan(_setting(pytestconfig, "tigris_model"))
-    if plan is None:
-        pytest.skip("needs a plan: --tigris-plan FILE.tgrs, or --tigris-project DIR")
-    path = pytestconfig.rootpath / plan
-    if not path.is_file():
-        pytest.fail(f"--tigris-plan {plan}: no such file")
-    return path
+def tigris_boards(pytestconfig: pytest.Config) -> tuple[RigBoard, ...]:
+    """All boards that fit the options, for a test that needs several; other processes have none meanwhile."""
+    boards: tuple[RigBoard, ...] = _asked(lambda: _rig(pytestconfig).all())
+    return boards
+
+
+@pytest.fixture(scope="session")
+def tigris_plan(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> Path:
+    """The plan at --tigris-plan, else that of the project's model --tigris-model, built first."""
+    plan = _setting(pytestconfig, "plan")
+    if plan is not None:
+        path = pytestconfig.rootpath / plan
+        if not path.is_file():
+            pytest.fail(f"--tigris-plan {plan}: no such file", pytrace=False)
+        return path
+    board: RigBoard = request.getfixturevalue("tigris_board")
+    found: Path = _asked(lambda: board.plan_path(_setting(pytestconfig, "model")))
+    return found
 
 
 @pytest.fixture
-def tigris_check(tigris_board: Board, tigris_plan: Path) -> Callable[..., CheckReport]:
+def tigris_check(tigris_board: RigBoard, tigris_plan: Path) -> Callable[..., CheckReport]:
     """`tigris_check(samples, labels=None, tolerance=0)`: samples as the model takes them, run on both sides.
 
-    Without samples, noise over the whole range of each input.
+    Without samples, noise over the whole range of each input. A mismatch is in the report; `assert_matches` of
+    `tigris_board` fails the test.
     """
-    from tigris_pio.hil.check import check, open_plan  # noqa: PLC0415
-    from tigris_pio.hil.samples import random_samples  # noqa: PLC0415
-
-    plan = open_plan(tigris_plan)
+    from tigris_pio.hil.vectors import random_vectors  # noqa: PLC0415
 
     def run(
         samples: Sequence[Mapping[str, Any]] | None = None,
         labels: Sequence[int] | None = None,
         tolerance: float = 0.0,
     ) -> CheckReport:
+        plan = tigris_board.plan(tigris_plan)
         if samples is None:
-            noise = random_samples(plan.session.inputs, DEFAULT_SAMPLES)
-            return check(tigris_board, plan, noise.inputs, tolerance=tolerance, starts=noise.starts)
+            noise = random_vectors(plan).samples
+            return tigris_board.check_stored(plan, noise.inputs, None, tolerance, noise.starts)
         stored = [
             {io.name: io.to_stored(io.check_model_array(sample[io.name])) for io in plan.session.inputs}
             for sample in samples
         ]
-        return check(tigris_board, plan, stored, labels, tolerance=tolerance)
+        return tigris_board.check_stored(plan, stored, labels, tolerance)
 
     return run

@@ -75,7 +75,7 @@ def find(
                 raise CompilerError(f"{name} = {python}: {reason}. {_install_hint(python)}")
             return found
     tried = []
-    for python in (own_python, _python_of_script(shutil.which("tigris", path=environment.get("PATH")))):
+    for python in (own_python, python_of_script(shutil.which("tigris", path=environment.get("PATH")))):
         if not python:
             continue
         found, reason = _probe(python)
@@ -131,7 +131,7 @@ def _probe(python: str) -> tuple[Compiler | None, str]:
     return Compiler((python, "-m", "tigris_pio"), answer["digest"], os.environ.get("PYTHONPATH")), ""
 
 
-def _python_of_script(script: str | None) -> str | None:
+def python_of_script(script: str | None) -> str | None:
     """The interpreter of pip's console script, from its first lines."""
     if script is None:
         return None

@@ -1,0 +1,123 @@
+"""The pytest plugin as users run it: several processes, several boards, what a failed test shows."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hil.bridge import Bridge
+from tests.hil.test_check import corrupting
+from tests.hil.test_commands import LOAD
+from tests.hil.test_commands import run as python
+from tigris_pio.hil import pytest_plugin
+
+Connect = Callable[..., Bridge]
+
+PARALLEL = """
+import pathlib, time, pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_outputs(tigris_board, worker_id, number):
+    assert tigris_board.info.name == "test board"
+    start = time.time()
+    tigris_board.assert_matches()
+    with open(pathlib.Path(__file__).parent / f"uses-{worker_id}", "a") as file:
+        file.write(f"{tigris_board.name} {start} {time.time()}\\n")
+"""
+SEVERAL = """
+def test_both(tigris_board, tigris_boards):
+    assert len(tigris_boards) == 2 and tigris_board in tigris_boards
+    reports = [board.assert_matches() for board in tigris_boards]
+    assert [report.port for report in reports] == [board.place.port for board in tigris_boards]
+
+def test_one(tigris_board):
+    tigris_board.assert_matches()
+
+def test_one_more(tigris_board):
+    tigris_board.assert_matches()
+"""
+FAILING = """
+def test_wrong(tigris_board):
+    tigris_board.assert_matches()
+
+def test_right(tigris_board):
+    tigris_board.assert_matches()
+"""
+
+
+def boards(folder: Path, urls: list[str]) -> None:
+    text = "".join(f'[[board]]\nname = "b{at}"\nport = "{url}"\n' for at, url in enumerate(urls))
+    (folder / "tigris-boards.toml").write_text(text, "utf-8")
+
+
+def run(folder: Path, text: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """pytest in `folder`, whose only tests are `text`. Options are single words: before it has loaded plugins, pytest
+    takes the second word of an option for a path to tests, and looks for its settings there."""
+    (folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    (folder / "test_own.py").write_text(text, "utf-8")
+    return python("-m", "pytest", *LOAD, "-rs", "-p", "no:cacheprovider", *words, folder=folder)
+
+
+@pytest.mark.parametrize("count", [2, 1])
+def test_no_board_is_used_by_two_processes_at_once(
+    count: int, real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    boards(tmp_path, [line([real_board, "--model", digits_plan]).url for _ in range(count)])
+    done = run(tmp_path, PARALLEL, f"--tigris-plan={digits_plan}", "-n2")
+    assert "6 passed" in done.stdout, done.stdout
+    uses = [text.split() for file in tmp_path.glob("uses-*") for text in file.read_text("utf-8").splitlines()]
+    assert len(uses) == 6 and {name for name, _, _ in uses} == {f"b{at}" for at in range(count)}
+    assert len(list(tmp_path.glob("uses-*"))) == 2
+    for name in {name for name, _, _ in uses}:
+        spans = sorted((float(start), float(end)) for used, start, end in uses if used == name)
+        assert all(one[1] <= after[0] for one, after in itertools.pairwise(spans))
+
+
+def test_a_test_may_need_several_boards(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+    boards(tmp_path, [line([real_board, "--model", digits_plan]).url for _ in range(2)])
+    done = run(tmp_path, SEVERAL, f"--tigris-plan={digits_plan}")
+    assert "3 passed" in done.stdout, done.stdout
+
+
+def test_a_failed_test_shows_what_the_board_said(
+    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    bridge = line([real_board, "--model", digits_plan], to_host=corrupting(3, 0, 0x10), greeting=b"sensor is cold\r\n")
+    done = run(tmp_path, FAILING, f"--tigris-plan={digits_plan}", f"--tigris-port={bridge.url}")
+    assert "1 passed" in done.stdout and "1 failed" in done.stdout, done.stdout
+    assert f"board {bridge.url}: 7/8 outputs equal to the host" in done.stdout
+    title, _, rest = done.stdout.partition(f"log of board {bridge.url}")
+    assert title and rest.splitlines()[1] == "sensor is cold"
+
+
+def test_a_line_that_breaks_fails_one_test(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+    bridge = line([real_board, "--model", digits_plan])
+    text = (
+        "import pytest\nfrom tigris_pio.hil.errors import SilentBoardError\n"
+        "def test_breaks(tigris_board):\n"
+        "    tigris_board.client._line.close()\n    tigris_board.models()\n"
+        "def test_goes_on(tigris_board):\n    tigris_board.assert_matches()\n"
+    )
+    done = run(tmp_path, text, f"--tigris-plan={digits_plan}", f"--tigris-port={bridge.url}")
+    assert "1 passed" in done.stdout and "1 failed" in done.stdout, done.stdout
+
+
+def test_what_stands_in_the_way_is_said_in_its_words(tmp_path: Path) -> None:
+    done = run(tmp_path, FAILING, "--tigris-port=/dev/ttyNONE")
+    assert "2 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
+    assert "Traceback" not in done.stdout and "rig.py" not in done.stdout
+
+
+def test_every_name_is_the_plugins_own() -> None:
+    """So that it works beside pytest-embedded, which has --port, --baud, dut and serial."""
+    parser = pytest.Parser(_ispytest=True)
+    pytest_plugin.pytest_addoption(parser)
+    (group,) = [group for group in parser._groups if group.name == "tigris"]
+    assert len(group.options) > 10
+    assert all(name.startswith("--tigris-") for option in group.options for name in option.names())
+    fixtures = {name for name, found in vars(pytest_plugin).items() if "Fixture" in type(found).__name__}
+    assert fixtures == {"tigris_board", "tigris_boards", "tigris_check", "tigris_plan"}

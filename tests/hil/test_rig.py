@@ -1,0 +1,349 @@
+"""Places of a rig: which boards fit what was asked for, who has one, what a board list may say."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import CALM, DIGITS
+from tests.hil.test_check import corrupting
+from tigris_pio import Session
+from tigris_pio.errors import ToolError, UsageError
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.errors import BusyError
+from tigris_pio.hil.project import Project
+from tigris_pio.hil.rig import choose as chosen
+from tigris_pio.hil.rig.board_list import read_list
+from tigris_pio.hil.rig.choose import Wanted, choose
+from tigris_pio.hil.rig.labgrid import LabgridPlace
+from tigris_pio.hil.rig.place import Place
+from tigris_pio.hil.rig.rig import Process, Rig
+
+Connect = Callable[..., Bridge]
+LIST = """
+[[board]]
+name = "desk"
+port = "/dev/ttyUSB0"
+baud = 921600
+tags = ["psram", "camera"]
+chip = "esp32s3"
+
+[[board]]
+name = "shelf"
+port = "rfc2217://lab:4000"
+tags = ["psram"]
+env = "two"
+
+[[board]]
+name = "rack"
+port = "labgrid:rack-3"
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+# ---- which boards ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two environments; nobody asks PlatformIO, which takes half a second."""
+    boards = {"one": "emu_rv32", "two": "esp32dev"}
+    projects = {
+        name: Project(tmp_path, name, tmp_path / ".pio", tmp_path / name, {}, board) for name, board in boards.items()
+    }
+    monkeypatch.setattr(chosen, "environments", lambda directory: (projects, ("one",)))
+    monkeypatch.setattr(chosen, "open_project", lambda directory, name: projects[name or "one"])
+    return tmp_path
+
+
+def names(wanted: Wanted) -> list[str]:
+    return [place.name for place in choose(wanted)]
+
+
+def test_the_nearest_thing_that_was_named_is_meant(project: Path) -> None:
+    assert choose(Wanted(project)) == ()
+    (place,) = choose(Wanted(project, project=project))
+    assert (place.name, place.port, place.flash, place.switch_off) == ("one", None, True, False)
+    assert names(Wanted(project, project=project, envs=("one", "two"))) == ["one", "two"]
+    (place,) = choose(Wanted(project, emulated=("emu_rv32",)))
+    assert (place.name, place.flash, place.switch_off) == ("one", True, True)
+    write(project / "tigris-boards.toml", LIST)
+    assert names(Wanted(project, project=project)) == ["desk", "shelf", "rack"]
+    assert names(Wanted(project, emulated=("emu_rv32",))) == ["one"]
+    (place,) = choose(Wanted(project, port="/dev/ttyACM0", project=project))
+    assert (place.port, place.flash, place.project is not None) == ("/dev/ttyACM0", False, True)
+    assert choose(Wanted(project, port="/dev/ttyACM0", project=project, flash=True))[0].flash
+
+
+def test_tags_and_environments_choose_from_the_list(project: Path) -> None:
+    wanted = Wanted(project, boards=write(project / "lab.toml", LIST))
+    desk, shelf, rack = choose(wanted)
+    assert (desk.baud, desk.chip, desk.flash, rack.flash) == (921600, "esp32s3", False, False)
+    assert (shelf.flash, shelf.project and shelf.project.environment) == (True, "two")
+    assert not choose(dataclasses.replace(wanted, flash=False))[1].flash
+    for tags, expected in (
+        (("psram",), ["desk", "shelf"]), (("psram", "camera"), ["desk"]), (("rack",), ["rack"]), (("two",), ["shelf"])
+    ):  # fmt: skip
+        assert names(dataclasses.replace(wanted, tags=tags)) == expected
+    assert choose(dataclasses.replace(wanted, tags=("desk",), baud=9600))[0].baud == 9600
+    with pytest.raises(UsageError, match=r"lab.toml: no board has the tags lcd; there are desk: camera, desk, .*"):
+        choose(dataclasses.replace(wanted, tags=("lcd",)))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"tags": ("lcd",)}, "no board has the tags lcd: there is no tigris-boards.toml"),
+        ({"emulated": ("emu_cortex_m4",)}, "has no environment for this board, but one for emu_rv32, two for esp32dev"),
+        ({"envs": ("one", "six")}, "six: .* has environments one, two"),
+        ({"port": "/dev/x", "project": None, "flash": True}, "/dev/x: nothing to flash"),
+    ],
+)  # fmt: skip
+def test_what_fits_nothing_is_refused(project: Path, wanted: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        choose(dataclasses.replace(Wanted(project, project=project), **wanted))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds nothing; write a table"),
+        ("[board]\nname = 'x'", "holds board; write a table"),
+        ("[[board]]\nport = 'x'", "number 1: has no name"),
+        ("[[board]]\nname = 'x'\nport = 'y'\ntag = ['z']", "board x: there is no key tag; did you mean tags?"),
+        ("[[board]]\nname = 'x'\nport = 'y'\nbaud = '9600'", "board x: baud is a whole number"),
+        ("[[board]]\nname = 'x'\nport = 'y'\ntags = [1]", "board x: tags is a list of texts"),
+        ("[[board]]\nname = 'x'", "board x: has neither port nor env"),
+        ("[[board]]\nname = 'x'\nport = 'y'\n" * 2, "two boards are called x"),
+        ("[[board", "cannot be read"),
+    ],
+)
+def test_mistakes_in_a_list_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_list(write(tmp_path / "l.toml", text))
+    assert message in str(refused.value) and "l.toml" in str(refused.value)
+
+
+def test_a_list_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        read_list(Path("none.toml"))
+
+
+# ---- who has one -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rigs(tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect) -> Callable[..., list[Rig]]:
+    """`rigs(boards, processes, several=False)`: the rigs of so many processes for so many boards."""
+
+    def make(boards: int, processes: int, several: bool = False, wait: float = 0.2) -> list[Rig]:
+        places = [Place(f"b{at}", line([real_board, "--model", digits_plan]).url) for at in range(boards)]
+        return [
+            Rig(places, Process(tmp_path, number, processes), wait, digits_plan, several, CALM)
+            for number in range(processes)
+        ]
+
+    return make
+
+
+def test_each_process_takes_a_board_of_its_own(rigs: Callable[..., list[Rig]]) -> None:
+    first, second = rigs(2, 2)
+    assert first.board().name != second.board().name
+    first.end_test()
+    assert first.board().is_open
+    third = Rig([board.place for board in first.boards], Process(Path(), 0, 1), 0.1, None, False)
+    with pytest.raises(BusyError, match=rf"no board was free for 0.1 s .*process {os.getpid()} .*--tigris-wait"):
+        third.board()
+    first.close()
+    assert third.board().name == first.boards[0].name or third.board().is_open
+    for rig in (second, third):
+        rig.close()
+
+
+def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]]) -> None:
+    first, second = rigs(1, 2, wait=20.0)
+    turns: list[int] = []
+    first.board()
+
+    def others() -> None:
+        for _ in range(3):
+            second.begin_test()
+            second.board()
+            turns.append(2)
+            second.end_test()
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    for _ in range(3):
+        time.sleep(0.2)  # a test, during which the other begins to wait
+        turns.append(1)
+        first.end_test()
+        first.begin_test()
+        first.board()
+    first.close()
+    thread.join(20)
+    assert turns == [1, 2, 1, 2, 1, 2]
+
+
+def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
+    first, second = rigs(2, 2, several=True)
+    second.begin_test()
+    second.board()
+    first.begin_test(needs_all=True)
+    with pytest.raises(BusyError):
+        first.all()
+    second.end_test()
+    first.end_test()
+    first.begin_test(needs_all=True)
+    assert [board.is_open for board in first.all()] == [True, True]
+    first.end_test()
+
+
+def test_two_that_need_all_boards_do_not_wait_for_each_other(rigs: Callable[..., list[Rig]]) -> None:
+    done: list[int] = []
+
+    def use(rig: Rig) -> None:
+        rig.begin_test(needs_all=True)
+        rig.board()
+        time.sleep(0.1)
+        done.append(len(rig.all()))
+        rig.end_test()
+
+    threads = [threading.Thread(target=use, args=(rig,)) for rig in rigs(2, 2, several=True, wait=3.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert done == [2, 2]
+
+
+def test_a_program_that_has_the_port_open_has_the_board(rigs: Callable[..., list[Rig]]) -> None:
+    (rig,) = rigs(1, 1)
+    with Board(rig.boards[0].place.port or "", timing=CALM), pytest.raises(BusyError, match="talks to this board"):
+        rig.board()
+    rig.board()
+    rig.close()
+
+
+class Flashed(Project):
+    """Counts uploads; the first may fail."""
+
+    def upload(self, port: str | None = None) -> None:
+        with (self.directory / "uploads").open("a") as file:
+            file.write(f"{port}\n")
+        if self.environment == "broken":
+            raise ToolError("it does not link")
+
+
+def test_a_board_is_flashed_once_in_a_run(
+    tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect, rigs: Callable[..., list[Rig]]
+) -> None:
+    url = line([real_board, "--model", digits_plan]).url
+    for name, outcome in (("good", None), ("broken", "it does not link")):
+        (tmp_path / "uploads").unlink(missing_ok=True)
+        project = Flashed(tmp_path, name, tmp_path, tmp_path, {})
+        places = [Place(name, url, project=project, flash=True, upload_port="/dev/jtag")]
+        (tmp_path / name).mkdir()
+        for number in range(2):
+            rig = Rig(places, Process(tmp_path / name, number, 2), 5.0, digits_plan, False, CALM)
+            if outcome is None:
+                assert rig.board().info.name == "test board"
+            else:
+                with pytest.raises(ToolError, match=outcome):
+                    rig.board()
+            rig.close()
+        assert (tmp_path / "uploads").read_text().splitlines() == ["/dev/jtag"]
+
+
+def test_a_board_that_is_flashed_is_busy(tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(Flashed):
+        def upload(self, port: str | None = None) -> None:
+            super().upload(port)
+            begun.set()
+            go_on.wait(20)
+
+    project = Slow(tmp_path, "slow", tmp_path, tmp_path, {})
+    places = [Place("slow", line([real_board, "--model", digits_plan]).url, project=project, flash=True)]
+    first, second = (Rig(places, Process(tmp_path, at, 1), 0.1, digits_plan, False, CALM) for at in range(2))
+    thread = threading.Thread(target=first.board)
+    thread.start()
+    assert begun.wait(20)
+    with pytest.raises(BusyError, match="no board was free"):
+        second.board()
+    go_on.set()
+    thread.join(20)
+    first.close()
+    assert second.board().is_open and (tmp_path / "uploads").read_text().count("\n") == 1
+    second.close()
+
+
+# ---- what it does ------------------------------------------------------------------------------------------------
+
+
+def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], digits_plan: Path) -> None:
+    (rig,) = rigs(1, 1)
+    board = rig.board()
+    with np.load(DIGITS / "model" / "digits_test.npz") as data:
+        images, labels = data["images" if "images" in data else data.files[0]], data["labels"]
+    image = images[0].reshape(1, 1, 8, 8).astype(np.float32)
+    with Session(digits_plan) as session:
+        expected = session.run({"image": image})["probability"]
+    for inputs in ({"image": image}, image):
+        np.testing.assert_array_equal(board.run(inputs)["probability"], expected)
+    memory = board.memory()
+    assert 0 < memory.fast_peak <= memory.fast_given
+    assert [op.calls for op in board.profile()] and board.models()[0].name == "digits"
+    report = board.assert_matches(vectors={"image": images[:4].reshape(4, 1, 8, 8).astype(np.float32), "y": labels[:4]})
+    assert report.accuracy is not None and report.equal_samples == 4
+    assert board.assert_matches(vectors=[{"image": image}] * 2).wanted == 2
+    board.reset()
+    with pytest.raises(UsageError, match="inputs pixels: the model takes image"):
+        board.run({"pixels": image})
+    with pytest.raises(UsageError, match="no such file of vectors"):
+        board.assert_matches(vectors="none.npz")
+    rig.close()
+
+
+def test_what_differs_is_in_the_message(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+    url = line([real_board, "--model", digits_plan], to_host=corrupting(1, 0, 0x10)).url
+    rig = Rig([Place("desk", url)], Process(tmp_path), 1.0, digits_plan, False, CALM)
+    with pytest.raises(AssertionError, match=r"board desk: 7/8 outputs equal to the host\nsample 1: output prob"):
+        rig.board().assert_matches()
+    rig.close()
+
+
+def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+    bridge = line([real_board, "--model", digits_plan], greeting=b"booted\r\n")
+    rig = Rig([Place("desk", bridge.url)], Process(tmp_path), 1.0, digits_plan, False, CALM)
+    rig.begin_test()
+    board = rig.board()
+    assert board.log == "booted\n"
+    rig.begin_test()
+    assert board.log == ""
+    threading.Timer(0.1, bridge.say, [b"sensor 17 ready\r\nsensor 18 ready\r\n"]).start()
+    assert [board.expect(r"sensor (\d+) ready").group(1) for _ in range(2)] == ["17", "18"]
+    with pytest.raises(AssertionError, match=r"board desk did not print 'sensor' within 0.1 s, but:"):
+        board.expect("sensor", timeout=0.1)
+    assert board.sections() == [("log of board desk", "sensor 17 ready\nsensor 18 ready\n")]
+    rig.close()
+    assert board.log.startswith("sensor 17") and not board.is_open
+
+
+def test_labgrid_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/none")
+    with pytest.raises(ToolError, match="labgrid:desk needs labgrid: pip install labgrid"):
+        LabgridPlace("desk")
