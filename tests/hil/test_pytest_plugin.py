@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.hil.bridge import Bridge
-from tests.hil.test_check import corrupting
 from tests.hil.test_commands import LOAD
 from tests.hil.test_commands import run as python
+from tigris_pio.format.reader import read_plan
 from tigris_pio.hil import pytest_plugin
 
 Connect = Callable[..., Bridge]
@@ -41,11 +41,14 @@ def test_one_more(tigris_board):
     tigris_board.assert_matches()
 """
 FAILING = """
-def test_wrong(tigris_board):
+def test_message(tigris_board):
     tigris_board.assert_matches()
 
+def test_section(tigris_check):
+    assert tigris_check().equal
+
 def test_right(tigris_board):
-    tigris_board.assert_matches()
+    assert tigris_board.models()[0].name == "digits"
 """
 
 
@@ -86,12 +89,17 @@ def test_a_test_may_need_several_boards(real_board: Path, digits_plan: Path, lin
 def test_a_failed_test_shows_what_the_board_said(
     real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
 ) -> None:
-    bridge = line([real_board, "--model", digits_plan], to_host=corrupting(3, 0, 0x10), greeting=b"sensor is cold\r\n")
+    op = read_plan(digits_plan.read_bytes()).ops[0]
+    fault = f"kind={int(op.kind)},dtype={int(op.dtype)},row=0,channel=0,flip=64"
+    command = [real_board, "--fault", fault, "--model", digits_plan]
+    bridge = line(command, greeting=b"sensor is cold\r\n")
     done = run(tmp_path, FAILING, f"--tigris-plan={digits_plan}", f"--tigris-port={bridge.url}")
-    assert "1 passed" in done.stdout and "1 failed" in done.stdout, done.stdout
-    assert f"board {bridge.url}: 7/8 outputs equal to the host" in done.stdout
-    title, _, rest = done.stdout.partition(f"log of board {bridge.url}")
-    assert title and rest.splitlines()[1] == "sensor is cold"
+    assert "1 passed" in done.stdout and "2 failed" in done.stdout, done.stdout
+    message, section = done.stdout.split("test_section", 1)
+    assert "/8 outputs equal to the host\n" in message and "first wrong operator: 0 " in message, message
+    log, _, rest = message.partition(f"log of board {bridge.url}")[2].partition("\n")
+    assert log and rest.startswith("sensor is cold\n")
+    assert f"first wrong operator on board {bridge.url}" in section and "first wrong operator: 0 " in section
 
 
 def test_a_line_that_breaks_fails_one_test(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:

@@ -119,6 +119,9 @@ class Project:
             received = _receive(line, received, until, deadline)
         return received
 
+    def is_on(self, environment: str) -> bool:
+        return board_process.running_process(self.state(environment)) is not None
+
     def switch_off(self) -> None:
         for state in (self.folder / ".pio" / "emulated").glob("*"):
             board_process.stop(state)

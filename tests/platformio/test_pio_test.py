@@ -108,6 +108,30 @@ def test_the_port_is_the_one_that_is_named(project: Project, vectors: Path) -> N
     assert "socket://[::1]:2: cannot be opened" in said[1][0]
 
 
+SHARED = """
+import pytest
+
+@pytest.mark.parametrize("number", range(2))
+def test_outputs(tigris_board, number):
+    tigris_board.assert_matches()
+    print("board", tigris_board.name, "said", tigris_board.log)
+"""
+
+
+def test_processes_share_an_emulated_board_that_is_flashed_once_and_switched_off(project: Project) -> None:
+    tests = project.folder / "tests" / "test_shared.py"
+    tests.write_text(SHARED, "utf-8")
+    words = ["-q", "-rP", "-n2", "-p", "no:cacheprovider", "--tigris-emulated=emu_rv32", "tests/test_shared.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=project.folder, capture_output=True, text=True, check=False
+    )
+    tests.unlink()
+    assert "2 passed" in done.stdout, done.stdout
+    assert done.stdout.count("The board is on; its UART is") == 1
+    assert done.stdout.count("board emu_rv32 said") == 2 and "\nad: ok\n" in done.stdout
+    assert not project.is_on("emu_rv32")
+
+
 def test_platformio_needs_no_package(tmp_path: Path) -> None:
     """Its Python loads the runner by its path, and nothing of what the compiler needs with it."""
     code = (

@@ -212,7 +212,7 @@ def check(
             results.append(_check_sample(board, plan, model, index, inputs, labels, tolerance))
             if progress is not None:
                 progress(results[-1])
-        times = _op_times(plan.file, board, model)
+        times = op_times(plan.file, board, model)
         wrong = next((sample for sample in results if sample.mismatches), None)
         if wrong is None or not locate:
             return report(times)
@@ -260,7 +260,8 @@ def run_on_board(
     return run, outputs
 
 
-def _op_times(plan: PlanFile, board: Board, model: ModelInfo) -> tuple[OpTime, ...]:
+def op_times(plan: PlanFile, board: Board, model: ModelInfo) -> tuple[OpTime, ...]:
+    """What the board has counted of each operator; empty when its firmware keeps no profile."""
     counts = board.profile(model.index)
     return tuple(
         OpTime(plan.text(op.name), OpKind(op.kind).name.lower(), count.calls, count.elapsed)

@@ -25,7 +25,7 @@ from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import CheckReport, HostPlan, Sample, check
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.compare import Mismatch, compare
-from tigris_pio.hil.report import mismatch_lines, verdict
+from tigris_pio.hil.report import location_lines, mismatch_lines, verdict
 from tigris_pio.hil.samples import LABEL_KEYS, SampleSet, assemble, load_arrays, random_samples
 from tigris_pio.host.io import Array, IoDescriptor
 
@@ -81,6 +81,7 @@ class VectorResult:
         wrong = {item.sample for item in self.unexpected}
         yield verdict(self.report) + (f", {len(wrong)} not as {self.unexpected[0].source} expects" if wrong else "")
         yield from mismatch_lines(self.report.samples)
+        yield from location_lines(self.report)
         yield from (item.sentence() for item in self.unexpected[:_SHOWN])
         if len(self.unexpected) > _SHOWN:
             yield f"… and {len(self.unexpected) - _SHOWN} more outputs that are not as expected"

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.errors import UsageError
-from tigris_pio.format.enums import OpKind
-from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, check, find_model, open_plan, run_on_board
+from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, check, find_model, op_times, open_plan, run_on_board
 from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
 from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.log import added
+from tigris_pio.hil.report import location_lines
 from tigris_pio.hil.rig.place import Place
 from tigris_pio.hil.vectors import VectorResult, Vectors, check_vectors, random_vectors, read_vectors, vectors_of
 from tigris_pio.host.io import Array
@@ -56,7 +56,7 @@ class RigBoard:
         self._plans: dict[Path, HostPlan] = {}
         self._runs: dict[int, tuple[ModelInfo, RunInfo]] = {}
         self._past, self._before, self._expected = "", "", 0
-        self.last_check: CheckReport | None = None  #: of this test
+        self.last_check: CheckReport | None = None  #: of this test, as far as no message has told of it
 
     def __repr__(self) -> str:
         return f"<board {self.name}>"
@@ -109,11 +109,7 @@ class RigBoard:
     def profile(self, model: PlanSource = None) -> tuple[OpTime, ...]:
         """Calls and counts of each operator since the last run or check began; empty when the firmware keeps none."""
         file = self.plan(model).file
-        counts = self.client.profile(find_model(self.client, file).index)
-        return tuple(
-            OpTime(file.text(op.name), OpKind(op.kind).name.lower(), count.calls, count.elapsed)
-            for op, count in zip(file.ops, counts, strict=False)
-        )
+        return op_times(file, self.client, find_model(self.client, file))
 
     def memory(self, model: PlanSource = None) -> BoardMemory:
         """Arenas, and what the last run took; UsageError when the model was not run in this session."""
@@ -147,6 +143,7 @@ class RigBoard:
         have some. `tolerance`: largest |difference| / max(1, |value|) of float32 outputs; 0 unless the vectors say."""
         result = self.check(plan, vectors, tolerance)
         if not result.passed:
+            self.last_check = None  # all of it is in the message
             raise AssertionError(f"board {self.name}: " + "\n".join(result.lines()))
         return result.report
 
@@ -216,8 +213,9 @@ class RigBoard:
 
     def sections(self) -> list[tuple[str, str]]:
         """For the report of a test that failed: title and text of what there is to say."""
-        log = self.log
-        return [(f"log of board {self.name}", log)] if log.strip() else []
+        log, told = self.log, location_lines(self.last_check) if self.last_check is not None else []
+        found = [(f"first wrong operator on board {self.name}", "\n".join(told))] if told else []
+        return [*found, (f"log of board {self.name}", log)] if log.strip() else found
 
     # Called by the rig.
 
