@@ -56,6 +56,9 @@ def test_operators_are_those_of_one_run(port: str, digits_plan: Path) -> None:
     assert sum(op["share"] for op in found["ops"]) == pytest.approx(1)
     assert {(op["elapsed"], op["first"]) for op in found["ops"]} == {(1, 1)}  # a look before and one after each call
     assert found["elapsed"]["least"] == found["elapsed"]["most"] >= 10
+    assert sum(op["macs"] for op in found["ops"]) == found["macs"]
+    assert found["ops"][0]["counts_per_mac"] == 1 / found["ops"][0]["macs"]
+    assert found["ops"][-1]["counts_per_mac"] is None  # a table
 
 
 def test_samples_are_run_in_turn(real_board: Path, digits_plan: Path, line: Connect) -> None:

@@ -123,6 +123,8 @@ def test_every_frame_has_words_whatever_its_bytes() -> None:
         for payload in (b"", bytes(200), b"\xff" * 200):
             frame = Frame(kind, 1, 2, payload)
             assert name_of(frame) and isinstance(describe(frame, text), str)
+    spoken = {kind for kind in Request if describe(Frame(kind, 1, 2, b"\1" * 64), text) != "64 bytes"}
+    assert spoken == set(Request) - {Request.CANCEL}  # it has no record
     info = Info(0, 19760, 0xAAB8D412, 3248, 3248, 0, 0, 1, 1, (7,) * 32, b"digits")
     said = describe(Frame(Request.INFO | 0x80, 1, 2, info.pack()), text)
     assert said.startswith("status 0, plan bytes 19,760, plan crc32 aab8d412, ") and said.endswith(", name digits")

@@ -17,6 +17,7 @@ _REQUESTS: dict[int, type[Record]] = {
     Request.STREAM: protocol.Stream,
     **dict.fromkeys((Request.WRITE, Request.READ, Request.PROFILE, Request.TRACE, Request.ROWS), protocol.Range),
     **dict.fromkeys((Request.INFO, Request.TENSOR, Request.RUN, Request.CHECKSUM), protocol.Select),
+    Request.ROWS: protocol.Range,
     **dict.fromkeys((Request.PLAN_CHECK, Request.FAULT, Request.RESET), protocol.Select),
 }
 _ANSWERS: dict[int, type[Record]] = {
@@ -24,6 +25,7 @@ _ANSWERS: dict[int, type[Record]] = {
     Request.INFO | RESPONSE_BIT: protocol.Info,
     Request.TENSOR | RESPONSE_BIT: protocol.Tensor,
     Request.RUN | RESPONSE_BIT: protocol.Result,
+    Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.CHECKSUM | RESPONSE_BIT: protocol.Checksum,
     Request.STREAM | RESPONSE_BIT: protocol.Checksum,

@@ -25,6 +25,7 @@ from tigris_pio.hil.bench import BenchReport, Change, Comparison, bench, compare
 from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.report import print_board
+from tigris_pio.report.macs import operator_macs
 from tigris_pio.sizes import format_size
 from tigris_pio.text import visible_name
 
@@ -84,7 +85,7 @@ def bench_command(
         if not as_json:
             print_board(console.out, target.url, board.info, board.models())
         with progress(runs, as_json) as advance:
-            outcome = bench(board, host, chosen, runs, None, advance)
+            outcome = bench(board, host, chosen, runs, operator_macs(host.file), advance)
     report, error = outcome.report, outcome.error
     comparison = _compared(report, earlier, before, share) if report is not None and error is None else None
     if report is not None:
