@@ -1,5 +1,7 @@
 # make demo    set everything up, compile and flash the digits example to an emulated board, check its outputs
 # make demo-wake-word   the same with the wake word, which listens to synthesised sound
+# make demo-vibration   with pumps that an accelerometer feels; demo-gesture: with gestures that an IMU does;
+# make demo-person      with pictures whose lines a camera sends
 # make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
@@ -25,7 +27,7 @@ BOARD := emu_rv32
 STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word test test-vendor bench fuzz mutants dist docs clean
+.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-vendor bench fuzz mutants dist docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -35,8 +37,11 @@ demo:
 	$(VENV_PYTHON) $(BOARD_PROCESS) stop --state $(STATE) >/dev/null; exit $$status
 
 demo-wake-word: EXAMPLE := examples/wake-word
-demo-wake-word: DEMO_ARGS :=
-demo-wake-word: demo
+demo-vibration: EXAMPLE := examples/vibration-anomaly
+demo-gesture: EXAMPLE := examples/gesture-1d
+demo-person: EXAMPLE := examples/person-detection-esp32s3-camera
+demo-wake-word demo-vibration demo-gesture demo-person: DEMO_ARGS :=
+demo-wake-word demo-vibration demo-gesture demo-person: demo
 
 test:
 	@$(PYTHON) tools/prepare.py test

@@ -13,6 +13,7 @@ PAGES = sorted(
     [
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md")),
         *(ROOT / "docs").glob("*.md"),
+        ROOT / "examples" / "README.md",
         *(ROOT / "examples").glob("*/README.md"),
         ROOT / "runtime" / "README.md",
         ROOT / "networks" / "README.md",

@@ -110,7 +110,7 @@ def check_text(block: Block, folder: Path) -> None:
 @functools.cache
 def _printed() -> list[str]:
     """The literal parts of what programs of the project print."""
-    sources = [*(ROOT / "tigris_pio").rglob("*.py"), *(ROOT / "examples").glob("*/*.py")]
+    sources = [*(ROOT / "tigris_pio").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]
     texts = {part for path in sources for text in python_texts(path) for part in text.split("…")}
     return [text.strip() for text in texts if len(text) > 4 and text.strip()]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .project import EMULATED, ROOT, FakeCompiler, Project
+from .project import EMULATED, ESPRESSIF_LIKE, ROOT, FakeCompiler, Project
 
 FAKE = Path(__file__).with_name("fake_compiler")
 
@@ -82,3 +82,28 @@ def new_project(tmp_path: Path, core_dir: Path) -> Iterator[Callable[..., Projec
 def shared_project(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Iterator[Callable[..., Project]]:
     """Makes projects that a module's tests use one after the other."""
     yield from _project_maker(tmp_path_factory.mktemp("shared"), core_dir)
+
+
+@pytest.fixture
+def copied(tmp_path: Path, core_dir: Path) -> Iterator[Callable[..., Project]]:
+    """Copies an example; what it names of this checkout is found by absolute paths."""
+    made: list[Project] = []
+
+    def copy(name: str, *options: str) -> Project:
+        folder = tmp_path / "beispiele für alle" / name
+        shutil.copytree(ROOT / "examples" / name, folder, ignore=shutil.ignore_patterns(".pio", "build"))
+        ini = folder / "platformio.ini"
+        text = ini.read_text("utf-8").replace(
+            "../../tigris_pio/platformio/emulated", str(EMULATED)[len("symlink://") :]
+        )
+        text = text.replace("../..", str(ROOT)).replace("../digits", str(ROOT / "examples" / "digits"))
+        text = text.replace("platform = espressif32", "\n".join([f"platform = {ESPRESSIF_LIKE}", *options]))
+        ini.write_text(text, "utf-8")
+        for manifest in folder.rglob("idf_component.yml"):
+            manifest.write_text(manifest.read_text("utf-8").replace("../../..", str(ROOT)), "utf-8")
+        made.append(Project(folder, core_dir))
+        return made[-1]
+
+    yield copy
+    for project in made:
+        project.switch_off()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from tigris_pio.platformio import partitions
 
 from .flashed import chip_running, hil, read_back
 from .mock_chip import mock_chip
-from .project import EMULATED, ESPRESSIF_LIKE, ROOT, Project
+from .project import ESPRESSIF_LIKE, ROOT
 
 EXAMPLES = ROOT / "examples"
 DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
@@ -29,31 +28,6 @@ VIBRATION = EXAMPLES / "two-models-esp32c3" / "model" / "vibration_test.npz"
 HOST = "127.0.0.1"
 #: Of the sound that the wake word is in.
 SECONDS, SEED = 4, 6
-
-
-@pytest.fixture
-def copied(tmp_path, core_dir):
-    """Copies an example; what it names of this checkout is found by absolute paths."""
-    made = []
-
-    def copy(name: str, *options: str) -> Project:
-        folder = tmp_path / "beispiele für alle" / name
-        shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns(".pio", "build"))
-        ini = folder / "platformio.ini"
-        text = ini.read_text("utf-8").replace(
-            "../../tigris_pio/platformio/emulated", str(EMULATED)[len("symlink://") :]
-        )
-        text = text.replace("../..", str(ROOT)).replace("../digits", str(EXAMPLES / "digits"))
-        text = text.replace("platform = espressif32", "\n".join([f"platform = {ESPRESSIF_LIKE}", *options]))
-        ini.write_text(text, "utf-8")
-        for manifest in folder.rglob("idf_component.yml"):
-            manifest.write_text(manifest.read_text("utf-8").replace("../../..", str(ROOT)), "utf-8")
-        made.append(Project(folder, core_dir))
-        return made[-1]
-
-    yield copy
-    for project in made:
-        project.switch_off()
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,9 @@ static void transmit(void *context, const uint8_t *data, size_t bytes)
 static void open_uart(void)
 {
     const uart_config_t line = {
-        .baud_rate = 115200,
-        .data_bits = UART_DATA_8_BITS,
-        .parity = UART_PARITY_DISABLE,
-        .stop_bits = UART_STOP_BITS_1,
-        .flow_ctrl = UART_HW_FLOWCTRL_DISABLE,
-        .source_clk = UART_SCLK_DEFAULT,
+        .baud_rate = 115200, .data_bits = UART_DATA_8_BITS,
+        .parity = UART_PARITY_DISABLE, .stop_bits = UART_STOP_BITS_1,
+        .flow_ctrl = UART_HW_FLOWCTRL_DISABLE, .source_clk = UART_SCLK_DEFAULT,
     };
     ESP_ERROR_CHECK(uart_driver_install(PORT, RECEIVE_BYTES, 0, 0, NULL, 0));
     ESP_ERROR_CHECK(uart_param_config(PORT, &line));
@@ -60,10 +57,8 @@ void app_main(void)
 {
     static const tigris_serve_transport uart = {.read = receive, .write = transmit};
     static const tigris_serve_board board = {
-        .name = CONFIG_IDF_TARGET,
-        .counter = tigris_esp_microseconds,
-        .counter_hz = 1000000,
-        .counter_unit = "us",
+        .name = CONFIG_IDF_TARGET, .counter = tigris_esp_microseconds,
+        .counter_hz = 1000000, .counter_unit = "us",
         .busy_counts = 500000,
     };
     open_uart();

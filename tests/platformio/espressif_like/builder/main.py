@@ -101,7 +101,8 @@ if "nobuild" in COMMAND_LINE_TARGETS:
     target_elf = os.path.join("$BUILD_DIR", "${PROGNAME}.elf")
     target_firm = os.path.join("$BUILD_DIR", "${PROGNAME}.bin")
 else:
-    env.Append(PIOBUILDFILES=env.Object(os.path.join("$BUILD_DIR", "chip.o"), os.path.join(CHIP, "chip.c")))
+    for part in ("chip", "sensors", "esp_idf"):
+        env.Append(PIOBUILDFILES=env.Object(os.path.join("$BUILD_DIR", f"{part}.o"), os.path.join(CHIP, f"{part}.c")))
     target_elf = env.BuildProgram()
     target_firm = env.ElfToBin(os.path.join("$BUILD_DIR", "${PROGNAME}"), target_elf)
     env.Depends(target_firm, "checkprogsize")

@@ -15,6 +15,10 @@ size_t chip_read(uint8_t *data, size_t bytes, int wait_ms);
 int chip_waiting(void);
 void chip_write(const uint8_t *data, size_t bytes);
 
+/* One transfer on I2C, as its master does it: `sent` bytes to the address, then, if `wanted` is not 0, so many from it.
+ * Whether the sensor there took it. What the sensor measures comes on the line. */
+int chip_i2c(uint8_t address, const uint8_t *bytes, size_t sent, uint8_t *answer, size_t wanted);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "esp_partition.h"
+#include "hal/gpio_types.h"
 
-typedef enum { GPIO_NUM_NC = -1, GPIO_NUM_0 = 0, GPIO_NUM_4 = 4, GPIO_NUM_5, GPIO_NUM_6, GPIO_NUM_7 } gpio_num_t;
 #define I2S_GPIO_UNUSED GPIO_NUM_NC
 
 typedef struct i2s_channel_obj_t *i2s_chan_handle_t;

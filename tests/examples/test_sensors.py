@@ -1,0 +1,90 @@
+"""The models that the examples with sensors ship do what their READMEs say; and what all examples keep to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.examples import sensors
+from tests.examples.sensors import EXAMPLES, GESTURE, PERSON, VIBRATION, part
+from tigris_pio.format.enums import DType
+
+FIRST_ALARM = 2  #: rows before one
+
+
+@pytest.mark.parametrize(("example", "memory"), [(VIBRATION, "4K"), (GESTURE, "4K"), (PERSON, "16K")],
+                         ids=lambda value: str(value)[-9:])
+def test_networks_run_in_int8(example: Path, memory: str) -> None:
+    compiled = sensors.compiled(example, memory)
+    assert {op.dtype for op in compiled.plan.program.ops} == {DType.INT8} and not compiled.report["warnings"]
+
+
+def test_pumps_in_order_give_no_alarm_and_faults_do() -> None:
+    plan, found, suspect = sensors.compiled(VIBRATION, "4K"), 0, 0
+    machine, total = part(VIBRATION, "machine"), 0
+    for seed in range(2000, 2012):
+        pump = machine.Pump(seed)
+        in_order = sensors.vibration(pump.run(5), plan)
+        assert not [line for line in in_order if line.endswith("alarm")], seed
+        suspect, total = suspect + sum(int(line) > 5580 for line in in_order), total + len(in_order)
+        found += sum(sensors.vibration(pump.run(5, fault), plan)[-1].endswith("alarm") for fault in machine.FAULTS)
+    assert found >= 0.9 * 12 * 4
+    assert suspect <= 0.02 * total
+
+
+def test_alarms_take_several_rows() -> None:
+    lines = sensors.vibration(part(VIBRATION, "machine").Pump(1).run(4, "bearing"), sensors.compiled(VIBRATION, "4K"))
+    assert [line.endswith("alarm") for line in lines] == [False] * FIRST_ALARM + [True] * (len(lines) - FIRST_ALARM)
+
+
+def test_every_gesture_is_told_once() -> None:
+    hand, plan = part(GESTURE, "hand"), sensors.compiled(GESTURE, "4K")
+    for seed in range(500, 503):
+        samples, gestures = hand.stream(40, seed)
+        told = [line for line in sensors.gesture(samples, plan) if line != "none"]
+        assert told == [hand.NAMES[name] for name, _, _ in gestures], seed
+
+
+def test_most_pictures_are_told_rightly() -> None:
+    pictures, persons = part(PERSON, "scenes").scenes(40, 77)
+    sent = [part(PERSON, "camera").lines(picture) for picture in pictures]
+    seen = [line.endswith("person") for line in sensors.person(sent, sensors.compiled(PERSON, "16K"))]
+    assert (np.array(seen) == persons).mean() >= 0.85
+
+
+def test_training_and_firmware_have_the_same_numbers() -> None:
+    """train.py needs TensorFlow, so it is read, not imported."""
+    text = (GESTURE / "train" / "train.py").read_text("utf-8")
+    header = (GESTURE / "src" / "gesture.h").read_text("utf-8")
+    window, hop, axes = re.findall(r"^WINDOW, HOP, AXES = (\d+), (\d+), (\d+)", text, re.MULTILINE)[0]
+    for name, value in (("SAMPLES", window), ("HOP", hop), ("AXES", axes)):
+        assert f"#define GESTURE_{name} {value}" in header
+    assert f"#define STEP_BITS {re.findall(r'^STEP_BITS = (.)', text, re.MULTILINE)[0]}" in (
+        GESTURE / "src" / "gesture.c").read_text("utf-8")  # fmt: skip
+    names = re.findall(r'names\[GESTURE_NAMES\] = \{(.*)\}', (GESTURE / "src" / "gesture.c").read_text("utf-8"))[0]
+    assert tuple(re.findall(r'"(\w+)"', names)) == part(GESTURE, "hand").NAMES
+    header = (VIBRATION / "src" / "spectrum.h").read_text("utf-8")
+    spectrum = part(VIBRATION, "spectrum")
+    for name, value in (("WINDOW", spectrum.WINDOW), ("WINDOWS", spectrum.WINDOWS), ("BANDS", spectrum.BANDS)):
+        assert f"#define SPECTRUM_{name} {value}\n" in header
+    table = re.findall(r"cosines\[TURN\] = \{(.*?)\}", (VIBRATION / "src" / "spectrum.c").read_text("utf-8"), re.DOTALL)
+    assert np.array_equal(np.array(table[0].replace(",", " ").split(), int), spectrum.COSINES)
+
+
+def test_firmware_is_short_and_models_are_small() -> None:
+    """Beside drivers and what the boards share, a main file is to be read at a glance."""
+    mains = [path for path in EXAMPLES.glob("*/*/main*.c*") if path.parent.name in ("src", "main")]
+    assert len(mains) >= 9
+    assert {path.name: lines for path in mains if (lines := len(path.read_text("utf-8").splitlines())) >= 80} == {}
+    models = [path for path in EXAMPLES.glob("*/model/*") if path.suffix in (".onnx", ".tflite")]
+    assert len(models) >= 5
+    assert {path.name: path.stat().st_size for path in models if path.stat().st_size > 100_000} == {}
+
+
+def test_every_example_is_in_the_index() -> None:
+    index = (EXAMPLES / "README.md").read_text("utf-8")
+    folders = {path.parent.name for path in EXAMPLES.glob("*/platformio.ini")}
+    assert {name for name in folders if f"]({name}/README.md)" not in index} == set()
