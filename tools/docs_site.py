@@ -14,7 +14,7 @@ from typing import Any
 from tigris_pio.identity import IDENTITY
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("*.md", "docs/*.md", "examples/*/README.md", "runtime/README.md", "networks/README.md")
+PAGES = ("*.md", "docs/*.md", "examples/README.md", "examples/*/README.md", "runtime/README.md", "networks/README.md")
 INDEX = ROOT / "docs" / "README.md"
 STYLE = """
 /* Tables and lines of code are wide: they scroll by themselves, and the page takes what a screen has. */
