@@ -34,7 +34,7 @@ class Wrong(AssertionError):
 def check(line: str, folder: Path) -> None:
     """Raises Wrong unless every command of a line is known with its options; `folder` is the page's."""
     for part in re.split(r"\s(?:&&|\|\|?|;)\s", line):
-        words = shlex.split(part, comments=True)
+        words = shlex.split(re.sub(r"\s>\s\S+$", "", part), comments=True)
         while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
             del words[0]
         if words and words[0] == "sudo":

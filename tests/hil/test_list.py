@@ -71,7 +71,7 @@ def test_what_answers_on_each_port(
     assert f"{good}\n    test board, protocol" in said
     assert "    model 0: digits, plan of 19.3 KB\n" in said
     assert "model 1: digits, plan of 19.3 KB, cannot run: " in said
-    assert f"{silent}\n    the board sent nothing for 1 s\n" in said
+    assert f"{silent}\n    no answer within 1 s\n" in said
 
 
 def test_who_uses_a_port_is_named(

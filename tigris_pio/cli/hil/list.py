@@ -50,7 +50,7 @@ def list_command(probe: bool, patience: float, everywhere: bool, as_json: bool) 
         console.print_json({"ports": [_document(place, answer) for place, answer in pairs]})
         return
     for place, answer in zip(places, answers, strict=True):
-        _show(place, answer)
+        _show(place, answer, patience)
     if not places:
         console.out.print("no serial port was found, and no emulated board runs here")
 
@@ -68,7 +68,7 @@ def _document(place: Place, answer: Answer | None) -> dict[str, Any]:
     }
 
 
-def _show(place: Place, answer: Answer | None) -> None:
+def _show(place: Place, answer: Answer | None, patience: float) -> None:
     """A line for the place, and below it what answered."""
     words = ["emulated board" if place.kind == "emulated" else place.description]
     if place.vid is not None and place.pid is not None:
@@ -81,8 +81,8 @@ def _show(place: Place, answer: Answer | None) -> None:
     colour = _COLOURS.get(answer.state, "red")
     if answer.board is None:
         sentence = answer.problem.removeprefix(place.url + ": ").splitlines()[0]
-        if answer.state == "silent":  # the usual thing of a port without a board
-            sentence = sentence.partition(". ")[0]
+        if answer.state == "silent":  # usual where no board is: what might be wrong with one is of no use
+            sentence = f"no answer within {patience:g} s"
         console.out.print(f"    [{colour}]{escape(sentence)}[/]")
         return
     console.out.print(f"    [{colour}]{escape(answer.board.name)}[/], protocol {answer.board.protocol}")
