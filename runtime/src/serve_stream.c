@@ -10,7 +10,7 @@
 #include "serve_requests.h"
 
 /* The host hears at least every so many frames of an input what has come. */
-#define ACK_EVERY 4U
+#define ACK_EVERY 8U
 
 static void open_stream(tigris_serve *server, const tigris_serve_range *range, uint32_t frame_data)
 {
@@ -108,6 +108,7 @@ static void take_data(tigris_serve *server, const uint8_t *payload, uint32_t byt
         number >= server->stream_next + TIGRIS_SERVE_WINDOW) {
         return;
     }
+    const int had_gap = server->stream_bits != 0U;
     const int is_new =
         number >= server->stream_next && (server->stream_bits >> (number - server->stream_next) & 1U) == 0U;
     if (is_new) {
@@ -118,7 +119,7 @@ static void take_data(tigris_serve *server, const uint8_t *payload, uint32_t byt
             server->stream_next++;
         }
     }
-    if (!is_new || server->stream_bits != 0U || server->stream_next == server->stream_frames ||
+    if (!is_new || had_gap || server->stream_bits != 0U || server->stream_next == server->stream_frames ||
         server->stream_next % ACK_EVERY == 0U) {
         acknowledge(server);
     }

@@ -8,7 +8,9 @@
 #include "../../runtime/src/crc32.h"
 #include "tigris_serve.h"
 
+#ifndef INPUT0
 #define INPUT0 1000U
+#endif
 #define INPUT1 7U
 #define OUTPUT1 300U
 #define OPS 20U

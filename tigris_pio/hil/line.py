@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import stat
 import time
 from types import TracebackType
@@ -39,7 +40,15 @@ class Line:
             if "exclusively lock" in str(error):
                 raise BusyError(f"{url}: busy: another program has it open. Close it (a monitor?).") from error
             raise PortError(f"{url}: cannot be opened: {_reason(error)}. {_remedy(url, str(error))}") from error
+        self._send_at_once()
         self._descriptor = self._selectable()
+
+    def _send_at_once(self) -> None:
+        """Over TCP a frame must not wait for the acknowledgement of the one before, which is 40 ms late: Nagle's
+        algorithm, which pyserial's socket:// leaves on and gives no access to."""
+        connection = getattr(self._port, "_socket", None)
+        if isinstance(connection, socket.socket):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def _selectable(self) -> int | None:
         """A descriptor that select() can wait for; rfc2217:// and Windows have none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tigris_pio.hil import protocol
 from tigris_pio.hil.conversation import Conversation
@@ -15,6 +15,8 @@ from tigris_pio.hil.window import Receiver, Sender
 #: Bytes on the line around a frame's data, bits of each byte with its start and its stop.
 _AROUND = 18
 _BITS = 10
+#: Bytes that are written at once, and no more than a frame beyond.
+_PIECE_BYTES = 1024
 #: Times in a row that no answer came, after which an input is sent by other means.
 _STANDSTILL = 2
 
@@ -74,9 +76,10 @@ class Streams(Conversation):
         sender = Sender(-(-len(data) // frame_bytes))
         quiet = 0
         while not sender.done:
-            for number in sender.due():
-                part = data[number * frame_bytes : (number + 1) * frame_bytes]
-                self._send_frame(StreamFrame.DATA, number.to_bytes(2, "little") + part)
+            due = ((number, number * frame_bytes) for number in sender.due())
+            self._send_frames(
+                StreamFrame.DATA, (number.to_bytes(2, "little") + data[at : at + frame_bytes] for number, at in due)
+            )
             frame = self._stream_frame(quiet, sender.under_way)
             if frame is None:
                 if quiet + 1 == _STANDSTILL:
@@ -98,11 +101,19 @@ class Streams(Conversation):
             elif frame.type == StreamFrame.DATA and receiver.take(frame.payload):
                 quiet, credit = 0, receiver.credit()
             if credit is not None:
-                self._send_frame(StreamFrame.CREDIT, credit.pack())
+                self._send_frames(StreamFrame.CREDIT, [credit.pack()])
         return receiver.data
 
-    def _send_frame(self, kind: StreamFrame, payload: bytes) -> None:
-        self._line.write(encode(Frame(kind, self._sequence, self._session, payload)))
+    def _send_frames(self, kind: StreamFrame, payloads: Iterable[bytes]) -> None:
+        """Sends frames of the stream, several in one piece, but few: a write must not take long on a slow line."""
+        piece = b""
+        for payload in payloads:
+            piece += encode(Frame(kind, self._sequence, self._session, payload))
+            if len(piece) >= _PIECE_BYTES:
+                self._line.write(piece)
+                piece = b""
+        if piece:
+            self._line.write(piece)
 
     def _stream_frame(self, quiet: int, under_way: int) -> Frame | None:
         """The stream's next frame, or None when the line was quiet for longer than so many frames take."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tigris_pio.hil.protocol import WINDOW, Window
 
 #: The board hears at least every so many frames of an output what has come.
-_CREDIT_EVERY = 4
+_CREDIT_EVERY = 8
 
 
 class Sender:

@@ -1,0 +1,359 @@
+/* A board at the end of a serial line, all of it simulated: the server is the real one, time is counted.
+ *
+ * The line carries bytes at its rate, ten bits each, in both directions at once. An adapter hands on what it has at every
+ * multiple of its latency, each way. The board has FIFOs of so many bytes; what arrives while the receiving one is full is
+ * lost, and a write returns when what is left fits into the sending one. A call of read takes `read_ns`. A poll that served
+ * nothing lets the firmware sleep for `sleep_ns`, or until a byte arrives when that is 0.
+ *
+ * The board runs in a context of its own, from one point of time to the next at which the host may notice something: so
+ * both ends see what they would see in reality, and every run gives the same times. All times are nanoseconds.
+ *
+ * Its model has two inputs and outputs: output 0 is input 0 backwards, each byte times 3 plus the sum of input 1; output 1
+ * is the first bytes of input 0. A run destroys its inputs, and takes `run_ns` with ten yields. */
+#define _XOPEN_SOURCE 700
+
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "tigris_serve.h"
+
+#define STACK_BYTES (256U * 1024U)
+#define FIFO_MOST 65536U
+#define INPUT1 7U
+#define YIELDS 10U
+
+typedef struct line_byte {
+    int64_t when; /* it can be read */
+    uint8_t value;
+} line_byte;
+
+/* One direction. */
+typedef struct direction {
+    line_byte *bytes;
+    size_t first, count, room;
+    int64_t free; /* when the last byte has passed */
+} direction;
+
+typedef struct simulation {
+    int64_t byte_ns, latency_ns, read_ns, sleep_ns, run_ns;
+    uint32_t receive_fifo, send_fifo;
+    uint32_t input_bytes, output1_bytes;
+    int64_t host_now, board_now, stop; /* the board runs until then */
+    direction up, down;
+    uint8_t fifo[FIFO_MOST];
+    uint32_t fifo_count;
+    uint64_t lost; /* bytes that found the FIFO full */
+    uint64_t runs;
+    uint8_t *input0, *output0;
+    uint8_t input1[INPUT1];
+    ucontext_t host, board;
+    char *stack;
+    tigris_header_record header;
+    tigris_tensor_record tensors[4];
+    tigris_io_record io[4];
+    tigris_plan plan;
+    tigris_session session;
+    tigris_serve_model model;
+    tigris_serve_transport transport;
+    tigris_serve_board description;
+    tigris_serve server;
+} simulation;
+
+static simulation *now_running;
+
+/* The line. */
+
+static void push(direction *d, int64_t when, uint8_t value)
+{
+    if (d->count == d->room) {
+        const size_t room = d->room != 0U ? 2U * d->room : 4096U;
+        line_byte *bytes = (line_byte *)malloc(room * sizeof *bytes);
+        if (bytes == NULL)
+            abort();
+        for (size_t i = 0; i < d->count; i++)
+            bytes[i] = d->bytes[(d->first + i) % d->room];
+        free(d->bytes);
+        d->bytes = bytes;
+        d->first = 0U;
+        d->room = room;
+    }
+    d->bytes[(d->first + d->count++) % d->room] = (line_byte){when, value};
+}
+
+static uint8_t pop(direction *d)
+{
+    const uint8_t value = d->bytes[d->first].value;
+
+    d->first = (d->first + 1U) % d->room;
+    d->count--;
+    return value;
+}
+
+static int is_due(const direction *d, int64_t now)
+{
+    return d->count > 0U && d->bytes[d->first].when <= now;
+}
+
+static int64_t handed_on(const simulation *s, int64_t at)
+{
+    return s->latency_ns > 0 ? (at / s->latency_ns + 1) * s->latency_ns : at;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The board's side. */
+
+static void pass(simulation *s, int64_t time)
+{
+    s->board_now += time;
+    if (s->board_now >= s->stop)
+        swapcontext(&s->board, &s->host);
+}
+
+static size_t board_read(void *context, uint8_t *data, size_t bytes)
+{
+    simulation *s = (simulation *)context;
+    size_t got = 0U;
+
+    pass(s, s->read_ns);
+    while (is_due(&s->up, s->board_now)) {
+        const uint8_t value = pop(&s->up);
+        if (s->fifo_count < s->receive_fifo)
+            s->fifo[s->fifo_count++] = value;
+        else
+            s->lost++;
+    }
+    got = bytes < s->fifo_count ? bytes : s->fifo_count;
+    memcpy(data, s->fifo, got);
+    memmove(s->fifo, s->fifo + got, s->fifo_count - got);
+    s->fifo_count -= (uint32_t)got;
+    return got;
+}
+
+static void board_write(void *context, const uint8_t *data, size_t bytes)
+{
+    simulation *s = (simulation *)context;
+
+    for (size_t i = 0; i < bytes; i++) {
+        s->down.free = larger(s->down.free, s->board_now) + s->byte_ns;
+        push(&s->down, handed_on(s, s->down.free), data[i]);
+    }
+    const int64_t first = s->down.bytes[s->down.first].when;
+    s->stop = first < s->stop ? first : s->stop;
+    pass(s, larger(0, s->down.free - (int64_t)s->send_fifo * s->byte_ns - s->board_now));
+}
+
+static uint32_t microseconds(void *context)
+{
+    return (uint32_t)(((const simulation *)context)->board_now / 1000);
+}
+
+static void firmware(void)
+{
+    simulation *s = now_running;
+
+    for (;;) {
+        if (tigris_serve_poll(&s->server))
+            continue;
+        if (s->sleep_ns > 0)
+            pass(s, s->sleep_ns);
+        else if (s->up.count > 0U)
+            pass(s, larger(0, s->up.bytes[s->up.first].when - s->board_now));
+        else
+            pass(s, larger(0, s->stop - s->board_now));
+    }
+}
+
+/* The model. */
+
+const char *tigris_status_text(tigris_status status)
+{
+    return status == TIGRIS_OK ? "ok" : status == TIGRIS_ERR_CANCELLED ? "cancelled" : "some other status";
+}
+
+void *tigris_input(const tigris_session *session, uint32_t index)
+{
+    (void)session;
+    return index == 0U ? now_running->input0 : index == 1U ? now_running->input1 : NULL;
+}
+
+uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index)
+{
+    (void)session;
+    return index == 0U ? now_running->input_bytes : index == 1U ? INPUT1 : 0U;
+}
+
+const void *tigris_output(const tigris_session *session, uint32_t index)
+{
+    (void)session;
+    return index < 2U ? now_running->output0 + (index == 1U ? now_running->input_bytes : 0U) : NULL;
+}
+
+uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
+{
+    (void)session;
+    return index == 0U ? now_running->input_bytes : index == 1U ? now_running->output1_bytes : 0U;
+}
+
+tigris_status tigris_run(tigris_session *session)
+{
+    simulation *s = now_running;
+    const uint32_t bytes = s->input_bytes;
+    uint8_t sum = 0U;
+
+    for (uint32_t i = 0; i < INPUT1; i++)
+        sum = (uint8_t)(sum + s->input1[i]);
+    for (uint32_t i = 0; i < bytes; i++)
+        s->output0[bytes - 1U - i] = (uint8_t)(3U * s->input0[i] + sum);
+    memcpy(s->output0 + bytes, s->input0, s->output1_bytes);
+    memset(s->input0, 0xEE, bytes);
+    memset(s->input1, 0xEE, INPUT1);
+    s->runs++;
+    for (uint32_t i = 0; i < YIELDS; i++) {
+        pass(s, s->run_ns / YIELDS);
+        if (session->yield != NULL && session->yield(session->yield_context) != 0)
+            return TIGRIS_ERR_CANCELLED;
+    }
+    return TIGRIS_OK;
+}
+
+tigris_status tigris_session_reset(tigris_session *session)
+{
+    (void)session;
+    return TIGRIS_OK;
+}
+
+/* What the host calls. */
+
+void simulation_restart(simulation *s);
+simulation *simulation_new(int64_t byte_ns, int64_t latency_ns, int64_t read_ns, int64_t sleep_ns, int64_t run_ns,
+                           uint32_t fifo, uint32_t input_bytes, uint32_t output1_bytes);
+void simulation_free(simulation *s);
+void simulation_write(simulation *s, const uint8_t *data, size_t bytes);
+size_t simulation_read(simulation *s, int64_t until, uint8_t *data, size_t bytes);
+int64_t simulation_now(const simulation *s);
+void simulation_pause(simulation *s, int64_t time);
+uint64_t simulation_lost(const simulation *s);
+
+/* The board loses power for a moment, and its memory with it. */
+void simulation_restart(simulation *s)
+{
+    memset(s->input0, 0, s->input_bytes);
+    s->fifo_count = 0U;
+    tigris_serve_init(&s->server, &s->transport, &s->description, &s->model, 1U);
+    getcontext(&s->board);
+    s->board.uc_stack.ss_sp = s->stack;
+    s->board.uc_stack.ss_size = STACK_BYTES;
+    s->board.uc_link = NULL;
+    makecontext(&s->board, firmware, 0);
+}
+
+simulation *simulation_new(int64_t byte_ns, int64_t latency_ns, int64_t read_ns, int64_t sleep_ns, int64_t run_ns,
+                           uint32_t fifo, uint32_t input_bytes, uint32_t output1_bytes)
+{
+    simulation *s = (simulation *)calloc(1U, sizeof *s);
+
+    if (s == NULL || fifo > FIFO_MOST)
+        abort();
+    s->byte_ns = byte_ns;
+    s->latency_ns = latency_ns;
+    s->read_ns = read_ns;
+    s->sleep_ns = sleep_ns;
+    s->run_ns = run_ns;
+    s->receive_fifo = fifo;
+    s->send_fifo = 128U;
+    s->input_bytes = input_bytes;
+    s->output1_bytes = output1_bytes;
+    s->host_now = s->board_now = 1000000000;
+    s->input0 = (uint8_t *)calloc(1U, input_bytes);
+    s->output0 = (uint8_t *)calloc(1U, input_bytes + output1_bytes);
+    s->stack = (char *)malloc(STACK_BYTES);
+    if (s->input0 == NULL || s->output0 == NULL || s->stack == NULL)
+        abort();
+    s->header.input_count = 2U;
+    s->header.output_count = 2U;
+    s->header.total_bytes = (uint32_t)sizeof s->header;
+    memcpy(s->header.name, "simulated", 10U);
+    for (uint32_t i = 0; i < 4U; i++) {
+        s->tensors[i].dtype = TIGRIS_DTYPE_INT8;
+        s->io[i].tensor = (uint16_t)i;
+        s->io[i].name = 2U * i;
+    }
+    s->plan.header = &s->header;
+    s->plan.tensors = s->tensors;
+    s->plan.io = s->io;
+    s->plan.strings = "a\0b\0c\0d";
+    s->session.plan = &s->plan;
+    s->model.plan = &s->plan;
+    s->model.session = &s->session;
+    s->transport.read = board_read;
+    s->transport.write = board_write;
+    s->transport.context = s;
+    s->description.name = "simulated board";
+    s->description.counter = microseconds;
+    s->description.counter_context = s;
+    s->description.counter_hz = 1000000U;
+    s->description.counter_unit = "us";
+    s->description.busy_counts = 100000U;
+    simulation_restart(s);
+    return s;
+}
+
+void simulation_free(simulation *s)
+{
+    free(s->up.bytes);
+    free(s->down.bytes);
+    free(s->input0);
+    free(s->output0);
+    free(s->stack);
+    free(s);
+}
+
+void simulation_write(simulation *s, const uint8_t *data, size_t bytes)
+{
+    const int64_t released = handed_on(s, s->host_now);
+
+    for (size_t i = 0; i < bytes; i++) {
+        s->up.free = larger(s->up.free, released) + s->byte_ns;
+        push(&s->up, s->up.free, data[i]);
+    }
+}
+
+/* What can be read when the first byte can, which is at `until` at the latest; 0 bytes, and the time is that. */
+size_t simulation_read(simulation *s, int64_t until, uint8_t *data, size_t bytes)
+{
+    size_t got = 0U;
+
+    while (!is_due(&s->down, s->host_now) && s->host_now < until) {
+        const int64_t first = s->down.count > 0U ? s->down.bytes[s->down.first].when : until;
+        s->stop = first < until ? first : until;
+        if (s->board_now < s->stop) {
+            now_running = s;
+            swapcontext(&s->host, &s->board);
+        } else {
+            s->host_now = s->stop;
+        }
+    }
+    while (got < bytes && is_due(&s->down, s->host_now))
+        data[got++] = pop(&s->down);
+    return got;
+}
+
+int64_t simulation_now(const simulation *s)
+{
+    return s->host_now;
+}
+
+void simulation_pause(simulation *s, int64_t time)
+{
+    s->host_now += time;
+}
+
+uint64_t simulation_lost(const simulation *s)
+{
+    return s->lost;
+}

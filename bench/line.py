@@ -1,0 +1,143 @@
+"""How much of a serial line's rate inputs and outputs use: python -m bench.line [--json FILE]
+
+The board's server and the host's client are the real ones; line, adapter and board are simulated, in their own time: a
+UART with FIFOs of 128 bytes, ten bits a byte, and an adapter that hands on what it has every so many milliseconds, each
+way. "Lost" are bytes that found the board's FIFO full. A transfer is timed from the request that opens it to the last
+answer. At the end, the same over a socket to a process of this machine, in this machine's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.emulator import ROOT, RUNTIME
+from bench.simulated_line import SimulatedLine
+from tigris_pio.hil.client import Board
+
+RATES = (115200, 921600)
+LATENCIES = (0.0, 0.001, 0.016)
+SIZES = (16 << 10, 64 << 10, 256 << 10)
+FRAMES = (240, 1024)
+SOCKET_BYTES = 4 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """Shares of the line's rate at which an input was written and an output read."""
+
+    baudrate: int
+    latency: float  #: seconds
+    size: int
+    frame: int  #: most data of a frame
+    write: float
+    read: float
+    lost: int
+    repeats: int
+
+
+def measure(baudrate: int, latency: float, size: int, frame: int = FRAMES[0], sleep: float = 0.0) -> Measurement:
+    """Writes an input of `size` bytes, runs, reads as large an output. `sleep`: of the firmware, between polls."""
+    with SimulatedLine(baudrate, latency, sleep=sleep, input_bytes=size,
+                       options=(f"-DTIGRIS_SERVE_STREAM={frame}",)) as line:  # fmt: skip
+        board = Board("line", baudrate, line=line)
+        data = random.Random(size).randbytes(size)
+        times = [line.now()]
+        board.write_input(0, 0, data)
+        times.append(line.now())
+        board.write_input(0, 1, bytes(7))
+        board.run(0)
+        times.append(line.now())
+        output = board.read_output(0, 0, size)
+        times.append(line.now())
+        assert output == data[::-1].translate(bytes(3 * byte % 256 for byte in range(256)))
+        write, read = (size / (baudrate / 10) / (times[at + 1] - times[at]) for at in (0, 2))
+        return Measurement(baudrate, latency, size, frame, write, read, line.lost, board.repeats)
+
+
+@contextmanager
+def socket_board() -> Iterator[str]:
+    """The URL of a process that serves a model of SOCKET_BYTES in and out."""
+    folder = Path(tempfile.mkdtemp(prefix="tigris-board-"))
+    here = ROOT / "tests" / "hil"
+    sources = [here / "board.c", here / "standin.c", *sorted((RUNTIME / "src").glob("serve*.c"))]
+    command = ["gcc", "-O2", "-DSTANDIN", f"-DINPUT0={SOCKET_BYTES}U", "-I", RUNTIME / "include", *sources,
+               RUNTIME / "src" / "crc32.c", "-o", folder / "board"]  # fmt: skip
+    subprocess.run([str(word) for word in command], check=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                words = [folder / "board", "--model", "large"]
+                subprocess.run(words, stdin=connection, stdout=connection, check=False)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"socket://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(10)
+
+
+def measure_socket() -> tuple[float, float]:
+    """Bytes a second of writing and reading over a socket."""
+    data = random.Random(1).randbytes(SOCKET_BYTES)
+    with socket_board() as url, Board(url) as board:
+        times = [time.monotonic()]
+        board.write_input(0, 0, data)
+        times.append(time.monotonic())
+        board.write_input(0, 1, bytes(7))
+        board.run(0)
+        times.append(time.monotonic())
+        output = board.read_output(0, 0, SOCKET_BYTES)
+        times.append(time.monotonic())
+        expected = data[::-1].translate(bytes(3 * byte % 256 for byte in range(256)))
+        assert zlib.crc32(output) == zlib.crc32(expected)
+    return SOCKET_BYTES / (times[1] - times[0]), SOCKET_BYTES / (times[3] - times[2])
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also writes the figures there")
+    options = parser.parse_args()
+    table = Table(title="share of the line's rate: input written, output read")
+    for heading in ("baud", "adapter", "frame", *(f"{size >> 10} KB" for size in SIZES), "lost"):
+        table.add_column(heading, justify="right")
+    measured = []
+    for baudrate in RATES:
+        for latency in LATENCIES:
+            for frame in FRAMES:
+                row = [measure(baudrate, latency, size, frame) for size in SIZES]
+                shares = [f"{100 * one.write:.1f} %, {100 * one.read:.1f} %" for one in row]
+                lost = str(sum(one.lost for one in row))
+                table.add_row(str(baudrate), f"{1000 * latency:g} ms", str(frame), *shares, lost)
+                measured += row
+    written, read = measure_socket()
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    print(f"over a socket: {written / 1e6:.1f} MB/s written, {read / 1e6:.1f} MB/s read")
+    if options.json:
+        document = {"line": [dataclasses.asdict(one) for one in measured], "socket": [written, read]}
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
