@@ -105,8 +105,8 @@ class Receiver:
         """What the board is to be told now; it counts as told. A missing frame is asked for once, then in `doubt`."""
         last = max(self._come, default=self.next)
         wanted = {number for number in range(self.next, last) if number not in self._come} - self._asked
-        if not wanted and not self.done and self.next < self._told + _CREDIT_EVERY:
-            return None
+        if self.done or (not wanted and self.next < self._told + _CREDIT_EVERY):
+            return None  # when all have come, the next request says so, and has the board's FIFO for itself
         return self._window(wanted)
 
     def doubt(self) -> Window:
