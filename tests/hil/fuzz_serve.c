@@ -3,7 +3,8 @@
  * The input is a sequence of pieces: a byte of flags, a byte of length, so many bytes. With FRAME a piece is what a frame
  * holds before its checksum: its length is set right, and it is sent with a checksum and coded, so that requests are
  * reached; without, it is sent as it is. With GREET a HELLO comes first, and the frame is the first of the session that it
- * begins. Models and their buffers are the stand-in's. */
+ * begins. With NEXT it is the next request of that session, with SAME it has the number of the last one: a frame of a
+ * stream, perhaps. Models and their buffers are the stand-in's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #define FRAME 1U
 #define GREET 2U
 #define LONG 4U /* length counts fours */
+#define NEXT 8U
+#define SAME 16U
 #define HEADER_BYTES ((uint32_t)sizeof(tigris_serve_header))
 #define MOST_FRAME (HEADER_BYTES + 4U * 255U + TIGRIS_SERVE_CHECKSUM_BYTES)
 
@@ -26,6 +29,9 @@ typedef struct feed {
     size_t at;
     uint16_t nonce;
     uint8_t greetings;
+    uint16_t session; /* and the number of its last request */
+    uint32_t sequence;
+    int in_frame; /* what is sent has begun and not ended */
 } feed;
 
 static size_t feed_read(void *context, uint8_t *data, size_t bytes)
@@ -40,12 +46,20 @@ static size_t feed_read(void *context, uint8_t *data, size_t bytes)
     return piece;
 }
 
-/* A frame has delimiters outside and none inside. */
+/* A frame has delimiters outside and none inside; it may come in pieces. */
 static void feed_write(void *context, const uint8_t *data, size_t bytes)
 {
-    (void)context;
-    if (bytes < 2U || data[0] != 0U || data[bytes - 1U] != 0U || memchr(data + 1, 0, bytes - 2U) != NULL) {
+    feed *f = context;
+    if (bytes < 1U || bytes > 128U) {
         abort();
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        if (!f->in_frame && data[i] != 0U) {
+            abort();
+        }
+        if (data[i] == 0U) {
+            f->in_frame = !f->in_frame;
+        }
     }
 }
 
@@ -81,13 +95,13 @@ static void append_coded(feed *f, const uint8_t *frame, uint32_t bytes)
     append(f, &delimiter, 1U);
 }
 
-/* `bytes` bytes behind the header, whose first four are given. */
-static void append_frame(feed *f, const uint8_t *start, const uint8_t *payload, uint32_t bytes)
+/* A frame of `type` with `bytes` bytes of payload. */
+static void append_frame(feed *f, uint8_t type, uint32_t sequence, uint16_t session, const uint8_t *payload,
+                         uint32_t bytes)
 {
     uint8_t frame[MOST_FRAME] = {0};
-    const uint16_t length = (uint16_t)bytes;
-    memcpy(frame, start, 4U);
-    memcpy(frame + 4, &length, sizeof length);
+    const tigris_serve_header header = {type, (uint8_t)sequence, session, (uint16_t)bytes, (uint16_t)(sequence >> 8)};
+    memcpy(frame, &header, sizeof header);
     memcpy(frame + HEADER_BYTES, payload, bytes);
     const uint32_t crc = tigris_crc32(frame, HEADER_BYTES + bytes);
     memcpy(frame + HEADER_BYTES + bytes, &crc, sizeof crc);
@@ -100,18 +114,23 @@ static void append_piece(feed *f, uint32_t flags, const uint8_t *data, uint32_t 
         append(f, data, bytes);
         return;
     }
+    const uint16_t session = (uint16_t)(data[2] | data[3] << 8);
     if ((flags & GREET) != 0U) {
         /* What a board without a counter offers next. */
         f->nonce = (uint16_t)(f->nonce * 25173U + 13849U);
         f->greetings = (uint8_t)(f->greetings + 2U);
-        const uint8_t hello[4] = {TIGRIS_SERVE_REQUEST_HELLO, f->greetings, data[2], data[3]};
-        const uint8_t first[4] = {data[0], (uint8_t)(f->greetings + 1U), (uint8_t)(data[2] ^ (f->nonce & 255U)),
-                                  (uint8_t)(data[3] ^ (f->nonce >> 8))};
-        append_frame(f, hello, hello, 4U);
-        append_frame(f, first, data + 4, bytes - 4U);
-        return;
+        f->session = (uint16_t)(session ^ f->nonce);
+        f->sequence = f->greetings;
+        append_frame(f, TIGRIS_SERVE_REQUEST_HELLO, f->sequence, session, data, 4U);
     }
-    append_frame(f, data, data + 4, bytes - 4U);
+    if ((flags & (GREET | NEXT)) != 0U) {
+        f->sequence++;
+    }
+    if ((flags & (GREET | NEXT | SAME)) != 0U) {
+        append_frame(f, data[0], f->sequence, f->session, data + 4, bytes - 4U);
+    } else {
+        append_frame(f, data[0], data[1], session, data + 4, bytes - 4U);
+    }
 }
 
 static void serve(feed *f)
@@ -143,7 +162,7 @@ static void serve(feed *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    feed f = {NULL, 0U, 0U, 0U, 0U};
+    feed f = {0};
     while (bytes >= 2U) {
         const uint32_t flags = data[0];
         uint32_t length = data[1] * ((flags & LONG) != 0U ? 4U : 1U);

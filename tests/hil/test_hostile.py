@@ -11,7 +11,7 @@ import pytest
 
 from tests.hil.conftest import HERE, SANITISERS, SERVER, compile_c
 from tigris_pio.hil.frames import Frame, encode
-from tigris_pio.hil.protocol import Request
+from tigris_pio.hil.protocol import Direction, Request, Select, Stream, StreamFrame, Window
 
 SESSION = 0x1234
 PAYLOADS = (112, 300, 1024)
@@ -82,6 +82,35 @@ def random_payload(generator: random.Random, most: int) -> bytes:
         head[8:12] = len(data).to_bytes(4, "little")
         return bytes(head) + data
     return bytes(head[: generator.choice((4, 12))])
+
+
+def test_streams_of_random_frames(hostile: tuple[Path, int]) -> None:
+    """Openings at the edges of their tensors, frames at the edges of streams, some of a stream that is no more."""
+    program, _ = hostile
+    generator = random.Random(5)
+    wire = [HELLO]
+    for number in range(1, 2_001):
+        direction = generator.choice(list(Direction))
+        size, first = generator.choice((1, 7, 300, 999, 1000)), generator.choice((0, 0, 0, 1, 999))
+        frame_bytes = generator.choice((1, 7, 100, 240, 240, 241, 0, 65535))
+        stream = Stream(0, direction, generator.choice((0, 0, 1)), first, size, frame_bytes)
+        kind, payload = int(Request.STREAM), stream.pack()
+        if generator.random() < 0.2:
+            kind, payload = int(Request.RUN), Select(0).pack()
+        wire.append(encode(Frame(kind, number, SESSION ^ FIRST_NONCE, payload)))
+        for _ in range(generator.randrange(20)):
+            at = generator.choice((*range(6), 31, 32, 33, 999, 1000, 65535))
+            data = generator.randbytes(min(240, generator.choice((frame_bytes, size, size % 100, 0, 1))))
+            window = Window(at, 0, generator.getrandbits(32)).pack()
+            kind, payload = generator.choice(
+                ((StreamFrame.DATA, at.to_bytes(2, "little") + data), (StreamFrame.CREDIT, window))
+            )
+            late = generator.choice((0, 0, 0, 0, 1, 256, -1))
+            session = SESSION ^ FIRST_NONCE ^ (generator.random() < 0.05)
+            wire.append(encode(Frame(kind, max(0, number - late), session, payload)))
+    served, sent = serve(program, b"".join(wire))
+    assert served >= len(wire), "outputs' frames count as well"
+    assert sent > 2_000 * 20
 
 
 def test_frames_longer_than_the_buffer(hostile: tuple[Path, int]) -> None:
