@@ -33,7 +33,8 @@ from tigris_pio.spelling import option
 class Wanted:
     """A plan for the partition `label`: at `offset` in it, or behind the plan before it.
 
-    `exact`: the firmware opens this very plan only. `unchecked`: without comparing its checksum.
+    `exact`: the firmware opens this very plan only. `unchecked`: without comparing its checksum. `slots`: 1, or 2 of
+    `slot_bytes`, which `offset` is the start of; None: as large as the plan needs.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Wanted:
     offset: int | None
     exact: bool = False
     unchecked: bool = False
+    slots: int = 1
+    slot_bytes: int | None = None
 
 
 def read_table(path: Path) -> tuple[Partition, ...]:
@@ -59,28 +62,32 @@ def read_table(path: Path) -> tuple[Partition, ...]:
 
 def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed, ...]:
     """Offsets within the partition, in the order given; BudgetError when they do not fit."""
-    placed: list[layout.Placed] = []
+    items = [layout.Item(item.name, item.plan, item.offset, item.slots, item.slot_bytes) for item in wanted]
+    placed = layout.arrange(items, partition.size)
     end = 0
-    starts = layout.offsets([len(item.plan) for item in wanted], partition.size, [item.offset for item in wanted])
-    for item, offset in zip(wanted, starts, strict=True):
-        if offset % SECTOR:
-            raise UsageError(f"{item.name}: OFFSET 0x{offset:x} is no multiple of a flash sector, 0x{SECTOR:x}")
-        if offset < end:
+    for number, item in enumerate(placed):
+        if item.start % SECTOR:
+            raise UsageError(f"{item.name}: OFFSET 0x{item.start:x} is no multiple of a flash sector, 0x{SECTOR:x}")
+        if item.start < end:
             raise UsageError(
-                f"{item.name}: OFFSET 0x{offset:x} lies within {placed[-1].name}, which ends at 0x{end:x} of "
-                f"partition `{partition.label}`; give 0x{end:x} or more, or leave OFFSET out"
+                f"{item.name}: OFFSET 0x{item.start:x} lies within {placed[number - 1].name}, which ends at 0x{end:x} "
+                f"of partition `{partition.label}`; give 0x{end:x} or more, or leave OFFSET out"
             )
-        placed.append(layout.Placed(item.name, offset, item.plan))
-        end = align_up(offset + len(item.plan), SECTOR)
-    used = placed[-1].offset + len(placed[-1].plan)
+        if item.slot_bytes and len(item.plan) > item.slot_bytes:
+            raise BudgetError(
+                f"{item.name}: the plan takes {len(item.plan)} bytes, {option('slot_size', str(item.slot_bytes))}; "
+                f"give {align_up(len(item.plan), SECTOR) >> 10}K or more"
+            )
+        end = align_up(item.end, SECTOR)
+    used = placed[-1].end
     if used > partition.size:
-        sizes = ", ".join(f"{item.name} {len(item.plan)} at 0x{item.offset:x}" for item in placed)
+        sizes = ", ".join(f"{item.described} at 0x{item.start:x}" for item in placed)
         raise BudgetError(
             f"partition `{partition.label}` is too small: the plans end at {used} bytes ({sizes}), the partition at "
             f"0x{partition.offset:x} has {partition.size}. Give it {align_up(used, MMU_PAGE) >> 10}K in the "
             f"partition table, or try {option('compress', 'lz4')}"
         )
-    return tuple(placed)
+    return placed
 
 
 def partition_of(table: Sequence[Partition], label: str) -> Partition:
@@ -119,7 +126,8 @@ def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) ->
 def _summary(item: layout.Placed, partition: Partition) -> str:
     header = Header.unpack(item.plan)
     memory: dict[str, object] = {"fast_peak": header.fast_bytes, "slow_peak": header.slow_bytes}
-    return layout.summary([(item.name, len(item.plan), {"memory": memory})], partition)[0]
+    slots = {item.name: item.slot_bytes}
+    return layout.summary([(item.name, len(item.plan), {"memory": memory})], partition, slots)[0]
 
 
 def read_plan(path: Path) -> bytes:

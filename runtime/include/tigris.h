@@ -104,7 +104,13 @@ typedef enum tigris_status {
     TIGRIS_ERR_OTHER_MODEL = -43,         /* another plan than the one the firmware was built with */
     TIGRIS_ERR_INTERFACE = -44,           /* inputs or outputs are not those the firmware was built for */
     TIGRIS_ERR_MAPPING = -45,             /* flash cannot be read or mapped: the window for mapped data is full */
-    TIGRIS_ERR_DAMAGED = -46              /* damaged, or not written to its end: it is to be uploaded again */
+    TIGRIS_ERR_DAMAGED = -46,             /* damaged, or not written to its end: it is to be uploaded again */
+    /* Writing it (tigris_update.h). */
+    TIGRIS_ERR_FLASH = -47,          /* flash cannot be erased or written, or does not hold what was written */
+    TIGRIS_ERR_NO_SLOTS = -48,       /* the firmware was built with one place for this model's plan */
+    TIGRIS_ERR_SLOT_TOO_SMALL = -49, /* the plan is larger than a slot */
+    TIGRIS_ERR_UNCONFIRMED = -50,    /* a plan is on trial: it must be confirmed or given up first */
+    TIGRIS_ERR_ORDER = -51           /* a step of an update before the one that must precede it, or after a failure */
 } tigris_status;
 
 /* One sentence for people; never NULL. */
@@ -135,6 +141,7 @@ typedef struct tigris_plan {
     const uint8_t *params;
     const uint8_t *weights;
     tigris_fault fault; /* of tigris_plan_open; when that fails everything else is zeroed */
+    uint32_t mapping;   /* what tigris_model_close gives back; 0: nothing */
 } tigris_plan;
 
 /* Opens the plan at `data`, 16-byte aligned, and checks its structure. The bytes are read in place by every run and not

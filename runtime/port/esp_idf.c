@@ -46,20 +46,33 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
     return esp_partition_read(partition, offset, to, bytes) == ESP_OK ? TIGRIS_OK : TIGRIS_ERR_MAPPING;
 }
 
-/* Only the pages that the plan touches are taken from the window for mapped data; ESP-IDF rounds to its MMU's pages. The
- * mapping is held for ever: models are read in place. Mapped flash cannot be read while flash is written or erased;
- * ESP-IDF suspends the other core for that time. A second mapping of the same pages takes no more of the window:
- * ESP-IDF hands out those that are mapped already. */
-tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
+/* Only the pages that the plan touches are taken from the window for mapped data; ESP-IDF rounds to its MMU's pages.
+ * Models are read in place, so the mapping is held until the model is closed. Mapped flash cannot be read while flash is
+ * written or erased; ESP-IDF suspends the other core for that time. A second mapping of the same pages takes no more of
+ * the window: ESP-IDF hands out those that are mapped already. A handle of 0, which chips never give, is not released. */
+tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes, const void **data, uint32_t *mapping)
 {
     const esp_partition_t *partition = find_partition(label);
     esp_partition_mmap_handle_t handle;
     const tigris_status status = check_range(partition, offset, bytes);
     if (status != TIGRIS_OK)
         return status;
-    return esp_partition_mmap(partition, offset, bytes, ESP_PARTITION_MMAP_DATA, data, &handle) == ESP_OK
-               ? TIGRIS_OK
-               : TIGRIS_ERR_MAPPING;
+    if (esp_partition_mmap(partition, offset, bytes, ESP_PARTITION_MMAP_DATA, data, &handle) != ESP_OK)
+        return TIGRIS_ERR_MAPPING;
+    *mapping = (uint32_t)handle;
+    return TIGRIS_OK;
+}
+
+void tigris_port_release(uint32_t mapping)
+{
+    if (mapping != 0U)
+        esp_partition_munmap((esp_partition_mmap_handle_t)mapping);
+}
+
+tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
+{
+    uint32_t never_released = 0U;
+    return tigris_port_hold(label, offset, bytes, data, &never_released);
 }
 
 static void *arena(size_t bytes, uint32_t capabilities)

@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include "../src/crc32.h"
-#include "tigris_port.h"
-
-#define FLASH_SECTOR 4096U
+#include "model.h"
 
 /* Flash reads as 0xFF where nothing was written since it was erased. */
 static int is_erased(const void *data, size_t bytes)
@@ -43,7 +41,7 @@ static uint32_t interface_crc32(const tigris_plan *plan)
 static tigris_status check_absence(const tigris_model *model)
 {
     uint8_t behind[64];
-    const tigris_status status = tigris_port_read(model->partition, model->offset + FLASH_SECTOR, behind, sizeof behind);
+    const tigris_status status = tigris_port_read(model->partition, model->offset + TIGRIS_FLASH_SECTOR, behind, sizeof behind);
     return status != TIGRIS_OK || is_erased(behind, sizeof behind) ? TIGRIS_ERR_PLAN_ABSENT : TIGRIS_ERR_DAMAGED;
 }
 
@@ -106,19 +104,60 @@ static tigris_status open_mapped(const tigris_model *model, const tigris_header_
     return status;
 }
 
-tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
+tigris_status tigris_model_open_place(const tigris_model *model, tigris_plan *plan)
 {
     tigris_header_record header;
     const void *data = NULL;
-    if (model == NULL || plan == NULL)
-        return TIGRIS_ERR_ARGUMENT;
+    uint32_t mapping = 0U;
     memset(plan, 0, sizeof *plan);
     tigris_status status = tigris_port_read(model->partition, model->offset, &header, sizeof header);
     if (status == TIGRIS_OK)
         status = check_header(model, &header);
     if (status == TIGRIS_OK)
-        status = tigris_port_map(model->partition, model->offset, header.total_bytes, &data);
+        status = tigris_port_hold(model->partition, model->offset, header.total_bytes, &data, &mapping);
+    if (status != TIGRIS_OK)
+        return status;
+    status = open_mapped(model, &header, data, plan);
     if (status == TIGRIS_OK)
-        status = open_mapped(model, &header, data, plan);
+        plan->mapping = mapping;
+    else
+        tigris_port_release(mapping);
     return status;
 }
+
+tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
+{
+    if (model == NULL || plan == NULL)
+        return TIGRIS_ERR_ARGUMENT;
+    return model->slots != NULL ? model->slots->open(model, plan) : tigris_model_open_place(model, plan);
+}
+
+void tigris_model_close(tigris_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    const uint32_t mapping = plan->mapping;
+    memset(plan, 0, sizeof *plan);
+    tigris_port_release(mapping);
+}
+
+/* Of ports that have no more than tigris_port_map. Firmware's compilers know weak symbols; for another one define
+ * TIGRIS_PORT_HOLD when the port has these two. */
+#if defined(__GNUC__)
+__attribute__((weak)) tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes,
+                                                     const void **data, uint32_t *mapping);
+__attribute__((weak)) void tigris_port_release(uint32_t mapping);
+#endif
+
+#if defined(__GNUC__) || !defined(TIGRIS_PORT_HOLD)
+tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes, const void **data, uint32_t *mapping)
+{
+    *mapping = 0U;
+    return tigris_port_map(label, offset, bytes, data);
+}
+
+void tigris_port_release(uint32_t mapping)
+{
+    (void)mapping;
+}
+#endif

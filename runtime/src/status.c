@@ -47,6 +47,11 @@ static const status_text texts[] = {
     {TIGRIS_ERR_INTERFACE, "the plan's inputs or outputs are not those this firmware was built for"},
     {TIGRIS_ERR_MAPPING, "the flash cannot be mapped: the window for mapped data is full"},
     {TIGRIS_ERR_DAMAGED, "the plan is damaged, upload it again"},
+    {TIGRIS_ERR_FLASH, "the flash cannot be erased or written"},
+    {TIGRIS_ERR_NO_SLOTS, "this firmware was built with one slot for the model, updates need two"},
+    {TIGRIS_ERR_SLOT_TOO_SMALL, "the plan is larger than a slot of the model"},
+    {TIGRIS_ERR_UNCONFIRMED, "the plan on trial is not confirmed yet"},
+    {TIGRIS_ERR_ORDER, "the steps of an update were called out of order"},
 };
 
 const char *tigris_status_text(tigris_status status)

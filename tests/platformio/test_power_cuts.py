@@ -165,7 +165,7 @@ def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, bef
 @pytest.mark.parametrize("way", WAYS)
 def test_plans_in_one_partition_are_cut_each_for_itself(plans, opened, way):
     old, new, _ = plans
-    where = layout.offsets([len(old)] * 2, FLASH_BYTES)
+    where = [item.offset for item in layout.arrange([layout.Item("digits", old)] * 2, FLASH_BYTES)]
 
     def image(*plans):
         return layout.image([layout.Placed("digits", at, plan) for at, plan in zip(where, plans, strict=True)])

@@ -10,6 +10,7 @@ import click
 from tigris_pio import flash_layout
 from tigris_pio.errors import UsageError
 from tigris_pio.platformio.options import name_fault
+from tigris_pio.platformio.partitions import SECTOR, align_up
 from tigris_pio.sizes import parse_size
 from tigris_pio.text import c_identifier
 
@@ -44,6 +45,20 @@ from tigris_pio.text import c_identifier
     help="The firmware opens this model's plan without comparing its checksum. Repeatable.",
 )
 @click.option(
+    "--slots",
+    multiple=True,
+    metavar="NAME",
+    help="The model has two slots, so that firmware can replace its plan. Repeatable.",
+)
+@click.option(
+    "--slot-size",
+    "slot_sizes",
+    type=(str, str),
+    multiple=True,
+    metavar="NAME SIZE",
+    help="Bytes of each of the model's two slots. Default: a quarter more than the plan. Repeatable.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the files go."
 )
 def layout(
@@ -51,6 +66,8 @@ def layout(
     table: Path,
     exact: tuple[str, ...],
     unchecked: tuple[str, ...],
+    slots: tuple[str, ...],
+    slot_sizes: tuple[tuple[str, str], ...],
     output: Path,
 ) -> None:
     """Write <partition>.bin for each partition and tigris_models.h to FOLDER.
@@ -61,15 +78,27 @@ def layout(
     \b
     Example:
       tigris layout --model kws kws.tgrs model auto --table partition-table.bin -o build
+      tigris layout --model kws kws.tgrs model auto --slots kws --slot-size kws 128K --table partitions.csv -o build
     """
     names = [name for name, *_ in models]
     _check_names(names)
     wanted = [_wanted(*model) for model in models]
-    for option, given in (("--exact", exact), ("--unchecked", unchecked)):
+    sized = tuple(name for name, _ in slot_sizes)
+    for option, given in (
+        ("--exact", exact), ("--unchecked", unchecked), ("--slots", slots), ("--slot-size", sized),
+    ):  # fmt: skip
         for name in given:
             if name not in names:
                 raise UsageError(f"{option}: no model is named {name}, only {', '.join(names)}")
-    wanted = [replace(item, exact=item.name in exact, unchecked=item.name in unchecked) for item in wanted]
+    sizes = {name: _slot_size(name, size, slots) for name, size in slot_sizes}
+    for name in slots:
+        if name in exact:
+            raise UsageError(f"--slots {name}: --exact {name} opens no plan but this one; leave one out")
+    wanted = [
+        replace(item, exact=item.name in exact, unchecked=item.name in unchecked,
+                slots=2 if item.name in slots else 1, slot_bytes=sizes.get(item.name))
+        for item in wanted
+    ]  # fmt: skip
     for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
         click.echo(line)
 
@@ -91,6 +120,12 @@ def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.Want
     return flash_layout.Wanted(
         name, flash_layout.read_plan(plan), label, None if offset == "auto" else _offset(name, offset)
     )
+
+
+def _slot_size(name: str, text: str, slots: tuple[str, ...]) -> int:
+    if name not in slots:
+        raise UsageError(f"--slot-size {name}: the model has one slot; add --slots {name}")
+    return align_up(parse_size(text, f"{name}: --slot-size"), SECTOR)
 
 
 def _offset(name: str, text: str) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install", "limits", "set", "state"),
+    *("python", "auto_install", "limits", "set", "state", "slots", "slot_size"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -24,6 +24,7 @@ BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
 PORTABLE_BACKENDS = ("auto", "portable")
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 LABEL_LENGTH = 16
+SECTOR = 4096
 # A model's name has 48 bytes in the plan, the last one zero.
 NAME_LENGTH = 47
 
@@ -49,7 +50,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Settings:
-    """`mem` and `flash` as written, for the compiler; `flash_bytes` None: no limit was set. `chip` is the board's."""
+    """`mem` and `flash` as written, for the compiler; `flash_bytes` None: no limit was set. `chip` is the board's.
+
+    `slot_size` is in whole flash sectors, by default `flash`; None: as the plan needs, or there are no slots.
+    """
 
     models: tuple[Model, ...]
     mem: str
@@ -68,6 +72,8 @@ class Settings:
     check: bool = True
     backend_path: Path | None = None
     chip: str = ""
+    slots: int = 1
+    slot_size: int | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -106,6 +112,8 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
+        slots=_slots(own),
+        slot_size=_slot_size(own, flash),
         backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
     )
 
@@ -275,6 +283,23 @@ def _choice(name: str, text: str, choices: tuple[str, ...]) -> str:
     if text.lower() not in choices:
         raise OptionError(name, text, f"must be one of {', '.join(choices)}")
     return text.lower()
+
+
+def _slots(own: Mapping[str, str]) -> int:
+    slots = int(_choice("slots", own.get("slots") or "1", ("1", "2")))
+    if slots == 2 and (own.get("match") or MATCHES[0]).lower() == "exact":
+        raise OptionError("slots", "2", "is for plans that are updated in the field, and custom_tigris_match = exact "
+                          "opens none but the one that the firmware was built with; leave one out")  # fmt: skip
+    return slots
+
+
+def _slot_size(own: Mapping[str, str], flash: str | None) -> int | None:
+    text, twice = own.get("slot_size"), (own.get("slots") or "1") == "2"
+    if text and not twice:
+        raise OptionError("slot_size", text, "is for models with two slots; set custom_tigris_slots = 2, too")
+    # What no plan may exceed is what a slot needs to have.
+    size = parse_size("slot_size", text) if text else parse_size("flash", flash) if twice and flash else None
+    return -(-size // SECTOR) * SECTOR if size else None
 
 
 def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:

@@ -89,13 +89,15 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     for model in settings.models:
         plans.drop_damaged(outputs[model.name])
         _plan_node(env, model, settings, compiler, outputs[model.name])
-    contents = [_Content(placed_in[label], _of(settings, label, outputs), output) for label in settings.labels]
+    contents = [
+        _Content(placed_in[label], _of(settings, label, outputs), output, settings.slots) for label in settings.labels
+    ]
     nodes = _layout_node(env, settings, contents, output / "tigris_models.h")
     if _editor_asks(env):
         _make_header(output / "tigris_models.h")
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
-    env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings.chip), cmdstr=None))
+    env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings), cmdstr=None))
     return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
 
 
@@ -106,11 +108,16 @@ class _Content:
     partition: partitions.Partition
     outputs: dict[str, plans.Outputs]
     folder: Path
+    slots: int = 1
+
+    @property
+    def is_plan(self) -> bool:
+        return len(self.outputs) == 1 and self.slots == 1
 
     @property
     def image(self) -> Path:
-        """What is flashed: a single plan itself, or a file of several."""
-        if len(self.outputs) == 1:
+        """What is flashed: a single plan itself, or a file of several, or with records before the plan."""
+        if self.is_plan:
             return next(iter(self.outputs.values())).plan
         return self.folder / f"{self.partition.label}.bin"
 
@@ -143,7 +150,7 @@ def _write_table(env: Any, settings: options.Settings, output: Path) -> None:
     for label in settings.labels:
         made = [_outputs(output, model.name).plan for model in settings.models_in(label)]
         sizes = [path.stat().st_size if path.is_file() else None for path in made]
-        wanted[label] = table.room(settings.flash_bytes, sizes)
+        wanted[label] = table.room(settings.slot_size or settings.flash_bytes, sizes, settings.slots)
     table.write(env, table.with_room(_table(env, settings), _flash_bytes(env), wanted))
 
 
@@ -151,9 +158,11 @@ def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Pa
     """Finds or adds the models' partitions, by label; a changed table replaces the board option build.partitions."""
     rows = _table(env, settings)
     flash = settings.flash_bytes
+    limit = settings.slot_size or flash
+    least = table.slots_room(settings.slots, limit or partitions.MMU_PAGE)
+    most = partitions.align_up(least, partitions.MMU_PAGE) if settings.slots == 2 and limit else limit
     wanted = {
-        label: (flash or partitions.MMU_PAGE, flash * len(settings.models_in(label)) if flash else None)
-        for label in settings.labels
+        label: (least, most * len(settings.models_in(label)) if most else None) for label in settings.labels
     }
     result, found = partitions.with_models(rows, _flash_bytes(env), wanted)
     if result != rows:
@@ -216,13 +225,15 @@ def _plan_node(
 
 def _layout_node(env: Any, settings: options.Settings, contents: list[_Content], header: Path) -> list[Any]:
     """tigris_models.h, and the images of partitions with several plans; the nodes that firmware waits for."""
-    made = [content.image for content in contents if len(content.outputs) > 1]
+    made = [content.image for content in contents if not content.is_plan]
 
     def wanted() -> dict[Path, bytes]:
         placed = {}
         for content in contents:
             read = [(name, out.plan.read_bytes()) for name, out in content.outputs.items()]
-            placed[content.partition.label] = layout.place(read, content.partition)
+            placed[content.partition.label] = layout.place(
+                read, content.partition, settings.slots, settings.slot_size
+            )
         names = [name for content in contents for name in content.outputs]
         exact = names if settings.match == "exact" else []
         text = layout.models_header(placed, exact, [] if settings.check else names)
@@ -238,7 +249,8 @@ def _layout_node(env: Any, settings: options.Settings, contents: list[_Content],
         _file(env, path) for content in contents for out in content.outputs.values() for path in (out.plan, out.header)
     ]
     node = _command(env, [_file(env, path) for path in (header, *made)], read, build, "Generating $TARGET")
-    env.Depends(node, env.Value(repr(([content.partition for content in contents], settings.match, settings.check))))
+    decisive = (settings.match, settings.check, settings.slots, settings.slot_size)
+    env.Depends(node, env.Value(repr(([content.partition for content in contents], *decisive))))
     return [node, *(_file(env, content.image) for content in contents)]
 
 
@@ -307,7 +319,7 @@ def _make_header(header: Path) -> None:
         sys.stderr.write(f"Warning: {header.name} is not there before the first build: {error}\n")
 
 
-def _summary_action(contents: list[_Content], chip: str) -> Callable[..., None]:
+def _summary_action(contents: list[_Content], settings: options.Settings) -> Callable[..., None]:
     def action(target: Any, source: Any, env: Any) -> None:
         slow: dict[str, int] = {}
         for content in contents:
@@ -315,9 +327,13 @@ def _summary_action(contents: list[_Content], chip: str) -> Callable[..., None]:
                 (name, out.plan.stat().st_size, json.loads(out.report.read_text("utf-8")))
                 for name, out in content.outputs.items()
             ]
-            print("\n".join(layout.summary(rows, content.partition)))
+            slots = layout.place(
+                [(name, out.plan.read_bytes()) for name, out in content.outputs.items()],
+                content.partition, settings.slots, settings.slot_size,
+            )  # fmt: skip
+            print("\n".join(layout.summary(rows, content.partition, {item.name: item.slot_bytes for item in slots})))
             slow |= {name: int(report.get("memory", {}).get("slow_peak", 0)) for name, _, report in rows}
-        lacking = psram.warning(env, chip, slow)
+        lacking = psram.warning(env, settings.chip, slow)
         if lacking:
             print(f"Warning: {lacking}")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import partitions
+from . import layout, partitions
 
 TARGET = "tigris_table"
 FILE = "partitions.csv"
@@ -21,9 +21,14 @@ def is_asked_for() -> bool:
     return TARGET in map(str, COMMAND_LINE_TARGETS)
 
 
-def room(limit: int | None, plan_bytes: Sequence[int | None]) -> int:
+def slots_room(slots: int, slot_bytes: int) -> int:
+    """Bytes of a model's one slot, or of its two with their records, on MMU pages of their own."""
+    return slot_bytes if slots == 1 else layout.RECORDS_BYTES + 2 * partitions.align_up(slot_bytes, partitions.SECTOR)
+
+
+def room(limit: int | None, plan_bytes: Sequence[int | None], slots: int = 1) -> int:
     """Bytes to set aside for plans of these sizes, None: unknown. Their limit each, or twice what each takes now."""
-    wanted = [limit or (UNKNOWN_PLAN if size is None else 2 * size) for size in plan_bytes]
+    wanted = [slots_room(slots, limit or (UNKNOWN_PLAN if size is None else 2 * size)) for size in plan_bytes]
     return sum(partitions.align_up(size, partitions.MMU_PAGE) for size in wanted)
 
 

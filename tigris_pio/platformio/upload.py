@@ -2,6 +2,8 @@
 
 Wherever the upload is cut off, no plan is half the old one and half the new one and looks whole: a call of its own
 overwrites the sectors with the plans' headers by marks that firmware reads as damage, and headers are written last.
+Behind them comes what lies before the first plan: the records of a model with two slots, which say that the other one
+counts until they are erased.
 
 The upload command is the platform's own; its list of images is replaced by the plans. What is known of it: UPLOADCMD
 is a program and $UPLOADERFLAGS, and these are options, the verb write_flash or write-flash, more options, and pairs of
@@ -119,15 +121,17 @@ def plan_starts(image: bytes) -> list[int]:
 
 def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
     """What each call of the upload program writes where, in this order; `images` are partitions' contents."""
-    marks, bodies, heads = [], [], []
+    marks, bodies, heads, records = [], [], [], []
     for offset, image in images:
         starts = plan_starts(image)
+        if starts and starts[0] > 0:
+            records.append((offset, image[: starts[0]]))
         for start, end in zip(starts, [*starts[1:], len(image)], strict=True):
             marks.append((offset + start, image[start : start + MARK_BYTES].ljust(SECTOR, b"\xff")))
             heads.append((offset + start, image[start : start + SECTOR]))
             if end > start + SECTOR:
                 bodies.append((offset + start + SECTOR, image[start + SECTOR : end]))
-    return [marks, [*bodies, *heads]]
+    return [marks, [*bodies, *heads, *records]]
 
 
 # ---- target ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,47 @@
+"""Plans of one small model with other weights, and programs that update it on a simulated chip."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tests.compiler.models import make, node
+from tests.runtime.build import C99, INCLUDE, PLAIN, RUNTIME, compile_each, core_objects
+from tigris_pio import compile_model
+from tigris_pio.compiler.emit.model_header import render_model_header
+from tigris_pio.platformio import layout
+from tigris_pio.platformio.partitions import Partition
+
+HERE = Path(__file__).parent
+SLOT_BYTES = 0x2000
+#: As nor.h has it.
+PARTITION = Partition("model", "data", "0x40", 0, 8 * 4096)
+PORT = ("model", "slots", "slot_log", "update")
+
+
+@functools.cache
+def plan(generation: int, columns: int = 28) -> tuple[bytes, str]:
+    """A plan of two flash sectors, and its header."""
+    weights = np.random.default_rng(generation).normal(size=(40, columns)).astype(np.float32)
+    model = make([node("MatMul", "x w", "y")], {"x": (1, 40)}, ["y"], {"w": weights})
+    made = compile_model(model, fast="16K", name="tiny")
+    return made.data, render_model_header(made.plan, made.data)
+
+
+def build(folder: Path, sources: Sequence[Path], flags: Sequence[str] = PLAIN) -> Path:
+    """A program of these sources, the simulated chip and the runtime; plans 0, 1 and 2 lie beside it."""
+    for generation in range(3):
+        (folder / f"{generation}.tgrs").write_bytes(plan(generation)[0])
+    (folder / "tigris_model_tiny.h").write_text(plan(0)[1], "utf-8")
+    placed = layout.place([("tiny", plan(0)[0])], PARTITION, 2, SLOT_BYTES)
+    (folder / "tigris_models.h").write_text(layout.models_header({"model": placed}), "utf-8")
+    command = ["gcc", *C99, *flags, "-DTIGRIS_TENSOR_ALIGN=4", f"-I{INCLUDE}", f"-I{RUNTIME / 'port'}", f"-I{folder}"]
+    port = [RUNTIME / "port" / f"{name}.c" for name in PORT]
+    objects = [*compile_each(command, [*port, HERE / "nor.c", *sources], folder), *core_objects(*flags)]
+    program = folder / sources[0].stem
+    subprocess.run(["gcc", *flags, *map(str, objects), "-lm", "-o", str(program)], check=True)
+    return program

@@ -1,0 +1,448 @@
+/* Cuts the power at every flash operation of updates, in every way that nor.h has, once and twice in a row.
+ *
+ * argv: three plans of one model. Prints a line a scenario: its name, cuts, and cuts before a second one. After each cut the
+ * model is opened twice, updated and opened again; whatever is opened must be one of the plans that may be, byte for byte.
+ * Anything else ends the program with status 1 and says where. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nor.h"
+#include "slot_log.h"
+#include "tigris_models.h"
+#include "tigris_update.h"
+
+#define PLANS 3U
+#define PIECE 700U
+
+typedef struct image {
+    uint8_t bytes[16384];
+    size_t size;
+} image;
+
+static image plans[PLANS];
+static const image *const A = &plans[0], *const B = &plans[1], *const C = &plans[2];
+static tigris_model model;
+/* What the next open may find; `other` NULL: nothing else. */
+static const image *sure, *other;
+static const char *scenario = "set-up";
+static uint32_t cut_one, cut_two;
+static nor_tear tear_one, tear_two;
+
+static void demand(int holds, const char *what)
+{
+    if (!holds) {
+        printf("%s: %s; cuts at operation %u in way %d, %u in way %d\n", scenario, what, (unsigned)cut_one, (int)tear_one,
+               (unsigned)cut_two, (int)tear_two);
+        exit(1);
+    }
+}
+
+static void expect(const image *is_sure, const image *may_be)
+{
+    sure = is_sure;
+    other = may_be;
+}
+
+static int holds(const tigris_plan *plan, const image *of)
+{
+    return of != NULL && plan->header->total_bytes == of->size && memcmp(plan->base, of->bytes, of->size) == 0;
+}
+
+/* ---- steps of a scenario ---- */
+
+static const image *open_model(tigris_plan *plan)
+{
+    demand(tigris_model_open(&model, plan) == TIGRIS_OK, "the model does not open");
+    demand(nor_held == 1U, "a mapping is lost");
+    demand(holds(plan, sure) || holds(plan, other), "a plan was opened that should not be");
+    return holds(plan, sure) ? sure : other;
+}
+
+static void close_model(tigris_plan *plan)
+{
+    tigris_model_close(plan);
+    tigris_model_close(plan);
+    demand(nor_held == 0U && plan->header == NULL, "closing does not release");
+}
+
+static tigris_status receive(tigris_update *update, const image *from, size_t size)
+{
+    tigris_status status = TIGRIS_OK;
+    for (size_t at = 0; at < size && status == TIGRIS_OK; at += PIECE)
+        status = tigris_update_write(update, from->bytes + at, size - at < PIECE ? size - at : PIECE);
+    return status;
+}
+
+/* `kept` is what is opened when this fails. */
+static void write_plan(const image *kept, const image *next)
+{
+    static tigris_update update;
+    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
+    expect(kept, NULL);
+    demand(receive(&update, next, next->size) == TIGRIS_OK, "write");
+    demand(tigris_update_finish(&update) == TIGRIS_OK, "finish");
+    expect(kept, next);
+    demand(tigris_update_commit(&update) == TIGRIS_OK, "commit");
+    expect(next, NULL);
+}
+
+static void try_plan(const image *kept, const image *next, int confirm)
+{
+    tigris_plan plan;
+    expect(next, kept);
+    demand(open_model(&plan) == next, "the committed plan is not opened");
+    expect(kept, NULL);
+    if (confirm) {
+        expect(kept, next);
+        demand(tigris_update_confirm(&model, &plan) == TIGRIS_OK, "confirm");
+        expect(next, NULL);
+        demand(tigris_update_confirm(&model, &plan) == TIGRIS_OK, "confirm twice");
+    }
+    close_model(&plan);
+}
+
+static void look(void)
+{
+    tigris_plan plan;
+    (void)open_model(&plan);
+    close_model(&plan);
+}
+
+static void update_to(const image *kept, const image *next)
+{
+    write_plan(kept, next);
+    try_plan(kept, next, 1);
+    look();
+}
+
+/* ---- scenarios: what goes before, and what is cut ---- */
+
+static void nothing(void)
+{
+    expect(A, NULL);
+}
+
+static void first_update(void)
+{
+    update_to(A, B);
+}
+
+static void pending(void)
+{
+    write_plan(A, B);
+}
+
+static void over_a_pending_plan(void)
+{
+    expect(A, B);
+    update_to(A, C);
+}
+
+static void on_trial(void)
+{
+    write_plan(A, B);
+    try_plan(A, B, 0);
+}
+
+static void after_an_unconfirmed_trial(void)
+{
+    static tigris_update update;
+    demand(tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED, "an update over a plan on trial");
+    look();
+    update_to(A, C);
+}
+
+static void flip(uint32_t slot)
+{
+    nor.bytes[model.offset + slot * model.slots->bytes + 1000U] ^= 0x10U;
+}
+
+static void pending_and_damaged(void)
+{
+    write_plan(A, B);
+    flip(1U);
+    expect(A, NULL);
+}
+
+static void after_a_failed_open(void)
+{
+    look();
+    update_to(A, C);
+}
+
+static void active_and_damaged(void)
+{
+    update_to(A, B);
+    flip(1U);
+    expect(A, NULL);
+}
+
+static void trial_whose_old_plan_is_damaged(void)
+{
+    on_trial();
+    flip(0U);
+    expect(B, NULL);
+}
+
+static void back_to_the_trial(void)
+{
+    tigris_plan plan;
+    (void)open_model(&plan);
+    demand(tigris_update_confirm(&model, &plan) == TIGRIS_OK, "confirm what is left");
+    close_model(&plan);
+    update_to(B, C);
+}
+
+static void given_up(void)
+{
+    static tigris_update update;
+    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
+    demand(receive(&update, B, B->size / 2U) == TIGRIS_OK, "write");
+    demand(tigris_update_abort(&update) == TIGRIS_OK, "abort");
+    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
+    demand(receive(&update, B, B->size) == TIGRIS_OK, "write");
+    demand(tigris_update_finish(&update) == TIGRIS_OK, "finish");
+    demand(tigris_update_abort(&update) == TIGRIS_OK, "abort");
+    look();
+    update_to(A, C);
+}
+
+static void damaged_on_the_way(void)
+{
+    static tigris_update update;
+    static image damaged;
+    damaged = *B;
+    damaged.bytes[2000] ^= 1U;
+    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
+    demand(receive(&update, &damaged, damaged.size) == TIGRIS_OK, "write");
+    demand(tigris_update_finish(&update) == TIGRIS_ERR_DAMAGED, "finish");
+    demand(tigris_update_commit(&update) == TIGRIS_ERR_ORDER, "commit");
+    look();
+    update_to(A, C);
+}
+
+static const struct {
+    const char *name;
+    void (*before)(void);
+    void (*steps)(void);
+} scenarios[] = {
+    {"first update", nothing, first_update},
+    {"over a pending plan", pending, over_a_pending_plan},
+    {"after an unconfirmed trial", on_trial, after_an_unconfirmed_trial},
+    {"pending plan does not open", pending_and_damaged, after_a_failed_open},
+    {"active plan does not open", active_and_damaged, after_a_failed_open},
+    {"old plan does not open", trial_whose_old_plan_is_damaged, back_to_the_trial},
+    {"given up", nothing, given_up},
+    {"damaged on the way", nothing, damaged_on_the_way},
+};
+
+/* ---- cuts ---- */
+
+static void flash_anew(void)
+{
+    memset(&nor, 0, sizeof nor);
+    memset(nor.bytes, 0xFF, sizeof nor.bytes);
+    memcpy(nor.bytes + model.offset, A->bytes, A->size);
+    expect(A, NULL);
+}
+
+/* Runs `steps` on the chip as it is; 1 when power failed. */
+static int run_cut(void (*steps)(void), uint32_t at, nor_tear tear)
+{
+    nor_start(at, tear);
+    if (setjmp(nor_lost) != 0)
+        return 1;
+    steps();
+    return 0;
+}
+
+static const image *found;
+
+/* Two starts, then an update to a plan that is neither, whatever may be there. */
+static void recover(void)
+{
+    static tigris_update update;
+    tigris_plan plan;
+    const image *kept = NULL;
+    for (uint32_t start = 0; start < 2U; start++) {
+        kept = open_model(&plan);
+        close_model(&plan);
+        nor_start(UINT32_MAX, NOR_AFTER);
+    }
+    while (tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED) {
+        kept = open_model(&plan);
+        close_model(&plan);
+    }
+    found = kept;
+    for (uint32_t i = 0; i < PLANS; i++)
+        if (&plans[i] != sure && &plans[i] != other) {
+            demand(receive(&update, &plans[i], plans[i].size) == TIGRIS_OK, "write again");
+            demand(tigris_update_finish(&update) == TIGRIS_OK, "finish again");
+            demand(tigris_update_commit(&update) == TIGRIS_OK, "commit again");
+            expect(&plans[i], NULL);
+            try_plan(&plans[i], &plans[i], 1);
+            nor_start(UINT32_MAX, NOR_AFTER);
+            look();
+            return;
+        }
+    demand(0, "no third plan");
+}
+
+/* An update of whatever is opened, to be cut: the other plan is the one that was being written, or a third. */
+static void recover_in_part(void)
+{
+    const image *next = C == sure || C == other ? B : C;
+    tigris_plan plan;
+    const image *kept = open_model(&plan);
+    close_model(&plan);
+    static tigris_update update;
+    if (tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED) {
+        kept = open_model(&plan);
+        close_model(&plan);
+        demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin in part");
+    }
+    if (next == sure || next == other)
+        return;
+    expect(kept, NULL);
+    demand(receive(&update, next, next->size) == TIGRIS_OK, "write in part");
+    demand(tigris_update_finish(&update) == TIGRIS_OK, "finish in part");
+    expect(kept, next);
+    demand(tigris_update_commit(&update) == TIGRIS_OK, "commit in part");
+    expect(next, NULL);
+    try_plan(kept, next, 1);
+}
+
+typedef struct moment {
+    nor_chip chip;
+    const image *sure, *other;
+} moment;
+
+static void keep(moment *at)
+{
+    at->chip = nor;
+    at->sure = sure;
+    at->other = other;
+}
+
+static void return_to(const moment *at)
+{
+    nor = at->chip;
+    expect(at->sure, at->other);
+}
+
+/* Every cut of the recovery from the first one; their number. */
+static uint32_t cut_twice(void)
+{
+    static moment cut;
+    uint32_t cuts = 0;
+    keep(&cut);
+    for (int tear = 0; tear < NOR_TEARS; tear++)
+        for (uint32_t at = 0;; at++) {
+            cut_two = at;
+            tear_two = (nor_tear)tear;
+            return_to(&cut);
+            if (!run_cut(recover_in_part, at, (nor_tear)tear))
+                break;
+            nor_start(UINT32_MAX, NOR_AFTER);
+            recover();
+            cuts++;
+        }
+    cut_two = 0U;
+    return cuts;
+}
+
+/* Every cut of `steps` from the chip as it is, which is then as the steps leave it; `pairs`: each with every second one. */
+static void cut_everywhere(void (*steps)(void), uint32_t *cuts, uint32_t *pairs)
+{
+    static moment before;
+    static moment after;
+    keep(&before);
+    for (int tear = 0; tear < NOR_TEARS; tear++)
+        for (uint32_t at = 0;; at++) {
+            cut_one = at;
+            tear_one = (nor_tear)tear;
+            return_to(&before);
+            if (!run_cut(steps, at, (nor_tear)tear)) {
+                keep(&after);
+                break;
+            }
+            if (pairs != NULL) {
+                static moment here;
+                keep(&here);
+                *pairs += cut_twice();
+                return_to(&here);
+            }
+            nor_start(UINT32_MAX, NOR_AFTER);
+            recover();
+            (*cuts)++;
+        }
+    return_to(&after);
+}
+
+/* ---- many updates in a row, until both sectors of records were erased and used again ---- */
+
+static uint32_t generation;
+
+static void next_update(void)
+{
+    update_to(&plans[generation % PLANS], &plans[(generation + 1U) % PLANS]);
+}
+
+static void cut_many_updates(uint32_t updates)
+{
+    uint32_t cuts = 0;
+    uint32_t wraps = 0;
+    tigris_slot_state state = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, UINT32_MAX};
+    flash_anew();
+    for (generation = 0; generation < updates; generation++) {
+        const uint32_t sector = state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
+        cut_everywhere(next_update, &cuts, NULL);
+        nor_start(UINT32_MAX, NOR_AFTER);
+        demand(tigris_slot_log_read(&model, &state) == TIGRIS_OK, "the log");
+        wraps += sector <= 1U && sector != state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
+    }
+    demand(wraps >= 2U, "the log did not begin again");
+    printf("%u updates in a row: %u cuts, %u times a sector of records was full\n", (unsigned)updates, (unsigned)cuts,
+           (unsigned)wraps);
+}
+
+static int load(const char *path, image *plan)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return 0;
+    plan->size = fread(plan->bytes, 1, sizeof plan->bytes, file);
+    fclose(file);
+    return plan->size > TIGRIS_FLASH_SECTOR;
+}
+
+int main(int argc, char **argv)
+{
+    const int with_pairs = argc == 6 && strcmp(argv[4], "pairs") == 0;
+    model = TIGRIS_MODEL_TINY;
+    if (argc != 6 || !load(argv[1], &plans[0]) || !load(argv[2], &plans[1]) || !load(argv[3], &plans[2]))
+        return 2;
+    for (uint8_t unchecked = 0; unchecked < 2U; unchecked++) {
+        model.unchecked = unchecked;
+        for (uint32_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
+            uint32_t cuts = 0;
+            uint32_t pairs = 0;
+            /* Without a checksum a plan that rotted in its slot is opened. */
+            const int rots = strstr(scenarios[i].name, "does not open") != NULL;
+            if (unchecked && rots)
+                continue;
+            scenario = scenarios[i].name;
+            flash_anew();
+            nor_start(UINT32_MAX, NOR_AFTER);
+            scenarios[i].before();
+            cut_everywhere(scenarios[i].steps, &cuts, with_pairs && !unchecked ? &pairs : NULL);
+            printf("%s%s: %u cuts", scenario, unchecked ? ", unchecked" : "", (unsigned)cuts);
+            printf(with_pairs && !unchecked ? ", %u pairs\n" : "\n", (unsigned)pairs);
+        }
+    }
+    model.unchecked = 0U;
+    scenario = "many updates";
+    cut_many_updates((uint32_t)strtoul(argv[5], NULL, 0));
+    return found == NULL;
+}
