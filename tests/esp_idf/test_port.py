@@ -17,6 +17,7 @@ from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "esp_idf"
+FLASH = -47
 OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING, DAMAGED = 0, -41, -40, -42, -43, -44, -45, -46
 FAST_TOO_SMALL, SLOW_TOO_SMALL, NOT_A_PLAN, VERSION, SECTION = -2, -3, -10, -11, -20
 SLOW_BYTES = next(field.offset for field in Header.layout() if field.name == "slow_bytes")
@@ -40,7 +41,7 @@ def built(tmp_path_factory):
     common = ["gcc", *FLAGS.split(), *[f"-I{path}" for path in includes]]
     objects = [*core_objects(*PLAIN), *compile_each(common, sources, folder)]
     exact = f"-DEXACT_CRC32={Header.unpack(plan.read_bytes()).crc32}U"
-    for program in ("port_open", "port_run", "port_damage"):
+    for program in ("port_open", "port_run", "port_damage", "port_update"):
         parts = [str(HERE / f"{program}.c"), *map(str, objects)]
         subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / program)], check=True)
     return folder
@@ -149,6 +150,21 @@ def test_firmware_takes_plans_of_its_inputs_and_outputs_only(built, tmp_path):
     for change, status in (({"weights": 3}, OK), ({"input_scale": 2.0}, INTERFACE)):
         plan = compile_model(retrained.digits(tmp_path / "digits.onnx", **change), fast="64K").data
         assert opened(built, tmp_path, plan)[0] == status
+
+
+@pytest.mark.parametrize("cipher", [0, 0x5A])
+def test_an_update_and_what_it_gives_back(built, tmp_path, cipher):
+    """In plain and in encrypted flash, whose erased bytes read as anything."""
+    old, new = (compile_model(retrained.digits(tmp_path / "d.onnx", weights=n), fast="64K", name="digits").data
+                for n in (0, 3))  # fmt: skip
+    (tmp_path / "flash.bin").write_bytes(b"\xff" * 0x2000 + old)
+    (tmp_path / "new.tgrs").write_bytes(new)
+    command = [built / "port_update", tmp_path / "flash.bin", tmp_path / "new.tgrs", str(cipher)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    opened, refused, written, reopened, confirmed, too_large, is_new, held, pages = map(int, done.stdout.split())
+    assert (opened, refused, written, reopened, confirmed, is_new) == (OK, FLASH, OK, OK, OK, 1)
+    assert too_large == TOO_SMALL
+    assert (held, pages) == (0, 0)
 
 
 def test_arenas_time_and_pauses(built):

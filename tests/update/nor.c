@@ -11,6 +11,7 @@
 
 nor_chip nor;
 uint32_t nor_operations, nor_held, nor_fails_from = UINT32_MAX;
+int nor_fails_late;
 jmp_buf nor_lost;
 static uint32_t cut_at = UINT32_MAX, state = 1U;
 static nor_tear cut_tear;
@@ -71,7 +72,7 @@ static tigris_status begin_operation(const char *label, uint32_t offset, size_t 
         return TIGRIS_ERR_PARTITION;
     if (offset > NOR_BYTES || bytes > NOR_BYTES - offset)
         return TIGRIS_ERR_PARTITION_TOO_SMALL;
-    return nor_operations >= nor_fails_from ? TIGRIS_ERR_FLASH : TIGRIS_OK;
+    return nor_operations >= nor_fails_from && !nor_fails_late ? TIGRIS_ERR_FLASH : TIGRIS_OK;
 }
 
 static void forget_unstable(uint32_t at, uint32_t bytes)
@@ -95,7 +96,7 @@ static tigris_status erase(const char *label, uint32_t offset)
         longjmp(nor_lost, 1);
     }
     memcpy(nor.bytes + offset, erased, SECTOR);
-    return TIGRIS_OK;
+    return nor_operations > nor_fails_from ? TIGRIS_ERR_FLASH : TIGRIS_OK;
 }
 
 static tigris_status program(const char *label, uint32_t offset, const void *from, size_t bytes)
@@ -113,7 +114,7 @@ static tigris_status program(const char *label, uint32_t offset, const void *fro
         longjmp(nor_lost, 1);
     }
     memcpy(nor.bytes + offset, from, bytes);
-    return TIGRIS_OK;
+    return nor_operations > nor_fails_from ? TIGRIS_ERR_FLASH : TIGRIS_OK;
 }
 
 static tigris_status is_erased(const char *label, uint32_t offset, size_t bytes, int *erased)

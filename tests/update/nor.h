@@ -32,7 +32,8 @@ typedef struct nor_chip {
 extern nor_chip nor;
 extern uint32_t nor_operations; /* erased sectors and program operations since nor_start */
 extern uint32_t nor_held;       /* mappings that were not released since nor_start */
-extern uint32_t nor_fails_from; /* from this operation on the chip refuses, and nothing is done */
+extern uint32_t nor_fails_from; /* from this operation on the chip refuses, and nothing is done; UINT32_MAX: it works */
+extern int nor_fails_late;      /* 1: it refuses after having done it */
 extern jmp_buf nor_lost;
 
 /* Power is on: operations are counted from 0, and power fails at operation `at`; UINT32_MAX: never. */

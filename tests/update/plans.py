@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.compiler.models import make, node
-from tests.runtime.build import C99, INCLUDE, PLAIN, RUNTIME, compile_each, core_objects
+from tests.runtime.build import C99, INCLUDE, PLAIN, RUNTIME, compile_each
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.platformio import layout
@@ -20,11 +20,12 @@ HERE = Path(__file__).parent
 SLOT_BYTES = 0x2000
 #: As nor.h has it.
 PARTITION = Partition("model", "data", "0x40", 0, 8 * 4096)
+LOADER = ("plan", "records", "band", "crc32", "status")
 PORT = ("model", "slots", "slot_log", "update")
 
 
 @functools.cache
-def plan(generation: int, columns: int = 28) -> tuple[bytes, str]:
+def plan(generation: int, columns: int = 22) -> tuple[bytes, str]:
     """A plan of two flash sectors, and its header."""
     weights = np.random.default_rng(generation).normal(size=(40, columns)).astype(np.float32)
     model = make([node("MatMul", "x w", "y")], {"x": (1, 40)}, ["y"], {"w": weights})
@@ -40,8 +41,8 @@ def build(folder: Path, sources: Sequence[Path], flags: Sequence[str] = PLAIN) -
     placed = layout.place([("tiny", plan(0)[0])], PARTITION, 2, SLOT_BYTES)
     (folder / "tigris_models.h").write_text(layout.models_header({"model": placed}), "utf-8")
     command = ["gcc", *C99, *flags, "-DTIGRIS_TENSOR_ALIGN=4", f"-I{INCLUDE}", f"-I{RUNTIME / 'port'}", f"-I{folder}"]
-    port = [RUNTIME / "port" / f"{name}.c" for name in PORT]
-    objects = [*compile_each(command, [*port, HERE / "nor.c", *sources], folder), *core_objects(*flags)]
+    parts = [*(RUNTIME / "port" / f"{name}.c" for name in PORT), *(RUNTIME / "src" / f"{name}.c" for name in LOADER)]
+    objects = compile_each(command, [*parts, HERE / "nor.c", *sources], folder)
     program = folder / sources[0].stem
-    subprocess.run(["gcc", *flags, *map(str, objects), "-lm", "-o", str(program)], check=True)
+    subprocess.run(["gcc", *flags, *map(str, objects), "-o", str(program)], check=True)
     return program

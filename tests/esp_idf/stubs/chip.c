@@ -45,7 +45,37 @@ esp_err_t esp_partition_read(const esp_partition_t *found, size_t src_offset, vo
 {
     if (found != &partition || src_offset > found->size || size > found->size - src_offset)
         return ESP_ERR_NOT_FOUND;
-    memcpy(dst, flash + src_offset, size);
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)dst)[i] = flash[src_offset + i] ^ (uint8_t)chip.cipher;
+    return ESP_OK;
+}
+
+esp_err_t esp_partition_read_raw(const esp_partition_t *found, size_t src_offset, void *dst, size_t size)
+{
+    const esp_err_t error = esp_partition_read(found, src_offset, dst, size);
+    for (size_t i = 0; error == ESP_OK && i < size; i++)
+        ((uint8_t *)dst)[i] ^= (uint8_t)chip.cipher;
+    return error;
+}
+
+esp_err_t esp_partition_write(const esp_partition_t *found, size_t dst_offset, const void *src, size_t size)
+{
+    if (found != &partition || dst_offset > found->size || size > found->size - dst_offset)
+        return ESP_ERR_INVALID_SIZE;
+    if (chip.refuses || (chip.cipher != 0U && (dst_offset % 16U != 0U || size % 16U != 0U)))
+        return ESP_ERR_INVALID_ARG;
+    for (size_t i = 0; i < size; i++)
+        flash[dst_offset + i] &= (uint8_t)(((const uint8_t *)src)[i] ^ chip.cipher);
+    return ESP_OK;
+}
+
+esp_err_t esp_partition_erase_range(const esp_partition_t *found, size_t offset, size_t size)
+{
+    if (found != &partition || offset % 4096U != 0U || size % 4096U != 0U || offset + size > found->size)
+        return ESP_ERR_INVALID_ARG;
+    if (chip.refuses)
+        return ESP_ERR_NOT_FOUND;
+    memset(flash + offset, 0xff, size);
     return ESP_OK;
 }
 
@@ -58,11 +88,27 @@ esp_err_t esp_partition_mmap(const esp_partition_t *found, size_t offset, size_t
         return ESP_ERR_NOT_FOUND;
     if (pages > chip.window_pages)
         return ESP_ERR_NO_MEM;
+    /* Decrypted into memory that stands for the window. */
+    uint8_t *seen = flash + offset;
+    if (chip.cipher != 0U) {
+        static uint8_t windows[2][FLASH_BYTES] __attribute__((aligned(64)));
+        seen = windows[chip.mappings % 2U] + offset % MMU_PAGE;
+        (void)esp_partition_read(found, offset, seen, size);
+    }
     chip.window_pages -= pages;
     chip.mapped_bytes += (uint32_t)size;
-    *out_ptr = flash + offset;
-    *out_handle = 1;
+    chip.mappings += 1U;
+    *out_ptr = seen;
+    *out_handle = pages << 8 | 1U;
     return ESP_OK;
+}
+
+void esp_partition_munmap(esp_partition_mmap_handle_t handle)
+{
+    if ((handle & 0xFFU) != 1U || chip.mappings == 0U)
+        abort();
+    chip.mappings -= 1U;
+    chip.window_pages += handle >> 8;
 }
 
 void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps)

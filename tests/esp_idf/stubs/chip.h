@@ -9,6 +9,9 @@
 extern struct chip {
     uint32_t window_pages; /* of 64 KB that can still be mapped */
     uint32_t mapped_bytes;
+    uint32_t mappings;       /* that were not given back */
+    uint32_t cipher;         /* flash is encrypted: what is written is changed by this on the way */
+    int refuses;             /* to erase and to write */
     int has_no_psram;
     int is_subscribed; /* the task, to the task watchdog */
     uint32_t last_caps;

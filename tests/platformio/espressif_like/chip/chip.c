@@ -126,6 +126,12 @@ esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, si
     return ESP_OK;
 }
 
+void esp_partition_munmap(esp_partition_mmap_handle_t handle)
+{
+    if (handle != 1)
+        abort();
+}
+
 esp_err_t esp_partition_read(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size)
 {
     const void *data = NULL;

@@ -1,0 +1,21 @@
+"""Updates step by step, under AddressSanitizer: what is refused, what a chip that fails leaves, which records count."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from tests.runtime.build import SANITIZERS
+from tests.update.plans import HERE, build, plan
+
+
+def test_every_case(tmp_path: Path) -> None:
+    program = build(tmp_path, [HERE / "cases.c"], SANITIZERS)
+    for name, data in (("inputs", plan(0, columns=23)[0]), ("name", plan(1)[0].replace(b"tiny\0", b"tin2\0"))):
+        (tmp_path / f"{name}.tgrs").write_bytes(data)
+    plans = [tmp_path / f"{name}.tgrs" for name in ("0", "1", "2", "inputs", "name")]
+    done = subprocess.run([program, *plans], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = re.findall(r"CASE\((\w+)\),", (HERE / "cases.c").read_text("utf-8"))
+    assert done.stdout.split() == cases and len(cases) > 20
