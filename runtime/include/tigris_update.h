@@ -24,7 +24,7 @@
  *
  * Flash is erased and programmed by model->slots->flash; that table and tigris_port_read are all that touches it. A
  * model must not be opened, confirmed and updated by several tasks at once, and each function below blocks for as long as the
- * flash takes: about 50 ms for the erasure of a sector is usual. No heap; stack below 1 KB beside the flash's own. */
+ * flash takes: tens of milliseconds for the erasure of a sector are usual. No heap; stack below 1 KB beside the flash's own. */
 #ifndef TIGRIS_UPDATE_H
 #define TIGRIS_UPDATE_H
 

@@ -225,7 +225,7 @@ def test_several_models_and_partitions(project):
     )
     (project.folder / "after_project.cmake").write_text(
         'tigris_add_model(MODEL "models/speech commands.tflite" MEM 64K+64K XIP FLASH 128K PARTITION extra\n'
-        "                 NAME third)\n",
+        "                 NAME third SLOTS 2 SLOT_SIZE 50000)\n",
         "utf-8",
     )
     project.configure()
@@ -233,13 +233,15 @@ def test_several_models_and_partitions(project):
     folder = project.build_folder / "tigris"
     plans = {name: (folder / f"{name}.tgrs").read_bytes() for name in ("digits", "second", "third")}
     assert (folder / "model.bin").read_bytes() == plans["digits"].ljust(0x20000, b"\xff") + plans["second"]
-    assert (folder / "extra.bin").read_bytes() == plans["third"]
+    assert (folder / "extra.bin").read_bytes() == b"\xff" * 0x2000 + plans["third"]
     assert Header.unpack(plans["third"]).flags & 1
     assert bytes(Header.unpack(plans["third"]).source_sha256) == hashlib.sha256(speech.read_bytes()).digest()
     assert Header.unpack(plans["second"]).fast_reserved > Header.unpack(plans["digits"]).fast_reserved == 0
     header = (folder / "tigris_models.h").read_text("utf-8")
     assert header.count("static const tigris_model ") == 3
     assert "0x20000u" in header
+    assert "0x2000u, /* offset" in header and "0xd000u, /* bytes of each slot */" in header
+    assert header.count("&TIGRIS_MODEL_THIRD_SLOTS,") == header.count("_SLOTS,") == 1
     assert '"extra"' in header
     assert sum("-flash model" in call or "-flash extra" in call for call in calls(project)) == 2
 
@@ -254,6 +256,9 @@ def test_several_models_and_partitions(project):
         ("tigris_add_model(MODEL models/digits.onnx MEM)", ["MEM lacks its value"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K MATCH any)", ["MATCH = any: must be interface or exact"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K CHECK maybe)", ["CHECK = maybe: must be yes or no"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K SLOTS 3)", ["SLOTS = 3: must be 1 or 2"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K SLOT_SIZE 64K)", ["SLOT_SIZE = 64K", "add SLOTS 2"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K SLOTS 2 MATCH exact)", ["SLOTS 2 with MATCH exact"]),
         (
             "tigris_add_model(MODEL models/digits.onnx MEM 64K BACKEND gpu)",
             ["BACKEND = gpu: must be auto, portable or esp-nn"],
@@ -282,6 +287,8 @@ def test_wrong_arguments_stop_the_configuration(project, call, parts):
         (ONE.replace("64K", "1K"), ["smallest", "(MEM "]),
         (ONE.replace("MEM", "PARTITION factory MEM"), ["partition `factory` is for an application"]),
         (ONE.replace("MEM", "PARTITION modell MEM"), ["no partition `modell`, only nvs, factory, model, extra"]),
+        (ONE.replace("MEM", "SLOTS 2 SLOT_SIZE 4K MEM"), ["digits: the plan takes", "SLOT_SIZE 4096; give", "or more"]),
+        (ONE.replace("MEM", "SLOTS 2 SLOT_SIZE 200K MEM"), ["partition `model` is too small", "2 slots of 204800"]),
         (ONE.replace("MEM", "OFFSET 0x100 MEM"), ["OFFSET 0x100 is no multiple", "0x1000"]),
         (
             ONE.replace("MEM", "OFFSET 0x3f000 MEM"),

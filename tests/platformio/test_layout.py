@@ -32,6 +32,35 @@ def test_a_plan_may_fill_the_partition_but_no_more():
         assert part in str(error.value)
 
 
+def test_two_slots_lie_behind_their_records():
+    plan = b"TGRS" + bytes(0x1500)
+    placed = layout.place([("a", plan), ("b", b"y" * 10)], replace(PARTITION, size=0x10000), slots=2)
+    assert [(item.start, item.offset, item.slot_bytes, item.end) for item in placed] == [
+        (0, 0x2000, 0x2000, 0x6000), (0x6000, 0x8000, 0x1000, 0xA000),
+    ]  # fmt: skip
+    assert layout.image(placed) == b"\xff" * 0x2000 + plan.ljust(0x6000, b"\xff") + b"y" * 10
+    roomy = layout.place([("a", plan), ("b", b"y")], replace(PARTITION, size=0x200000), slots=2)
+    assert [(item.offset, item.slot_bytes) for item in roomy] == [(0x2000, 0x10000), (0x32000, 0x10000)]
+    (sized,) = layout.place([("a", plan)], replace(PARTITION, size=0x10000), 2, 0x3000)
+    assert (sized.offset, sized.slot_bytes, sized.end) == (0x2000, 0x3000, 0x8000)
+    text = layout.models_header({"model": placed})
+    assert '#include "tigris_update.h"' in text
+    assert [line for line in text.splitlines() if "_SLOTS," in line] == ["    &TIGRIS_MODEL_A_SLOTS,",
+                                                                         "    &TIGRIS_MODEL_B_SLOTS,"]
+    assert "tigris_update.h" not in layout.models_header({"model": layout.place([("a", plan)], PARTITION)})
+
+
+@pytest.mark.parametrize(("size", "slot_bytes", "parts"), [
+    (0x4000, None, ["the plans take 24576 bytes (a 2 slots of 8192)", "lz4, custom_tigris_slots = 1"]),
+    (0x10000, 0x1000, ["custom_tigris_slot_size = 4096: the plan of model a takes 5380 bytes", "give 8K or more"]),
+])  # fmt: skip
+def test_slots_that_are_too_small_are_refused(size, slot_bytes, parts):
+    with pytest.raises(layout.LayoutError) as error:
+        layout.place([("a", b"TGRS" + bytes(0x1500))], replace(PARTITION, size=size), 2, slot_bytes)
+    for part in parts:
+        assert part in str(error.value)
+
+
 def test_the_header_names_partition_offset_and_what_is_accepted():
     plan = bytes(16) + b"\x78\x56\x34\x12"
     placed = layout.place([("a", b"x"), ("b", plan)], PARTITION)

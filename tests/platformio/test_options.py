@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tigris_pio.platformio import options, plans
+from tigris_pio.platformio import options, plans, table
 from tigris_pio.platformio.options import Model, OptionError
 
 from .project import ROOT
@@ -219,6 +219,30 @@ def test_each_model_may_have_a_partition_of_its_own(folder):
 def test_wrong_partitions_of_models_are_named(folder, text, message):
     with pytest.raises(OptionError, match=message):
         parse(folder, models="\nkws = kws.onnx\nother = kws.onnx", partition=text)
+
+
+def test_slots_are_as_large_as_was_said(folder):
+    assert (parse(folder).slots, parse(folder, flash="1M").slot_size) == (1, None)
+    for words, slot_size in (({}, None), ({"flash": "100000"}, 102400), ({"slot_size": "9K", "flash": "1M"}, 12288)):
+        settings = parse(folder, slots="2", **words)
+        assert (settings.slots, settings.slot_size) == (2, slot_size)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ({"slots": "3"}, "custom_tigris_slots = 3: must be one of 1, 2"),
+    ({"slots": "2", "match": "exact"}, "custom_tigris_slots = 2: .* custom_tigris_match = exact .*; leave one out"),
+    ({"slot_size": "64K"}, "custom_tigris_slot_size = 64K: .*; set custom_tigris_slots = 2, too"),
+    ({"slots": "2", "slot_size": "big"}, "custom_tigris_slot_size = big: is no size"),
+])  # fmt: skip
+def test_slots_that_make_no_sense_are_refused(folder, words, message):
+    with pytest.raises(OptionError, match=message):
+        parse(folder, **words)
+
+
+def test_a_table_has_room_for_slots():
+    assert table.room(None, [20_000], 1) == 0x10000
+    assert table.room(None, [60_000], 2) == 0x40000  # two of 120,000 and the records
+    assert table.room(0x10000, [20_000, None], 2) == 2 * 0x30000
 
 
 def test_every_option_is_documented_with_its_default():

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import struct
 import subprocess
+import zlib
 from collections import Counter
 
 import pytest
@@ -24,8 +26,20 @@ from tigris_pio.platformio import layout, partitions, upload
 SECTOR, WRITTEN_AT_ONCE = 4096, 64
 OK, ABSENT, DAMAGED = 0, -42, -46
 FLASH_BYTES = 1 << 19
+SLOT_0, SLOT_BYTES = layout.RECORDS_BYTES, 1 << 17
+
+
+def record_of_slot_1() -> bytes:
+    """What the firmware wrote when it confirmed its first update, by slot_log.h."""
+    half = struct.pack("<4sIBBH", b"TGSL", 256, 1, 1, 0)
+    half += zlib.crc32(half).to_bytes(4, "little")
+    return half + bytes(255 - byte for byte in half)
+
+
+RECORD_OF_SLOT_1 = record_of_slot_1()
 OPENER = """
 #include <tigris_models.h>
+#include <tigris_update.h>
 static uint8_t *flash;
 const char *try_open(uint8_t *from, uint32_t offset, int *status);
 tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
@@ -40,6 +54,36 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
     const tigris_status status = tigris_port_map(label, offset, bytes, &data);
     for (size_t i = 0; status == TIGRIS_OK && i < bytes; i++)
         ((uint8_t *)to)[i] = ((const uint8_t *)data)[i];
+    return status;
+}
+static tigris_status never(const char *label, uint32_t offset)
+{
+    (void)label, (void)offset;
+    return TIGRIS_ERR_FLASH;
+}
+static tigris_status nothing(const char *label, uint32_t offset, const void *from, size_t bytes)
+{
+    (void)from, (void)bytes;
+    return never(label, offset);
+}
+static tigris_status used(const char *label, uint32_t offset, size_t bytes, int *erased)
+{
+    (void)label, (void)offset, (void)bytes;
+    *erased = 0;
+    return TIGRIS_OK;
+}
+static const tigris_flash read_only = {never, nothing, used};
+static const tigris_slots slots = {tigris_slots_open, &read_only, SLOT_BYTES};
+int open_slots(uint8_t *from, uint32_t offset, uint32_t *at);
+int open_slots(uint8_t *from, uint32_t offset, uint32_t *at)
+{
+    tigris_model model = TIGRIS_MODEL_DIGITS;
+    tigris_plan plan;
+    flash = from;
+    model.offset = offset;
+    model.slots = &slots;
+    const int status = (int)tigris_model_open(&model, &plan);
+    *at = status == 0 ? (uint32_t)(plan.base - from) : 0U;
     return status;
 }
 const char *try_open(uint8_t *from, uint32_t offset, int *status)
@@ -72,9 +116,10 @@ def opened(plans, tmp_path_factory):
     (folder / "open.c").write_text(OPENER, "utf-8")
     runtime = ROOT / "runtime"
     core = (runtime / "src" / f"{name}.c" for name in ("plan", "records", "band", "crc32", "status"))
-    sources = [runtime / "port" / "model.c", *core]
+    sources = [*(runtime / "port" / f"{name}.c" for name in ("model", "slots", "slot_log")), *core]
     command = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-Wl,--no-undefined"]
     command += ["-DTIGRIS_TENSOR_ALIGN=4", f"-DFLASH_BYTES={FLASH_BYTES}U"]
+    command += [f"-DSLOT_BYTES={SLOT_BYTES}U"]
     options = [f"-I{runtime / 'include'}", f"-I{folder}", "-o", str(folder / "open.so")]
     subprocess.run([*command, *map(str, sources), str(folder / "open.c"), *options], check=True)
     library = ctypes.CDLL(str(folder / "open.so"))
@@ -86,7 +131,21 @@ def opened(plans, tmp_path_factory):
         text = library.try_open(memory, ctypes.c_uint32(offset), ctypes.byref(status))
         return status.value, text.decode()
 
+    opened.library = library
     return opened
+
+
+@pytest.fixture(scope="module")
+def opened_slots(opened):
+    """`opened_slots(flash)`: the status, and where the plan that was opened lies."""
+    at = ctypes.c_uint32()
+
+    def opened_slots(flash: bytearray) -> tuple[int, int]:
+        memory = (ctypes.c_uint8 * len(flash)).from_buffer(flash)
+        status = opened.library.open_slots(memory, ctypes.c_uint32(SLOT_0), ctypes.byref(at))
+        return status, at.value
+
+    return opened_slots
 
 
 def by_upload_program(images):
@@ -182,6 +241,28 @@ def test_plans_in_one_partition_are_cut_each_for_itself(plans, opened, way):
         states.add(statuses)
     assert all(opened(flash, at)[0] == OK for at in where)
     assert bytes(flash[: where[1] + len(new)]) == image(new, new)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cut_leaves_the_plan_in_the_other_slot(plans, opened_slots, way):
+    """The board runs a plan of the second slot; an upload writes the first one and erases the records, these last."""
+    old, new, _ = plans
+    flash = bytearray(b"\xff" * FLASH_BYTES)
+    flash[:SLOT_0] = RECORD_OF_SLOT_1.ljust(SLOT_0, b"\xff")
+    flash[SLOT_0 : SLOT_0 + len(old)] = old
+    flash[SLOT_0 + SLOT_BYTES : SLOT_0 + SLOT_BYTES + len(old)] = old
+    image = layout.image([layout.Placed("digits", SLOT_0, new, SLOT_BYTES)])
+    seen = Counter()
+    for number, state in enumerate(cut(flash, way([(0, image)]))):
+        if number % 5:
+            continue
+        status, at = opened_slots(state)
+        assert status == OK
+        assert state[at : at + len(new)] in (old, new)
+        seen[at] += 1
+    assert opened_slots(flash) == (OK, SLOT_0)
+    assert flash[SLOT_0 : SLOT_0 + len(new)] == new
+    assert seen[SLOT_0 + SLOT_BYTES] > 10
 
 
 @given(st.lists(st.integers(20, 3 * SECTOR), min_size=1, max_size=4), st.integers(0, 3))

@@ -1,7 +1,9 @@
-"""Cuts the power at every flash operation of updates and prints how often: python -m tests.update.cuts [EVERY] [UPDATES]
+"""Cuts the power at every flash operation of updates and prints how often.
 
-EVERY: of how many pairs of cuts one is tried, but for the first scenario, whose pairs are all tried; default 1. UPDATES in a
-row; default 140.
+    python -m tests.update.cuts [EVERY] [UPDATES]
+
+EVERY: of how many pairs of cuts one is tried, but for the first scenario, whose pairs are all tried; default 1.
+UPDATES: how many in a row; default 140.
 """
 
 from __future__ import annotations

@@ -25,21 +25,26 @@ PORT = ("model", "slots", "slot_log", "update")
 
 
 @functools.cache
-def plan(generation: int, columns: int = 22) -> tuple[bytes, str]:
+def plan(generation: int, columns: int = 22, name: str = "tiny") -> tuple[bytes, str]:
     """A plan of two flash sectors, and its header."""
     weights = np.random.default_rng(generation).normal(size=(40, columns)).astype(np.float32)
     model = make([node("MatMul", "x w", "y")], {"x": (1, 40)}, ["y"], {"w": weights})
-    made = compile_model(model, fast="16K", name="tiny")
+    made = compile_model(model, fast="16K", name=name)
     return made.data, render_model_header(made.plan, made.data)
 
 
-def build(folder: Path, sources: Sequence[Path], flags: Sequence[str] = PLAIN) -> Path:
-    """A program of these sources, the simulated chip and the runtime; plans 0, 1 and 2 lie beside it."""
+def write_model(folder: Path, name: str = "tiny") -> None:
+    """Plans 0, 1 and 2, and the headers of a firmware with the first."""
     for generation in range(3):
-        (folder / f"{generation}.tgrs").write_bytes(plan(generation)[0])
-    (folder / "tigris_model_tiny.h").write_text(plan(0)[1], "utf-8")
-    placed = layout.place([("tiny", plan(0)[0])], PARTITION, 2, SLOT_BYTES)
+        (folder / f"{generation}.tgrs").write_bytes(plan(generation, name=name)[0])
+    (folder / f"tigris_model_{name}.h").write_text(plan(0, name=name)[1], "utf-8")
+    placed = layout.place([(name, plan(0, name=name)[0])], PARTITION, 2, SLOT_BYTES)
     (folder / "tigris_models.h").write_text(layout.models_header({"model": placed}), "utf-8")
+
+
+def build(folder: Path, sources: Sequence[Path], flags: Sequence[str] = PLAIN) -> Path:
+    """A program of these sources, the simulated chip and the loader; plans 0, 1 and 2 lie beside it."""
+    write_model(folder)
     command = ["gcc", *C99, *flags, "-DTIGRIS_TENSOR_ALIGN=4", f"-I{INCLUDE}", f"-I{RUNTIME / 'port'}", f"-I{folder}"]
     parts = [*(RUNTIME / "port" / f"{name}.c" for name in PORT), *(RUNTIME / "src" / f"{name}.c" for name in LOADER)]
     objects = compile_each(command, [*parts, HERE / "nor.c", *sources], folder)
