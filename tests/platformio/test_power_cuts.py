@@ -131,7 +131,7 @@ def opened(plans, tmp_path_factory):
         text = library.try_open(memory, ctypes.c_uint32(offset), ctypes.byref(status))
         return status.value, text.decode()
 
-    opened.library = library
+    opened.shared = library
     return opened
 
 
@@ -142,7 +142,7 @@ def opened_slots(opened):
 
     def opened_slots(flash: bytearray) -> tuple[int, int]:
         memory = (ctypes.c_uint8 * len(flash)).from_buffer(flash)
-        status = opened.library.open_slots(memory, ctypes.c_uint32(SLOT_0), ctypes.byref(at))
+        status = opened.shared.open_slots(memory, ctypes.c_uint32(SLOT_0), ctypes.byref(at))
         return status, at.value
 
     return opened_slots
