@@ -24,6 +24,7 @@ from tigris_pio.report.sweep import sweep
 @MODEL
 @budget_options(memory_required=False)
 @backend_options
+@console.WIDE
 @JSON
 @pages.REPORT
 @pages.NO_SWEEP

@@ -38,6 +38,7 @@ from tigris_pio.report.sweep import sweep
 @pages.REPORT
 @pages.NO_SWEEP
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
+@console.WIDE
 @JSON
 def compile_command(
     model: str,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+import click
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.markup import escape
 from rich.measure import Measurement
@@ -18,8 +19,8 @@ from tigris_pio.text import json_text, visible
 if TYPE_CHECKING:
     from tigris_pio.compiler.pipeline import Progress  # a type alone: `tigris run` needs no compiler
 
-#: Columns of tables in a pipe, where there is no terminal to ask.
-PIPE_WIDTH = 140
+#: Columns of tables in a pipe, where nothing has to give way.
+PIPE_WIDTH = 10_000
 
 
 class _Visible:
@@ -76,6 +77,27 @@ def print_warnings(warnings: list[str]) -> None:
     """Warnings for people."""
     for warning in warnings:
         err.print(f"[yellow]warning:[/] {escape(visible(warning))}")
+
+
+@contextmanager
+def full_width() -> Iterator[None]:
+    """Tables as in a pipe, whatever the terminal's width."""
+    width, out.width = out.width, PIPE_WIDTH
+    try:
+        yield
+    finally:
+        out.width = width
+
+
+def _full_width(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.with_resource(full_width())
+
+
+WIDE = click.option(
+    "--wide", is_flag=True, expose_value=False, callback=_full_width,
+    help="Tables with all columns and whole names, whatever the terminal's width, as in a pipe.",
+)  # fmt: skip
 
 
 @contextmanager

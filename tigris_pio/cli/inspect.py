@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
-from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import LIMIT, parse_limits
-from tigris_pio.cli.tables import facts
 from tigris_pio.errors import ToolError
 from tigris_pio.files import read_named
+from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
@@ -23,6 +21,7 @@ from tigris_pio.text import visible_name
 @click.command(short_help="Show what a model or a plan holds.")
 @click.argument("file", type=click.Path(), metavar="FILE")
 @LIMIT
+@console.WIDE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
     """Show what FILE holds: the inputs, outputs and operators of a model, or the stages,
@@ -63,7 +62,7 @@ def _check_with_runtime(data: bytes) -> None:
 def _print(document: dict[str, Any]) -> None:
     single = ((key, value) for key, value in document.items() if not isinstance(value, list))
     rows = [(key.replace("_", " "), _fact(key, value)) for key, value in single]
-    console.out.print(facts(rows))
+    console.out.print(Facts(rows))
     for key in ("inputs", "outputs", "states", "stages", "operators"):
         rows_of = document.get(key)
         if rows_of:
@@ -79,16 +78,18 @@ def _fact(key: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.8g}"
     if isinstance(value, (list, tuple)):
         return ("x" if all(isinstance(item, int) for item in value) else ", ").join(map(str, value))
     return visible_name(str(value))
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(title=f"{len(rows)} {title}", title_justify="left")
-    for key in rows[0]:
-        number = isinstance(rows[0][key], int)
-        table.add_column(key.replace("_", " "), justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_text(value) if not isinstance(value, int) else str(value)) for value in row.values()))
-    return table
+def _table(title: str, rows: list[dict[str, Any]]) -> Fitted:
+    columns = tuple(
+        Column(key.replace("_", " "), isinstance(rows[0][key], int), key in ("name", "first"),
+               0 if key in ("name", "first", "kind", "strategy") else place)
+        for place, key in enumerate(rows[0])
+    )  # fmt: skip
+    texts = [[_text(value) if not isinstance(value, int) else str(value) for value in row.values()] for row in rows]
+    return Fitted(f"{len(rows)} {title}", columns, texts)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
+from rich.text import Text
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
@@ -20,6 +20,7 @@ from tigris_pio.compiler.instructions import instructions
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
+from tigris_pio.fitted import Column, Fitted
 from tigris_pio.quantize.calibrate import METHODS
 from tigris_pio.quantize.images import Normalisation
 from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, encode, quantise
@@ -48,6 +49,7 @@ from tigris_pio.sizes import format_size
 @click.option("--dim", "dims", multiple=True, metavar="NAME=VALUE", help="Set a free dimension of the model.")
 @click.option("--set", "fixed", multiple=True, metavar="NAME=VALUE", help="Make an input of the model a constant.")
 @LIMIT
+@console.WIDE
 @JSON
 def quantize(
     model: str,
@@ -181,14 +183,15 @@ def _cost(compiled: Compiled) -> dict[str, Any]:
 def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
     samples = result.samples
     console.print_warnings(list(result.warnings))
-    table = Table(title=f"each layer against float, on {len(samples.held_out)} held-out samples", title_justify="left")
-    for name in ("layer", "operator", "", "cosine", "largest error, steps", "by itself: cosine", "steps", ""):
-        table.add_column(name, justify="left" if name in ("layer", "operator", "") else "right")
-    for layer in result.layers:
-        mark = "[bold red]hurts[/]" if layer.hurts else ""
-        table.add_row(escape(layer.name), layer.kind, layer.dtype, f"{layer.cosine:.6f}", _steps(layer.steps),
-                      f"{layer.own_cosine:.6f}", _steps(layer.own_steps), mark)  # fmt: skip
-    console.out.print(table)
+    columns = (Column("layer", name=True), Column("operator"), Column("", spare=1), Column("cosine", True, spare=3),
+               Column("largest error, steps", True, spare=2), Column("by itself: cosine", True), Column("steps", True),
+               Column(""))  # fmt: skip
+    rows = [
+        (layer.name, layer.kind, layer.dtype, f"{layer.cosine:.6f}", _steps(layer.steps), f"{layer.own_cosine:.6f}",
+         _steps(layer.own_steps), Text("hurts" if layer.hurts else "", style="bold red"))
+        for layer in result.layers
+    ]  # fmt: skip
+    console.out.print(Fitted(f"each layer against float, on {len(samples.held_out)} held-out samples", columns, rows))
     _print_outputs(result)
     _print_costs(result)
     for layer in result.layers:

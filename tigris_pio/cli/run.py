@@ -10,17 +10,14 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.markup import escape
-from rich.table import Table
 
 from tigris_pio.cli import console
-from tigris_pio.cli.tables import facts
 from tigris_pio.errors import UsageError
 from tigris_pio.files import check_target, write_atomically
+from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.host import Session
 from tigris_pio.host.io import IoDescriptor
 from tigris_pio.sizes import format_size, parse_memory
-from tigris_pio.text import visible_name
 
 
 @click.command(short_help="Run a plan here with the board's C runtime.")
@@ -48,6 +45,7 @@ from tigris_pio.text import visible_name
     metavar="FAST[+SLOW]",
     help="Memory to run in, like 48K+1M, instead of what the plan asks for; less makes it slower, never different.",
 )
+@console.WIDE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: str | None, as_json: bool) -> None:
     """Run PLAN.tgrs on this machine: same C sources, same arenas, same bytes as on the board.
@@ -162,7 +160,7 @@ def _document(session: Session, results: dict[str, np.ndarray], seconds: float) 
 def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
     memory = document["memory"]
     console.out.print(
-        facts(
+        Facts(
             [
                 ("plan", document["plan"]),
                 ("time", f"{1000 * document['seconds']:.3f} ms on this machine"
@@ -173,13 +171,13 @@ def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
             ]
         )
     )  # fmt: skip
-    table = Table(title="outputs", title_justify="left")
-    for name in ("name", "shape", "min", "max", "argmax", "first values"):
-        table.add_column(name)
+    columns = (Column("name", name=True), Column("shape"), Column("min"), Column("max"), Column("argmax"),
+               Column("first values", spare=1))  # fmt: skip
+    rows = []
     for name, y in results.items():
         flat = y.ravel()
         shape = "x".join(map(str, y.shape))
         values = ", ".join(f"{v:.5g}" for v in flat[:8]) + (", …" if flat.size > 8 else "")
         numbers = (f"{flat.min():.5g}", f"{flat.max():.5g}", str(int(flat.argmax()))) if flat.size else ("", "", "")
-        table.add_row(escape(visible_name(name)), shape, *numbers, values)
-    console.out.print(table)
+        rows.append((name, shape, *numbers, values))
+    console.out.print(Fitted("outputs", columns, rows))

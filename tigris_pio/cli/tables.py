@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from tigris_pio.cli.console import out
 from tigris_pio.compiler.normalise import PassStatistics
+from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.sizes import format_size
-from tigris_pio.text import visible_name
 
 
 def _limit(size: int | None) -> str:
     return ", no limit" if size is None else f" of {format_size(size)}"
-
-
-def facts(rows: Sequence[tuple[str, str]]) -> Table:
-    """Two columns without a frame."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in rows:
-        table.add_row(name, escape(visible_name(value)))
-    return table
 
 
 def print_report(document: dict[str, Any]) -> None:
@@ -57,29 +44,28 @@ def print_report(document: dict[str, Any]) -> None:
                        f"{format_size(memory['backend_scratch'])} more of fast memory as scratch; portable: "
                        + (", ".join(op["op"] for op in backend["portable"]) or "none")
         ))  # fmt: skip
-    out.print(facts(rows))
+    out.print(Facts(rows))
     out.print(_stages(document["stages"]))
 
 
-def _stages(stages: Sequence[dict[str, Any]]) -> Table:
+def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:
     """Columns of zeros are left out, for terminals are narrow."""
-    table = Table(title=f"{len(stages)} stage{'s' if len(stages) > 1 else ''}", title_justify="left")
     slow = any(stage["slow_read"] or stage["slow_written"] for stage in stages)
     again = any(stage["recomputed_macs"] for stage in stages)
-    columns = [("", "right"), ("strategy", "left"), ("operators", "left"), ("bands", "right"), ("fast peak", "right")]
-    columns += [("slow read", "right"), ("written", "right")] if slow else []
-    columns += [("again", "right")] if again else []
-    for name, justify in columns:
-        table.add_column(name, justify=justify, overflow="fold" if name == "operators" else "ellipsis")  # type: ignore[arg-type]
+    columns = [Column("", True), Column("strategy"), Column("operators", name=True), Column("bands", True),
+               Column("fast peak", True)]  # fmt: skip
+    columns += [Column("slow read", True, spare=1), Column("written", True, spare=2)] if slow else []
+    columns += [Column("again", True, spare=3)] if again else []
+    rows = []
     for number, stage in enumerate(stages, 1):
         ops = stage["ops"]
         span = ops[0] if len(ops) == 1 else f"{ops[0]} … {ops[-1]} ({len(ops)})"
         bands = str(stage["bands"]) if stage["bands"] == 1 else f"{stage['bands']} x {stage['band_rows']} rows"
-        row = [str(number), stage["strategy"], escape(visible_name(span)), bands, format_size(stage["fast_peak"])]
+        row = [str(number), stage["strategy"], span, bands, format_size(stage["fast_peak"])]
         row += [format_size(stage["slow_read"]), format_size(stage["slow_written"])] if slow else []
         row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if again else []
-        table.add_row(*row)
-    return table
+        rows.append(row)
+    return Fitted(f"{len(stages)} stage{'s' if len(stages) > 1 else ''}", tuple(columns), rows)
 
 
 def statistics_row(row: PassStatistics) -> dict[str, Any]:
@@ -89,9 +75,8 @@ def statistics_row(row: PassStatistics) -> dict[str, Any]:
 
 def print_passes(statistics: Sequence[PassStatistics]) -> None:
     """What each pass did."""
-    table = Table(title="passes", title_justify="left")
-    for name in ("", "pass", "nodes in", "folded", "nodes out"):
-        table.add_column(name, justify="left" if name == "pass" else "right")
-    for number, row in enumerate(statistics, 1):
-        table.add_row(str(number), row.name, str(row.nodes_in), str(row.folded), str(row.nodes_out))
-    out.print(table)
+    names = ("", "pass", "nodes in", "folded", "nodes out")
+    columns = tuple(Column(name, name != "pass", name == "pass") for name in names)
+    rows = [(str(number), row.name, str(row.nodes_in), str(row.folded), str(row.nodes_out))
+            for number, row in enumerate(statistics, 1)]  # fmt: skip
+    out.print(Fitted("passes", columns, rows))

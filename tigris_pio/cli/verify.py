@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from tigris_pio.cli import console, pages
 from tigris_pio.cli.options import (
@@ -24,6 +24,7 @@ from tigris_pio.cli.options import (
 from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.pipeline import UNLIMITED, back, front
 from tigris_pio.errors import UsageError
+from tigris_pio.fitted import Column, Fitted
 from tigris_pio.host import Session
 from tigris_pio.report.verified import own_text, verified_page
 from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, random_inputs, read_samples
@@ -39,6 +40,7 @@ from tigris_pio.verify.reference import open_reference
 @click.option("--data", type=click.Path(), metavar="X.npz", help="Inputs by name instead of random ones.")
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
 @pages.REPORT
+@console.WIDE
 @JSON
 def verify(
     model: str,
@@ -131,12 +133,11 @@ def _document(model: str, comparison: Comparison, against: str) -> dict[str, Any
 
 
 def _print(comparison: Comparison, against: str) -> None:
-    table = Table(title=f"{comparison.samples} samples against {against}", title_justify="left")
-    for name in ("layer", "operator", "strategy", "cosine", "max difference", "in steps", "by itself", ""):
-        table.add_column(name, justify="left" if name in ("layer", "operator", "strategy", "") else "right")
-    for layer in (*comparison.layers, *comparison.outputs):
-        _row(table, layer)
-    console.out.print(table)
+    columns = (Column("layer", name=True), Column("operator"), Column("strategy", spare=3),
+               Column("cosine", True, spare=1), Column("max difference", True, spare=2), Column("in steps", True),
+               Column("by itself", True), Column(""))  # fmt: skip
+    rows = [_row(layer) for layer in (*comparison.layers, *comparison.outputs)]
+    console.out.print(Fitted(f"{comparison.samples} samples against {against}", columns, rows))
     same = "identical" if comparison.bands_identical else "[bold red]different[/]"
     console.out.print(f"bands against the model run whole: {same}")
     for layer in comparison.departures:
@@ -145,8 +146,8 @@ def _print(comparison: Comparison, against: str) -> None:
     console.out.print("verify: [green]passed[/]" if comparison.passed else "verify: [bold red]failed[/]")
 
 
-def _row(table: Table, layer: Layer) -> None:
+def _row(layer: Layer) -> tuple[str | Text, ...]:
     steps = "" if layer.steps is None else f"{layer.steps:.1f}"
-    mark = "[bold red]departs[/]" if layer.departs else ""
+    mark = Text("departs" if layer.departs else "", style="bold red")
     numbers = (f"{layer.cosine:.6f}", f"{layer.max_difference:.3g}", steps, own_text(layer))
-    table.add_row(escape(layer.name), layer.kind, layer.strategy, *numbers, mark)
+    return (layer.name, layer.kind, layer.strategy, *numbers, mark)

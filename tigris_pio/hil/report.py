@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
+from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.hil.check import CheckReport, Sample
 from tigris_pio.hil.client import BoardInfo, ModelInfo
 from tigris_pio.sizes import format_size
@@ -89,44 +90,34 @@ def _memory(report: CheckReport) -> dict[str, Any]:
     }
 
 
-def _facts() -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    return table
-
-
 def print_board(console: Console, port: str, board: BoardInfo, models: list[ModelInfo]) -> None:
     """What a board says it runs."""
-    table = _facts()
-    table.add_row("board", escape(f"{board.name} at {port}, protocol {board.protocol}"))
+    rows: list[tuple[str, str | Text]] = [("board", f"{board.name} at {port}, protocol {board.protocol}")]
     for model in models:
         if model.plan_bytes:
             source = model.source_sha256[:12]
             text = f"{model.name}: plan of {format_size(model.plan_bytes)}, SHA-256 of its source {source}…"
         else:
             text = f"no valid plan: {model.status_text}"
-        table.add_row(f"model {model.index}", escape(text))
+        rows.append((f"model {model.index}", text))
         if model.plan_bytes and model.status:
-            table.add_row("", f"[red]cannot run:[/] {escape(model.status_text)}")
-    console.print(table)
+            rows.append(("", Text.assemble(("cannot run:", "red"), f" {model.status_text}")))
+    console.print(Facts(rows))
 
 
 def print_report(console: Console, report: CheckReport) -> None:
     """Memory, time per operator and mismatches."""
     memory, runs = _memory(report), len(report.samples)
     elapsed = [sample.run.elapsed for sample in report.samples]
-    table = _facts()
     counted = "included" if report.io_in_fast else "not included"
     arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {counted})"
-    table.add_row("fast memory", arena)
-    table.add_row("slow memory", _slow_text(memory))
+    rows = [("fast memory", arena), ("slow memory", _slow_text(memory))]
     if report.board.counter_unit:
         mean = _counts(report.board, sum(elapsed) / runs)
-        table.add_row("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})")
+        rows.append(("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})"))
     if report.repeats:
-        table.add_row("serial line", f"{report.repeats} requests had to be repeated")
-    console.print(table)
+        rows.append(("serial line", f"{report.repeats} requests had to be repeated"))
+    console.print(Facts(rows))
     if report.ops and any(op.elapsed for op in report.ops):
         console.print(_op_table(report))
     for line in mismatch_lines(report.samples):
@@ -147,23 +138,19 @@ def _counts(board: BoardInfo, value: float) -> str:
     return f"{text} = {value / board.counter_hz * 1e3:,.3f} ms" if board.counter_hz else text
 
 
-def _op_table(report: CheckReport) -> Table:
+def _op_table(report: CheckReport) -> Fitted:
     runs, total = len(report.samples), sum(op.elapsed for op in report.ops) or 1
-    table = Table(title="time per operator", title_justify="left")
-    table.add_column("", justify="right")
-    table.add_column("operator", overflow="fold")
-    table.add_column("kind")
-    table.add_column("calls", justify="right")
-    table.add_column(report.board.counter_unit or "counts", justify="right")
-    if report.board.counter_hz:
-        table.add_column("us", justify="right")
-    table.add_column("share", justify="right")
+    hertz = report.board.counter_hz
+    columns = [Column("", True), Column("operator", name=True), Column("kind"), Column("calls", True, spare=2),
+               Column(report.board.counter_unit or "counts", True), *([Column("us", True, spare=1)] if hertz else []),
+               Column("share", True)]  # fmt: skip
+    rows = []
     for number, op in enumerate(report.ops):
         mean = op.elapsed / runs
-        micros = [f"{mean / report.board.counter_hz * 1e6:,.1f}"] if report.board.counter_hz else []
+        micros = [f"{mean / hertz * 1e6:,.1f}"] if hertz else []
         share = f"{op.elapsed / total:.1%}"
-        table.add_row(str(number), escape(op.name), op.kind, f"{op.calls / runs:g}", f"{mean:,.0f}", *micros, share)
-    return table
+        rows.append((str(number), op.name, op.kind, f"{op.calls / runs:g}", f"{mean:,.0f}", *micros, share))
+    return Fitted("time per operator", tuple(columns), rows)
 
 
 def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:

@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.cells import cell_len, set_cell_size
-from rich.markup import escape
-from rich.table import Table
 
 from tigris_pio.cli import console
 from tigris_pio.cli.hil.inputs import InputOptions, input_options, progress
 from tigris_pio.cli.hil.options import MODEL, PLAN, TargetOptions, plan_path, target_options
 from tigris_pio.cli.options import JSON
-from tigris_pio.cli.tables import facts
 from tigris_pio.errors import UsageError
 from tigris_pio.files import read_named
+from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.hil.bench import BenchReport, Change, Comparison, bench, compare, document, memory
 from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.errors import HarnessError
@@ -31,8 +28,6 @@ from tigris_pio.text import visible_name
 
 #: Operators whose time changed that a comparison names.
 _CHANGES_SHOWN = 5
-#: Cells between two columns of a table, and the fewest that a name gets.
-_GAP, _LEAST_NAME = 2, 8
 
 
 @click.command("bench", short_help="How long does it take? Longer than it did?")
@@ -51,6 +46,7 @@ _GAP, _LEAST_NAME = 2, 8
     metavar="SHARE",
     help="With --compare: growth of the median that passes.",
 )
+@console.WIDE
 @JSON
 def bench_command(
     plan: str | None,
@@ -139,14 +135,14 @@ def _show(
         return
     console.out.print(_figures(report))
     if any(op.elapsed for op in report.ops):
-        console.out.print(_operators(report, console.out.width))
+        console.out.print(_operators(report))
     if not report.complete:
         console.out.print(f"[bold red]{report.wanted - len(report.runs)} of {report.wanted} runs not made[/]")
     if comparison is not None:
         _show_comparison(report, comparison)
 
 
-def _figures(report: BenchReport) -> Table:
+def _figures(report: BenchReport) -> Facts:
     used = memory(report)
     rows = [("first run", _counts(report, report.first))]
     if not report.board.counter_unit:
@@ -161,7 +157,7 @@ def _figures(report: BenchReport) -> Table:
     if used["slow_given"]:
         moved = f"{format_size(used['slow_read'])} read and {format_size(used['slow_written'])} written per run"
         rows.append(("slow memory", f"{used['slow_peak']:,} of {used['slow_given']:,} bytes used, {moved}"))
-    return facts(rows)
+    return Facts(rows)
 
 
 def _unit(report: BenchReport) -> str:
@@ -173,8 +169,7 @@ def _counts(report: BenchReport, value: float) -> str:
     return f"{text} = {value / hz * 1e3:,.3f} ms" if hz else text
 
 
-def _operators(report: BenchReport, width: int) -> Table:
-    """At most `width` columns wide: an operator's name gives way, in its middle."""
+def _operators(report: BenchReport) -> Fitted:
     total = sum(op.elapsed for op in report.ops)
     has_macs = any(op.macs for op in report.ops)
     heads = ["", "operator", "kind", "calls", _unit(report), "share", *(["per MAC"] if has_macs else [])]
@@ -186,30 +181,16 @@ def _operators(report: BenchReport, width: int) -> Table:
     if report.mean >= total:
         between = ["", "between operators", "", "", f"{report.mean - total:,.0f}", ""]
         rows.append(between + [""] * (len(heads) - len(between)))
-    widths = [max(cell_len(row[column]) for row in [heads, *rows]) for column in range(len(heads))]
-    room = max(_LEAST_NAME, width - sum(widths) + widths[1] - (len(widths) - 1) * _GAP)
-    table = Table(title="per run and operator", title_justify="left", box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for head in heads:
-        table.add_column(head, justify="left" if head in ("operator", "kind") else "right", no_wrap=True)
-    for index, name, *others in rows:
-        table.add_row(index, escape(_shortened(name, room)), *others)
-    return table
-
-
-def _shortened(text: str, width: int) -> str:
-    """A name of at most `width` cells: its beginning and its end say most."""
-    if cell_len(text) <= width:
-        return text
-    end = text[len(text) - width // 2 :]
-    while cell_len(end) > width // 2:
-        end = end[1:]
-    return set_cell_size(text, width - 1 - cell_len(end)) + "…" + end
+    columns = (Column("", True), Column("operator", name=True), Column("kind"), Column("calls", True, spare=1),
+               Column(_unit(report), True), Column("share", True),
+               *([Column("per MAC", True, spare=2)] * has_macs))  # fmt: skip
+    return Fitted("per run and operator", columns, rows)
 
 
 def _show_comparison(report: BenchReport, comparison: Comparison) -> None:
     rows = [(item.name, _change(item)) for item in (comparison.first, comparison.median)]
     rows += [(f"  {item.name}", _change(item)) for item in _most_changed(comparison.ops)]
-    console.out.print(facts(rows))
+    console.out.print(Facts(rows))
     if comparison.same_plan:
         console.out.print("the same plan as before")
     limit = f"{100 * comparison.threshold:g} %"

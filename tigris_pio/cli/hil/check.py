@@ -44,6 +44,7 @@ _DEFAULT_SAMPLES = 8
 @click.option("--junit", "junit_file", metavar="FILE.xml", help="Write a JUnit report, one test case a run.")
 @pages.REPORT
 @click.option("--info", "info_only", is_flag=True, help="Only ask the board what it runs.")
+@console.WIDE
 @JSON
 def check_command(
     plan: str | None,
