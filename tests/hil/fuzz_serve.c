@@ -1,6 +1,6 @@
 /* libFuzzer target: hostile bytes on the serial line.
  *
- * The input is a sequence of pieces: a byte of flags, a byte of length, so many bytes. With FRAME a piece is what a frame
+ * The input is a byte, odd for a host that sends nothing during a run, and a sequence of pieces: a byte of flags, a byte of length, so many bytes. With FRAME a piece is what a frame
  * holds before its checksum: its length is set right, and it is sent with a checksum and coded, so that requests are
  * reached; without, it is sent as it is. With GREET a HELLO comes first, and the frame is the first of the session that it
  * begins. With NEXT it is the next request of that session, with SAME it has the number of the last one: a frame of a
@@ -21,6 +21,7 @@
 
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+extern int standin_is_running;
 
 /* What is on its way to the server, and how much of it has arrived; the sessions that were asked for. */
 typedef struct feed {
@@ -31,6 +32,7 @@ typedef struct feed {
     uint8_t greetings;
     uint16_t session; /* and the number of its last request */
     uint32_t sequence;
+    int is_patient; /* nothing is sent during a run, when requests would be dropped */
     int in_frame; /* what is sent has begun and not ended */
 } feed;
 
@@ -38,7 +40,14 @@ static size_t feed_read(void *context, uint8_t *data, size_t bytes)
 {
     feed *f = context;
     const size_t left = f->bytes - f->at;
-    const size_t piece = bytes < left ? bytes : left;
+    size_t piece = bytes < left ? bytes : left;
+    if (f->is_patient && standin_is_running) {
+        return 0U;
+    }
+    if (f->is_patient && piece != 0U) { /* nothing behind the end of a frame: it would be there during a run */
+        const uint8_t *end = memchr(f->data + f->at, 0, piece);
+        piece = end != NULL ? (size_t)(end - (f->data + f->at)) + 1U : piece;
+    }
     if (piece != 0U) {
         memcpy(data, f->data + f->at, piece);
     }
@@ -163,6 +172,10 @@ static void serve(feed *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     feed f = {0};
+    if (bytes != 0U) {
+        f.is_patient = *data++ & 1;
+        bytes--;
+    }
     while (bytes >= 2U) {
         const uint32_t flags = data[0];
         uint32_t length = data[1] * ((flags & LONG) != 0U ? 4U : 1U);
