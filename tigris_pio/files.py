@@ -44,11 +44,11 @@ def check_target(path: Path) -> None:
 def read_named(path: Path, what: str, error: type[FileError] = FileError) -> bytes:
     """The content of a file that the user named; `error` says what to give instead, `what`."""
     try:
+        if path.is_dir():  # which Windows calls a lack of permission
+            raise error(f"{path}: is a folder; give {what}")
         return path.read_bytes()
     except FileNotFoundError:
         raise error(f"{path}: no such file; give {what}") from None
-    except IsADirectoryError:
-        raise error(f"{path}: is a folder; give {what}") from None
     except (OSError, ValueError) as reason:
         raise error(f"{path}: cannot be read: {getattr(reason, 'strerror', reason)}; give {what}") from None
 

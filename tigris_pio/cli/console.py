@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,9 +64,21 @@ _STEPS = {
 }
 
 
+def can_be_written(text: str, encoding: str | None) -> bool:
+    """Whether an output of this encoding has all characters of a text; Windows' code pages lack most."""
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def print_json(document: Any) -> None:
-    """One document on stdout, nothing else."""
-    sys.stdout.write(json_text(document) + "\n")
+    """One document on stdout, nothing else; what the output's encoding lacks is escaped as JSON has it."""
+    text = json_text(document)
+    if not can_be_written(text, sys.stdout.encoding):
+        text = json.dumps(json.loads(text), indent=2)
+    sys.stdout.write(text + "\n")
 
 
 def print_error(message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Any
@@ -60,6 +61,9 @@ def cli(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Runs the command line; errors a user can act on end without a traceback."""
     words = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # Windows' code pages lack most characters: better escaped than lost
+            stream.reconfigure(errors="backslashreplace")
     try:
         return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False, obj=tuple(words)))
     except click.ClickException as error:

@@ -7,6 +7,7 @@ says nothing, one on a tty would take half of the answers.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from urllib.parse import urlsplit
 
 from tigris_pio.hil.errors import BusyError
 
+#: What Windows locks is a range of bytes, which nobody else may read then: one far behind the holder's name.
+_LOCKED_BYTE = 1 << 30
 #: URLs that lead nowhere: a test of the line itself.
 _OWN = ("loop://", "spy://")
 
@@ -38,6 +41,17 @@ def named_path(name: str) -> Path:
     return Path(tempfile.gettempdir()) / f"tigris-lock-{digest}.lock"
 
 
+def claim(file: Any, windows: bool = os.name == "nt") -> None:
+    """Holds an open file until it is closed; OSError when another program does."""
+    if not windows:
+        fcntl = importlib.import_module("fcntl")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    msvcrt = importlib.import_module("msvcrt")
+    os.lseek(file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+
 class Lock:
     """A lock file that at most one program holds; the system lets go of it when that program ends."""
 
@@ -47,16 +61,12 @@ class Lock:
 
     def take(self) -> str | None:
         """Holds it from now on and returns None, or returns who holds it."""
-        if os.name != "posix":
-            return None  # Windows lets nobody else open a port, and there nothing is known of sockets
-        import fcntl  # noqa: PLC0415 - not on Windows
-
         try:
             file: Any = self._path.open("a+", encoding="utf-8")
         except OSError:
             return None  # another user's: better without a lock than not at all
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            claim(file)
         except OSError:
             file.seek(0)
             holder = file.read().strip() or "another program"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROBE_SECONDS = 60.0
-#: Exit status of the compiler after Ctrl-C, which reaches it as it does the build.
-INTERRUPTED = 130
+#: Exit statuses of the compiler after Ctrl-C, which reaches it as it does the build: its own, a signal's, Windows'.
+ENDED_BY_CTRL_C = (130, -signal.SIGINT, 0xC000013A, 0xC000013A - (1 << 32))
 #: The checkout or library that the hook lies in.
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,9 +108,9 @@ def is_source(root: Path) -> bool:
     return (root / "pyproject.toml").is_file()
 
 
-def quoted(text: str) -> str:
+def quoted(text: str, windows: bool = os.name == "nt") -> str:
     """A word of a command line, as a shell and Windows' prompt take it."""
-    special = "" if os.name == "nt" else '$`"\\!'
+    special = "" if windows else '$`"\\!'
     return f'"{text}"' if not any(sign in text for sign in special) else "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -135,6 +135,8 @@ def python_of_script(script: str | None) -> str | None:
     """The interpreter of pip's console script, from its first lines."""
     if script is None:
         return None
+    if script.lower().endswith(".exe"):
+        return _python_beside(Path(script))
     try:
         head = Path(script).read_bytes()[:1024].decode("utf-8", "replace")
     except OSError:
@@ -142,6 +144,14 @@ def python_of_script(script: str | None) -> str | None:
     # Long or spaced paths are wrapped: #!/bin/sh, then '''exec' "/the path/python" "$0" "$@".
     match = re.match(r"#!\s*/bin/sh\n'''exec' \"?(.+?)\"? \"\$0\"", head) or re.match(r"#!\s*(\S*python\S*)\s*\n", head)
     return match[1] if match else None
+
+
+def _python_beside(launcher: Path) -> str | None:
+    """The Python of a launcher that pip wrote on Windows: in its folder in an environment, else in the one above."""
+    for folder in (launcher.parent, launcher.parent.parent):
+        if (folder / "python.exe").is_file():
+            return str(folder / "python.exe")
+    return None
 
 
 def run(compiler: Compiler, arguments: Sequence[str], folder: Path) -> dict[str, object]:
@@ -159,7 +169,7 @@ def run(compiler: Compiler, arguments: Sequence[str], folder: Path) -> dict[str,
         )
     except OSError as error:
         raise CompilerError(f"{command[0]} cannot be run: {error.strerror}") from None
-    if result.returncode in (INTERRUPTED, -signal.SIGINT):
+    if result.returncode in ENDED_BY_CTRL_C:
         raise CompilerError("interrupted")
     if result.returncode != 0:
         said = result.stderr.strip().removeprefix("error: ") or result.stdout.strip()

@@ -108,7 +108,7 @@ def _values(project: NewProject) -> Mapping[str, object]:
         "board": board.name,
         "environment": board.name.replace("-", "_"),
         "framework": project.framework,
-        "platform": f"symlink://{EMULATED_PLATFORM}" if board.is_emulated else board.platform,
+        "platform": f"symlink://{EMULATED_PLATFORM.as_posix()}" if board.is_emulated else board.platform,
         "emulated": board.is_emulated,
         "library": project.library.as_posix(),
         "memory": project.grant.memory,

@@ -45,7 +45,7 @@ def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, perc
     name, settings = METHODS[method]
     if method == "percentile" and percentile is not None:
         settings = {**settings, "percentile": percentile}
-    with quiet(prepared.label, "calibrating"), tempfile.TemporaryDirectory() as folder:
+    with quiet(prepared.label, "calibrating"), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "float.onnx"
         onnx.save(prepared.model, path)
         calibrator = library.create_calibrator(

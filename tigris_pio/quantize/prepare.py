@@ -180,7 +180,7 @@ def _masked(bound: onnx.ModelProto) -> tuple[onnx.ModelProto, set[str]]:
 
 def _preprocessed(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
     preprocess = quantization("shape_inference").quant_pre_process
-    with quiet(label, "preparing the model"), tempfile.TemporaryDirectory() as folder:
+    with quiet(label, "preparing the model"), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         before, after = Path(folder) / "float.onnx", Path(folder) / "prepared.onnx"
         onnx.save(model, before)
         preprocess(str(before), str(after), skip_symbolic_shape=True)

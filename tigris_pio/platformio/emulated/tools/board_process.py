@@ -31,6 +31,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 SECTOR_BYTES = 4096
 MARK_BYTES = 16
@@ -41,6 +42,13 @@ PORT_COUNT = 12000
 START_SECONDS = 15.0
 STOP_SECONDS = 5.0
 WATCH_SECONDS = 1.0
+
+WINDOWS = os.name == "nt"
+#: Windows' answer to `ps`.
+PROCESSES_OF_WINDOWS = (
+    *("powershell", "-NoProfile", "-NonInteractive", "-Command"),
+    'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.CommandLine)" }',
+)
 
 PACKAGES = {"qemu-system-riscv32": "qemu-system-misc", "qemu-system-arm": "qemu-system-arm"}
 
@@ -188,20 +196,23 @@ def all_running() -> list[tuple[Path, int]]:
     """State folder and port of every emulated board that runs on this machine."""
     found = []
     for _, command in _command_lines():
-        match = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),.*?logfile=(.+?)[/\\]uart\.log(?: |$)", command)
+        match = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),.*?logfile=(.+?)[/\\]uart\.log(?:[ \"]|$)", command)
         if match:
             found.append((Path(match[2].replace(",,", ",")), int(match[1])))
     return found
 
 
-def _command_lines() -> Iterator[tuple[int, str]]:
-    if not Path("/proc/self").exists():
-        listing = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, text=True, check=False)
+def _command_lines(proc: Path = Path("/proc"), windows: bool = WINDOWS) -> Iterator[tuple[int, str]]:
+    """Number and command line of every process."""
+    if windows or not (proc / "self").exists():
+        command = PROCESSES_OF_WINDOWS if windows else ("ps", "-axwwo", "pid=,command=")
+        listing = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
         for line in listing.stdout.splitlines():
-            pid, _, command = line.strip().partition(" ")
-            yield int(pid), command
+            pid, _, words = line.strip().partition(" ")
+            if pid.isdigit():
+                yield int(pid), words
         return
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in proc.glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command_line = (process / "cmdline").read_bytes().replace(b"\0", b" ")
             yield int(process.name), command_line.decode("utf-8", "surrogateescape")
@@ -216,16 +227,30 @@ def stop(state: Path) -> bool:
     """Switches the board off; False if it was not running. Flash and port number stay."""
     boards = _boards(state)
     for pid, port in boards.items():
-        # SIGKILL: an emulator that waits for its first connection does not react to SIGTERM, and it owns no data.
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        _end(pid)
         # Its threads end one by one; it is off when it has let go of its port.
         deadline = time.monotonic() + STOP_SECONDS
         while not _is_free(port) and time.monotonic() < deadline:
             time.sleep(0.01)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
+        if hasattr(os, "WNOHANG"):
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
     return bool(boards)
+
+
+def _end(pid: int) -> None:
+    """At once: an emulator that waits for its first connection does not react to SIGTERM, and it owns no data.
+
+    On Windows every signal ends a process so, and there is no SIGKILL.
+    """
+    with contextlib.suppress(OSError):
+        os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def detached(windows: bool = WINDOWS) -> dict[str, Any]:
+    """Options of Popen for a process that outlives this one, and that Ctrl-C here does not reach."""
+    # DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP, which only Windows' subprocess names.
+    return {"creationflags": 0x00000008 | 0x00000200} if windows else {"start_new_session": True}
 
 
 def watch(state: Path) -> None:
@@ -263,13 +288,13 @@ def _launch(command: str, state: Path, spec: Spec, port: int) -> None:
     log = state / "emulator.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=state
+            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=state.anchor, **detached()
         )
     (state / "board.json").write_text(json.dumps({"pid": process.pid, "port": port}), "utf-8")
-    _await_listening(process, log)
+    _await_listening(process, log, port)
     watcher = [sys.executable, str(Path(__file__).resolve()), "watch", "--state", str(state)]
     nothing = subprocess.DEVNULL
-    subprocess.Popen(watcher, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd="/")
+    subprocess.Popen(watcher, stdin=nothing, stdout=nothing, stderr=nothing, cwd=state.anchor, **detached())
 
 
 def _free_port(port: int, fixed: bool) -> int:
@@ -281,7 +306,9 @@ def _free_port(port: int, fixed: bool) -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # SO_REUSEADDR passes over connections that are ending; on Windows it would share a port that is in use.
+        exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR if exclusive is None else exclusive, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
@@ -310,14 +337,14 @@ def _common_arguments(state: Path, port: int) -> list[str]:
     ]
 
 
-def _await_listening(process: subprocess.Popen[bytes], log: Path) -> None:
+def _await_listening(process: subprocess.Popen[bytes], log: Path, port: int) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         text = log.read_text("utf-8", "replace")
         if "waiting for connection" in text:
             return
         if process.poll() is not None:
-            kind = PortTaken if "Address already in use" in text else BoardError
+            kind = PortTaken if "Address already in use" in text or not _is_free(port) else BoardError
             raise kind(f"the emulator stopped at once: {text.strip() or 'no message'}")
         time.sleep(0.01)
     raise BoardError(f"the emulator did not start within {START_SECONDS:.0f} s; see {log}")

@@ -1,0 +1,179 @@
+"""What differs on Windows, with its answers put in: processes, ports, locks, launchers, code pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import helper
+
+from tests.harness.command import tigris
+from tigris_pio.files import read_named
+from tigris_pio.hil import lock
+from tigris_pio.platformio import compiler
+
+from .project import board_process
+
+QEMU = (
+    r'"C:\Program Files\qemu.exe" -chardev "socket,id=uart,host=127.0.0.1,port=20123,server=on,'
+    r'logfile=C:\x y\emu_rv32\uart.log" -serial chardev:uart'
+)
+POWERSHELL = f"4 \r\n1404 {QEMU}\r\n6520 python.exe -m platformio\r\n\r\n"
+
+
+def test_boards_are_found_among_windows_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def answer(command, **options):
+        asked.append((command[0], options.get("encoding")))
+        return subprocess.CompletedProcess(command, 0, POWERSHELL, "")
+
+    monkeypatch.setattr(board_process.subprocess, "run", answer)
+    found = dict(board_process._command_lines(windows=True))
+    assert asked == [("powershell", "utf-8")] and set(found) == {4, 1404, 6520}
+    monkeypatch.setattr(board_process, "_command_lines", lambda: iter(found.items()))
+    assert [port for _, port in board_process.all_running()] == [20123]
+    (folder,) = [folder for folder, _ in board_process.all_running()]
+    assert str(folder).endswith("emu_rv32")
+
+
+def test_without_proc_ps_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """macOS."""
+    text = "    1 /sbin/launchd\n  77 qemu-system-arm -chardev socket,id=uart\n\n"
+    monkeypatch.setattr(board_process.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, text, ""))
+    assert dict(board_process._command_lines(tmp_path)) == {
+        1: "/sbin/launchd", 77: "qemu-system-arm -chardev socket,id=uart",
+    }  # fmt: skip
+
+
+def test_a_board_is_switched_off_without_sigkill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Windows has neither SIGKILL nor WNOHANG; os.kill ends a process there whatever the signal. This one obeys it."""
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.delattr(signal, "SIGKILL")
+    monkeypatch.delattr(os, "WNOHANG")
+    monkeypatch.setattr(board_process, "_boards", lambda state: {process.pid: 20999})
+    assert board_process.stop(tmp_path)
+    assert process.wait() == -signal.SIGTERM
+    assert board_process.stop(tmp_path), "a process that is gone is no error"
+
+
+def test_processes_are_started_apart() -> None:
+    assert board_process.detached(windows=False) == {"start_new_session": True}
+    # Values that Microsoft documents for CreateProcess.
+    assert board_process.detached(windows=True) == {"creationflags": 0x208}
+
+
+def test_a_port_in_use_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows' SO_EXCLUSIVEADDRUSE is asked for where it is; here an option that does nothing takes its place."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert not board_process._is_free(port)
+        monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE, raising=False)
+        monkeypatch.setattr(socket, "SO_REUSEADDR", None)  # must not be asked for
+        assert not board_process._is_free(port)
+    assert board_process._is_free(port)
+
+
+def test_an_emulator_that_finds_its_port_taken_says_so_in_any_words(tmp_path: Path) -> None:
+    log = tmp_path / "emulator.log"
+    log.write_text("qemu: Failed to find an available port: Unknown error", "utf-8")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(board_process.PortTaken):
+            board_process._await_listening(ended, log, taken.getsockname()[1])
+    log.write_text("qemu: no such machine", "utf-8")
+    with pytest.raises(board_process.BoardError, match="no such machine"):
+        board_process._await_listening(ended, log, 20998)
+
+
+def test_a_lock_is_a_byte_range_on_windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By msvcrt.locking, which locks from where the file stands: not the name, which nobody could read then."""
+    taken: list[int] = []
+
+    def locking(descriptor: int, mode: int, count: int) -> None:
+        place = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if place in taken:
+            raise PermissionError(13, "Permission denied")
+        taken.append(place)
+        assert (mode, count) == (2, 1)
+
+    monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(locking=locking, LK_NBLCK=2))
+    original = lock.claim
+    monkeypatch.setattr(lock, "claim", lambda file: original(file, windows=True))
+    first, second = lock.Lock(tmp_path / "port.lock"), lock.Lock(tmp_path / "port.lock")
+    assert first.take() is None
+    assert f"process {os.getpid()}" in str(second.take())
+    assert taken == [1 << 30]
+    taken.clear()
+    first.release()
+    assert second.take() is None
+
+
+def test_the_python_of_a_launcher(tmp_path: Path) -> None:
+    """pip writes tigris.exe beside python.exe in an environment, in Scripts below it otherwise."""
+    scripts = tmp_path / "Scripts"
+    scripts.mkdir()
+    launcher = scripts / "tigris.EXE"
+    launcher.write_bytes(b"MZ")
+    assert compiler.python_of_script(str(launcher)) is None
+    (tmp_path / "python.exe").touch()
+    assert compiler.python_of_script(str(launcher)) == str(tmp_path / "python.exe")
+    (scripts / "python.exe").touch()
+    assert compiler.python_of_script(str(launcher)) == str(scripts / "python.exe")
+
+
+def test_words_of_a_command_line() -> None:
+    assert compiler.quoted(r"C:\Program Files\$1\python.exe", windows=True) == '"C:\\Program Files\\$1\\python.exe"'
+    assert compiler.quoted("/opt/$x/python", windows=False) == "'/opt/$x/python'"
+
+
+def test_ctrl_c_on_windows_is_an_interruption() -> None:
+    """STATUS_CONTROL_C_EXIT, which subprocess gives unsigned."""
+    assert {0xC000013A, 130, -2} <= set(compiler.ENDED_BY_CTRL_C)
+
+
+def test_a_folder_is_one_wherever_reading_it_is_not_permitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to open it with a lack of permission."""
+
+    def refused(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(Exception, match="is a folder; give a model"):
+        read_named(tmp_path, "a model")
+
+
+@pytest.fixture
+def japanese(tmp_path: Path) -> Path:
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 4]) for name in ("入力", "出力")]
+    graph = helper.make_graph([helper.make_node("Relu", ["入力"], ["出力"], "活性")], "名前", ends[:1], ends[1:])
+    path = tmp_path / "名.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def test_names_that_a_code_page_lacks_are_escaped(japanese: Path) -> None:
+    """What a Western Windows gives a program whose output goes to a file."""
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+
+    def said(*words: str) -> bytes:
+        command = [sys.executable, "-m", "tigris_pio", "analyze", str(japanese), "-m", "4K", *words]
+        return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+
+    assert rb"\u540d" in said()
+    document = json.loads(said("--json").decode("cp1252"))
+    assert document == json.loads(tigris("analyze", japanese, "-m", "4K", "--json").stdout)
+    assert document["model"] == "名"
