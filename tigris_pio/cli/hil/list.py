@@ -10,9 +10,11 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console
+from tigris_pio.cli.hil.listed import list_file
 from tigris_pio.cli.options import JSON
 from tigris_pio.hil.client import ModelInfo
 from tigris_pio.hil.discover import Answer, Place, ask, find_places
+from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
 from tigris_pio.sizes import format_size
 
 _COLOURS = {"answers": "green", "busy": "yellow", "silent": "bright_black"}
@@ -29,10 +31,11 @@ _COLOURS = {"answers": "green", "busy": "yellow", "silent": "bright_black"}
     help="Seconds that a board may take to its first answer.",
 )
 @click.option("--all", "everywhere", is_flag=True, help="Emulated boards of other folders, too.")
+@click.option("--boards", metavar="FILE.toml", help=f"A list of boards. Default: {FILE_NAME} in this folder, if any.")
 @JSON
-def list_command(probe: bool, patience: float, everywhere: bool, as_json: bool) -> None:
-    """List the serial ports of this machine and the emulated boards that run in projects in this folder, with what
-    answers there: the board's name, its models and whether they can run, or who uses the port.
+def list_command(probe: bool, patience: float, everywhere: bool, boards: str | None, as_json: bool) -> None:
+    """List the serial ports of this machine, the emulated boards that run in projects in this folder and the boards of
+    a list, with what answers there: the board's name, its models and whether they can run, or who uses the port.
 
     \b
     Examples:
@@ -43,7 +46,7 @@ def list_command(probe: bool, patience: float, everywhere: bool, as_json: bool) 
 
     Exit status 0, whatever answers.
     """
-    places = find_places(None if everywhere else Path.cwd().resolve())
+    places = find_places(None if everywhere else Path.cwd().resolve(), _listed(boards))
     answers = ask(places, patience) if probe else [None] * len(places)
     if as_json:
         pairs = zip(places, answers, strict=True)
@@ -53,6 +56,15 @@ def list_command(probe: bool, patience: float, everywhere: bool, as_json: bool) 
         _show(place, answer, patience)
     if not places:
         console.out.print("no serial port was found, and no emulated board runs here")
+
+
+def _listed(boards: str | None) -> list[Place]:
+    path = list_file(boards)
+    entries = () if path is None else read_list(path)
+    return [
+        Place(entry.port or "", "listed", entry.env or "", baud=entry.baud, name=entry.name, tags=entry.tags)
+        for entry in entries
+    ]
 
 
 def _document(place: Place, answer: Answer | None) -> dict[str, Any]:
@@ -70,13 +82,14 @@ def _document(place: Place, answer: Answer | None) -> dict[str, Any]:
 
 def _show(place: Place, answer: Answer | None, patience: float) -> None:
     """A line for the place, and below it what answered."""
-    words = ["emulated board" if place.kind == "emulated" else place.description]
+    words = [place.name, *place.tags, "emulated board" if place.kind == "emulated" else place.description]
     if place.vid is not None and place.pid is not None:
         words.append(f"{place.vid:04x}:{place.pid:04x}")
     words += [f"serial number {place.serial_number}"] if place.serial_number else []
     words += [place.description] if place.kind == "emulated" else []
-    console.out.print(f"[bold]{escape(place.url)}[/]  {escape(', '.join(word for word in words if word))}".rstrip())
-    if answer is None:
+    url, known = place.url or "environment", ", ".join(word for word in words if word)
+    console.out.print(f"[bold]{escape(url)}[/]  {escape(known)}".rstrip())
+    if answer is None or answer.state == "unknown":
         return
     colour = _COLOURS.get(answer.state, "red")
     if answer.board is None:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tigris_pio.cli.hil.listed import acquired, choose, list_file
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.idf_project import IdfProject, is_idf_build
 from tigris_pio.hil.project import Project, open_project
+from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
+from tigris_pio.hil.rig.place import DEFAULT_BAUD
 
 if TYPE_CHECKING:
     from tigris_pio.hil.qemu.machine import Machine
@@ -41,9 +44,12 @@ class TargetOptions:
     """What was asked for on the command line."""
 
     port: str | None
-    baud: int
+    baud: int | None
     project: str | None
     environment: str | None
+    board: str | None = None
+    tags: tuple[str, ...] = ()
+    boards: str | None = None
     upload: bool = False
     timeout: float = Timing.run
     silence: float = Timing.silence
@@ -53,6 +59,9 @@ class TargetOptions:
     def open(self, complete: bool = False) -> Target:
         """The board meant, which --qemu starts: it runs until the command ends. `complete`: nothing else needs a
         project, so the folder's own is not looked at where there is a port."""
+        timing = Timing(run=self.timeout, silence=self.silence)
+        if self.board is not None or self.tags:
+            return self._listed(timing)
         directory = self.project
         if directory is None and (self.port is None or not complete) and _is_project(Path(), self.qemu):
             directory = "."
@@ -65,8 +74,27 @@ class TargetOptions:
             found = self.port or (project.port() if project else None)
             if found is None:
                 raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
-            url = found
-        return Target(url, self.baud, project, Timing(run=self.timeout, silence=self.silence))
+            url = acquired(found)
+        return Target(url, self.baud or DEFAULT_BAUD, project, timing)
+
+    def _listed(self, timing: Timing) -> Target:
+        """The first free board of the list that fits; what it is flashed with is a project's, as with pytest."""
+        if self.port is not None or self.qemu:
+            raise UsageError("--board and --tag choose from a list of boards; --port and --qemu name one themselves")
+        path = list_file(self.boards)
+        if path is None:
+            raise UsageError(f"--board and --tag choose from a list of boards: there is no {FILE_NAME} here")
+        entry = choose(read_list(path), path, self.board, self.tags)
+        folder = self.project or (str(entry.project) if entry.project else None)
+        environment = self.environment or entry.env
+        if folder is None and environment is not None:
+            folder = str(path.parent)
+        project = None if folder is None else _project(folder, environment, self.upload)
+        if self.upload:
+            _upload(project, entry.upload_port or entry.port)
+        found = entry.port or (project.port() if project else None)
+        assert found is not None, "an entry has a port or an environment"
+        return Target(acquired(found), self.baud or entry.baud, project, timing)
 
     def _machine(self, project: Project | IdfProject | None) -> Machine:
         from tigris_pio.hil.qemu.build import compile_platformio, read_idf, read_platformio  # noqa: PLC0415
@@ -86,7 +114,12 @@ class TargetOptions:
 
 
 _PORT = click.option("--port", metavar="URL", help="/dev/ttyUSB0, COM3, socket://HOST:PORT, rfc2217://HOST:PORT, …")
-_BAUD = click.option("--baud", default=115200, show_default=True, metavar="RATE", help="Speed of the line.")
+_BAUD = click.option("--baud", type=int, metavar="RATE", help="Speed of the line.  [default: 115200]")
+_LIST = (
+    click.option("--board", metavar="NAME", help=f"The board of this name in a list of boards, {FILE_NAME}."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="The first free board of the list with this tag."),
+    click.option("--boards", metavar="FILE.toml", help=f"The list. Default: {FILE_NAME} in this folder."),
+)
 _PROJECT = (
     click.option(
         "--project",
@@ -118,12 +151,12 @@ _PATIENCE = (
 
 def target_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that name a board; the command takes them as one argument `where`."""
-    return _gathering(command, (_PORT, _BAUD, *_PROJECT, *_QEMU, *_PATIENCE))
+    return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT, *_QEMU, *_PATIENCE))
 
 
 def line_options(command: Callable[..., None]) -> Callable[..., None]:
     """The same for a command that sends no requests."""
-    return _gathering(command, (_PORT, _BAUD, *_PROJECT[:2], *_QEMU))
+    return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT[:2], *_QEMU))
 
 
 def _gathering(command: Callable[..., None], options: Sequence[Option]) -> Callable[..., None]:
@@ -173,7 +206,7 @@ def _project(directory: str | None, environment: str | None, upload: bool) -> Pr
     return open_project(directory, environment)
 
 
-def _upload(project: Project | IdfProject | None) -> None:
+def _upload(project: Project | IdfProject | None, port: str | None = None) -> None:
     if not isinstance(project, Project):
         raise UsageError("--upload flashes PlatformIO's projects; for ESP-IDF's: idf.py flash, or --qemu --upload")
-    project.upload()
+    project.upload(port)

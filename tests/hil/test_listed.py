@@ -1,0 +1,115 @@
+"""`tigris hil --board NAME`, `--tag TAG`: boards of a list, also of a labgrid installation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from serial.tools import list_ports
+
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tigris_pio.cli.hil import listed
+from tigris_pio.hil.client import Board
+
+Connect = Callable[..., Bridge]
+
+
+@pytest.fixture
+def boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """`boards(name=(port, tags), …)`: a list in the folder at hand."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(list_ports, "comports", list)
+
+    def write(**given: tuple[str, list[str]]) -> Path:
+        tables = [
+            f'[[board]]\nname = "{name}"\nport = "{port}"\ntags = {json.dumps(tags)}\nbaud = 57600\n'
+            for name, (port, tags) in given.items()
+        ]
+        path = tmp_path / "tigris-boards.toml"
+        path.write_text("\n".join(tables), "utf-8")
+        return path
+
+    return write
+
+
+def test_a_board_is_chosen_by_its_name_or_its_tags(
+    real_board: Path, digits_plan: Path, line: Connect, boards: Callable[..., Path]
+) -> None:
+    command = [real_board, "--model", digits_plan]
+    one, two = line(command).url, line(command).url
+    path = boards(desk=(one, ["fast"]), rack=(two, ["fast", "psram"]))
+    for words, url in (
+        (["--board", "rack"], two),
+        (["--tag", "fast"], one),
+        (["--tag", "fast", "--tag", "psram"], two),
+        (["--tag", "rack"], two),
+        (["--board", "desk", "--boards", path], one),
+    ):
+        assert json.loads(tigris("hil", "--info", "--json", *words).stdout)["port"] == url
+    assert "2/2 outputs equal" in tigris("hil", digits_plan, "--board", "desk", "--samples", 2).stdout
+    with Board(one):
+        assert json.loads(tigris("hil", "--info", "--json", "--tag", "fast").stdout)["port"] == two
+        assert f"{one}: busy: process" in tigris("hil", "--info", "--board", "desk", status=3).stderr
+
+
+def test_boards_that_there_are_not(boards: Callable[..., Path]) -> None:
+    done = tigris("hil", "--info", "--tag", "x", status=2)
+    assert "choose from a list of boards: there is no tigris-boards.toml here" in done.stderr
+    boards(desk=("/dev/ttyNONE", ["fast"]), rack=("labgrid:rack", []))
+    done = tigris("hil", "--info", "--board", "shelf", "--tag", "fast", status=2)
+    assert "no board has the name shelf and the tag fast; there are desk: desk, fast; rack: rack" in done.stderr
+    for more in (("--port", "loop://"), ("--qemu",)):
+        assert "--board and --tag choose from a list" in tigris("hil", "--board", "desk", *more, status=2).stderr
+    assert "/dev/ttyNONE: cannot be opened" in tigris("hil", "--info", "--board", "desk", status=3).stderr
+
+
+def test_a_labgrid_place_is_acquired_and_released(
+    real_board: Path, digits_plan: Path, line: Connect, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, said = line([real_board, "--model", digits_plan]).url, []
+
+    class Place:
+        """As LabgridPlace; labgrid and its coordinator are elsewhere."""
+
+        def __init__(self, name: str) -> None:
+            said.append(name)
+
+        def acquire(self) -> str:
+            said.append("acquired")
+            return url
+
+        def release(self) -> None:
+            said.append("released")
+
+    monkeypatch.setattr(listed, "LabgridPlace", Place)
+    boards(rack=("labgrid:rack-3", []))
+    assert "1/1 outputs equal" in tigris("hil", digits_plan, "--board", "rack", "--samples", 1).stdout
+    assert "digits" in tigris("hil", "--info", "--port", "labgrid:desk").stdout
+    assert "no such file" in tigris("hil", "none.tgrs", "--board", "rack", status=2).stderr
+    assert said == ["rack-3", "acquired", "released", "desk", "acquired", "released", "rack-3", "acquired", "released"]
+
+
+def test_the_list_is_in_what_there_is(
+    real_board: Path, digits_plan: Path, line: Connect, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = line([real_board, "--model", digits_plan]).url
+    path = boards(desk=(url, ["fast"]), far=("rfc2217://127.0.0.1:1", []), rack=("labgrid:rack", []))
+    path.write_text(path.read_text("utf-8") + '[[board]]\nname = "made"\nenv = "esp32"\n', "utf-8")
+    found = {port["name"]: port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"]}
+    assert {name: port["state"] for name, port in found.items()} == {
+        "desk": "answers", "far": "closed", "rack": "unknown", "made": "unknown",
+    }  # fmt: skip
+    assert (found["desk"]["kind"], found["desk"]["tags"], found["desk"]["baud"]) == ("listed", ["fast"], 57600)
+    said = tigris("hil", "list").stdout
+    assert f"{url}  desk, fast\n    test board, protocol" in said
+    assert "labgrid:rack  rack\nenvironment  made, esp32\n" in said
+
+    class Port:
+        device, description, vid, pid, serial_number = url, "UART", 1, 2, "0001"
+
+    monkeypatch.setattr(list_ports, "comports", lambda: [Port()])
+    (port,) = [port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"] if port["name"] == "desk"]
+    assert (port["kind"], port["description"], port["baud"]) == ("serial", "UART", 57600)
