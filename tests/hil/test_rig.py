@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import socket
+import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -347,3 +350,62 @@ def test_labgrid_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", "/none")
     with pytest.raises(ToolError, match="labgrid:desk needs labgrid: pip install labgrid"):
         LabgridPlace("desk")
+
+
+@pytest.fixture
+def labgrid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """`labgrid(port)`: a coordinator whose place `desk` is the serial port there."""
+    tools = Path(os.environ["TIGRIS_LABGRID"], "bin").resolve()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    monkeypatch.setenv("LG_COORDINATOR", address)
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(tools)]))
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(port: int) -> None:
+        resource = f"desk:\n  NetworkSerialPort: {{host: localhost, port: {port}, protocol: raw}}\n"
+        started.append(subprocess.Popen([tools / "labgrid-coordinator", "-l", address], cwd=tmp_path))
+        _await(address)
+        exported = write(tmp_path / "exporter.yaml", resource)
+        started.append(subprocess.Popen([tools / "labgrid-exporter", "-n", "here", exported]))
+        client("create")
+        client("add-match", "here/desk/*")
+        time.sleep(2)
+
+    yield begin
+    for process in started:
+        process.terminate()
+        process.wait(10)
+
+
+def _await(address: str) -> None:
+    host, port = address.split(":")
+    for _ in range(200):
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
+            return
+        time.sleep(0.05)
+    raise AssertionError("no coordinator")
+
+
+def client(*words: str, user: str = "tester") -> str:
+    command = ["labgrid-client", "-p", "desk", *words]
+    environment = {**os.environ, "LG_USERNAME": user}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.vendor("TIGRIS_LABGRID")
+def test_a_labgrid_place_is_acquired_while_it_is_used(
+    labgrid: Callable[[int], None], real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    url = line([real_board, "--model", digits_plan], pty=False).url
+    labgrid(int(url.rsplit(":", 1)[1]))
+    rig = Rig([Place("lab", "labgrid:desk")], Process(tmp_path), 4.0, digits_plan, False, CALM)
+    client("acquire", user="somebody")
+    with pytest.raises(BusyError, match=r"no board was free for 4 s .*labgrid:desk: busy: acquired by .*/somebody"):
+        rig.board()
+    client("release", user="somebody")
+    assert rig.board().assert_matches().equal
+    assert "acquired: None" not in client("show")
+    rig.close()
+    assert "acquired: None" in client("show")

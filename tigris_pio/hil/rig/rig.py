@@ -14,12 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tigris_pio.errors import TigrisError, ToolError
 from tigris_pio.hil.client import Board, Timing
-from tigris_pio.hil.errors import BusyError, HarnessError
+from tigris_pio.hil.errors import BusyError
 from tigris_pio.hil.lock import Lock, PortLock, named_path
 from tigris_pio.hil.rig.board import RigBoard
 from tigris_pio.hil.rig.labgrid import SCHEME, LabgridPlace
@@ -55,6 +55,7 @@ class Rig:
         self.shared = needs_several or process.count > len(places)
         self._process, self._wait, self._timing = process, wait, timing
         self._held: dict[str, ExitStack] = {}  # by the place's key
+        self._ports: dict[str, str | None] = {}
         self._own: RigBoard | None = None
         self._all = False  # the test at hand uses all boards
 
@@ -122,10 +123,8 @@ class Rig:
             return holder
         with ExitStack() as stack:
             stack.callback(lock.release)
-            port = _known_port(place)
             try:
-                if port is not None:
-                    PortLock(port).release()
+                self._ports[place.key] = _ready(place, stack)
             except BusyError as error:
                 return str(error)
             self._held[place.key] = stack.pop_all()
@@ -144,22 +143,13 @@ class Rig:
         for other in self.boards if self._all else (board,):
             if other.place.key not in self._held:
                 self._await(other.place)
-        place = board.place
-        port = place.port
-        if port is not None and port.startswith(SCHEME):
-            port = self._acquire(place, port)
+        place, port = board.place, self._ports[board.place.key]
         if place.flash:
             self._flash_once(place, port)
         if port is None:
             assert place.project is not None
             port = place.project.port()
         return Board(port, place.baud, self._timing)
-
-    def _acquire(self, place: Place, port: str) -> str:
-        labgrid = LabgridPlace(port.removeprefix(SCHEME))
-        url = labgrid.acquire()
-        self._held[place.key].callback(labgrid.release)
-        return url
 
     def _flash_once(self, place: Place, port: str | None) -> None:
         """The first process of the run that has the board builds and flashes; the others hear how that went."""
@@ -201,15 +191,22 @@ def _poll(take: Callable[[], str | None], end: float, failure: Callable[[str], E
         time.sleep(_POLL_SECONDS)
 
 
-def _known_port(place: Place) -> str | None:
-    """The port, as far as it is known before the board is flashed and acquired."""
-    if place.port is not None:
-        return None if place.port.startswith(SCHEME) else place.port
-    assert place.project is not None
-    try:
-        return place.project.port()
-    except (HarnessError, TigrisError):
-        return None
+def _ready(place: Place, stack: ExitStack) -> str | None:
+    """The port, acquired where that is needed until `stack` is closed; None where flashing will tell. BusyError when
+    somebody uses it."""
+    if place.port is not None and place.port.startswith(SCHEME):
+        labgrid = LabgridPlace(place.port.removeprefix(SCHEME))
+        url = labgrid.acquire()
+        stack.callback(labgrid.release)
+        return url
+    known = place.port
+    if known is None:
+        assert place.project is not None
+        with suppress(TigrisError):
+            known = place.project.port()
+    if known is not None:
+        PortLock(known).release()
+    return place.port
 
 
 def switch_off(folder: Path) -> None:
