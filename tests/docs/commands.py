@@ -16,6 +16,7 @@ from platformio.__main__ import cli as platformio
 from tests.docs.pages import ROOT
 from tigris_pio.cli.lazy import DefaultGroup
 from tigris_pio.cli.main import cli as tigris
+from tigris_pio.hil.pytest_plugin import OPTIONS
 
 #: What `-t` may name: PlatformIO's own, and those of the hook and the emulated boards.
 TARGETS = {
@@ -135,9 +136,8 @@ def _pip(words: list[str], folder: Path) -> None:
 
 
 def _pytest(words: list[str], folder: Path) -> None:
-    source = "".join(path.read_text("utf-8") for path in (ROOT / "tigris_pio").rglob("pytest_plugin*.py"))
     for word in words:
-        if word.startswith("--tigris") and f'"{word.partition("=")[0]}"' not in source:
+        if word.startswith("--tigris") and word.partition("=")[0] not in (f"--tigris-{name}" for name, *_ in OPTIONS):
             raise Wrong(f"pytest {word}: the plugin has no such option")
 
 

@@ -19,6 +19,7 @@ from tests.docs.pages import NOT_RUN, PAGES, ROOT, Block, anchors, blocks, every
 from tests.docs.test_messages import python_texts
 from tests.esp_idf.project import Project, copy_compiler, link_component
 from tests.networks.folders import OWN
+from tigris_pio.hil.rig import board_list
 from tigris_pio.platformio import options, partitions
 
 #: What blocks that are not run may need.
@@ -89,6 +90,12 @@ def check_python(block: Block, folder: Path) -> None:
     ast.parse(block.text, block.place)
 
 
+def check_toml(block: Block, folder: Path) -> None:
+    """A list of boards."""
+    (folder / "boards.toml").write_text(block.text, "utf-8")
+    assert board_list.read_list(folder / "boards.toml")
+
+
 def check_diff(block: Block, folder: Path) -> None:
     """Its files are there; tests/docs/test_extending.py applies it."""
     names = re.findall(r"(?m)^--- a/(.*)$", block.text)
@@ -136,7 +143,7 @@ def check_output(block: Block, folder: Path) -> None:
 CHECKS: dict[str, Callable[[Block, Path], None]] = {
     "ini": check_ini, "c": compiled.check, "cpp": compiled.check, "yaml": check_yaml, "json": check_json,
     "csv": check_csv, "kconfig": check_kconfig, "sh": check_sh, "python": check_python, "diff": check_diff,
-    "text": check_text, "output": check_output, "asm": check_asm,
+    "text": check_text, "toml": check_toml, "output": check_output, "asm": check_asm,
 }  # fmt: skip
 #: Tested together, for configuring takes seconds.
 TOGETHER = {"cmake"}

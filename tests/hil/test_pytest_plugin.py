@@ -116,7 +116,7 @@ def test_a_line_that_breaks_fails_one_test(real_board: Path, digits_plan: Path, 
 
 def test_what_stands_in_the_way_is_said_in_its_words(tmp_path: Path) -> None:
     done = run(tmp_path, FAILING, "--tigris-port=/dev/ttyNONE")
-    assert "2 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
+    assert "3 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
     assert "Traceback" not in done.stdout and "rig.py" not in done.stdout
 
 

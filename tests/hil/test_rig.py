@@ -341,7 +341,7 @@ def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Con
     assert [board.expect(r"sensor (\d+) ready").group(1) for _ in range(2)] == ["17", "18"]
     with pytest.raises(AssertionError, match=r"board desk did not print 'sensor' within 0.1 s, but:"):
         board.expect("sensor", timeout=0.1)
-    assert board.sections() == [("log of board desk", "sensor 17 ready\nsensor 18 ready\n")]
+    assert board.sections() == [("Captured log of board desk", "sensor 17 ready\nsensor 18 ready\n")]
     rig.close()
     assert board.log.startswith("sensor 17") and not board.is_open
 

@@ -91,8 +91,6 @@ def test_folders_of_the_test_folder_are_suites_of_one_firmware(project: Project,
     statuses = {suite["test_name"]: suite["status"] for suite in suites}
     assert statuses == {"test_one": "PASSED", "test_two": "FAILED"}, text
     assert text.count("Building & Uploading...") == 1
-    _, suites = test(project, "-f", "test_one", "--without-uploading")
-    assert [case["name"] for suite in suites for case in suite["test_cases"]] == ["ad: a.npz"]
 
 
 def test_the_port_is_the_one_that_is_named(project: Project, vectors: Path) -> None:
@@ -106,30 +104,6 @@ def test_the_port_is_the_one_that_is_named(project: Project, vectors: Path) -> N
     assert [suite["status"] for _, (suite,) in said] == ["ERRORED", "ERRORED"]
     assert "socket://127.0.0.1:1: cannot be opened: connection refused" in said[0][0]
     assert "socket://[::1]:2: cannot be opened" in said[1][0]
-
-
-SHARED = """
-import pytest
-
-@pytest.mark.parametrize("number", range(2))
-def test_outputs(tigris_board, number):
-    tigris_board.assert_matches()
-    print("board", tigris_board.name, "said", tigris_board.log)
-"""
-
-
-def test_processes_share_an_emulated_board_that_is_flashed_once_and_switched_off(project: Project) -> None:
-    tests = project.folder / "tests" / "test_shared.py"
-    tests.write_text(SHARED, "utf-8")
-    words = ["-q", "-rP", "-n2", "-p", "no:cacheprovider", "--tigris-emulated=emu_rv32", "tests/test_shared.py"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=project.folder, capture_output=True, text=True, check=False
-    )
-    tests.unlink()
-    assert "2 passed" in done.stdout, done.stdout
-    assert done.stdout.count("The board is on; its UART is") == 1
-    assert done.stdout.count("board emu_rv32 said") == 2 and "\nad: ok\n" in done.stdout
-    assert not project.is_on("emu_rv32")
 
 
 def test_platformio_needs_no_package(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ _NO_BOARD = (
     "needs a board: --tigris-port=URL, --tigris-project=DIR, --tigris-emulated=BOARD or a list tigris-boards.toml"
 )
 _FIXTURES = frozenset({"tigris_board", "tigris_boards", "tigris_check", "tigris_plan"})
-_OPTIONS = (
+#: Name after --tigris-, what it takes, and what it is.
+OPTIONS = (
     ("port", "URL", "board's serial port, any pyserial URL or labgrid:PLACE; taken as it is"),
     ("plan", "FILE", "plan that the board should hold; the project's unless set"),
     ("baud", "RATE", "speed of the line, 115200 unless set or listed"),
@@ -56,7 +57,7 @@ _several_key = pytest.StashKey[bool]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Command-line options, each also an ini option."""
     group = parser.getgroup("tigris", "models on a board (tigris-pio)")
-    for name, value, text in _OPTIONS:
+    for name, value, text in OPTIONS:
         group.addoption(f"--tigris-{name}", dest=f"tigris_{name}", metavar=value, help=text)
         parser.addini(f"tigris_{name}", text)
 

@@ -215,7 +215,8 @@ class RigBoard:
         """For the report of a test that failed: title and text of what there is to say."""
         log, told = self.log, location_lines(self.last_check) if self.last_check is not None else []
         found = [(f"first wrong operator on board {self.name}", "\n".join(told))] if told else []
-        return [*found, (f"log of board {self.name}", log)] if log.strip() else found
+        # What begins with these words goes into JUnit files, where junit_logging asks for it.
+        return [*found, (f"Captured log of board {self.name}", log)] if log.strip() else found
 
     # Called by the rig.
 
