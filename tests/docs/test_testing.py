@@ -83,7 +83,7 @@ def test_every_block_works_in_its_order(project: Project, monkeypatch: pytest.Mo
     runner.write_text(text_of("python", "runpy"), "utf-8")
     exec(text_of("python", "np.savez"), {})
     (heard,) = (run(project, words, monkeypatch) for words in vectors)
-    for line in text_of("output", "known.npz").splitlines():
+    for line in text_of("output", "known_outputs.npz").splitlines():
         assert line in " ".join(heard.split())
     cases = json.loads((project.folder / "report.json").read_text("utf-8"))["test_suites"][0]["test_cases"]
     assert [case["status"] for case in cases] == ["PASSED", "PASSED"] and (project.folder / "report.xml").is_file()
