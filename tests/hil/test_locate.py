@@ -103,7 +103,8 @@ def test_in_a_plan_that_is(name: str, plans: Plans, real_board: Path, line: Conn
     plan = open_plan(path)
     assert is_such(plan.file)
     found = located(line([real_board, *board, "--fault", wrong.spec, "--model", path]).url, plan)
-    assert_found(found, plan, wrong)
+    said = assert_found(found, plan, wrong).sentences()[2]
+    assert ("or the copy of its weights in fast memory was changed" in said) is (name == "copied")
 
 
 def test_a_fault_of_one_band_alone(plans: Plans, real_board: Path, line: Connect) -> None:

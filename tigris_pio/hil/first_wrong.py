@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tigris_pio.format.enums import DType, OpKind, Strategy, TensorFlag
+from tigris_pio.format.enums import DType, OpKind, Strategy, TensorFlag, WeightMode
 from tigris_pio.format.reader import PlanFile
 from tigris_pio.format.records import TensorRecord
 from tigris_pio.hil.compare import compare
@@ -61,6 +61,7 @@ class FirstWrong:
     kernel: str
     stage: int
     strategy: str
+    weights: str  #: how that stage finds them: in_place, copy, lz4
     cause: str
     tensor: str
     writer: str | None
@@ -81,6 +82,7 @@ class FirstWrong:
             "kernel": self.kernel,
             "stage": self.stage,
             "strategy": self.strategy,
+            "weights": self.weights,
             "call": self.call,
             "calls": self.calls,
             "cause": self.cause,
@@ -133,10 +135,8 @@ class FirstWrong:
         if self.within:
             return f"its inputs depart from the host's by no more than the tolerance {self.within:g}"
         before = f", as was all that the {self.call - 1} kernel calls before it made" if self.call > 2 else ""
-        return (
-            f"its inputs were equal on both sides{before}: the kernel computed otherwise, "
-            "or its weights are not what the plan holds"
-        )
+        copied = "" if self.weights == "in_place" else ", or the copy of its weights in fast memory was changed"
+        return f"its inputs were equal on both sides{before}: the kernel computed otherwise{copied}"
 
     def _again(self) -> str:
         return "" if self.reproducible else "not reproducible: another run of the same inputs gave other bytes"
@@ -173,6 +173,10 @@ class PlanWords:
     def strategy(self, op: int) -> str:
         """How that stage runs."""
         return Strategy(self._stages[op][1].strategy).name.lower()
+
+    def weights(self, op: int) -> str:
+        """How that stage's operators find their weights."""
+        return WeightMode(self._stages[op][1].weight_mode).name.lower()
 
     def tensor(self, op: int, operand: int | None = None) -> int:
         """The index of its output, or of an input."""
@@ -276,6 +280,7 @@ def describe(
         kernel=words.kernel(at.op),
         stage=words.stage(at.op),
         strategy=words.strategy(at.op),
+        weights=words.weights(at.op),
         cause=cause,
         tensor=words.tensor_name(words.tensor(at.op, operand)),
         writer=words.name(made[before - 1].op) if before else None,
