@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,9 @@ import pytest
 from tests.harness.command import tigris
 from tigris_pio.errors import ToolError
 from tigris_pio.hil.check import check, open_plan
-from tigris_pio.hil.client import Board
+from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import RunError
+from tigris_pio.hil.line import Line
 from tigris_pio.hil.qemu.build import Build, read_idf
 from tigris_pio.hil.qemu.chips import CHIPS
 from tigris_pio.hil.qemu.machine import Machine
@@ -30,6 +32,8 @@ from .test_idf import COMPILERS, MODEL_OFFSET, example_project
 pytestmark = [pytest.mark.vendor("IDF_PATH"), pytest.mark.timeout(600)]
 
 CHIP = "esp32c3"
+#: What the ROM says at each start, and how long that may take in this machine's time.
+START, SECONDS = "ESP-ROM:", 180.0
 DATA = ROOT / "examples" / "digits" / "model" / "digits_test.npz"
 
 
@@ -90,3 +94,37 @@ def test_a_damaged_plan_is_refused_and_a_new_one_uploaded_alone(project: Project
     alone = dataclasses.replace(build, images=((MODEL_OFFSET, dict(build.images)[MODEL_OFFSET]),))
     with running(with_model(build, damaged), upload=alone) as board:
         assert check(board, plan, random_samples(plan.session.inputs, 2).inputs).equal
+
+
+#: Before anything is served, ten seconds of inference, as the chip counts them.
+WORK = """    const uint32_t begin = tigris_esp_microseconds(NULL);
+    while (tigris_esp_microseconds(NULL) - begin < 10000000U)
+        (void)tigris_run(&session);
+"""
+
+
+@pytest.mark.parametrize("yields", [True, False])
+def test_the_watchdog_bites_a_run_that_does_not_yield(
+    project: Project, tmp_path_factory: pytest.TempPathFactory, yields: bool
+) -> None:
+    """With the yield hook idle tasks run meanwhile; without it the watchdog restarts the chip, again and again."""
+    own = example_project(tmp_path_factory.mktemp("watchdog"), CHIP)
+    serve = "    tigris_serve_init(&server"
+    own.edit("main/main.c", serve, WORK + serve)
+    if not yields:
+        own.edit("main/main.c", "    session.yield = tigris_esp_yield;\n", "")
+    defaults = own.folder / "sdkconfig.defaults"
+    limits = "\nCONFIG_ESP_TASK_WDT_TIMEOUT_S=2\nCONFIG_ESP_TASK_WDT_PANIC=y\n"
+    defaults.write_text(defaults.read_text("utf-8") + limits, "utf-8")
+    own.configure()
+    own.build()
+    with Machine(read_idf(own.build_folder)) as machine:
+        if yields:
+            with Board(machine.url, timing=Timing(connect=SECONDS)) as board:
+                assert board.log.count(START) == 1
+        else:
+            with Line(machine.url) as line:
+                heard, end = b"", time.monotonic() + SECONDS
+                while heard.count(START.encode()) < 3 and time.monotonic() < end:
+                    heard += line.read(0.5)
+            assert heard.count(START.encode()) == 3
