@@ -65,16 +65,16 @@ def run(folder: Path, text: str, *words: str | Path) -> subprocess.CompletedProc
     return python("-m", "pytest", *LOAD, "-rs", "-p", "no:cacheprovider", *words, folder=folder)
 
 
-@pytest.mark.parametrize("count", [2, 1])
 def test_no_board_is_used_by_two_processes_at_once(
-    count: int, real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
 ) -> None:
-    boards(tmp_path, [line([real_board, "--model", digits_plan]).url for _ in range(count)])
-    done = run(tmp_path, PARALLEL, f"--tigris-plan={digits_plan}", "-n2")
+    """Three processes for two boards."""
+    boards(tmp_path, [line([real_board, "--model", digits_plan]).url for _ in range(2)])
+    done = run(tmp_path, PARALLEL, f"--tigris-plan={digits_plan}", "-n3")
     assert "6 passed" in done.stdout, done.stdout
     uses = [text.split() for file in tmp_path.glob("uses-*") for text in file.read_text("utf-8").splitlines()]
-    assert len(uses) == 6 and {name for name, _, _ in uses} == {f"b{at}" for at in range(count)}
-    assert len(list(tmp_path.glob("uses-*"))) == 2
+    assert len(uses) == 6 and {name for name, _, _ in uses} == {"b0", "b1"}
+    assert len(list(tmp_path.glob("uses-*"))) == 3
     for name in {name for name, _, _ in uses}:
         spans = sorted((float(start), float(end)) for used, start, end in uses if used == name)
         assert all(one[1] <= after[0] for one, after in itertools.pairwise(spans))
@@ -118,6 +118,8 @@ def test_what_stands_in_the_way_is_said_in_its_words(tmp_path: Path) -> None:
     done = run(tmp_path, FAILING, "--tigris-port=/dev/ttyNONE")
     assert "3 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
     assert "Traceback" not in done.stdout and "rig.py" not in done.stdout
+    done = run(tmp_path, FAILING, "--tigris-port", "/dev/null")
+    assert "write --tigris-port=/dev/null in one word" in done.stderr
 
 
 def test_every_name_is_the_plugins_own() -> None:

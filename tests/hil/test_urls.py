@@ -16,6 +16,8 @@ from tests.hil.conftest import QUICK
 from tests.hil.test_line import command, infer
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.line import Line
+from tigris_pio.hil.rig.choose import Wanted, choose
+from tigris_pio.hil.rig.rig import Process, Rig
 
 Connect = Callable[..., Bridge]
 
@@ -73,6 +75,18 @@ def rfc2217() -> Iterator[Callable[[str], str]]:
 def test_rfc2217(standin: Path, line: Connect, rfc2217: Callable[[str], str]) -> None:
     with Board(rfc2217(line(command(standin)).url), timing=QUICK) as board:
         infer(board, 1)
+
+
+@pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
+def test_a_board_of_a_list_may_be_behind_rfc2217(
+    real_board: Path, digits_plan: Path, line: Connect, rfc2217: Callable[[str], str], tmp_path: Path
+) -> None:
+    url = rfc2217(line([real_board, "--model", digits_plan]).url)
+    text = f'[[board]]\nname = "lab"\nport = "{url}"\nbaud = 230400\ntags = ["far"]\n'
+    (tmp_path / "tigris-boards.toml").write_text(text, "utf-8")
+    rig = Rig(choose(Wanted(tmp_path, tags=("far",))), Process(tmp_path), 1.0, digits_plan, False, QUICK)
+    assert rig.board().assert_matches().equal
+    rig.close()
 
 
 def test_ports_that_select_cannot_wait_for(standin: Path, line: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ nothing says where one is. docs/testing.md has all of it.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -60,6 +61,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, value, text in OPTIONS:
         group.addoption(f"--tigris-{name}", dest=f"tigris_{name}", metavar=value, help=text)
         parser.addini(f"tigris_{name}", text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """UsageError for `--tigris-port /dev/ttyUSB0` where that costs pytest its settings: it looks for them before it has
+    loaded plugins, and takes the second word for a path to tests."""
+    words, folder = config.invocation_params.args, config.invocation_params.dir
+    if config.inipath is not None or not (folder / "pytest.ini").is_file():
+        return
+    for option, value in itertools.pairwise(map(str, words)):
+        if option.startswith("--tigris-") and "=" not in option and (folder / value).exists():
+            raise pytest.UsageError(f"write {option}={value} in one word: pytest took {value} for a path to tests, "
+                                    f"and has not read {folder / 'pytest.ini'}")  # fmt: skip
 
 
 def _setting(config: pytest.Config, name: str) -> str | None:

@@ -149,7 +149,18 @@ class Rig:
         if port is None:
             assert place.project is not None
             port = place.project.port()
-        return Board(port, place.baud, self._timing)
+        return self._open(port, place.baud)
+
+    def _open(self, port: str, baud: int) -> Board:
+        """A program that only looks what is there may have the port for a moment."""
+        end = time.monotonic() + self._wait
+        while True:
+            try:
+                return Board(port, baud, self._timing)
+            except BusyError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(_POLL_SECONDS)
 
     def _flash_once(self, place: Place, port: str | None) -> None:
         """The first process of the run that has the board builds and flashes; the others hear how that went."""
