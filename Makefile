@@ -4,9 +4,10 @@
 # make demo-person      with pictures whose lines a camera sends
 # make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
-# make bench   the memory of every network, and its instructions on emulated boards; BENCH_ARGS="--machines rv32imc --ops"
+# make bench   the memory of every network, its instructions on emulated boards, how much of a serial line's rate the harness
+#              uses; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans and hostile bytes; random graphs against onnxruntime, random operators
-#              against TensorFlow Lite Micro; SECONDS=60
+#              against TensorFlow Lite Micro, the harness over a line with faults; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make dist    wheels that need no C compiler, for Linux, Windows and macOS
 # make docs    the documentation as a site, in build/site, for a browser or a web server
@@ -57,6 +58,7 @@ bench:
 	@$(PYTHON) tools/prepare.py test
 	@$(VENV_PYTHON) -m bench.memory
 	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
+	@$(VENV_PYTHON) -m bench.line
 
 fuzz:
 	@$(PYTHON) tools/prepare.py fuzz
@@ -64,6 +66,7 @@ fuzz:
 	@$(VENV_PYTHON) -m tests.fuzz.run $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.tflite $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.hostile $(SECONDS)
+	@$(VENV_PYTHON) -m tests.fuzz.line $(SECONDS)
 	@TIGRIS_THOROUGH=1 $(VENV_PYTHON) -m pytest -m thorough tests
 
 mutants:

@@ -28,7 +28,8 @@ def library(*options: str) -> ctypes.CDLL:
     source = RUNTIME / "src"
     sources = [FIRMWARE / "simulated_line.c", *sorted(source.glob("serve*.c")), source / "crc32.c"]
     flags = ["-std=c99", "-Wall", "-Wextra", "-O2", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
-    command = ["gcc", *flags, *options, "-shared", "-fPIC", "-I", RUNTIME / "include", *sources, "-o", out]
+    flags += ["-shared", "-fPIC", "-Wl,--no-undefined", "-I", str(RUNTIME / "include")]
+    command = ["gcc", *flags, *options, *sources, "-o", out]
     subprocess.run([str(word) for word in command], check=True)
     loaded = ctypes.CDLL(str(out))
     loaded.simulation_new.restype = ctypes.c_void_p

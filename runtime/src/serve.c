@@ -278,6 +278,10 @@ void tigris_serve_init(tigris_serve *server, const tigris_serve_transport *trans
     tigris_serve_forget(server);
 }
 
+/* Empty reads after which a stream is quiet: without a clock, and with one that may stand still. */
+#define QUIET_READS 65536U
+#define MOST_QUIET_READS (64U * QUIET_READS)
+
 /* Reads on while a stream is on and nothing arrives, lest the caller sleep and the line's buffer overflow. */
 static int await(tigris_serve *server, tigris_serve_header *header)
 {
@@ -288,8 +292,8 @@ static int await(tigris_serve *server, tigris_serve_header *header)
         if (tigris_serve_receive(server, header)) {
             return 1;
         }
-        const int is_over = hz != 0U ? tigris_serve_count(server) - since >= hz / 10U : reads >= 65536U;
-        server->stream_quiet = (uint8_t)is_over;
+        const int is_late = hz != 0U && tigris_serve_count(server) - since >= hz / 10U;
+        server->stream_quiet = (uint8_t)(is_late || reads >= (hz != 0U ? MOST_QUIET_READS : QUIET_READS));
     }
     return 0;
 }

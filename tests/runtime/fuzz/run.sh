@@ -17,7 +17,7 @@ python=${PYTHON:-$root/.venv/bin/python}
 [ -x "$python" ] || python=python3
 command -v clang >/dev/null || { echo "fuzzing needs clang: apt install clang" >&2; exit 1; }
 mkdir -p "$corpus" "$work/crashes"
-(cd "$root" && "$python" -m tests.runtime.fuzz.seeds "$corpus")
+(cd "$root" && "$python" -m tests.runtime.fuzz.seeds "$corpus" && "$python" -m tests.hil.fuzz_seeds "$work/serve")
 # Relative, so that none has a space.
 cd "$root"
 fuzz=tests/runtime/fuzz

@@ -1,0 +1,64 @@
+"""Sessions from which libFuzzer begins at the board's side of the serial line: python -m tests.hil.fuzz_seeds FOLDER
+
+Each is a sequence of pieces as fuzz_serve.c takes them, behind a byte: flags, length, and so many bytes of a frame.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tigris_pio.hil.protocol import Direction, Range, Request, Select, Status, Stream, StreamFrame, Window
+
+FRAME, GREET, NEXT, SAME = 1, 2, 8, 16
+PATIENT = b"\1"  #: nothing arrives during a run
+SESSION = b"\x34\x12"
+
+
+def piece(flags: int, kind: int, payload: bytes) -> bytes:
+    """One frame of the session: a request, or a frame of the stream that the last one opened."""
+    body = bytes([kind, 0]) + SESSION + payload
+    assert len(body) < 256
+    return bytes([FRAME | flags, len(body)]) + body
+
+
+def data(number: int, count: int) -> bytes:
+    return piece(SAME, StreamFrame.DATA, number.to_bytes(2, "little") + bytes([number + 1]) * count)
+
+
+def credit(following: int, bits: int) -> bytes:
+    return piece(SAME, StreamFrame.CREDIT, Window(following, 0, bits).pack())
+
+
+def seeds() -> dict[str, bytes]:
+    """By name."""
+    into = Stream(0, Direction.INPUT, 0, 0, 1000, 100).pack()
+    whole = Stream(0, Direction.OUTPUT, 0, 0, 1000, 10).pack()
+    run = piece(NEXT, Request.RUN, Select(0).pack())
+    requests = piece(GREET, Request.WRITE, Range(0, 0, 1, 0, 7).pack() + bytes(7))
+    for request, payload in (
+        (Request.INFO, Select(0).pack()), (Request.TENSOR, Select(0, 1, 1).pack()), (Request.RUN, Select(0).pack()),
+        (Request.READ, Range(0, 0, 0, 0, 100).pack()), (Request.CHECKSUM, Select(0, 1).pack()),
+        (Request.PROFILE, Range(0, count=20).pack()), (Request.STATUS_TEXT, Status(0).pack()),
+        (Request.FAULT, Select(1).pack()), (Request.RESET, Select(0).pack()), (Request.CANCEL, b""),
+    ):  # fmt: skip
+        requests += piece(NEXT, request, payload)
+    return {
+        "requests": requests,
+        "input": piece(GREET, Request.STREAM, into) + b"".join(data(at, 100) for at in (0, 2, 1, 9, 3, 3)) + run,
+        "output": piece(GREET, Request.RUN, Select(0).pack()) + piece(NEXT, Request.STREAM, whole) + credit(8, 0b101)
+        + credit(32, 0) + credit(100, 0),
+        "both": piece(GREET, Request.STREAM, into) + data(0, 100) + run + piece(NEXT, Request.STREAM, whole)
+        + data(1, 100) + credit(1, 1),
+    }  # fmt: skip
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in seeds().items():
+        (folder / name).write_bytes(PATIENT + content)
+
+
+if __name__ == "__main__":
+    main()
