@@ -36,6 +36,14 @@ int main(void)
     volatile float x = 1.0f;
     printf("data %d %d %d, exp %d, instructions %lu\\n", initialised, zeroed, outside[99999], (int)(expf(x) * 1000),
            (unsigned long)elapsed);
+    static const uint32_t words[2] = {0x12345678u, 0xFFFFFFF0u}, others[2] = {0x12345670u, 0xFFFFFFF1u};
+    const uint32_t last = board_flash_bytes() - 4096u;
+    const uint32_t *there = (const uint32_t *)(const void *)(board_flash() + last);
+    const uint32_t before = there[0];
+    const int erased = board_flash_erase(last), programmed = board_flash_program(last, words, 8);
+    printf("chip %lx %d %d %lx", (unsigned long)before, erased, programmed, (unsigned long)there[0]);
+    printf(" %d %d %d\\n", board_flash_program(last, words, 8), board_flash_program(last, others, 8),
+           board_flash_program(last + 4096, words, 8) | board_flash_erase(last + 4) | board_flash_erase(last + 4096));
     printf("open: %s.\\n", tigris_status_text(tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan)));
     for (;;) {
         uint8_t data[16];
@@ -101,7 +109,7 @@ def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(project, la
     if not database.is_file():
         project.run("-e", "emu_rv32", "-t", "compiledb")
     entries = json.loads(database.read_text("utf-8"))
-    command = shlex.split(next(entry["command"] for entry in entries if entry["file"].endswith("main.c")))
+    command = shlex.split(next(entry["command"] for entry in entries if entry["file"].endswith("src/main.c")))
     options = [word for word in command[1:] if word.startswith(("-I", "-D", "-m", "--specs"))]
     assert f"-I{ROOT / 'runtime' / 'include'}" in options
     (project.folder / "src" / "own.txt").write_text(OWN, "utf-8")
@@ -147,6 +155,8 @@ def test_a_board_runs_what_is_flashed(board):
     text = project.serial(name, b"echo", after=b"open: ok.", send=b"echo").decode()
     assert "application at 0x00010000" in text
     assert "data 7 0 0, exp 2718, instructions" in text
+    writes = name == "emu_rv32"
+    assert f"chip ffffffff {'1 1 12345678 1 0 0' if writes else '0 0 ffffffff 0 0 0'}" in text
     assert "open: ok." in text
     elapsed = int(text.split("instructions ")[1].split()[0])
     assert 1000 < elapsed < 50000
@@ -154,7 +164,9 @@ def test_a_board_runs_what_is_flashed(board):
     assert "panic" in project.serial(name, b"panic", send=b"Write to flash").decode()
 
     restart(project, name)
-    assert f"instructions {elapsed}\r\n" in project.serial(name, b"open").decode(), "instruction counts must repeat"
+    text = project.serial(name, b"open").decode()
+    assert f"instructions {elapsed}\r\n" in text, "instruction counts must repeat"
+    assert f"chip {'12345678 1 1' if writes else 'ffffffff 0 0'}" in text, "what was written stays"
 
     offset = model_offset(project, name)
     plan = project.flash(name)[offset : offset + 0x10000]

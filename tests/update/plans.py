@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import onnx
 
 from tests.compiler.models import make, node
 from tests.runtime.build import C99, INCLUDE, PLAIN, RUNTIME, compile_each
@@ -24,12 +25,16 @@ LOADER = ("plan", "records", "band", "crc32", "status")
 PORT = ("model", "slots", "slot_log", "update")
 
 
+def network(generation: int, columns: int = 22) -> onnx.ModelProto:
+    """One layer, whose plan takes two flash sectors."""
+    weights = np.random.default_rng(generation).normal(size=(40, columns)).astype(np.float32)
+    return make([node("MatMul", "x w", "y")], {"x": (1, 40)}, ["y"], {"w": weights})
+
+
 @functools.cache
 def plan(generation: int, columns: int = 22, name: str = "tiny") -> tuple[bytes, str]:
     """A plan of two flash sectors, and its header."""
-    weights = np.random.default_rng(generation).normal(size=(40, columns)).astype(np.float32)
-    model = make([node("MatMul", "x w", "y")], {"x": (1, 40)}, ["y"], {"w": weights})
-    made = compile_model(model, fast="16K", name=name)
+    made = compile_model(network(generation, columns), fast="16K", name=name)
     return made.data, render_model_header(made.plan, made.data)
 
 

@@ -11,7 +11,8 @@ Standard library only: PlatformIO loads this inside its own Python, and runs it 
 The last one runs beside the board and switches it off when its folder is removed.
 
 A state folder holds, per PlatformIO environment: `flash.bin` (the chip; erased bytes are 0xFF; kept between uploads),
-`board.json` (process, port), `uart.log` (everything the board has said since it was started), `emulator.log`.
+`board.json` (process, port, age of the running chip), `uart.log` (everything the board has said since it was started),
+`emulator.log`, `chip.img` (the chip of the running board, whose firmware may write it).
 """
 
 from __future__ import annotations
@@ -103,6 +104,9 @@ def write_flash(state: Path, flash_bytes: int, images: Sequence[tuple[int, Path]
     """Erases the sectors that the images cover and writes them, or raises before anything is changed."""
     contents = [(offset, path, _read_image(path)) for offset, path in images]
     _check_ranges(contents, flash_bytes)
+    _keep_chip(state)
+    with contextlib.suppress(PermissionError):  # of a system that keeps open files
+        (state / "chip.img").unlink(missing_ok=True)  # what a board that runs on writes is lost
     chip = _chip_file(state, flash_bytes)
     report = []
     with chip.open("r+b", buffering=0) as file:
@@ -135,7 +139,7 @@ def read_flash(state: Path, flash_bytes: int, offset: int, size: int) -> bytes:
     """What the chip holds; erased when it was never written."""
     if offset + size > flash_bytes:
         raise BoardError(f"{size} bytes at 0x{offset:x} end beyond the flash chip of {flash_bytes} bytes")
-    chip = state / "flash.bin"
+    chip = state / ("chip.img" if _has_written(state) else "flash.bin")
     data = chip.read_bytes()[offset : offset + size] if chip.is_file() else b""
     return data.ljust(size, b"\xff")
 
@@ -160,6 +164,24 @@ def _chip_file(state: Path, flash_bytes: int) -> Path:
     if not chip.is_file() or chip.stat().st_size != flash_bytes:
         chip.write_bytes(b"\xff" * flash_bytes)
     return chip
+
+
+def _has_written(state: Path) -> bool:
+    """Whether firmware changed the chip since the board was started."""
+    chip = state / "chip.img"
+    return chip.is_file() and chip.stat().st_mtime_ns != read_record(state).get("chip", chip.stat().st_mtime_ns)
+
+
+def _keep_chip(state: Path) -> None:
+    """What the firmware wrote stays when the board is off. Each process writes to a chip file of its own."""
+    chip, kept = state / "chip.img", state / "flash.bin"
+    if not _has_written(state) or not kept.is_file():
+        return
+    written = state / "flash.written"
+    with chip.open("rb") as file:
+        written.write_bytes(file.read(kept.stat().st_size))
+    os.replace(written, kept)
+    chip.unlink()
 
 
 # ---- process ---------------------------------------------------------------------------------------------------
@@ -235,6 +257,8 @@ def stop(state: Path) -> bool:
         if hasattr(os, "WNOHANG"):
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
+    if state.is_dir():
+        _keep_chip(state)
     return bool(boards)
 
 
@@ -271,6 +295,7 @@ def start(state: Path, spec: Spec, port: int, *, fixed_port: bool) -> int:
         package = PACKAGES.get(spec.command, spec.command)
         raise BoardError(f"{spec.command} is not installed. On Debian or Ubuntu: sudo apt install {package}")
     state = state.resolve()
+    _keep_chip(state)
     while True:
         port = _free_port(port, fixed_port)
         try:
@@ -290,7 +315,8 @@ def _launch(command: str, state: Path, spec: Spec, port: int) -> None:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=state.anchor, **detached()
         )
-    (state / "board.json").write_text(json.dumps({"pid": process.pid, "port": port}), "utf-8")
+    record = {"pid": process.pid, "port": port, "chip": (state / "chip.img").stat().st_mtime_ns}
+    (state / "board.json").write_text(json.dumps(record), "utf-8")
     _await_listening(process, log, port)
     watcher = [sys.executable, str(Path(__file__).resolve()), "watch", "--state", str(state)]
     nothing = subprocess.DEVNULL
@@ -355,9 +381,10 @@ def _await_listening(process: subprocess.Popen[bytes], log: Path, port: int) -> 
 
 def upload(state: Path, spec: Spec, url: str, fixed_port: bool, images: Sequence[tuple[int, Path]]) -> None:
     port = parse_port(url)
+    _check_ranges([(offset, path, _read_image(path)) for offset, path in images], spec.flash_bytes)
+    stop(state)  # before, for firmware may write its chip
     for line in write_flash(state, spec.flash_bytes, images):
         print(line)
-    stop(state)
     port = start(state, spec, port, fixed_port=fixed_port)
     print(f"The board is on; its UART is socket://127.0.0.1:{port}", flush=True)
 

@@ -1,7 +1,8 @@
 /* What an application may use of an emulated board.
  *
  * The flash chip is mapped read-only: bootloader, partition table, application and data, as they were
- * uploaded. Code runs from a copy that the bootloader made, as behind a flash cache.
+ * uploaded. Code runs from a copy that the bootloader made, as behind a flash cache. What board_flash_program and
+ * board_flash_erase change lasts, as on a chip, until the next upload to that place.
  */
 #ifndef BOARD_H
 #define BOARD_H
@@ -21,6 +22,13 @@ extern "C" {
 /* The mapped flash chip and its bytes. */
 const uint8_t *board_flash(void);
 uint32_t board_flash_bytes(void);
+
+/* Programs bytes at an offset of the chip, both multiples of 4, `from` on a 4-byte boundary. Bits can be cleared only.
+ * Returns 1, or 0 when that is not possible: outside the chip, over a cleared bit, or on a board whose chip is for
+ * reading only, which the emulated Cortex-M boards are. An erasure sets all bits of the 4096 bytes at an offset that is a
+ * multiple of that. Neither is done at once: power may fail between any two words. */
+int board_flash_program(uint32_t offset, const void *from, size_t bytes);
+int board_flash_erase(uint32_t offset);
 
 /* Reads the bytes that have arrived, at most `capacity`; returns their number, 0 when none. Never waits. */
 size_t board_uart_read(uint8_t *data, size_t capacity);

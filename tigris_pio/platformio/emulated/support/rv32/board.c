@@ -4,6 +4,11 @@
 
 #define FLASH_BASE 0x20000000u
 #define FLASH_WINDOW_BYTES 0x02000000u
+#define FLASH_SECTOR_BYTES 4096u
+#define FLASH_PROGRAM 0x00400040u
+#define FLASH_READ_ARRAY 0x00FF00FFu
+#define MSTATUS_MPP 0x1800u
+#define MSTATUS_MPRV 0x20000u
 #define UART_BASE 0x10000000u
 #define PLIC_BASE 0x0C000000u
 #define UART_IRQ 10u
@@ -82,13 +87,57 @@ uint32_t board_instructions(void)
     return count;
 }
 
-/* PMP entry 0, locked: the 32 MB bank can be read and executed. Without it a stray write would be a command to
- * the flash chip. Encoding: RISC-V privileged specification, "Physical Memory Protection". */
+/* PMP entry 0: the 32 MB bank can be read and executed; entry 1: everything else is free. Without it a stray write would be
+ * a command to the flash chip. Entries bind the machine mode where MSTATUS.MPRV makes its loads and stores those of the
+ * user mode, so clearing that bit lifts the protection. Encoding: RISC-V privileged specification, "Physical Memory
+ * Protection" and "Machine Status Registers". */
 void board_protect_flash(void)
 {
     uint32_t region = (FLASH_BASE >> 2) | ((FLASH_WINDOW_BYTES / 2 - 1) >> 2);
-    uint32_t locked_napot_execute_read = 0x80u | 0x18u | 0x04u | 0x01u;
-    __asm__ volatile(WITH_CSR("csrw pmpaddr0, %0\n\tcsrw pmpcfg0, %1") ::"r"(region), "r"(locked_napot_execute_read));
+    uint32_t napot_execute_read = 0x18u | 0x04u | 0x01u;
+    uint32_t napot_all = 0x18u | 0x04u | 0x02u | 0x01u;
+    __asm__ volatile(WITH_CSR("csrw pmpaddr0, %0\n\tcsrw pmpaddr1, %1\n\tcsrw pmpcfg0, %2") ::"r"(region), "r"(~0u),
+                     "r"(napot_execute_read | napot_all << 8));
+    __asm__ volatile(WITH_CSR("csrc mstatus, %0\n\tcsrs mstatus, %1") ::"r"(MSTATUS_MPP), "r"(MSTATUS_MPRV) : "memory");
+}
+
+/* A word through QEMU's model of an Intel chip, which takes any value: that bits are cleared only is checked before. Reads
+ * give the chip's state until READ_ARRAY. */
+static void write_words(uint32_t offset, const uint32_t *words, uint32_t count, uint32_t otherwise)
+{
+    volatile uint32_t *flash = (volatile uint32_t *)(uintptr_t)(FLASH_BASE + offset);
+    __asm__ volatile(WITH_CSR("csrc mstatus, %0") ::"r"(MSTATUS_MPRV) : "memory");
+    for (uint32_t i = 0; i < count; i++) {
+        flash[i] = FLASH_PROGRAM;
+        flash[i] = words != NULL ? words[i] : otherwise;
+    }
+    *flash = FLASH_READ_ARRAY;
+    __asm__ volatile(WITH_CSR("csrs mstatus, %0") ::"r"(MSTATUS_MPRV) : "memory");
+}
+
+int board_flash_program(uint32_t offset, const void *from, size_t bytes)
+{
+    const volatile uint32_t *flash = (const volatile uint32_t *)(uintptr_t)(FLASH_BASE + offset);
+    const uint32_t *words = from;
+    if (offset > BOARD_FLASH_BYTES || bytes > BOARD_FLASH_BYTES - offset || ((offset | bytes | (uintptr_t)from) & 3u) != 0)
+        return 0;
+    for (uint32_t i = 0; i < bytes / 4; i++)
+        if ((flash[i] & words[i]) != words[i])
+            return 0;
+    write_words(offset, words, bytes / 4, 0);
+    for (uint32_t i = 0; i < bytes / 4; i++)
+        if (flash[i] != words[i])
+            return 0;
+    return 1;
+}
+
+/* The chip of the model erases 256 KB at once; one of 4 KB sectors is made of words. */
+int board_flash_erase(uint32_t offset)
+{
+    if (offset % FLASH_SECTOR_BYTES != 0 || offset >= BOARD_FLASH_BYTES)
+        return 0;
+    write_words(offset, NULL, FLASH_SECTOR_BYTES / 4, ~0u);
+    return REG32(FLASH_BASE + offset) == ~0u;
 }
 
 void board_jump(uint32_t entry)

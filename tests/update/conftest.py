@@ -1,0 +1,3 @@
+"""PlatformIO's core folder, as its own tests find it."""
+
+from tests.platformio.conftest import core_dir as core_dir

@@ -1,0 +1,175 @@
+"""Updates on an emulated board, which writes its own flash chip; its power is cut by killing the emulator."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.platformio.project import EMULATED, ROOT, Project, board_process
+from tests.update.plans import network, plan
+from tigris_pio.format.records import Header
+from tigris_pio.platformio import partitions
+
+OK, NOT_A_PLAN, UNCONFIRMED = 0, -10, -50
+KILLS = 8
+
+
+class Board:
+    """The power switch and the line of one board."""
+
+    def __init__(self, project: Project, environment: str) -> None:
+        self.state = project.state(environment)
+        self.spec = board_process.read_spec(project.build(environment) / "emulator.json")
+        self.line: socket.socket | None = None
+
+    def start(self) -> tuple[int, int]:
+        """Off, with all that runs, and on; the status of its open, and the checksum of the plan."""
+        self.stop()
+        port = board_process.start(self.state, self.spec, 26000, fixed_port=False)
+        self.line = socket.create_connection(("127.0.0.1", port), timeout=20)
+        status, crc32 = self.said("opened")
+        return status, crc32
+
+    def stop(self) -> None:
+        if self.line is not None:
+            self.line.close()
+            self.line = None
+        board_process.stop(self.state)
+
+    def said(self, word: str) -> list[int]:
+        """The numbers of the next line that begins with the word."""
+        assert self.line is not None
+        heard = b""
+        while True:
+            byte = self.line.recv(1)
+            assert byte, heard
+            heard += byte
+            if byte == b"\n":
+                words = heard.decode("utf-8", "replace").split()
+                if words and words[0] == word:
+                    return [int(number) for number in words[1:]]
+                heard = b""
+
+    def send(self, plan: bytes) -> None:
+        assert self.line is not None
+        self.line.sendall(b"u" + struct.pack("<I", len(plan)) + plan)
+
+    def update(self, plan: bytes) -> int:
+        self.send(plan)
+        return self.said("updated")[0]
+
+    def confirm(self) -> int:
+        assert self.line is not None
+        self.line.sendall(b"c")
+        return self.said("confirmed")[0]
+
+
+@pytest.fixture(scope="module")
+def plans() -> list[bytes]:
+    return [plan(generation)[0] for generation in range(3)]
+
+
+@pytest.fixture(scope="module")
+def flashed(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Iterator[Callable[[str], Board]]:
+    """A board by its environment, built and flashed with plan 0."""
+    project = Project(tmp_path_factory.mktemp("update") / "prüf project", core_dir)
+    ini = (
+        f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_models = tiny.onnx\ncustom_tigris_mem = 16K\n"
+        f"custom_tigris_slots = 2\ncustom_tigris_slot_size = 64K\n[env:emu_rv32]\nboard = emu_rv32\n"
+    )
+    source = Path(__file__).with_name("emulated.c").read_text("utf-8")
+    project.write({"src/main.c": source}, ini, EMULATED, "baremetal")
+    onnx.save(network(0), project.folder / "tiny.onnx")
+
+    def flash(environment: str) -> Board:
+        said = project.run("-e", environment, "-t", "upload")
+        assert "in 2 slots of 65536 bytes" in said
+        return Board(project, environment)
+
+    yield flash
+    project.switch_off()
+    shutil.rmtree(project.folder / ".pio", ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def rv32(flashed: Callable[[str], Board]) -> Iterator[Board]:
+    board = flashed("emu_rv32")
+    yield board
+    board.stop()
+
+
+def sums(plans: list[bytes]) -> list[int]:
+    return [Header.unpack(plan).crc32 for plan in plans]
+
+
+def test_an_update_lasts_when_it_is_confirmed(rv32: Board, plans: list[bytes]) -> None:
+    old, new, _ = sums(plans)
+    assert rv32.start() == (OK, old)
+    assert rv32.update(b"<html>" + bytes(1000)) == NOT_A_PLAN
+    assert rv32.update(plans[1]) == OK
+    assert rv32.start() == (OK, new)
+    assert rv32.update(plans[2]) == UNCONFIRMED
+    assert rv32.start() == (OK, old)
+    assert rv32.update(plans[1]) == OK
+    assert rv32.start() == (OK, new)
+    assert rv32.confirm() == OK
+    assert rv32.start() == rv32.start() == (OK, new)
+    table = board_process.read_flash(rv32.state, rv32.spec.flash_bytes, 0x8000, 0xC00)
+    model = partitions.find(partitions.parse_binary(table), "model")
+    assert model is not None
+    chip = (rv32.state / "flash.bin").read_bytes()[model.offset : model.end]
+    assert chip[0x2000 : 0x2000 + len(plans[0])] == plans[0]
+    assert chip[0x12000 : 0x12000 + len(plans[1])] == plans[1]
+
+
+def test_killed_at_any_time_it_opens_one_of_both(rv32: Board, plans: list[bytes]) -> None:
+    """At times drawn over an update and somewhat longer; also in the record that opening a plan on trial writes."""
+    draw = random.Random(1)
+    _, now = rv32.start()
+    kept = sums(plans).index(now)
+    began = time.monotonic()
+    assert rv32.update(plans[(kept + 1) % 3]) == OK
+    lasts = time.monotonic() - began
+    assert rv32.start()[0] == OK and rv32.start() == (OK, now)  # on trial, and given up
+    committed = 0
+    for _ in range(KILLS):
+        rv32.send(plans[(kept + 1) % 3])
+        time.sleep(draw.uniform(0.0, 1.2 * lasts))
+        status, crc32 = rv32.start()
+        assert status == OK and crc32 in (now, sums(plans)[(kept + 1) % 3])
+        if crc32 != now:
+            committed += 1
+            assert rv32.start() == (OK, now)
+    print(f"{KILLS} kills in updates of {lasts:.2f} s, {committed} of them after the commit")
+    assert committed < KILLS
+    assert rv32.update(plans[(kept + 1) % 3]) == OK
+    assert rv32.start() == (OK, sums(plans)[(kept + 1) % 3])
+    assert rv32.confirm() == OK
+
+
+def test_an_upload_brings_back_what_was_flashed(
+    rv32: Board, flashed: Callable[[str], Board], plans: list[bytes]
+) -> None:
+    rv32.stop()
+    flashed("emu_rv32")
+    assert rv32.start() == (OK, sums(plans)[0])
+
+
+def test_a_stray_write_to_flash_is_a_fault(rv32: Board) -> None:
+    """Before any update, and after one has lifted the protection for its own writes."""
+    rv32.start()
+    assert rv32.line is not None
+    assert rv32.update(b"<html>" + bytes(1000)) == NOT_A_PLAN
+    rv32.line.sendall(b"w")
+    heard = b""
+    while b"value 0x20000000" not in heard:
+        heard += rv32.line.recv(100)
+    assert b"exception 7" in heard
