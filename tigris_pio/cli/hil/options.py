@@ -21,6 +21,8 @@ from tigris_pio.hil.rig.place import DEFAULT_BAUD
 if TYPE_CHECKING:
     from tigris_pio.hil.qemu.machine import Machine
 
+#: An emulated chip that boots on a busy machine.
+_BOOT_SECONDS = 60.0
 #: What click.option makes.
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -59,7 +61,8 @@ class TargetOptions:
     def open(self, complete: bool = False) -> Target:
         """The board meant, which --qemu starts: it runs until the command ends. `complete`: nothing else needs a
         project, so the folder's own is not looked at where there is a port."""
-        timing = Timing(run=self.timeout, silence=self.silence)
+        connect = _BOOT_SECONDS if self.qemu else Timing.connect
+        timing = Timing(connect=connect, run=self.timeout, silence=self.silence)
         if self.board is not None or self.tags:
             return self._listed(timing)
         directory = self.project
