@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Pixels that are unpacked at a time, on the stack. */
+#define UNPACKED 32U
+
 static uint32_t bytes_per_pixel(uint8_t format)
 {
     return format == TIGRIS_PIXELS_GREY ? 1U : format == TIGRIS_PIXELS_RGB888 || format == TIGRIS_PIXELS_BGR888 ? 3U : 2U;
@@ -87,70 +90,92 @@ tigris_status tigris_rows_begin(tigris_rows_adapter *rows, void *input, size_t b
 }
 
 /* n / 256 rounded down, in 0 ... 255. */
-static uint8_t component(int32_t n)
+static uint32_t component(int32_t n)
 {
-    return n < 0 ? 0U : n > 255 * 256 ? 255U : (uint8_t)((uint32_t)n >> 8U);
+    return n < 0 ? 0U : n > 255 * 256 ? 255U : (uint32_t)n >> 8U;
 }
 
-static void unpack_yuv(const uint8_t *pair, uint32_t y_at, uint32_t u_at, uint32_t odd, uint8_t rgb[3])
+/* A pixel in the model's channels. */
+static uint8_t *put(uint8_t *values, uint32_t channels, uint32_t red, uint32_t green, uint32_t blue)
 {
-    const int32_t luma = 256 * pair[y_at + 2U * odd] + 128;
-    const int32_t u = pair[u_at] - 128, v = pair[u_at + 2U] - 128;
-    rgb[0] = component(luma + 359 * v);
-    rgb[1] = component(luma - 88 * u - 183 * v);
-    rgb[2] = component(luma + 454 * u);
+    if (channels == 1U) {
+        values[0] = (uint8_t)((77U * red + 150U * green + 29U * blue + 128U) >> 8U);
+        return values + 1;
+    }
+    values[0] = (uint8_t)red;
+    values[1] = (uint8_t)green;
+    values[2] = (uint8_t)blue;
+    return values + 3;
 }
 
-static void unpack_565(uint32_t bits, uint8_t rgb[3])
+static void unpack_grey(const uint8_t *at, uint32_t count, uint32_t channels, uint8_t *values)
 {
-    const uint32_t red = bits >> 11U, green = bits >> 5U & 63U, blue = bits & 31U;
-    rgb[0] = (uint8_t)(red << 3U | red >> 2U);
-    rgb[1] = (uint8_t)(green << 2U | green >> 4U);
-    rgb[2] = (uint8_t)(blue << 3U | blue >> 2U);
-}
-
-static void unpack_rgb(uint8_t format, const uint8_t *line, uint32_t x, uint8_t rgb[3])
-{
-    const uint8_t *at = line + (size_t)x * bytes_per_pixel(format);
-    switch (format) {
-    case TIGRIS_PIXELS_RGB565_LE:
-        unpack_565((uint32_t)at[0] | (uint32_t)at[1] << 8U, rgb);
-        break;
-    case TIGRIS_PIXELS_RGB565_BE:
-        unpack_565((uint32_t)at[1] | (uint32_t)at[0] << 8U, rgb);
-        break;
-    case TIGRIS_PIXELS_RGB888:
-        memcpy(rgb, at, 3U);
-        break;
-    case TIGRIS_PIXELS_BGR888:
-        rgb[0] = at[2];
-        rgb[1] = at[1];
-        rgb[2] = at[0];
-        break;
-    case TIGRIS_PIXELS_YUYV:
-        unpack_yuv(line + (size_t)(x & ~1U) * 2U, 0U, 1U, x & 1U, rgb);
-        break;
-    case TIGRIS_PIXELS_UYVY:
-        unpack_yuv(line + (size_t)(x & ~1U) * 2U, 1U, 0U, x & 1U, rgb);
-        break;
-    default: /* grey */
-        memset(rgb, at[0], 3U);
-        break;
+    for (; count > 0U; count--, at++, values += channels) {
+        values[0] = at[0];
+        if (channels == 3U) {
+            values[1] = at[0];
+            values[2] = at[0];
+        }
     }
 }
 
-/* Pixel x of the line in the model's channels. */
-static void unpack(const tigris_rows_config *config, const uint8_t *line, uint32_t x, uint8_t values[3])
+/* `high` is where in a pixel its high byte lies. */
+static void unpack_565(const uint8_t *at, uint32_t high, uint32_t count, uint32_t channels, uint8_t *values)
 {
-    if (config->channels == 1U && config->format == TIGRIS_PIXELS_GREY) {
-        values[0] = line[x];
-    } else if (config->channels == 1U && config->format >= TIGRIS_PIXELS_YUYV) {
-        values[0] = line[2U * (size_t)x + (config->format == TIGRIS_PIXELS_UYVY)];
-    } else {
-        unpack_rgb(config->format, line, x, values);
-        if (config->channels == 1U) {
-            values[0] = (uint8_t)((77U * values[0] + 150U * values[1] + 29U * values[2] + 128U) >> 8U);
+    for (; count > 0U; count--, at += 2) {
+        const uint32_t bits = (uint32_t)at[high] << 8U | at[1U - high];
+        const uint32_t red = bits >> 11U, green = bits >> 5U & 63U, blue = bits & 31U;
+        values = put(values, channels, red << 3U | red >> 2U, green << 2U | green >> 4U, blue << 3U | blue >> 2U);
+    }
+}
+
+/* `red` is where in a pixel its red lies: 0 or 2. */
+static void unpack_888(const uint8_t *at, uint32_t red, uint32_t count, uint32_t channels, uint8_t *values)
+{
+    for (; count > 0U; count--, at += 3) {
+        values = put(values, channels, at[red], at[1], at[2U - red]);
+    }
+}
+
+/* From pixel `first` of the line. `luma` is where in a pair its first Y lies, 0 or 1; U and V take the other places. */
+static void unpack_yuv(const uint8_t *line, uint32_t luma, uint32_t first, uint32_t count, uint32_t channels,
+                       uint8_t *values)
+{
+    for (uint32_t x = first; x < first + count; x++) {
+        const uint8_t y = line[2U * (size_t)x + luma];
+        const uint8_t *colours = line + 2U * (size_t)(x & ~1U) + (1U - luma);
+        const int32_t grey = 256 * y + 128, u = colours[0] - 128, v = colours[2] - 128;
+        if (channels == 1U) {
+            *values++ = y;
+        } else {
+            values = put(values, channels, component(grey + 359 * v), component(grey - 88 * u - 183 * v),
+                         component(grey + 454 * u));
         }
+    }
+}
+
+/* Pixels [first, first + count) of the line, in the model's channels. */
+static void unpack(const tigris_rows_config *config, const uint8_t *line, uint32_t first, uint32_t count,
+                   uint8_t *values)
+{
+    const uint32_t channels = config->channels, format = config->format;
+    const uint8_t *at = line + (size_t)first * bytes_per_pixel(config->format);
+    switch (format) {
+    case TIGRIS_PIXELS_RGB565_LE:
+    case TIGRIS_PIXELS_RGB565_BE:
+        unpack_565(at, format == TIGRIS_PIXELS_RGB565_LE, count, channels, values);
+        break;
+    case TIGRIS_PIXELS_RGB888:
+    case TIGRIS_PIXELS_BGR888:
+        unpack_888(at, format == TIGRIS_PIXELS_RGB888 ? 0U : 2U, count, channels, values);
+        break;
+    case TIGRIS_PIXELS_YUYV:
+    case TIGRIS_PIXELS_UYVY:
+        unpack_yuv(line, format == TIGRIS_PIXELS_UYVY, first, count, channels, values);
+        break;
+    default: /* grey */
+        unpack_grey(at, count, channels, values);
+        break;
     }
 }
 
@@ -192,24 +217,41 @@ static void spread(const tigris_rows_adapter *rows, uint32_t value_in_row, uint3
 static void take_area(const tigris_rows_adapter *rows, const uint8_t *line)
 {
     const tigris_rows_config *config = &rows->config;
-    uint8_t values[3] = {0};
-    uint32_t left = 0, column = config->crop_x;
-    for (uint32_t x = 0; x < config->width; x++) {
+    const uint32_t channels = config->channels, width = config->width, height = config->height;
+    const uint32_t crop = config->crop_width;
+    uint8_t pixels[3U * UNPACKED] = {0};
+    const uint8_t *next = pixels, *end = pixels; /* those of `pixels` that are not used up */
+    uint32_t left = width, column = 0;           /* of the next one; and the first that was not unpacked */
+    for (uint32_t x = 0; x < width; x++) {
         uint32_t sums[3] = {0};
-        for (uint32_t missing = config->crop_width; missing > 0U;) {
-            if (left == 0U) {
-                unpack(config, line, column++, values);
-                left = config->width;
+        for (uint32_t missing = crop; missing > 0U;) {
+            if (next == end) {
+                const uint32_t count = crop - column < UNPACKED ? crop - column : UNPACKED;
+                unpack(config, line, config->crop_x + column, count, pixels);
+                column += count;
+                next = pixels;
+                end = pixels + (size_t)count * channels;
             }
             const uint32_t part = left < missing ? left : missing;
-            for (uint32_t c = 0; c < config->channels; c++) {
-                sums[c] += part * values[c];
+            sums[0] += part * next[0];
+            if (channels == 3U) {
+                sums[1] += part * next[1];
+                sums[2] += part * next[2];
             }
             left -= part;
             missing -= part;
+            if (left == 0U) {
+                next += channels;
+                left = width;
+            }
         }
-        for (uint32_t c = 0; c < config->channels; c++) {
-            spread(rows, x * config->channels + c, c, sums[c]);
+        for (uint32_t c = 0; c < channels; c++) {
+            /* Most lines of a picture that is shrunk complete no row. */
+            if (height < rows->missing) {
+                rows->sums[x * channels + c] += height * sums[c];
+            } else {
+                spread(rows, x * channels + c, c, sums[c]);
+            }
         }
     }
 }
@@ -244,7 +286,7 @@ static void take_nearest(tigris_rows_adapter *rows, const uint8_t *line, uint32_
         }
         for (uint32_t x = 0; x < config->width; x++) {
             uint8_t values[3] = {0};
-            unpack(config, line, config->crop_x + nearest(x, config->crop_width, config->width), values);
+            unpack(config, line, config->crop_x + nearest(x, config->crop_width, config->width), 1U, values);
             for (uint32_t c = 0; c < config->channels; c++) {
                 store(rows, rows->next_row, x * config->channels + c, c, values[c]);
             }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define FIRST 2                  /* the lowest frequency of a row; gravity is in 0 and, by the window, in 1 */
+#define FIRST 2U                 /* the lowest frequency of a row; gravity is in 0 and, by the window, in 1 */
 #define FRACTION_BITS 12         /* of the transform, which are dropped */
 #define LEAST (8 * 14)           /* eighths of an octave of power that count as nothing */
 #define TURN SPECTRUM_WINDOW     /* steps of the table */
@@ -23,13 +23,13 @@ typedef struct {
     int64_t re, im;
 } complex_sum;
 
-static complex_sum frequency(const int16_t samples[SPECTRUM_WINDOW][SPECTRUM_AXES], uint32_t axis, uint32_t turns)
+static complex_sum frequency(const spectrum *row, uint32_t axis, uint32_t turns)
 {
     complex_sum sum = {0, 0};
     for (uint32_t n = 0; n < SPECTRUM_WINDOW; n++) {
         const uint32_t phase = turns * n % TURN;
-        sum.re += samples[n][axis] * (int32_t)cosines[phase];
-        sum.im += samples[n][axis] * (int32_t)cosines[(phase + TURN - TURN / 4) % TURN];
+        sum.re += row->samples[n][axis] * (int32_t)cosines[phase];
+        sum.im += row->samples[n][axis] * (int32_t)cosines[(phase + TURN - TURN / 4) % TURN];
     }
     return sum;
 }
@@ -44,9 +44,9 @@ static uint64_t square(int64_t below, int64_t here, int64_t above)
 static void add_window(spectrum *row)
 {
     for (uint32_t axis = 0; axis < SPECTRUM_AXES; axis++) {
-        complex_sum below = frequency(row->samples, axis, FIRST - 1), here = frequency(row->samples, axis, FIRST);
+        complex_sum below = frequency(row, axis, FIRST - 1), here = frequency(row, axis, FIRST);
         for (uint32_t band = 0; band < SPECTRUM_BANDS; band++) {
-            const complex_sum above = frequency(row->samples, axis, FIRST + band + 1);
+            const complex_sum above = frequency(row, axis, FIRST + band + 1);
             row->power[band] += square(below.re, here.re, above.re) + square(below.im, here.im, above.im);
             below = here;
             here = above;
