@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 from onnx import helper
 
 from tests.harness.command import tigris
+from tigris_pio.cli.main import main
 from tigris_pio.files import read_named
 from tigris_pio.hil import lock
 from tigris_pio.platformio import compiler
@@ -165,13 +167,18 @@ def japanese(tmp_path: Path) -> Path:
     return path
 
 
-def test_names_that_a_code_page_lacks_are_escaped(japanese: Path) -> None:
+def test_names_that_a_code_page_lacks_are_escaped(japanese: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a Western Windows gives a program whose output goes to a file."""
-    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
 
     def said(*words: str) -> bytes:
-        command = [sys.executable, "-m", "tigris_pio", "analyze", str(japanese), "-m", "4K", *words]
-        return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        page = io.TextIOWrapper(io.BytesIO(), "cp1252")
+        with monkeypatch.context() as patch, pytest.raises(SystemExit) as end:
+            patch.setattr(sys, "stdout", page)
+            main(["analyze", str(japanese), "-m", "4K", *words])
+        assert not end.value.code
+        page.flush()
+        content: bytes = page.buffer.getvalue()  # type: ignore[attr-defined]
+        return content
 
     assert rb"\u540d" in said()
     document = json.loads(said("--json").decode("cp1252"))
