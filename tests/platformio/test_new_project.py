@@ -25,7 +25,8 @@ def test_on_a_chip(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPat
     """From ONNX; the stand-in platform takes espressif32's place."""
     folder = tmp_path / framework
     tigris("new", folder, "--board", "esp32-s3-devkitc-1", "--framework", framework,
-           "--model", NETWORKS / "ad_int8.onnx", "--name", "ad")  # fmt: skip
+           "--model", NETWORKS / "ad_int8.onnx", "--name", "ad",
+           "--slots", "2" if framework == "arduino" else "1")  # fmt: skip
     ini = folder / "platformio.ini"
     ini.write_text(ini.read_text("utf-8").replace("platform = espressif32", f"platform = {ESPRESSIF_LIKE}"), "utf-8")
     project = Project(folder, core_dir)

@@ -13,9 +13,9 @@ import pytest
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
 from tigris_pio.errors import UsageError
-from tigris_pio.platformio import partitions
+from tigris_pio.platformio import layout, partitions
 from tigris_pio.project.boards import COMMON, emulated_boards, find_board
-from tigris_pio.project.create import find_framework, table
+from tigris_pio.project.create import find_framework, slot_size, table
 
 
 @pytest.fixture
@@ -50,8 +50,22 @@ def test_tables_hold_application_and_plan(name: str, framework: str, plan: int) 
     assert found is not None and found.size >= 2 * plan and partitions.application(rows).size >= 1 << 20
 
 
+@pytest.mark.parametrize("framework", ["arduino", "espidf"])
+@pytest.mark.parametrize("plan", [1000, 300_000, 700_000])
+def test_tables_hold_two_slots_and_their_records(framework: str, plan: int) -> None:
+    board = find_board("esp32dev")
+    rows = partitions.parse_csv(table(board, framework, plan, 2), "table")
+    partitions.check(rows, board.flash_bytes)
+    model = partitions.find(rows, "model")
+    assert model is not None
+    (placed,) = layout.place([("m", bytes(plan))], model, 2, slot_size(board, plan))
+    assert placed.slot_bytes >= min(2 * plan, 1_200_000) and placed.end <= model.size
+
+
 def test_a_plan_beyond_the_flash_is_refused() -> None:
     board = find_board("esp32dev")
+    with pytest.raises(UsageError, match=r"--slots 2: .* room for two slots of 1273856 bytes .* takes 1300000"):
+        slot_size(board, 1_300_000)
     with pytest.raises(UsageError, match=r"flash of 4 MB has 2555904 bytes .* takes 3000000; .*--flash-size"):
         table(board, "arduino", 3_000_000)
     assert "model" in table(find_board("esp32dev", flash_bytes=8 << 20), "arduino", 3_000_000)
@@ -86,10 +100,12 @@ def test_options_of_the_model_go_into_platformio_ini(tmp_path: Path) -> None:
     path = tmp_path / "state.onnx"
     onnx.save(graph, path)
     tigris("new", tmp_path / "p", "--board", "esp32dev", "--framework", "espidf", "--model", path, "--dim", "n=1",
-           "--set", "k=2", "--state", "y=h", "--name", "sum")  # fmt: skip
+           "--set", "k=2", "--state", "y=h", "--name", "sum", "--slots", "2")  # fmt: skip
     found = settings(tmp_path / "p")
     assert found["custom_tigris_models"] == "sum = models/state.onnx"
     assert [found[f"custom_tigris_{name}"] for name in ("dims", "set", "state")] == ["n=1", "k=2", "y=h"]
+    assert (found["custom_tigris_slots"], found["custom_tigris_slot_size"]) == ("2", "64K")
+    assert "tigris_update_confirm(&TIGRIS_MODEL_SUM, &plan);" in (tmp_path / "p" / "src" / "main.c").read_text("utf-8")
     assert (found["board"], found["framework"], found["platform"]) == ("esp32dev", "espidf", "espressif32")
 
 

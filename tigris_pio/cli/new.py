@@ -28,6 +28,8 @@ from tigris_pio.sizes import parse_size
 @click.option("--name", metavar="NAME", help="The model's name in C. Default: made of the file's.")
 @click.option("--flash-size", metavar="SIZE", help="The board's flash, where it is not the usual, e.g. 16M.")
 @click.option("--psram/--no-psram", default=None, help="Whether the board has PSRAM, where it is not as usual.")
+@click.option("--slots", type=click.IntRange(1, 2), default=1, metavar="1|2", help="2: places for two plans, so that "
+              "the firmware can replace its model in the field. Default: 1.")  # fmt: skip
 @click.option("--library", metavar="DIR", type=click.Path(), help="The checkout of tigris-pio that brings the runtime. "
               "Default: the one this command was installed from.")  # fmt: skip
 @model_options
@@ -40,6 +42,7 @@ def new(
     name: str | None,
     flash_size: str | None,
     psram: bool | None,
+    slots: int,
     library: str | None,
     dims: tuple[str, ...],
     fixed: tuple[str, ...],
@@ -73,7 +76,7 @@ def new(
         granted = grant(front(model, options, progress), chosen, options)
     said = {"dims": dims, "set": fixed, "state": states, "limits": limits}
     said = {option: words for option, words in said.items() if words}
-    project = NewProject(chosen, kind, path, name, source, granted, said)
+    project = NewProject(chosen, kind, path, name, source, granted, said, slots)
     written = write(project, Path(folder))
     if as_json:
         console.print_json({"folder": folder, "board": chosen.name, "framework": kind, "model": name,

@@ -14,7 +14,7 @@ from tigris_pio.compiler.load.onnx.external_data import locations
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import FileError, UsageError
 from tigris_pio.files import write_atomically
-from tigris_pio.platformio import partitions
+from tigris_pio.platformio import layout, partitions
 from tigris_pio.platformio.layout import c_constant
 from tigris_pio.project.boards import EMULATED_PLATFORM, FRAMEWORKS, NewBoard
 from tigris_pio.project.memory import Grant
@@ -52,6 +52,7 @@ class NewProject:
     library: Path  #: the checkout or unpacked library that brings runtime and hook
     grant: Grant
     options: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  #: further custom_tigris_… values
+    slots: int = 1  #: places for the model's plan: 2, where the firmware is to replace it
 
 
 def find_framework(board: NewBoard, framework: str | None) -> str:
@@ -75,11 +76,24 @@ def files(project: NewProject) -> dict[PurePosixPath, str]:
     result = {PurePosixPath(path): environment.get_template(name).render(values) for name, path in chosen.items()}
     if not project.board.is_emulated:
         plan = project.grant.compiled.data
-        result[PurePosixPath("partitions.csv")] = table(project.board, project.framework, len(plan))
+        result[PurePosixPath("partitions.csv")] = table(project.board, project.framework, len(plan), project.slots)
     return result
 
 
-def table(board: NewBoard, framework: str, plan_bytes: int) -> str:
+def slot_size(board: NewBoard, plan_bytes: int) -> int:
+    """Of each of two slots: twice the plan's room, or what there is; UsageError when a slot would not hold the plan."""
+    free = board.flash_bytes - APPLICATION - APPLICATION_BYTES.get(board.flash_bytes, LARGE_APPLICATION)
+    most = (free - layout.RECORDS_BYTES) // 2 // partitions.SECTOR * partitions.SECTOR
+    if plan_bytes > most:
+        raise UsageError(
+            f"--slots 2: the flash of {board.name}, {board.flash_bytes >> 20} MB, has room for two slots of "
+            f"{max(most, 0)} bytes behind the application, and the plan takes {plan_bytes}; leave the option out, or "
+            "choose a board with more, or say --flash-size if it has"
+        )
+    return min(most, partitions.align_up(2 * plan_bytes, partitions.MMU_PAGE))
+
+
+def table(board: NewBoard, framework: str, plan_bytes: int, slots: int = 1) -> str:
     """A partition table with one application, and twice the plan's room, or what there is; UsageError without any."""
     rows = [partitions.Partition(label, "data", kind, offset, size) for label, kind, offset, size in ROWS[framework]]
     label, subtype = ("app0", "ota_0") if framework == "arduino" else ("factory", "factory")
@@ -92,6 +106,9 @@ def table(board: NewBoard, framework: str, plan_bytes: int) -> str:
             f"application, and the plan takes {plan_bytes}; choose a board with more, or say --flash-size if it has"
         )
     room = min(free, max(LEAST_MODEL, partitions.align_up(2 * plan_bytes, partitions.MMU_PAGE)))
+    if slots == 2:
+        needed = layout.RECORDS_BYTES + 2 * slot_size(board, plan_bytes)
+        room = min(free, max(LEAST_MODEL, partitions.align_up(needed, partitions.MMU_PAGE)))
     rows += [app, partitions.Partition("model", "data", partitions.MODEL_SUBTYPE, app.end, room)]
     return "# The plan in `model` has room to grow.\n" + partitions.to_csv(rows)
 
@@ -113,6 +130,7 @@ def _values(project: NewProject) -> Mapping[str, object]:
         "library": project.library.as_posix(),
         "memory": project.grant.memory,
         "options": {name: " ".join(words) for name, words in project.options.items()},
+        "slot_size": slot_size(board, len(compiled.data)) if project.slots == 2 else 0,
         "fast": memory["fast_peak"],
         "slow": memory["slow_peak"],
         "plan": len(compiled.data),

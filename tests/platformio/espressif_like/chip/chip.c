@@ -25,7 +25,7 @@
 #define ENTRIES 95
 #define FLASH_BYTES (16U << 20)
 
-static const uint8_t *flash;
+static uint8_t *flash;
 static int line = -1;
 
 static void fail(const char *what)
@@ -39,7 +39,7 @@ static void map_flash(void)
     const int file = open(getenv("CHIP_FLASH") ? getenv("CHIP_FLASH") : "", O_RDONLY);
     if (file < 0 || lseek(file, 0, SEEK_END) != (off_t)FLASH_BYTES)
         fail("CHIP_FLASH must be a file of 16 MB");
-    flash = mmap(NULL, FLASH_BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+    flash = mmap(NULL, FLASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
     if (flash == MAP_FAILED)
         fail("mmap");
 }
@@ -124,6 +124,27 @@ esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, si
     *out_ptr = flash + partition->address + offset;
     *out_handle = 1;
     return ESP_OK;
+}
+
+/* Until the program ends: the file stays as it was flashed. */
+esp_err_t esp_partition_write(const esp_partition_t *partition, size_t dst_offset, const void *src, size_t size)
+{
+    for (size_t i = 0; i < size && dst_offset + i < partition->size; i++)
+        flash[partition->address + dst_offset + i] &= ((const uint8_t *)src)[i];
+    return dst_offset + size <= partition->size ? ESP_OK : ESP_ERR_INVALID_SIZE;
+}
+
+esp_err_t esp_partition_erase_range(const esp_partition_t *partition, size_t offset, size_t size)
+{
+    if (offset % 4096 != 0 || size % 4096 != 0 || offset + size > partition->size)
+        return ESP_ERR_INVALID_ARG;
+    memset(flash + partition->address + offset, 0xff, size);
+    return ESP_OK;
+}
+
+esp_err_t esp_partition_read_raw(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size)
+{
+    return esp_partition_read(partition, src_offset, dst, size);
 }
 
 void esp_partition_munmap(esp_partition_mmap_handle_t handle)
