@@ -275,7 +275,7 @@ def commands() -> list[str]:
     """Every line of any help text that begins with `tigris`."""
     texts = [cli.help or "", *(command_called(name).help or "" for name in COMMANDS)]
     lines = [line.strip() for text in texts for line in text.splitlines()]
-    return [line.partition("   ")[0] for line in lines if line.startswith("tigris ")]
+    return [line.partition("  ")[0] for line in lines if line.startswith("tigris ")]
 
 
 def test_every_command_has_an_example() -> None:
@@ -312,7 +312,8 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("x", "samples"):
         np.savez(folder / f"{name}.npz", x=noise)
     (folder / "build").mkdir()
-    (folder / "partition-table.bin").write_text("model, data, 0x40, 0x110000, 1M\n", "utf-8")
+    for name in ("partition-table.bin", "partitions.csv"):
+        (folder / name).write_text("model, data, 0x40, 0x110000, 1M\n", "utf-8")
     return folder
 
 
