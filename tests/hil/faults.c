@@ -7,6 +7,7 @@
  *   chance=P  in P of 100 calls that make that row
  *   times=N   only the first N times
  *   every=N   only each Nth time
+ *   skip=N    not the first N times
  *   add=X     adds X hundred-thousandths to floats instead
  *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
 #include "faults.h"
@@ -19,7 +20,7 @@
 
 #define MOST_KERNELS 256
 
-static long kind, dtype, row, channel, flip, first, chance, add, width, poke, times, every, seen;
+static long kind, dtype, row, channel, flip, first, chance, add, width, poke, times, every, skip, seen;
 static long seed = 1;
 static const tigris_session *victim;
 static const tigris_kernel_entry *original;
@@ -70,7 +71,7 @@ static void run_wrongly(const tigris_kernel_call *call)
     seed = (seed * 1103515245 + 12345) & 0x7fffffff;
     if ((seed >> 16) % 100 >= chance)
         return;
-    if (++seen % every != 0 || times-- <= 0)
+    if (++seen % every != 0 || seen <= skip || times-- <= 0)
         return;
     if (poke >= 0) {
         victim->fast[poke] ^= (uint8_t)flip;
@@ -98,6 +99,7 @@ const tigris_backend *faulty_backend(const char *spec, const tigris_session *ses
     flip = number(spec, "flip", 1);
     first = number(spec, "first", -1);
     times = number(spec, "times", LONG_MAX);
+    skip = number(spec, "skip", 0);
     every = number(spec, "every", 1);
     poke = number(spec, "poke", -1);
     chance = number(spec, "chance", 100);

@@ -52,7 +52,7 @@ class Wrong:
         return 0
 
 
-def checked(url: str, plan: HostPlan, count: int = 2, **options: float) -> CheckReport:
+def checked(url: str, plan: HostPlan, count: int = 2, **options: object) -> CheckReport:
     """A check of random samples."""
     with Board(url, timing=QUICK) as board:
         return check(board, plan, random_samples(plan.session.inputs, count).inputs, **options)  # type: ignore[arg-type]

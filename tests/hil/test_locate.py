@@ -174,10 +174,18 @@ def test_states_are_searched_from_the_reset(plans: Plans, real_board: Path, line
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     wrong = Wrong(K.COMMIT, INT8, 0, 2, more="add=30000")
-    report = checked(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan, 5)
+    command = [real_board, "--fault", wrong.spec, "--model", path]
+    report = checked(line(command).url, plan, 5)
     assert not report.samples[0].mismatches and report.samples[1].mismatches
     found = report.first_wrong
     assert found is not None and found.departure is not None, report.not_located
     assert (found.sample, found.kernel, found.cause, found.reproducible) == (0, "commit int8", KERNEL, True)
     assert found.departure.first.channel == 2
     assert np.isclose(found.departure.first.board - found.departure.first.host, 0.3, atol=1e-6)
+    # What is wrong in the second sequence only is searched from its beginning: two states are committed a step.
+    late = Wrong(K.COMMIT, INT8, 0, 2, more="add=30000,skip=4")
+    command = [real_board, "--fault", late.spec, "--model", path]
+    report = checked(line(command).url, plan, 5, starts=(0, 2))
+    assert [bool(sample.mismatches) for sample in report.samples] == [False, False, False, True, True]
+    found = report.first_wrong
+    assert found is not None and found.sample == 2, report.not_located

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from tigris_pio.hil.errors import InputsError, RefusedError
 from tigris_pio.hil.protocol import Direction, Range, Request, Select, Trace
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.hil.trace import CHECKSUMS, Asked, Replay
+from tigris_pio.host.calls import Call
 
 Connect = Callable[..., Bridge]
 Plans = Callable[..., Path]
@@ -33,6 +36,13 @@ def batches():
 
 def replay(board: Board, plan: HostPlan, count: int = 1) -> Replay:
     return Replay(board, board.model(0), plan.session, random_samples(plan.session.inputs, count).inputs)
+
+
+def checksum(before: int, call: Call, rows: tuple[bytes, ...]) -> int:
+    """As docs/protocol.md has it; these networks' calls leave what they read."""
+    operands = [zlib.crc32(data) for data in rows[1:]]
+    words = (call.op, call.image, call.first, call.rows, *operands)
+    return zlib.crc32(rows[0], zlib.crc32(struct.pack(f"<{len(words)}I", *words), before))
 
 
 @pytest.mark.parametrize("model", ["kws", batches, remembering], ids=["rolling", "batches", "states"])
@@ -51,6 +61,8 @@ def test_the_rows_of_every_call_are_the_hosts(
             assert (traced.first, traced.rows, traced.checksums) == (call.first, call.rows, {number: call.crc32})
             assert traced.operands[: len(call.operands)] == tuple(operand.crc32 for operand in call.operands)
             host = both.host_rows(1, number)
+            before = calls[number - 2].crc32 if number > 1 else 0
+            assert call.crc32 == checksum(before, call, host)
             assert [both.board_rows(index, len(rows)) for index, rows in enumerate(host)] == list(host)
             with pytest.raises(RefusedError, match="no input or output of this index"):
                 both.board_rows(len(host), 1)
