@@ -107,6 +107,20 @@ def test_in_a_plan_that_is(name: str, plans: Plans, real_board: Path, line: Conn
     assert ("or the copy of its weights in fast memory was changed" in said) is (name == "copied")
 
 
+def test_nodes_are_the_models(plans: Plans) -> None:
+    """Of several operators that one node became, and of nodes whose names differ by a number."""
+
+    def nodes(path: Path) -> dict[str, tuple[str, ...]]:
+        words = PlanWords(open_plan(path).file)
+        return {words.name(op): words.nodes(op) for op in range(len(words.file.ops))}
+
+    found = nodes(plans("kws", "8K"))
+    assert found["pool0/AveragePool/part"] == found["pool0/AveragePool"] == ("pool0/AveragePool",)
+    assert found["fc0/Gemm"] == ("fc0/Gemm",)
+    found = nodes(plans(remembering, "4K", state=STATE))
+    assert (found["lstm/part"], found["h/commit"]) == (("lstm",), ())
+
+
 def test_a_fault_of_one_band_alone(plans: Plans, real_board: Path, line: Connect) -> None:
     """A tiled stage makes some rows in two bands; the kernel is wrong in the second."""
     path = plans("micro_speech", "5K", slow="16K")

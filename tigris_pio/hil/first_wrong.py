@@ -20,6 +20,9 @@ from tigris_pio.host.io import NUMPY_TYPES
 #: another call than the host.
 KERNEL, MEMORY, ORDER = "kernel", "memory", "order"
 
+#: What the compiler puts behind a node's name where several operators are made of it.
+_PART = re.compile(r"/(part|copy|transpose|cast|quantize|dequantize|requantize)(_\d+)?$")
+
 
 @dataclasses.dataclass(frozen=True)
 class Element:
@@ -98,7 +101,7 @@ class FirstWrong:
 
     def sentences(self) -> list[str]:
         """For people: which operator, where, and what it means."""
-        nodes = "" if self.nodes == (self.name,) else f" of node {', '.join(self.nodes)}"
+        nodes = "" if self.nodes in ((), (self.name,)) else f" of node {', '.join(self.nodes)}"
         head = (
             f"first wrong operator: {self.op} {self.name}{nodes}, {self.kernel}, in stage {self.stage} "
             f"({self.strategy}); kernel call {self.call} of {self.calls} in sample {self.sample}"
@@ -154,12 +157,10 @@ class PlanWords:
         return self.file.text(self.file.ops[op].name)
 
     def nodes(self, op: int) -> tuple[str, ...]:
-        """The model's node that it was made of: operators are named after theirs, with a count or a part behind."""
-        name = self.name(op)
-        stem = re.sub(r"_\d+$", "", name)
-        known = {self.name(other) for other in range(len(self.file.ops))}
-        parents = [name[: match.start()] for match in re.finditer("/", name)]
-        return (max((other for other in parents if other in known), key=len, default=stem if stem in known else name),)
+        """The model's node that it was made of, after which operators are named; none of what commits a state."""
+        if self.file.ops[op].kind == OpKind.COMMIT:
+            return ()
+        return (_PART.sub("", self.name(op)),)
 
     def kernel(self, op: int) -> str:
         """Its kernel, `conv_2d int8`."""
