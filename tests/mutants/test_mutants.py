@@ -15,7 +15,9 @@ def test_every_mutant_has_its_place_and_its_tests() -> None:
     assert len({mutant.name for _, mutant in named}) == len(named) >= 60
     for area, mutant in named:
         assert (ROOT / mutant.file).read_text("utf-8").count(mutant.old) == 1, f"{area}: {mutant.name}"
-        for test in mutant.tests:
+        named_tests = [word for word in mutant.tests if "/" in word]  # the others are options of pytest, such as -k
+        assert named_tests, f"{area}: {mutant.name}"
+        for test in named_tests:
             assert (ROOT / test.split("::")[0]).exists(), f"{area}: {mutant.name}: {test}"
 
 
