@@ -77,6 +77,11 @@ def test_faults_are_found_on_an_emulated_board(
     pump = part(VIBRATION, "machine").Pump(1_000_000)
     streams = [pump.run(2, fault) for fault in (None, *part(VIBRATION, "machine").FAULTS)]
     assert answers == [line for samples in streams for line in sensors.vibration(samples, plan)]
+    # Two rows above the threshold, two below, two above: no alarm.
+    mixed = np.concatenate([pump.run(1.28, fault) for fault in ("bearing", None, "bearing")])
+    found = demo.feel(port, 115200, mixed)
+    assert found == sensors.vibration(mixed, plan) and not [line for line in found if "alarm" in line]
+    assert [int(line) > demo.THRESHOLD for line in found] == [True, True, False, False, True, True]
     # Any int16, and the ends of the range, which no sum may leave behind.
     rough = np.random.default_rng(0).integers(-32768, 32768, (1024, 3)).astype(np.int16)
     rough[512:] = np.where(np.arange(512)[:, None] % 32 < 16, -32768, 32767)
