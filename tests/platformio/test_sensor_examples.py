@@ -58,7 +58,7 @@ def said_by_the_chip(project: Project, environment: str, folder: Path, sent: byt
         flash[offset : offset + len(data)] = data
     (folder / "flash.bin").write_bytes(flash)
     with chip_running(folder / "flash.bin", build / "firmware.elf") as port, \
-            socket.create_connection((HOST, int(port.rsplit(":", 1)[1]))) as line:  # fmt: skip
+            socket.create_connection((HOST, int(port.rsplit(":", 1)[1])), timeout=60) as line:  # fmt: skip
         line.sendall(sent)
         line.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: line.recv(4096), b"")).decode().splitlines()

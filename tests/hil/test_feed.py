@@ -1,0 +1,75 @@
+"""tigris_pio.hil.feed: records to a board that answers in lines, and what is said when it does not."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tigris_pio.errors import TigrisError
+from tigris_pio.hil import feed
+from tigris_pio.hil.feed import Feed, board_port
+
+RECORD = 4
+
+
+@contextlib.contextmanager
+def board(answer: Callable[[bytes], bytes]) -> Iterator[str]:
+    """A board by its protocol, in a thread; `answer` gives what it says to a record, or b"" to the beginning."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError), server.accept()[0] as line, line.makefile("rb") as received:
+            while command := received.read(1):
+                if command == b"b":
+                    line.sendall(answer(b""))
+                elif command == b"a":
+                    line.sendall(answer(received.read(RECORD)))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"socket://127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        server.close()
+
+
+def test_records_are_sent_whole_and_answers_come_in_lines() -> None:
+    def answer(record: bytes) -> bytes:
+        return b"%d\r\n" % sum(record) if record else b"boot\r\nbegin: ok\r\nbegin: ok\r\n"
+
+    with board(answer) as port:
+        fed = Feed(port, 115200, RECORD)
+        fed.send(bytes([1, 2, 3, 4, 97, 98, 97, 98]))  # letters that are commands, too
+        assert [fed.answer(), fed.answer()] == ["10", "390"]
+        with pytest.raises(AssertionError):
+            fed.send(bytes(5))
+
+
+def test_a_board_that_cannot_begin_says_why() -> None:
+    def answer(record: bytes) -> bytes:
+        return b"begin: the plan is damaged, upload it again\r\n"
+
+    with board(answer) as port, pytest.raises(TigrisError, match="network: begin: the plan is damaged, upload it"):
+        Feed(port, 115200, RECORD)
+
+
+def test_silence_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "_SECONDS_TO_BEGIN", 0.01)
+    monkeypatch.setattr(feed, "_SECONDS_TO_ANSWER", 0.05)
+    with board(lambda record: b"") as port, pytest.raises(TigrisError, match="does not answer; is this example on it"):
+        Feed(port, 115200, RECORD)
+    with board(lambda record: b"hal" if record else b"begin: ok\n") as port:
+        fed = Feed(port, 115200, RECORD)
+        fed.send(bytes(RECORD))
+        with pytest.raises(TigrisError, match="stopped to answer"):
+            fed.answer()
+
+
+def test_a_port_that_is_not_there() -> None:
+    with pytest.raises(TigrisError, match="/dev/nothing cannot be opened"):
+        Feed("/dev/nothing", 115200, RECORD)
+    assert board_port("/dev/nothing", "nowhere") == "/dev/nothing"
