@@ -251,6 +251,24 @@ def test_wrong_sizes_are_refused(driver: Driver, change: dict[str, int]) -> None
     assert (found == 0xA5).all()
 
 
+#: Sizes around which checks have their edges, and those whose sums and products wrap.
+EDGES = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 24, 4095, 4096, 4097, 2**16, 2**31 - 1, 2**31, 2**32 - 4, 2**32 - 1])
+
+
+@pytest.mark.thorough
+@settings(max_examples=examples(200, 5000), deadline=None)
+@given(sizes=st.lists(EDGES, min_size=8, max_size=8), kinds=st.tuples(*[st.integers(0, 8)] * 4),
+       sums=st.integers(0, 40), bytes_=st.integers(0, 200), line=st.integers(0, 40))
+def test_no_sizes_do_harm(driver: Driver, sizes: list[int], kinds: tuple[int, ...], sums: int, bytes_: int,
+                          line: int) -> None:  # fmt: skip
+    """What is accepted stays within its buffers, which the sanitizers watch; what is not touches none."""
+    frame, tables = np.zeros((5, line), np.uint8), np.zeros((3, 1024), np.uint8)
+    statuses, complete, found = driver.frame(Config(*kinds, *sizes), frame, tables, sums=sums, input_bytes=bytes_)
+    assert set(statuses) <= {OK, ARGUMENT} and complete in (0, 1)
+    if statuses[1] != OK:
+        assert statuses[2] == ARGUMENT and (found == 0xA5).all()
+
+
 def test_wrong_buffers_are_refused(driver: Driver) -> None:
     config, frame = Config(), np.zeros((6, 24), np.uint8)
     assert driver.frame(config, frame)[0] == [OK, OK, OK]
