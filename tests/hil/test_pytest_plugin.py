@@ -47,6 +47,10 @@ def test_message(tigris_board):
 def test_section(tigris_check):
     assert tigris_check().equal
 
+def test_broken_line(tigris_board):
+    tigris_board.client._line.close()
+    tigris_board.models()
+
 def test_right(tigris_board):
     assert tigris_board.models()[0].name == "digits"
 """
@@ -86,7 +90,7 @@ def test_a_test_may_need_several_boards(real_board: Path, digits_plan: Path, lin
     assert "3 passed" in done.stdout, done.stdout
 
 
-def test_a_failed_test_shows_what_the_board_said(
+def test_a_failed_test_shows_what_the_board_said_and_the_next_has_a_line_that_works(
     real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
 ) -> None:
     op = read_plan(digits_plan.read_bytes()).ops[0]
@@ -94,7 +98,7 @@ def test_a_failed_test_shows_what_the_board_said(
     command = [real_board, "--fault", fault, "--model", digits_plan]
     bridge = line(command, greeting=b"sensor is cold\r\n")
     done = run(tmp_path, FAILING, f"--tigris-plan={digits_plan}", f"--tigris-port={bridge.url}")
-    assert "1 passed" in done.stdout and "2 failed" in done.stdout, done.stdout
+    assert "1 passed" in done.stdout and "3 failed" in done.stdout, done.stdout
     message, section = done.stdout.split("test_section", 1)
     assert "/8 outputs equal to the host\n" in message and "first wrong operator: 0 " in message, message
     log, _, rest = message.partition(f"log of board {bridge.url}")[2].partition("\n")
@@ -102,21 +106,9 @@ def test_a_failed_test_shows_what_the_board_said(
     assert f"first wrong operator on board {bridge.url}" in section and "first wrong operator: 0 " in section
 
 
-def test_a_line_that_breaks_fails_one_test(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
-    bridge = line([real_board, "--model", digits_plan])
-    text = (
-        "import pytest\nfrom tigris_pio.hil.errors import SilentBoardError\n"
-        "def test_breaks(tigris_board):\n"
-        "    tigris_board.client._line.close()\n    tigris_board.models()\n"
-        "def test_goes_on(tigris_board):\n    tigris_board.assert_matches()\n"
-    )
-    done = run(tmp_path, text, f"--tigris-plan={digits_plan}", f"--tigris-port={bridge.url}")
-    assert "1 passed" in done.stdout and "1 failed" in done.stdout, done.stdout
-
-
 def test_what_stands_in_the_way_is_said_in_its_words(tmp_path: Path) -> None:
     done = run(tmp_path, FAILING, "--tigris-port=/dev/ttyNONE")
-    assert "3 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
+    assert "4 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
     assert "Traceback" not in done.stdout and "rig.py" not in done.stdout
     done = run(tmp_path, FAILING, "--tigris-port", "/dev/null")
     assert "write --tigris-port=/dev/null in one word" in done.stderr

@@ -20,6 +20,7 @@ from tests.hil.conftest import CALM, DIGITS
 from tests.hil.test_check import corrupting
 from tigris_pio import Session
 from tigris_pio.errors import ToolError, UsageError
+from tigris_pio.hil import suite
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import BusyError
 from tigris_pio.hil.project import Project
@@ -408,4 +409,7 @@ def test_a_labgrid_place_is_acquired_while_it_is_used(
     assert rig.board().assert_matches().equal
     assert "acquired: None" not in client("show")
     rig.close()
+    assert "acquired: None" in client("show")
+    with suite.acquired("labgrid:desk") as port:
+        assert port == url.replace("127.0.0.1", "localhost") and "acquired: None" not in client("show")
     assert "acquired: None" in client("show")

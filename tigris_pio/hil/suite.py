@@ -10,6 +10,7 @@ skipped.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import sys
@@ -22,6 +23,7 @@ from tigris_pio.hil.check import HostPlan, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.log import printed_since
+from tigris_pio.hil.rig.labgrid import SCHEME, LabgridPlace
 from tigris_pio.hil.vectors import RANDOM_SAMPLES, check_vectors, random_vectors, read_vectors, vector_files
 
 
@@ -64,6 +66,19 @@ def _run(board: Board, plan: HostPlan, path: Path | None) -> tuple[str, str]:
     return "passed" if result.passed else "failed", "\n".join(result.lines())
 
 
+@contextlib.contextmanager
+def acquired(name: str) -> Iterator[str]:
+    """The URL; a labgrid place is acquired meanwhile."""
+    if not name.startswith(SCHEME):
+        yield name
+        return
+    place = LabgridPlace(name.removeprefix(SCHEME))
+    try:
+        yield place.acquire()
+    finally:
+        place.release()
+
+
 def main(arguments: list[str]) -> int:
     """Exit status 0 when all cases were told of, whatever they came to; else that of the error, which stderr has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -74,7 +89,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         plans = {path.stem: open_plan(path) for path in options.plans}
-        with Board(options.port, options.baud) as board:
+        with acquired(options.port) as port, Board(port, options.baud) as board:
             for case in run_suite(board, plans, options.vectors):
                 print(json.dumps(dataclasses.asdict(case)), flush=True)
     except TigrisError as error:
