@@ -104,7 +104,7 @@ WORDS = st.text(alphabet="abcXYZ_/0123名前é.", min_size=1, max_size=30)
 
 
 @given(st.data(), st.integers(24, 130))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_table_fits(data: st.DataObject, width: int) -> None:
     count = data.draw(st.integers(0, 5))
     columns = (Column("", True), Column("a name", name=True),
@@ -139,3 +139,25 @@ def test_a_styled_cell_keeps_its_style() -> None:
     table = Fitted("", (Column("a", name=True), Column("b")), [("x", Text("bad", style="bold red"))])
     Console(file=file, width=40, force_terminal=True, color_system="standard").print(table)
     assert "\x1b[1;31mbad" in file.getvalue()
+
+
+def printed(content: Fitted | Facts, width: int) -> list[str]:
+    file = io.StringIO()
+    Console(file=file, width=width, soft_wrap=True, color_system=None).print(content)
+    return [line.rstrip() for line in file.getvalue().strip().splitlines()]
+
+
+def test_columns_of_least_worth_leave_first_and_are_named() -> None:
+    columns = (Column("", True), Column("name", name=True), *(Column(f"c{n}", True, spare=n) for n in range(3)))
+    table = Fitted("title", columns, [("1", "abcdefghijklmnopqrstuvwxyz", "10", "11", "12")])
+    assert printed(table, 50) == ["title", "   name                        c0  c1  c2",
+                                  "1  abcdefghijklmnopqrstuvwxyz  10  11  12"]  # fmt: skip
+    assert printed(table, 31)[1:] == ["   name              c0  c1  c2", "1  abcdefg…stuvwxyz  10  11  12"]
+    assert printed(table, 30)[1:3] == ["   name                 c0  c1", "1  abcdefghi…rstuvwxyz  10  11"]
+    assert " ".join(printed(table, 30)[3:]) == "not shown: c2; --wide shows all"
+    assert printed(table, 24)[1:3] == ["   name               c0", "1  abcdefgh…stuvwxyz  10"]
+    assert " ".join(printed(table, 24)[3:]) == "not shown: c1, c2; --wide shows all"
+
+
+def test_a_word_longer_than_its_line_gives_way() -> None:
+    assert printed(Facts([("sum", "of " + "0123456789" * 5)]), 30) == ["sum  of", "     012345678901…890123456789"]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-VOID = frozenset(("meta", "link", "br", "hr", "img", "input"))
+VOID = frozenset(("meta", "link", "br", "hr", "img", "input", "wbr"))
 
 
 @dataclass

@@ -15,6 +15,7 @@ from tigris_pio.report.svg import (
     element,
     every,
     label,
+    labels,
     shorten,
     size_text,
     size_ticks,
@@ -47,6 +48,7 @@ class _Plane:
 
     def __init__(self, arena: Arena, budget: int | None) -> None:
         self.arena = arena
+        self.labels = labels(block.name for block in arena.blocks)
         self.overlays = list(arena.overlays())
         self.overlaid: dict[Block, list[Block]] = {}
         for one, other, _, _ in self.overlays:
@@ -88,7 +90,7 @@ def memory_map(picture: Picture, arena: Arena, budget: int | None, limit: str = 
         *_budget(plane, budget, limit),
         *_steps(plane, names, named),
     ]
-    longest = max((len(shorten(op.name, _STEP_NAME)) for op in names), default=0)
+    longest = max((len(shorten(text, _STEP_NAME)) for text in labels(op.name for op in names).values()), default=0)
     height = plane.bottom + (32 + longest * CHARACTER * _SLOPE if named else 46)
     caption = _caption(plane, text, budget, limit)
     return Figure(drawing(height, text, *content), caption, tuple(legend), _table(arena), explore=True)
@@ -175,11 +177,12 @@ def _name(plane: _Plane, block: Block) -> Iterator[Markup]:
     if over:
         width = min(width, (min(other.birth for other in over) - block.birth) * plane.step)
     room, size = int((width - 8) / CHARACTER), format_size(block.bytes)
-    if height < _LABEL_HEIGHT or room < min(len(block.name), 6):
+    name = plane.labels[block.name]
+    if height < _LABEL_HEIGHT or room < min(len(name), 6):
         return
     two = height >= _TWO_LINES and room >= len(size)
     middle = y + height / 2 + (-2 if two else 4)
-    yield label(x + 5, middle, shorten(block.name, room), class_="name")
+    yield label(x + 5, middle, shorten(name, room), class_="name")
     if two:
         yield label(x + 5, middle + 13, size, class_="size")
 
@@ -215,8 +218,9 @@ def _steps(plane: _Plane, operators: tuple[Operator, ...], named: bool) -> Itera
     if not named:
         yield label(_LEFT, y + 19, "operators, by their number in the table of operators", class_="tick")
         return
-    for step in range(-1, len(operators) + 1):
-        name = "start" if step < 0 else "end" if step == len(operators) else shorten(operators[step].name, _STEP_NAME)
+    short = labels(op.name for op in operators)
+    names = ["start", *(shorten(short[op.name], _STEP_NAME) for op in operators), "end"]
+    for step, name in enumerate(names, -1):
         x, low = plane.x(step) + plane.step / 2 + 4, y + (12 if 0 <= step < len(operators) else 0)
         turn = f"rotate(-42 {x:.1f} {low:.1f})"
         yield label(x, low, name, text_anchor="end", transform=turn, class_="step")

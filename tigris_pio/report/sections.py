@@ -42,11 +42,11 @@ def _peak(picture: Picture, arena: Arena) -> tuple[Part, ...]:
     text += f"{format_size(arena.taken(step))}; "
     text += f"{format_size(gaps)} between them are free" if gaps else "nothing between them is free"
     text += f". {format_size(shared)} belong to two of them: an output that grows over an input." if shared else "."
-    columns = (Column("live at the peak", code=True), Column("kind"), Column("bytes", True), Column("share", True),
+    columns = (Column("live at the peak", code=True), Column("bytes", True), Column("share", True), Column("kind"),
                Column("addresses", True), Column("steps", True))  # fmt: skip
     rows = tuple(
-        (Cell(block.name), kind_cell(block), Cell(f"{block.bytes:,}"),
-         Cell(f"{100 * block.bytes / arena.bytes:.1f} %", share=block.bytes / arena.bytes),
+        (Cell(block.name), Cell(f"{block.bytes:,}"),
+         Cell(f"{100 * block.bytes / arena.bytes:.1f} %", share=block.bytes / arena.bytes), kind_cell(block),
          Cell(address_text(block)), Cell(span_text(block, arena.steps)))
         for block in live
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from markupsafe import Markup, escape
@@ -55,6 +56,16 @@ def shorten(text: str, most: int) -> str:
         return ELLIPSIS[:most]
     head = most // 2
     return f"{text[:head]}{ELLIPSIS}{text[len(text) - (most - 1 - head):]}"
+
+
+def labels(names: Iterable[str]) -> dict[str, str]:
+    """Short labels: of a path like model/block_1/Relu the part that no other name has, the last of several; a name
+    without such a part stays whole."""
+    found = dict.fromkeys(names)
+    parts = {name: [part for part in name.split("/") if part] for name in found}
+    seen = Counter(part for several in parts.values() for part in set(several))
+    own = {name: [part for part in several if seen[part] == 1 and len(part) > 1] for name, several in parts.items()}
+    return {name: own[name][-1] if own[name] else name for name in found}
 
 
 def size_ticks(top: int, most: int) -> list[int]:
