@@ -8,8 +8,10 @@ from pathlib import Path
 
 from tests.harness.command import tigris
 from tests.hil.bridge import Bridge
+from tests.hil.locating import Wrong
 from tests.hil.test_check import corrupting
 from tests.report.parsed import Element, check_page
+from tigris_pio.format.enums import DType, OpKind
 
 Connect = Callable[..., Bridge]
 
@@ -54,3 +56,17 @@ def test_a_wrong_run_stands_first(real_board: Path, digits_plan: Path, line: Con
     assert "bad" in verdict.classes and "3/4 outputs equal" in verdict.text
     (section,) = [item for item in root.all("section") if item.one("h2").text == "First wrong operator"]
     assert section.all("p")
+
+
+def test_the_first_wrong_operator_is_named_and_marked(
+    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    wrong = Wrong(OpKind.SOFTMAX, DType.INT8, 0, 2)
+    url = line([real_board, "--fault", wrong.spec, "--model", digits_plan]).url
+    tigris("hil", "check", digits_plan, "--port", url, "--samples", "2", "--report", page, status=1)
+    root = check_page(page.read_text("utf-8"))
+    (section,) = [item for item in root.all("section") if item.one("h2").text == "First wrong operator"]
+    rows = table(root, "10 operators")
+    assert [row["kernel"] for row in rows if "first wrong" in row.values()] == ["softmax int8"]
+    assert "softmax int8, in stage" in section.text and "Row 0, column 0, channel 2: board " in section.text

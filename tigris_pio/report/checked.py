@@ -171,9 +171,11 @@ def _time_figure(report: CheckReport) -> Figure:
 
 
 def _measures(report: CheckReport, shown: Picture) -> tuple[Measure, ...]:
-    """What the board counted for each operator; none when its firmware keeps no profile."""
+    """What the board counted for each operator, unless its firmware keeps no profile, and which is wrong first."""
+    wrong = report.first_wrong
+    marks = () if wrong is None else (Measure(Column(""), {wrong.op: Cell("first wrong", tone="bad")}),)
     if not any(op.elapsed for op in report.ops):
-        return ()
+        return marks
     runs, unit = max(1, len(report.samples)), report.board.counter_unit or "counts"
     total = sum(op.elapsed for op in report.ops)
     macs = {op.index: op.macs or 0 for op in shown.operators}
@@ -196,4 +198,4 @@ def _measures(report: CheckReport, shown: Picture) -> tuple[Measure, ...]:
     if known:
         found.append(column(f"{unit} a MAC", {index: Cell(f"{value / macs[index]:.2f}" if macs[index] else "")
                                               for index, value in mean.items()}))  # fmt: skip
-    return tuple(found)
+    return (*found, *marks)
