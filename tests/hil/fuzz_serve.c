@@ -42,7 +42,8 @@ static size_t feed_read(void *context, uint8_t *data, size_t bytes)
     feed *f = context;
     const size_t left = f->bytes - f->at;
     size_t piece = bytes < left ? bytes : left;
-    if (f->is_patient && (standin_is_running || f->reads++ % 3U == 0U)) { /* now and then nothing has arrived */
+    f->reads++;
+    if (f->is_patient && (standin_is_running || f->reads % 3U == 0U)) { /* now and then nothing has arrived */
         return 0U;
     }
     if (f->is_patient && piece != 0U) { /* nothing behind the end of a frame: it would be there during a run */
@@ -54,6 +55,15 @@ static size_t feed_read(void *context, uint8_t *data, size_t bytes)
     }
     f->at += piece;
     return piece;
+}
+
+/* Time passes with the reads; 64 of them are a tenth of a second, after which a stream is quiet. The low bits, which go
+ * into what HELLO offers, stay zero. */
+#define COUNTS_PER_SECOND (640U * 1024U)
+
+static uint32_t feed_count(void *context)
+{
+    return ((const feed *)context)->reads * 1024U;
 }
 
 /* A frame has delimiters outside and none inside; it may come in pieces. */
@@ -126,7 +136,7 @@ static void append_piece(feed *f, uint32_t flags, const uint8_t *data, uint32_t 
     }
     const uint16_t session = (uint16_t)(data[2] | data[3] << 8);
     if ((flags & GREET) != 0U) {
-        /* What a board without a counter offers next. */
+        /* What a board offers next whose counter has low bits of zero. */
         f->nonce = (uint16_t)(f->nonce * 25173U + 13849U);
         f->greetings = (uint8_t)(f->greetings + 2U);
         f->session = (uint16_t)(session ^ f->nonce);
@@ -149,7 +159,7 @@ static void serve(feed *f)
     static tigris_session session;
     tigris_serve_counts counts[20] = {{0U, 0U}};
     tigris_serve_model models[2];
-    const tigris_serve_board board = {"fuzz", NULL, NULL, 0U, NULL, 0U};
+    const tigris_serve_board board = {"fuzz", feed_count, f, COUNTS_PER_SECOND, NULL, 0U};
     const tigris_serve_transport transport = {feed_read, feed_write, f};
     if (plan.header == NULL) {
         standin_open(&plan, &session, "digits");
