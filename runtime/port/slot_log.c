@@ -11,6 +11,9 @@
 #define CRC_COVERS 12U
 /* Records that are read at once. */
 #define CHUNK 8U
+/* More than a number is ever later than the last one of the other sector: 2 * PER_SECTOR at the start of a sector, less than
+ * PER_SECTOR within it, and as many for records of the other one that were cut off and came back. */
+#define MOST_BETWEEN (4U * PER_SECTOR)
 
 static uint32_t offset_of(const tigris_model *model, uint32_t place)
 {
@@ -39,6 +42,7 @@ static tigris_status read_sector(const tigris_model *model, uint32_t sector, tig
 {
     tigris_slot_record records[CHUNK];
     state->place = NO_PLACE;
+    state->number = 0U;
     for (uint32_t end = PER_SECTOR; end > 0U && state->place == NO_PLACE; end -= CHUNK) {
         const uint32_t first = sector * PER_SECTOR + end - CHUNK;
         const tigris_status status = tigris_port_read(model->partition, offset_of(model, first), records, sizeof records);
@@ -57,15 +61,19 @@ static tigris_status read_sector(const tigris_model *model, uint32_t sector, tig
 
 tigris_status tigris_slot_log_read(const tigris_model *model, tigris_slot_state *state)
 {
-    tigris_slot_state second;
+    tigris_slot_state second = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, NO_PLACE, 0};
     tigris_status status = read_sector(model, 0U, state);
     if (status == TIGRIS_OK)
         status = read_sector(model, 1U, &second);
     if (status != TIGRIS_OK)
         return status;
     /* Later by less than half of all numbers, which goes on when they start again. */
+    const int has_both = state->place != NO_PLACE && second.place != NO_PLACE;
+    const uint32_t first_number = state->number;
     if (second.place != NO_PLACE && (state->place == NO_PLACE || second.number - state->number - 1U < 0x7FFFFFFFU))
         *state = second;
+    const uint32_t between = state->number - (state->place < PER_SECTOR ? second.number : first_number);
+    state->is_foreign = has_both && between - 1U >= MOST_BETWEEN;
     if (state->place == NO_PLACE) {
         state->stage = TIGRIS_SLOT_CONFIRMED;
         state->slot = 0U;
@@ -74,12 +82,13 @@ tigris_status tigris_slot_log_read(const tigris_model *model, tigris_slot_state 
     return TIGRIS_OK;
 }
 
-/* The first erased place behind the last record in its sector; NO_PLACE when that is full. What lies between was cut off. */
+/* The first erased place behind the last record in its sector; NO_PLACE when that is full, or when the other one must go. What
+ * lies between was cut off. */
 static tigris_status find_room(const tigris_model *model, const tigris_slot_state *last, uint32_t *place)
 {
     const uint32_t first = last->place == NO_PLACE ? 0U : last->place + 1U;
     const uint32_t end = last->place == NO_PLACE ? PER_SECTOR : (last->place / PER_SECTOR + 1U) * PER_SECTOR;
-    for (*place = first; *place < end; (*place)++) {
+    for (*place = last->is_foreign ? end : first; *place < end; (*place)++) {
         int erased = 0;
         const uint32_t offset = offset_of(model, *place);
         const tigris_status status = model->slots->flash->is_erased(model->partition, offset, RECORD_BYTES, &erased);
@@ -127,5 +136,6 @@ tigris_status tigris_slot_log_append(const tigris_model *model, tigris_slot_stat
     state->slot = slot;
     state->number = record.number;
     state->place = place;
+    state->is_foreign = 0;
     return TIGRIS_OK;
 }

@@ -37,6 +37,7 @@ typedef struct tigris_slot_state {
     uint32_t slot;
     uint32_t number; /* 0 when there is no record */
     uint32_t place;  /* of the record in both sectors, counted in records; UINT32_MAX: there is none */
+    int is_foreign;  /* the other sector has a record whose number no log of this kind has beside this one */
 } tigris_slot_state;
 
 /* Reads the last record; without any, slot 0 is confirmed. Returns tigris_port_read's statuses. `model` has slots. */

@@ -44,9 +44,10 @@ tigris_status tigris_slots_open(const tigris_model *model, tigris_plan *plan)
     status = tigris_slot_open(model, slot, 0, plan);
     if (status == TIGRIS_OK)
         return TIGRIS_OK;
-    /* The other slot may hold anything, a plan that was not written to its end among it. */
+    /* Beside a confirmed slot the other one may hold anything, a plan that was not written to its end among it. */
     const tigris_fault fault = plan->fault;
-    if (tigris_slot_open(model, 1U - slot, 1, plan) != TIGRIS_OK) {
+    const int proven = state.stage == TIGRIS_SLOT_CONFIRMED;
+    if (tigris_slot_open(model, 1U - slot, proven, plan) != TIGRIS_OK) {
         plan->fault = fault;
         return status;
     }

@@ -11,7 +11,7 @@
 
 nor_chip nor;
 uint32_t nor_operations, nor_held, nor_fails_from = UINT32_MAX;
-int nor_fails_late;
+int nor_fails_late, nor_is_worn;
 jmp_buf nor_lost;
 static uint32_t cut_at = UINT32_MAX, state = 1U;
 static nor_tear cut_tear;
@@ -114,6 +114,7 @@ static tigris_status program(const char *label, uint32_t offset, const void *fro
         longjmp(nor_lost, 1);
     }
     memcpy(nor.bytes + offset, from, bytes);
+    nor.bytes[offset] = (uint8_t)(nor.bytes[offset] | nor_is_worn);
     return nor_operations > nor_fails_from ? TIGRIS_ERR_FLASH : TIGRIS_OK;
 }
 

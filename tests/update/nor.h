@@ -33,6 +33,7 @@ extern nor_chip nor;
 extern uint32_t nor_operations; /* erased sectors and program operations since nor_start */
 extern uint32_t nor_held;       /* mappings that were not released since nor_start */
 extern uint32_t nor_fails_from; /* from this operation on the chip refuses, and nothing is done; UINT32_MAX: it works */
+extern int nor_is_worn;         /* 1: the lowest bit that is programmed stays set, and it does not say so */
 extern int nor_fails_late;      /* 1: it refuses after having done it */
 extern jmp_buf nor_lost;
 

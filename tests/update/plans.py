@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import random
+import struct
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,6 +50,23 @@ def write_model(folder: Path, name: str = "tiny") -> None:
     (folder / "tigris_models.h").write_text(layout.models_header({"model": placed}), "utf-8")
 
 
+def write_fuzzed(folder: Path) -> None:
+    """For fuzz_records.c: the headers of a firmware, fuzz_plan.c with its plan, and first inputs in `records`."""
+    write_model(folder)
+    data, draw = plan(0)[0], random.Random(0)
+    (folder / "records").mkdir(exist_ok=True)
+    for number in range(40):
+        strokes = [struct.pack("<HBBH", draw.randrange(1 << 16), draw.choice((0, 1, 2, 3, 4)), draw.randrange(256),
+                               draw.randrange(1 << 16)) for _ in range(draw.randrange(60))]  # fmt: skip
+        sent = data[: draw.choice((len(data), draw.randrange(len(data))))]
+        (folder / "records" / f"seed-{number}").write_bytes(b"".join(strokes) + b"\0\0\xff\0\0\0" + sent)
+    (folder / "fuzz_plan.c").write_text(
+        "#include <stdint.h>\nextern const uint8_t fuzz_plan[];\nextern const uint32_t fuzz_plan_bytes;\n"
+        f"const uint32_t fuzz_plan_bytes = {len(data)}U;\n"
+        f"const uint8_t fuzz_plan[] = {{{', '.join(map(str, data))}}};\n", "utf-8",
+    )  # fmt: skip
+
+
 def build(folder: Path, sources: Sequence[Path], flags: Sequence[str] = PLAIN) -> Path:
     """A program of these sources, the simulated chip and the loader; plans 0, 1 and 2 lie beside it."""
     write_model(folder)
@@ -56,3 +76,7 @@ def build(folder: Path, sources: Sequence[Path], flags: Sequence[str] = PLAIN) -
     program = folder / sources[0].stem
     subprocess.run(["gcc", *flags, *map(str, objects), "-o", str(program)], check=True)
     return program
+
+
+if __name__ == "__main__":
+    write_fuzzed(Path(sys.argv[1]))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Fuzzes the runtime with damaged plans: run.sh SECONDS [CORPUS], then for half of that with the kernels for Arm's DSP
 # instructions, C in their place, and for a quarter each with the adapters of kernel libraries: stand-ins for ESP-NN and
-# CMSIS-NN, or the real ones where TIGRIS_ESP_NN and TIGRIS_CMSIS_NN name checkouts; for a tenth each, the decompressor
-# alone and the board's side of the serial line.
+# CMSIS-NN, or the real ones where TIGRIS_ESP_NN and TIGRIS_CMSIS_NN name checkouts; for a fifth, the records of a model's
+# two slots and what comes to them; for a tenth each, the decompressor alone and the board's side of the serial line.
 # Needs clang and the project's Python.
 # Findings are left in .tigris/fuzz/crashes; the exit status is libFuzzer's. To keep what a long run found:
 # python -m tests.runtime.fuzz.keep .tigris/fuzz/fuzz_plan .tigris/fuzz/corpus .tigris/fuzz/crashes
@@ -54,9 +54,15 @@ build_backend fuzz_plan_esp_nn esp-nn
 build_backend fuzz_plan_cmsis_nn cmsis-nn
 build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c
 build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c $(find runtime/src -name "serve*.c") runtime/src/crc32.c
+"$python" -m tests.update.plans "$work"
+port="runtime/port/model.c runtime/port/slots.c runtime/port/slot_log.c runtime/port/update.c"
+loader="runtime/src/plan.c runtime/src/records.c runtime/src/band.c runtime/src/crc32.c runtime/src/status.c"
+# shellcheck disable=SC2086
+build fuzz_records tests/update/fuzz_records.c "$work/fuzz_plan.c" -I"$work" -Iruntime/port $port $loader
 fuzz fuzz_plan "$seconds" 16384 "$corpus"
 fuzz fuzz_plan_dsp $((seconds / 2 + 1)) 16384 "$corpus"
 fuzz fuzz_plan_esp_nn $((seconds / 4 + 1)) 16384 "$corpus"
 fuzz fuzz_plan_cmsis_nn $((seconds / 4 + 1)) 16384 "$corpus"
 fuzz fuzz_lz4 $((seconds / 10 + 1)) 600 "$work/lz4"
+fuzz fuzz_records $((seconds / 5 + 1)) 6000 "$work/records"
 fuzz fuzz_serve $((seconds / 10 + 1)) 3000 "$work/serve"
