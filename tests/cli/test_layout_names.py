@@ -34,3 +34,15 @@ def test_a_partition_s_label_is_plain():
     table = (Partition('a"b', "data", "0x40", 0x10000, 0x10000),)
     with pytest.raises(UsageError, match="its name becomes a text in C"):
         flash_layout.partition_of(table, 'a"b')
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--slots", "other"], "--slots: no model is named other, only kws"),
+    (["--slot-size", "kws", "64K"], "--slot-size kws: the model has one slot; add --slots kws"),
+    (["--slots", "kws", "--exact", "kws"], "--slots kws: --exact kws opens no plan but this one; leave one out"),
+])  # fmt: skip
+def test_slots_that_make_no_sense_are_refused(tmp_path, words, message):
+    (tmp_path / "kws.tgrs").write_bytes(b"TGRS" + bytes(400))
+    with pytest.raises(UsageError, match=message):
+        layout.main(["--model", "kws", str(tmp_path / "kws.tgrs"), "model", "auto", *words, "--table", "t", "-o", "o"],
+                    standalone_mode=False)  # fmt: skip
