@@ -247,6 +247,8 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "backend_path": None,
     "python": None,
     "auto_install": None,
+    "slots": None,
+    "slot_size": None,
 }
 
 
