@@ -73,12 +73,12 @@ def measure(baudrate: int, latency: float, size: int, frame: int = FRAMES[0], sl
 
 
 @contextmanager
-def socket_board() -> Iterator[str]:
-    """The URL of a process that serves a model of SOCKET_BYTES in and out."""
+def socket_board(size: int) -> Iterator[str]:
+    """The URL of a process that serves a model of so many bytes in and out."""
     folder = Path(tempfile.mkdtemp(prefix="tigris-board-"))
     here = ROOT / "tests" / "hil"
     sources = [here / "board.c", here / "standin.c", *sorted((RUNTIME / "src").glob("serve*.c"))]
-    command = ["gcc", "-O2", "-DSTANDIN", f"-DINPUT0={SOCKET_BYTES}U", "-I", RUNTIME / "include", *sources,
+    command = ["gcc", "-O2", "-DSTANDIN", f"-DINPUT0={size}U", "-I", RUNTIME / "include", *sources,
                RUNTIME / "src" / "crc32.c", "-o", folder / "board"]  # fmt: skip
     subprocess.run([str(word) for word in command], check=True)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -96,21 +96,21 @@ def socket_board() -> Iterator[str]:
         thread.join(10)
 
 
-def measure_socket(clock: Callable[[], float] = time.monotonic) -> tuple[float, float]:
+def measure_socket(size: int = SOCKET_BYTES, clock: Callable[[], float] = time.monotonic) -> tuple[float, float]:
     """Bytes a second of writing and reading over a socket, by a clock in seconds."""
-    data = random.Random(1).randbytes(SOCKET_BYTES)
-    with socket_board() as url, Board(url) as board:
+    data = random.Random(1).randbytes(size)
+    with socket_board(size) as url, Board(url) as board:
         times = [clock()]
         board.write_input(0, 0, data)
         times.append(clock())
         board.write_input(0, 1, bytes(7))
         board.run(0)
         times.append(clock())
-        output = board.read_output(0, 0, SOCKET_BYTES)
+        output = board.read_output(0, 0, size)
         times.append(clock())
         expected = data[::-1].translate(bytes(3 * byte % 256 for byte in range(256)))
         assert zlib.crc32(output) == zlib.crc32(expected)
-    return SOCKET_BYTES / (times[1] - times[0]), SOCKET_BYTES / (times[3] - times[2])
+    return size / (times[1] - times[0]), size / (times[3] - times[2])
 
 
 def main() -> int:

@@ -140,7 +140,7 @@ class Conversation:
         """Sends a request until it is answered; the response's payload, of `answer_bytes` if given."""
         if self._lost:
             self._connect()
-        self._sequence = next_sequence(self._sequence)
+        self._sequence, self._lost = next_sequence(self._sequence), True
         wire = encode(Frame(request, self._sequence, self._session, payload))
         self._signed = 0.0
         end, patience, tries = self._line.now() + self._timing.run, self._timing.answer, 0
@@ -149,9 +149,9 @@ class Conversation:
             self.repeats += tries > 0
             frame = self._await(request, patience, end, on_busy)
             if frame is not None:
+                self._lost = False
                 return self._checked(request, frame, answer_bytes)
             patience, tries = min(2 * patience, self._timing.longest_answer), tries + 1
-        self._lost = True
         raise self._no_answer(request, end)
 
     def _may_wait(self, tries: int, end: float) -> bool:
