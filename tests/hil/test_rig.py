@@ -85,6 +85,7 @@ def test_the_nearest_thing_that_was_named_is_meant(project: Path) -> None:
     assert (place.name, place.flash, place.switch_off) == ("one", True, True)
     write(project / "tigris-boards.toml", LIST)
     assert names(Wanted(project, project=project)) == ["desk", "shelf", "rack"]
+    assert [place.flash for place in choose(Wanted(project, project=project))] == [False, True, False]
     assert names(Wanted(project, emulated=("emu_rv32",))) == ["one"]
     (place,) = choose(Wanted(project, port="/dev/ttyACM0", project=project))
     assert (place.port, place.flash, place.project is not None) == ("/dev/ttyACM0", False, True)
@@ -233,14 +234,6 @@ def test_two_that_need_all_boards_do_not_wait_for_each_other(rigs: Callable[...,
     assert done == [2, 2]
 
 
-def test_a_program_that_has_the_port_open_has_the_board(rigs: Callable[..., list[Rig]]) -> None:
-    (rig,) = rigs(1, 1)
-    with Board(rig.boards[0].place.port or "", timing=CALM), pytest.raises(BusyError, match="talks to this board"):
-        rig.board()
-    rig.board()
-    rig.close()
-
-
 class Flashed(Project):
     """Counts uploads; the first may fail."""
 
@@ -249,6 +242,20 @@ class Flashed(Project):
             file.write(f"{port}\n")
         if self.environment == "broken":
             raise ToolError("it does not link")
+
+
+def test_a_program_that_has_the_port_open_has_the_board(
+    tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect
+) -> None:
+    """It is not flashed under that program's feet."""
+    url = line([real_board, "--model", digits_plan]).url
+    project = Flashed(tmp_path, "good", tmp_path, tmp_path, {})
+    rig = Rig([Place("desk", url, project=project, flash=True)], Process(tmp_path), 0.2, digits_plan, False, CALM)
+    with Board(url, timing=CALM), pytest.raises(BusyError, match="talks to this board"):
+        rig.board()
+    assert not (tmp_path / "uploads").exists()
+    assert rig.board().is_open and (tmp_path / "uploads").exists()
+    rig.close()
 
 
 def test_a_board_is_flashed_once_in_a_run(
