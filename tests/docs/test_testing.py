@@ -59,6 +59,7 @@ def run(project: Project, words: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     return tested.stdout
 
 
+@pytest.mark.timeout(900)  # builds twice and starts ten processes: on a busy machine that takes minutes
 def test_every_block_works_in_its_order(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     start, emulated, listed, vectors = (commands(block) for block in blocks(PAGE, "sh"))
     said = [run(project, words, monkeypatch) for words in start]
