@@ -91,6 +91,9 @@ PLANS = {
     "chain": ("person_detect", "16K", {"slow": "64K"}, [], has(Strategy.CHAIN), Wrong(K.CONV_2D, INT8, 31, 2)),
     "overlaid": ("person_detect", "22K", {}, [], is_overlaid, Wrong(K.DEPTHWISE_CONV_2D, INT8, 30, 4)),
     "copied": ("kws", "32K", {"copy_weights": True}, [], copies_weights, Wrong(K.CONV_2D, INT8, 3, 9)),
+    "a library's": ("kws", "32K", {"backend": "esp-nn", "chip": "esp32s3"}, [],
+                    lambda file: any(op.kind == K.PLAIN_CONV_2D for op in file.ops),
+                    Wrong(K.PLAIN_CONV_2D, INT8, 6, 9)),
     "moved": ("resnet", "64K", {}, ["--dynamic", "60000", "--fast", "45000"],
               lambda file: file.header.fast_bytes > 45000, Wrong(K.ADD, INT8, 14, 6)),
 }
