@@ -14,7 +14,6 @@ from tests.docs.pages import ROOT, blocks
 from tests.docs.run import run_block
 from tests.harness.command import tigris
 from tests.networks.folders import OWN
-from tests.platformio.conftest import core_dir  # noqa: F401
 from tests.platformio.project import Project
 from tigris_pio import Session, compile_model
 
@@ -30,7 +29,7 @@ def class_of_silence() -> int:
 
 
 def test_every_command_works_in_its_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, core_dir: Path  # noqa: F811
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, core_dir: Path
 ) -> None:
     folder = tmp_path / "mein wort"
     folder.mkdir()

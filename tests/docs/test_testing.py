@@ -15,7 +15,6 @@ import pytest
 from tests.docs.pages import ROOT, Block, blocks
 from tests.harness.command import tigris
 from tests.networks.folders import OWN
-from tests.platformio.conftest import core_dir  # noqa: F401
 from tests.platformio.project import Project
 
 PAGE = ROOT / "docs" / "testing.md"
@@ -27,7 +26,7 @@ def text_of(language: str, word: str) -> str:
 
 
 @pytest.fixture
-def project(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:  # noqa: F811
+def project(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     """Where the page's project will be; the library lies beside it."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(OWN / "kws_int8.tflite", "kws.tflite")

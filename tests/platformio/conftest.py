@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,28 +12,6 @@ import pytest
 from .project import EMULATED, ESPRESSIF_LIKE, ROOT, FakeCompiler, Project
 
 FAKE = Path(__file__).with_name("fake_compiler")
-
-
-@pytest.fixture(scope="session")
-def core_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A PlatformIO core folder that needs no registry: the one of the set-up scripts, or a fresh one.
-
-    Each of several processes has its own: PlatformIO keeps its state there.
-    """
-    given = os.environ.get("PLATFORMIO_CORE_DIR")
-    if given and (Path(given) / "packages" / "tool-scons" / ".piopm").is_file():
-        if "PYTEST_XDIST_WORKER" not in os.environ:
-            return Path(given)
-        own = tmp_path_factory.mktemp("platformio core", numbered=False)
-        shutil.copytree(Path(given) / "packages", own / "packages", symlinks=True)
-        return own
-    if importlib.util.find_spec("platformio") is None:
-        pytest.fail("PlatformIO is not installed in this Python; use make test, or pip install -e .[test]")
-    core = tmp_path_factory.mktemp("platformio core")
-    script = "import sys; sys.path.insert(0, sys.argv[1]); import platformio_core as p, pathlib as l; " \
-             "p.ensure(l.Path(sys.executable), l.Path(sys.argv[2]))"  # fmt: skip
-    subprocess.run([sys.executable, "-c", script, str(ROOT / "tools"), str(core)], check=True)
-    return core
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import socket
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.examples import wake_word
+from tests.harness.core_dir import USERS_CORE_DIR
 from tigris_pio import Session, compile_model
 from tigris_pio.platformio import partitions
 
@@ -96,8 +96,7 @@ def test_the_real_platform_builds_and_flashes(copied, example):
     real = f"platform = {os.environ['TIGRIS_ESPRESSIF32']}"
     ini.write_text(ini.read_text("utf-8").replace(f"platform = {ESPRESSIF_LIKE}", real), "utf-8")
     with mock_chip("esp32s3", "pty") as mock:
-        core = os.environ.get("PLATFORMIO_CORE_DIR", str(Path.home() / ".platformio"))
-        text = project.run("-t", "upload", "--upload-port", mock.port, PLATFORMIO_CORE_DIR=core)
+        text = project.run("-t", "upload", "--upload-port", mock.port, PLATFORMIO_CORE_DIR=str(USERS_CORE_DIR))
         assert "Model: [" in text
         plan = (project.build("esp32s3") / "tigris" / "digits.tgrs").read_bytes()
         table = partitions.parse_binary(mock.read(0x8000, partitions.TABLE_BYTES))

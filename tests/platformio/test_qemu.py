@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import tigris, tigris_process
+from tests.harness.core_dir import USERS_CORE_DIR
 from tigris_pio.errors import ToolError, UsageError
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.qemu.build import Build, read_idf
@@ -249,7 +250,7 @@ def test_machines_are_started_as_their_makers_say(chip: str) -> None:
 
 @pytest.mark.vendor("TIGRIS_ESPRESSIF32")
 @pytest.mark.timeout(1200)
-def test_the_real_platforms_firmware_in_espressifs_qemu(tmp_path: Path, core_dir: Path) -> None:
+def test_the_real_platforms_firmware_in_espressifs_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two models in one firmware, by the platform's own builders, in the user's PlatformIO core folder."""
     try:
         find_qemu(CHIPS["esp32c3"])
@@ -260,8 +261,8 @@ def test_the_real_platforms_firmware_in_espressifs_qemu(tmp_path: Path, core_dir
     ini = (folder / "platformio.ini").read_text("utf-8").replace("../digits", str(EXAMPLES / "digits"))
     ini = ini.replace("../..", str(ROOT)).replace("espressif32", os.environ["TIGRIS_ESPRESSIF32"])
     (folder / "platformio.ini").write_text(ini, "utf-8")
-    core = os.environ.get("PLATFORMIO_CORE_DIR", str(Path.home() / ".platformio"))
-    Project(folder, core_dir).run("-e", "esp32c3", PLATFORMIO_CORE_DIR=core)
+    monkeypatch.setenv("PLATFORMIO_CORE_DIR", str(USERS_CORE_DIR))
+    Project(folder, USERS_CORE_DIR).run("-e", "esp32c3")
     for name in ("digits", "vibration"):
         words = ("--qemu", "--project", folder, "--env", "esp32c3", "--model", name, "--samples", 16)
         assert "16/16 outputs equal to the host" in tigris("hil", *words).stdout
