@@ -14,8 +14,8 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.reader import PlanFile
 from tigris_pio.hil.check import CheckReport, HostPlan, Mismatch, check, find_model
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.first_wrong import KERNEL, FirstWrong, PlanWords
-from tigris_pio.hil.locate import locate
+from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanWords
+from tigris_pio.hil.locate.search import locate
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.host.calls import Call
 

@@ -21,7 +21,7 @@ from tigris_pio.errors import TigrisError
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, ViewFlag, WeightMode
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.hil.check import open_plan
-from tigris_pio.hil.first_wrong import KERNEL, FirstWrong, PlanWords
+from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanWords
 from tigris_pio.hil.samples import random_samples
 
 Connect = Callable[..., Bridge]

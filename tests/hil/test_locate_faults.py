@@ -16,13 +16,13 @@ from tests.hil.test_check import corrupting
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.first_wrong import MEMORY, ORDER, Departure, Element, FirstWrong, PlanWords
 from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.locate.first_wrong import MEMORY, ORDER, Departure, Element, FirstWrong, PlanWords
+from tigris_pio.hil.locate.trace import Replay
+from tigris_pio.hil.locate.values import ValueSearch
 from tigris_pio.hil.protocol import Error, Refusal, Request, Trace
 from tigris_pio.hil.report import document, location_lines
 from tigris_pio.hil.samples import random_samples
-from tigris_pio.hil.trace import Replay
-from tigris_pio.hil.values import ValueSearch
 from tigris_pio.host.calls import Call
 
 Connect = Callable[..., Bridge]

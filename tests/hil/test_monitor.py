@@ -21,7 +21,9 @@ from tests.hil.bridge import Bridge
 from tests.hil.test_urls import rfc2217
 from tigris_pio.hil.errors import PortError
 from tigris_pio.hil.frames import Frame, encode
-from tigris_pio.hil.monitor import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
+from tigris_pio.hil.monitor.decoder import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
+from tigris_pio.hil.monitor.tap import Tap
+from tigris_pio.hil.monitor.wording import Teller, describe, is_failure, is_from_host, name_of
 from tigris_pio.hil.protocol import (
     VERSION,
     Answer,
@@ -37,8 +39,6 @@ from tigris_pio.hil.protocol import (
     Stream,
     StreamFrame,
 )
-from tigris_pio.hil.tap import Tap
-from tigris_pio.hil.wording import Teller, describe, is_failure, is_from_host, name_of
 
 Connect = Callable[..., Bridge]
 __all__ = ["rfc2217"]

@@ -17,9 +17,9 @@ from tests.hil.locating import mixed, remembering
 from tigris_pio.hil.check import HostPlan, check, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import InputsError, RefusedError
+from tigris_pio.hil.locate.trace import CHECKSUMS, Asked, Replay
 from tigris_pio.hil.protocol import Direction, Range, Request, Select, Trace
 from tigris_pio.hil.samples import random_samples
-from tigris_pio.hil.trace import CHECKSUMS, Asked, Replay
 from tigris_pio.host.calls import Call
 
 Connect = Callable[..., Bridge]

@@ -15,8 +15,8 @@ from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
 from tigris_pio.hil.compare import Mismatch, compare
 from tigris_pio.hil.errors import HarnessError, RunError, WrongModelError
-from tigris_pio.hil.first_wrong import FirstWrong
-from tigris_pio.hil.locate import locate as find_first_wrong
+from tigris_pio.hil.locate.first_wrong import FirstWrong
+from tigris_pio.hil.locate.search import locate as find_first_wrong
 from tigris_pio.host import Session
 from tigris_pio.host.io import Array
 from tigris_pio.host.session import plan_bytes

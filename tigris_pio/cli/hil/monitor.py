@@ -19,10 +19,10 @@ from tigris_pio.errors import TigrisError
 from tigris_pio.hil import protocol
 from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.line import Line
-from tigris_pio.hil.monitor import Decoder, Event, describe_noise
+from tigris_pio.hil.monitor.decoder import Decoder, Event, describe_noise
+from tigris_pio.hil.monitor.tap import Tap
+from tigris_pio.hil.monitor.wording import Saying, Teller
 from tigris_pio.hil.protocol import Request
-from tigris_pio.hil.tap import Tap
-from tigris_pio.hil.wording import Saying, Teller
 
 _TURN_SECONDS = 0.1
 #: Colours of frames.

@@ -14,9 +14,9 @@ from tigris_pio.format.reader import PlanFile
 from tigris_pio.hil.client import Board, ModelInfo
 from tigris_pio.hil.compare import Mismatch
 from tigris_pio.hil.errors import HarnessError
-from tigris_pio.hil.first_wrong import KERNEL, MEMORY, ORDER, FirstWrong, PlanWords, departure, describe
-from tigris_pio.hil.trace import CHECKSUMS, Asked, Inputs, Replay, Traced
-from tigris_pio.hil.values import ValueSearch
+from tigris_pio.hil.locate.first_wrong import KERNEL, MEMORY, ORDER, FirstWrong, PlanWords, departure, describe
+from tigris_pio.hil.locate.trace import CHECKSUMS, Asked, Inputs, Replay, Traced
+from tigris_pio.hil.locate.values import ValueSearch
 from tigris_pio.host import Session
 from tigris_pio.host.calls import Call
 

@@ -7,8 +7,8 @@ its inputs, as long as one of these departs.
 
 from __future__ import annotations
 
-from tigris_pio.hil.first_wrong import Departure, PlanWords, departure, span_of, writer
-from tigris_pio.hil.trace import Asked, Replay
+from tigris_pio.hil.locate.first_wrong import Departure, PlanWords, departure, span_of, writer
+from tigris_pio.hil.locate.trace import Asked, Replay
 
 
 class ValueSearch:
