@@ -14,11 +14,9 @@ from hypothesis import settings
 
 from tests.compiler.passes import verify_after
 from tests.harness import timeout, vendors
-from tests.harness.core_dir import core_dir
+from tests.harness.core_dir import core_dir  # noqa: F401 - a fixture
 from tests.networks.folders import OWN, float_twin
 from tigris_pio.compiler.normalise import manager
-
-__all__ = ["core_dir"]
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
 # No deadline: a busy machine is no error.
