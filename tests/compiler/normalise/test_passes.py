@@ -306,6 +306,28 @@ def test_output_transpose_trim() -> None:
     np.testing.assert_array_equal(run(lowered, {"x": x})["y"], np.maximum(x, 0).transpose(0, 2, 3, 1))
 
 
+@pytest.mark.parametrize(
+    "perms", [[(0, 2, 3, 1), (0, 3, 1, 2)], [(0, 2, 3, 1), (0, 2, 3, 1)], [(3, 0, 2, 1), None, (1, 0, 3, 2)]]
+)
+def test_all_transposes_before_an_output_are_trimmed(perms: list[tuple[int, ...] | None]) -> None:
+    """Their permutations become one, in their order."""
+    nodes, last = [node("Relu", "x", "t0")], "t0"
+    for i, perm in enumerate(perms):
+        name = "y" if i + 1 == len(perms) else f"t{i + 1}"
+        nodes.append(node("Transpose", last, name, **({} if perm is None else {"perm": list(perm)})))
+        last = name
+    model = make(nodes, {"x": (1, 2, 3, 4)}, ["y"])
+    graph, folded = after(model, output_transpose_trim)
+    assert ops(graph) == ["Relu"] and folded == len(perms)
+    x = noise(1, 2, 3, 4)
+    expected = np.maximum(x, 0)
+    for perm in perms:
+        expected = expected.transpose(perm)
+    lowered = program(model)
+    assert [op.kind.name for op in lowered.ops] == ["UNARY"] and lowered.outputs[0].shape == expected.shape
+    np.testing.assert_array_equal(run(lowered, {"x": x})["y"], expected)
+
+
 def test_output_transpose_stays_when_it_has_readers() -> None:
     nodes = [node("Relu", "x", "r"), node("Transpose", "r", "y", perm=[0, 2, 1]), node("Tanh", "y", "z")]
     graph, folded = after(make(nodes, {"x": (1, 2, 3)}, ["y", "z"]), output_transpose_trim)

@@ -1,6 +1,6 @@
-"""Output transpose trim: a Transpose right before a model output is left to the host.
+"""Output transpose trim: Transposes right before a model output are left to the host.
 
-The permutation is recorded, so that the host still returns the model's own layout.
+Their permutations are recorded as one, so that the host still returns the model's own layout.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ def run(graph: Graph, parameters: Parameters) -> PassResult:
     folded = 0
     kept = {state.output for state in graph.states}  # which the model itself reads, in its own layout
     for name in graph.outputs:
-        node = editor.producer(name)
-        if node is not None and node.op == "Transpose" and name not in kept and _trimmable(editor, node):
+        while (node := editor.producer(name)) is not None and name not in kept and _trimmable(editor, node):
             rank = len(editor.shape(name))
-            editor.permutations[name] = tuple(node.attributes.get("perm", tuple(reversed(range(rank)))))
+            inner = tuple(node.attributes.get("perm", tuple(reversed(range(rank)))))
+            outer = editor.permutations.get(name, tuple(range(rank)))  # of what was trimmed behind it
+            editor.permutations[name] = tuple(inner[axis] for axis in outer)
             editor.remove(node)
             editor.tensors[name] = dataclasses.replace(editor.tensors[node.inputs[0]], name=name)
             editor.merge(name, node.inputs[0])
@@ -30,7 +31,9 @@ def run(graph: Graph, parameters: Parameters) -> PassResult:
 
 
 def _trimmable(editor: GraphEditor, node: Node) -> bool:
-    """Nobody else reads the transposed tensor, and its source is computed and not visible itself."""
+    """A Transpose whose result nobody else reads; its source is computed and not visible itself."""
+    if node.op != "Transpose":
+        return False
     source, name = node.inputs[0], node.outputs[0]
     return (
         not editor.consumers(name)
@@ -42,7 +45,7 @@ def _trimmable(editor: GraphEditor, node: Node) -> bool:
 
 PASS = Pass(
     name="output_transpose_trim",
-    summary="a Transpose before a model output is left to the host",
+    summary="Transposes before a model output are left to the host",
     requires=frozenset({"quantisation"}),
     provides=frozenset({"outputs_trimmed"}),
     run=run,
