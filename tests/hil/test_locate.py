@@ -148,7 +148,7 @@ def test_a_right_board_departs_nowhere(plans: Plans, real_board: Path, line: Con
 
 
 #: Layers that have rows, and nearly everything else now and then.
-KINDS = st.one_of(st.integers(0, 12), st.integers(0, len(LAYERS) - 3))
+KINDS = st.one_of(st.integers(0, 12), st.integers(0, len(LAYERS) - 1))
 STEPS = st.lists(st.tuples(KINDS, st.integers(0, 2), st.integers(0, 10**6)), min_size=2, max_size=6)
 
 
