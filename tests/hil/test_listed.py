@@ -11,8 +11,8 @@ from serial.tools import list_ports
 
 from tests.harness.command import tigris
 from tests.hil.bridge import Bridge
-from tigris_pio.cli.hil import listed
 from tigris_pio.hil.client import Board
+from tigris_pio.hil.rig import labgrid
 
 Connect = Callable[..., Bridge]
 
@@ -84,7 +84,7 @@ def test_a_labgrid_place_is_acquired_and_released(
         def release(self) -> None:
             said.append("released")
 
-    monkeypatch.setattr(listed, "LabgridPlace", Place)
+    monkeypatch.setattr(labgrid, "LabgridPlace", Place)
     boards(rack=("labgrid:rack-3", []))
     assert "1/1 outputs equal" in tigris("hil", digits_plan, "--board", "rack", "--samples", 1).stdout
     assert "digits" in tigris("hil", "--info", "--port", "labgrid:desk").stdout

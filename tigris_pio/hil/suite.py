@@ -10,7 +10,6 @@ skipped.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import json
 import sys
@@ -23,7 +22,7 @@ from tigris_pio.hil.check import HostPlan, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.log import printed_since
-from tigris_pio.hil.rig.labgrid import SCHEME, LabgridPlace
+from tigris_pio.hil.rig.labgrid import acquired
 from tigris_pio.hil.vectors import RANDOM_SAMPLES, check_vectors, random_vectors, read_vectors, vector_files
 
 
@@ -64,19 +63,6 @@ def _run(board: Board, plan: HostPlan, path: Path | None) -> tuple[str, str]:
     """(status, message)."""
     result = check_vectors(board, plan, read_vectors(path, plan) if path else random_vectors(plan))
     return "passed" if result.passed else "failed", "\n".join(result.lines())
-
-
-@contextlib.contextmanager
-def acquired(name: str) -> Iterator[str]:
-    """The URL; a labgrid place is acquired meanwhile."""
-    if not name.startswith(SCHEME):
-        yield name
-        return
-    place = LabgridPlace(name.removeprefix(SCHEME))
-    try:
-        yield place.acquire()
-    finally:
-        place.release()
 
 
 def main(arguments: list[str]) -> int:

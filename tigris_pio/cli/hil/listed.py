@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.errors import BusyError
 from tigris_pio.hil.lock import PortLock
 from tigris_pio.hil.rig.board_list import FILE_NAME, Entry
-from tigris_pio.hil.rig.labgrid import SCHEME, LabgridPlace
+from tigris_pio.hil.rig.labgrid import SCHEME
 
 
 def list_file(named: str | None) -> Path | None:
@@ -50,13 +48,3 @@ def _holder(entry: Entry) -> str:
     except BusyError as error:
         return str(error)
     return ""
-
-
-def acquired(port: str) -> str:
-    """The URL of a port; a labgrid place is acquired, and released when the command ends."""
-    if not port.startswith(SCHEME):
-        return port
-    place = LabgridPlace(port.removeprefix(SCHEME))
-    url = place.acquire()
-    click.get_current_context().call_on_close(place.release)
-    return url

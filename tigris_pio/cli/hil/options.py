@@ -5,21 +5,25 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tigris_pio.cli.hil.listed import acquired, choose, list_file
+from tigris_pio.cli.hil.listed import choose, list_file
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.idf_project import IdfProject, is_idf_build
 from tigris_pio.hil.project import Project, open_project
 from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
+from tigris_pio.hil.rig.labgrid import acquired
 from tigris_pio.hil.rig.place import DEFAULT_BAUD
 
 if TYPE_CHECKING:
     from tigris_pio.hil.qemu.machine import Machine
+
+_T = TypeVar("_T")
 
 #: An emulated chip that boots on a busy machine.
 _BOOT_SECONDS = 60.0
@@ -70,14 +74,14 @@ class TargetOptions:
             directory = "."
         project = _project(directory, self.environment, self.upload)
         if self.qemu:
-            url = click.get_current_context().with_resource(self._machine(project)).url
+            url = _for_the_command(self._machine(project)).url
         else:
             if self.upload:
                 _upload(project)
             found = self.port or (project.port() if project else None)
             if found is None:
                 raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
-            url = acquired(found)
+            url = _for_the_command(acquired(found))
         return Target(url, self.baud or DEFAULT_BAUD, project, timing)
 
     def _listed(self, timing: Timing) -> Target:
@@ -97,7 +101,7 @@ class TargetOptions:
             _upload(project, entry.upload_port or entry.port)
         found = entry.port or (project.port() if project else None)
         assert found is not None, "an entry has a port or an environment"
-        return Target(acquired(found), self.baud or entry.baud, project, timing)
+        return Target(_for_the_command(acquired(found)), self.baud or entry.baud, project, timing)
 
     def _machine(self, project: Project | IdfProject | None) -> Machine:
         from tigris_pio.hil.qemu.build import compile_platformio, read_idf, read_platformio  # noqa: PLC0415
@@ -114,6 +118,11 @@ class TargetOptions:
                 compile_platformio(project)
             build = read_platformio(project)
         return Machine(build, build if self.upload else None, erased=self.upload, more=self.qemu_arguments)
+
+
+def _for_the_command(resource: AbstractContextManager[_T]) -> _T:
+    """What lasts until the command ends."""
+    return click.get_current_context().with_resource(resource)
 
 
 _PORT = click.option("--port", metavar="URL", help="/dev/ttyUSB0, COM3, socket://HOST:PORT, rfc2217://HOST:PORT, …")

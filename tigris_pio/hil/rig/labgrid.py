@@ -6,11 +6,13 @@ loop and its fork of pyserial stay out of this one. The coordinator is the one t
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tigris_pio.errors import ToolError
@@ -32,6 +34,20 @@ target.await_resources([place])
 port = target.get_resource("NetworkSerialPort", name=sys.argv[2] or None)
 print(json.dumps({"host": port.host, "port": port.port, "protocol": port.protocol}))
 """
+
+
+@contextlib.contextmanager
+def acquired(port: str) -> Iterator[str]:
+    """The URL of a port; a labgrid place is acquired meanwhile."""
+    if not port.startswith(SCHEME):
+        yield port
+        return
+    place = LabgridPlace(port.removeprefix(SCHEME))
+    url = place.acquire()
+    try:
+        yield url
+    finally:
+        place.release()
 
 
 class LabgridPlace:

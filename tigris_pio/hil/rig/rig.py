@@ -22,7 +22,7 @@ from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import BusyError
 from tigris_pio.hil.lock import Lock, PortLock, named_path
 from tigris_pio.hil.rig.board import RigBoard
-from tigris_pio.hil.rig.labgrid import SCHEME, LabgridPlace
+from tigris_pio.hil.rig.labgrid import SCHEME, acquired
 from tigris_pio.hil.rig.place import Place
 
 #: The emulated boards' process, of their PlatformIO platform.
@@ -206,10 +206,7 @@ def _ready(place: Place, stack: ExitStack) -> str | None:
     """The port, acquired where that is needed until `stack` is closed; None where flashing will tell. BusyError when
     somebody uses it."""
     if place.port is not None and place.port.startswith(SCHEME):
-        labgrid = LabgridPlace(place.port.removeprefix(SCHEME))
-        url = labgrid.acquire()
-        stack.callback(labgrid.release)
-        return url
+        return stack.enter_context(acquired(place.port))
     known = place.port
     if known is None:
         assert place.project is not None
