@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.graphs import GRAPHS, HEIGHT, ROW_BYTES
-from tigris_pio.compiler.partition.index import ProgramIndex
-from tigris_pio.compiler.plan import Budget
-from tigris_pio.compiler.planner import find_layout
-from tigris_pio.compiler.weight_blocks import WeightOptions
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import find_layout
+from tigris_pio.compiler.plan.weight_blocks import WeightOptions
 
 MAP = HEIGHT * ROW_BYTES
 #: Name, fast and slow memory: whole maps fit; bands without slow memory; bands of ever fewer rows with it.

@@ -48,3 +48,8 @@ def size_option(size: int) -> str:
         kilo = -(-size // (1 << 10))
         return f"{kilo // 1024}M" if kilo % 1024 == 0 else f"{kilo}K"
     return str(size)
+
+
+def round_up(value: int, alignment: int) -> int:
+    """The smallest multiple of `alignment` that is not below `value`."""
+    return -(-value // alignment) * alignment

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan import ExecutionPlan, Stage
 from tigris_pio.format.enums import Home
 
 

@@ -71,7 +71,7 @@ def test_it_is_compiled_again_when_something_decisive_changed_only(project):
     model.write_bytes(model.read_bytes())
     output = project.build()
     assert "Compiling model digits" in output
-    project.edit("../compiler/tigris_pio/compiler/planner.py", "from __future__", "# changed\nfrom __future__")
+    project.edit("../compiler/tigris_pio/compiler/plan/search.py", "from __future__", "# changed\nfrom __future__")
     assert "Compiling model digits" in project.build()
     new = project.folder / ".." / "compiler" / "tigris_pio" / "compiler" / "added.py"
     new.write_text("", "utf-8")

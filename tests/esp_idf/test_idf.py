@@ -229,7 +229,8 @@ def test_a_model_trained_anew_runs_below_the_same_firmware(restored, models_dir)
 
 
 def test_a_changed_compiler_is_noticed(restored):
-    restored.edit("../../../compiler/tigris_pio/compiler/planner.py", "from __future__", "# changed\nfrom __future__")
+    source = "../../../compiler/tigris_pio/compiler/plan/search.py"
+    restored.edit(source, "from __future__", "# changed\nfrom __future__")
     output = restored.build()
     assert "Compiling model kws" in output
     assert "Linking" not in output

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from tigris_pio import Session
-from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back
-from tigris_pio.compiler.plan import Budget
-from tigris_pio.compiler.planner import find_layout
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import find_layout
 
 SLOW = 8 << 20
 #: Name, fast and slow memory of the budgets of the table.

@@ -12,8 +12,8 @@ from tests.families.layers import check_layers
 from tests.families.measure import run
 from tests.families.quantised import SCHEMES, quantise, sample_inputs
 from tests.fuzz.graphs import Step, graph
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import CompileOptions, front
-from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import BudgetError, UnsupportedError
 
 #: Share of the largest output.

@@ -15,8 +15,8 @@ from typing import Any
 import lz4.block
 import numpy as np
 
-from tigris_pio.compiler.emit.packing import packed_blobs
 from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.weights.packing import packed_blobs
 from tigris_pio.format.enums import DType, HeaderFlag, Home, OpKind, Strategy, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (

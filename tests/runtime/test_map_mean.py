@@ -9,8 +9,8 @@ import pytest
 from tests.compiler.models import make, node
 from tests.families.measure import run
 from tests.runtime import references
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import CompileOptions, front
-from tigris_pio.compiler.plan import Budget
 from tigris_pio.format.enums import OpKind
 
 SHAPE = (1, 6, 13, 9)

@@ -9,10 +9,10 @@ import numpy as np
 
 from tests.tflite.tflm import Tflm
 from tigris_pio import Session
-from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back, front
-from tigris_pio.compiler.plan import Budget
-from tigris_pio.compiler.planner import find_layout
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import find_layout
 
 SLOW = 1 << 20
 #: Of the memory that a run without a limit takes.

@@ -2,10 +2,10 @@
 
     1 load       model file       -> graph       compiler/load/
     2 normalise  graph            -> program     compiler/normalise/, compiler/lower/
-    3 lifetimes  program          -> lifetimes   compiler/lifetimes.py
-    4 timeline   lifetimes        -> live bytes  compiler/timeline.py
-    5 temporal   live bytes       -> segments    compiler/partition/temporal.py
-    6 spatial    segments         -> stages      compiler/partition/spatial.py, compiler/memory/
+    3 lifetimes  program          -> lifetimes   compiler/plan/lifetimes.py
+    4 timeline   lifetimes        -> live bytes  compiler/plan/timeline.py
+    5 temporal   live bytes       -> segments    compiler/plan/cut/temporal.py
+    6 spatial    segments         -> stages      compiler/plan/band/spatial.py, compiler/plan/memory/
     7 emit       execution plan   -> .tgrs       compiler/emit/
 """
 
@@ -26,17 +26,17 @@ from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
-from tigris_pio.compiler.partition.index import ProgramIndex
-from tigris_pio.compiler.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.planner import find_plan, plan_program
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import find_plan, plan_program
+from tigris_pio.compiler.plan.weight_blocks import WeightOptions
 from tigris_pio.compiler.report import Report, build_report
-from tigris_pio.compiler.weight_blocks import WeightOptions
 from tigris_pio.errors import BudgetError, ModelError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.format.enums import WeightMode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tigris_pio.compiler.plan import Budget, ExecutionPlan, Stage
-from tigris_pio.compiler.weights import block_bytes
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
+from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType
 from tigris_pio.text import visible
 

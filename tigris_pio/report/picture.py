@@ -10,7 +10,7 @@ import dataclasses
 
 from tigris_pio.compiler.instructions import operator_instructions
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.weights import block_bytes
+from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
 from tigris_pio.format.reader import PlanFile
 from tigris_pio.format.records import IoRecord, TensorRecord

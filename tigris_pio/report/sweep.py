@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 from tigris_pio.compiler.instructions import operator_instructions
-from tigris_pio.compiler.partition.index import ProgramIndex
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.pipeline import CompileOptions, Front, plan_of
-from tigris_pio.compiler.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.planner import AMPLE_SLOW
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import AMPLE_SLOW
 from tigris_pio.format.enums import DType, Home
 
 #: Parts that what the model takes whole is divided into, and seconds that all of it may take.

@@ -1,7 +1,7 @@
 /* Sums of products of two pixels with packed int8 weights, a block of four output channels at a time.
  *
  * The taps of both pixels are first copied into a patch, widened as the machine likes them; that is done once for all
- * output channels. Blocks of weights (tigris_pio/compiler/emit/packing.py) are then multiplied with the patch.
+ * output channels. Blocks of weights (tigris_pio/compiler/weights/packing.py) are then multiplied with the patch.
  * Everything that depends on the machine is in this file and those it includes:
  *
  *   block_int8_dsp.h    DSP instructions of Arm: taps of 16 bits, two products an instruction

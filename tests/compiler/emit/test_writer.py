@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests import retrained
 from tigris_pio import Session, compile_model
-from tigris_pio.compiler.emit.packing import pack_columns, pack_rows
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.compiler.weights.packing import pack_columns, pack_rows
 from tigris_pio.format.reader import read_plan
 
 #: Bytes of the header's field for the name, of which the last one is zero (SPEC.md).

@@ -14,12 +14,12 @@ from tests.compiler.models import make, node, ort
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.graph import Graph, State
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import normalise
-from tigris_pio.compiler.plan import Budget
-from tigris_pio.compiler.planner import plan_program
-from tigris_pio.compiler.weight_blocks import WeightOptions
+from tigris_pio.compiler.plan.search import plan_program
+from tigris_pio.compiler.plan.weight_blocks import WeightOptions
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
 

@@ -15,12 +15,12 @@ from onnx import TensorProto
 from tests.compiler.models import make, node
 from tigris_pio.compiler import pipeline
 from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.normalise import Parameters, normalise
 from tigris_pio.compiler.normalise.order import ORDERS, ordered, peak
 from tigris_pio.compiler.normalise.passes import Schedule
 from tigris_pio.compiler.pipeline import CompileOptions, back, front
-from tigris_pio.compiler.plan import Budget
 from tigris_pio.errors import BudgetError
 
 

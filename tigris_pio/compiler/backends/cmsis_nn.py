@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tigris_pio.compiler.backends.shape import PlainShape
-from tigris_pio.compiler.memory.request import round_up
+from tigris_pio.sizes import round_up
 
 _MVE_CHIPS = ("cortex-m52", "cortex-m55", "cortex-m85")
 #: Channels that the MVE depthwise kernel takes at a time (arm_nnsupportfunctions.h, CH_IN_BLOCK_MVE).

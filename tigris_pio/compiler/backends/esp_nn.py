@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tigris_pio.compiler.backends.shape import PlainShape
-from tigris_pio.compiler.memory.request import round_up
+from tigris_pio.sizes import round_up
 
 
 def refuses(shape: PlainShape) -> str | None:

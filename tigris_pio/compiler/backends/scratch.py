@@ -8,9 +8,9 @@ from collections.abc import Callable
 from tigris_pio.compiler.backends.assign import Assignment
 from tigris_pio.compiler.backends.backend import Backend, BackendUse
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS, shape_of
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.memory.request import round_up
-from tigris_pio.compiler.plan import Budget, ExecutionPlan, Stage
+from tigris_pio.sizes import round_up
 
 #: Plans of ever smaller budgets are tried this often: smaller bands take less scratch, so few are needed.
 ATTEMPTS = 6

@@ -10,11 +10,11 @@ import struct
 import zlib
 
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
+from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramTensor
-from tigris_pio.compiler.memory.request import round_up
-from tigris_pio.compiler.plan import ExecutionPlan
 from tigris_pio.format.enums import DType
 from tigris_pio.format.records import Header, IoRecord, TensorRecord
+from tigris_pio.sizes import round_up
 from tigris_pio.text import c_comment, c_identifier, c_string
 
 

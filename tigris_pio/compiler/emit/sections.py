@@ -8,9 +8,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tigris_pio.compiler.memory.request import round_up
-from tigris_pio.compiler.plan import ExecutionPlan, Stage
-from tigris_pio.compiler.weights import (
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
+from tigris_pio.compiler.weights.block import (
     BLOB_ALIGNMENT,
     block_bytes,
     block_layout,
@@ -20,6 +19,7 @@ from tigris_pio.compiler.weights import (
 )
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.format.record import Record
+from tigris_pio.sizes import round_up
 
 
 class Strings:

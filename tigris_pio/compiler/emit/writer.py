@@ -8,9 +8,8 @@ from io import BytesIO
 from typing import BinaryIO
 
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.memory.request import round_up
-from tigris_pio.compiler.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.format.enums import HeaderFlag, Home, TensorFlag, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
@@ -27,6 +26,7 @@ from tigris_pio.format.records import (
     TensorRecord,
     ViewRecord,
 )
+from tigris_pio.sizes import round_up
 
 NAME_BYTES = 47  #: of the model name in the header, which ends with a zero
 

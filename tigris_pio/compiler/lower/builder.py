@@ -13,8 +13,8 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap, StoredValue
 from tigris_pio.compiler.lower import element_types, numerics
 from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
+from tigris_pio.compiler.lower.element_order import Layout, fold, plain, same_bytes, steps
 from tigris_pio.compiler.lower.islands import island_warning
-from tigris_pio.compiler.lower.layout import Layout, fold, plain, same_bytes, steps
 from tigris_pio.compiler.lower.rearrange import banded_transpose
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric, PendingOp, Storage, Value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tigris_pio.compiler.ir.graph import Graph, Node
-from tigris_pio.compiler.lower.layout import Layout, channels_last, plain, same_bytes, transposed
+from tigris_pio.compiler.lower.element_order import Layout, channels_last, plain, same_bytes, transposed
 
 _IMAGE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool",
                     "GlobalMaxPool", "BatchNormalization", "InstanceNormalization", "LRN", "Resize", "DepthToSpace",

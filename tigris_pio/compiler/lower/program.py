@@ -10,8 +10,16 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.ir.program import Program, ProgramIo
 from tigris_pio.compiler.lower import element_types
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_order import (
+    Layout,
+    canonical,
+    channels_last,
+    fold,
+    plain,
+    same_bytes,
+    transposed,
+)
 from tigris_pio.compiler.lower.input_layout import input_layout
-from tigris_pio.compiler.lower.layout import Layout, canonical, channels_last, fold, plain, same_bytes, transposed
 from tigris_pio.compiler.lower.registry import REFUSAL, Refusal, contract_of, report
 from tigris_pio.compiler.lower.rings import roll_rings
 from tigris_pio.compiler.lower.states import prepare_commit

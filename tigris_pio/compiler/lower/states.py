@@ -14,7 +14,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import State
 from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import Layout, fold
+from tigris_pio.compiler.lower.element_order import Layout, fold
 from tigris_pio.compiler.lower.storage import Numeric, Value
 from tigris_pio.format.enums import DType
 from tigris_pio.format.params import CommitParams

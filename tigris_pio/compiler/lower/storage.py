@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.lower.layout import Layout
+from tigris_pio.compiler.lower.element_order import Layout
 from tigris_pio.format.enums import DType
 
 Dims = tuple[int, int, int, int]

@@ -7,7 +7,7 @@ import math
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import Layout, channels_last, fold, plain, refine
+from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold, plain, refine
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.format.enums import DType, OpKind

@@ -8,7 +8,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import fold, plain
+from tigris_pio.compiler.lower.element_order import fold, plain
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import (
     check_inside,

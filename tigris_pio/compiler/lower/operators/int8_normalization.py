@@ -13,7 +13,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import channels_last, fold
+from tigris_pio.compiler.lower.element_order import channels_last, fold
 from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind

@@ -12,7 +12,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import fold, plain, refine
+from tigris_pio.compiler.lower.element_order import fold, plain, refine
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.int16.layers import constants
 from tigris_pio.compiler.lower.operators.int16.types import Types, types

@@ -10,7 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import channels_last, fold
+from tigris_pio.compiler.lower.element_order import channels_last, fold
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int8_normalization import Standard, normalise_groups, normalise_vectors
 from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors

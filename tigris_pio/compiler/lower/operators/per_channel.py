@@ -11,7 +11,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import channels_last, fold
+from tigris_pio.compiler.lower.element_order import channels_last, fold
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.conv import int8_params
 from tigris_pio.compiler.lower.operators.weights import requantisation

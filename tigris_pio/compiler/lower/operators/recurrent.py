@@ -15,7 +15,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import plain
+from tigris_pio.compiler.lower.element_order import plain
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import emit_selection
 from tigris_pio.compiler.lower.registry import Refusal, operator

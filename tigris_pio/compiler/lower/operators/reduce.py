@@ -7,7 +7,7 @@ import math
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import fold
+from tigris_pio.compiler.lower.element_order import fold
 from tigris_pio.compiler.lower.operators.int16.types import types
 from tigris_pio.compiler.lower.operators.vectors import Vectors, row_by_row, same_rows, vectors
 from tigris_pio.compiler.lower.registry import Refusal, operator

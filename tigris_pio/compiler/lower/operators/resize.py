@@ -10,7 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import interpolation as ip
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import Layout, channels_last, fold
+from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold
 from tigris_pio.compiler.lower.operators.select import declare, emit_selection
 from tigris_pio.compiler.lower.registry import Refusal, operator
 from tigris_pio.compiler.lower.selection import OUTSIDE, needed_rows

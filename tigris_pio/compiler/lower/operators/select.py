@@ -12,7 +12,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import Layout, fold, plain, refine
+from tigris_pio.compiler.lower.element_order import Layout, fold, plain, refine
 from tigris_pio.compiler.lower.operators.concat import axis_order
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.selection import OUTSIDE, identity, select_params, selected_rows

@@ -10,8 +10,8 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_order import Layout, refine
 from tigris_pio.compiler.lower.exponential import softmax_exponentials
-from tigris_pio.compiler.lower.layout import Layout, refine
 from tigris_pio.compiler.lower.operators.int16.lines import populated
 from tigris_pio.compiler.lower.operators.int16.types import types
 from tigris_pio.compiler.lower.registry import Refusal, operator

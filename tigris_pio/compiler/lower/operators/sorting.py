@@ -8,7 +8,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import plain
+from tigris_pio.compiler.lower.element_order import plain
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.gather import emit_gather
 from tigris_pio.compiler.lower.operators.select import integers

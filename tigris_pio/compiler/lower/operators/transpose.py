@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import plain, transposed
+from tigris_pio.compiler.lower.element_order import plain, transposed
 from tigris_pio.compiler.lower.registry import Refusal, operator
 
 

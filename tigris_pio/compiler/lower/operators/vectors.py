@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.layout import Layout, refine
+from tigris_pio.compiler.lower.element_order import Layout, refine
 from tigris_pio.compiler.lower.storage import FLOAT, Dims, Numeric, Value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.compiler.lower.layout import Layout, channels_last
+from tigris_pio.compiler.lower.element_order import Layout, channels_last
 from tigris_pio.compiler.lower.registry import Refusal
 from tigris_pio.compiler.lower.storage import Dims
 

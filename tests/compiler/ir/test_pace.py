@@ -1,0 +1,66 @@
+"""Paces against their definition: an output's rows are made as soon as its input's rows allow, and never before."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tigris_pio.compiler.ir.pace import Pace
+from tigris_pio.compiler.ir.program import RowMap
+
+PACES = [Pace(n, d, offset) for n, d in ((1, 1), (2, 1), (1, 2), (3, 2), (2, 3), (1, 4)) for offset in range(-5, 4)]
+MAPS = {
+    "windows": [RowMap.window(size, stride, 1, pad) for size in (1, 3, 5) for stride in (1, 2, 3) for pad in (0, 1)],
+    "shifts": [RowMap.shifted(rows) for rows in (-2, 0, 3)],
+    "resampling": [RowMap(n, d, first, first + reach) for n, d in ((1, 2), (1, 3), (2, 3), (3, 2), (3, 4))
+                   for first in (-2, 0, 1) for reach in (0, 1, 3)],
+}  # fmt: skip
+BANDS = range(1, 13)
+
+
+def possible(rows: RowMap, available: int) -> int:
+    """Output rows 0 … that need no input row beyond the first `available`."""
+    return next(e for e in itertools.count() if (e * rows.numerator + rows.last) // rows.denominator >= available)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_rows_come_when_their_input_is_there(kind: str) -> None:
+    lags = 0
+    for pace, rows, bands in itertools.product(PACES, MAPS[kind], BANDS):
+        available, made = pace.rows(bands), pace.through(rows).rows(bands)
+        if available <= rows.last // rows.denominator:
+            assert made <= 0, (pace, rows, bands)
+            continue
+        assert made <= possible(rows, available), (pace, rows, bands)
+        if rows.denominator == 1:
+            assert made == possible(rows, available), (pace, rows, bands)
+        elif available - 1 > rows.last // rows.denominator:
+            assert made >= possible(rows, available - 1), (pace, rows, bands)
+        lags += made < possible(rows, available)
+    assert (lags > 0) == (kind == "resampling")
+
+
+@pytest.mark.parametrize("pace", PACES, ids=str)
+def test_bands_until_there_are_rows(pace: Pace) -> None:
+    for rows in range(1, 30):
+        bands = pace.bands_for(rows)
+        assert pace.rows(bands) >= rows
+        assert bands == 1 or pace.rows(bands - 1) < rows
+
+
+def test_the_slower_of_two_never_has_more_rows() -> None:
+    for one, other in itertools.product(PACES, PACES):
+        if one.same_rate(other):
+            slower = one.slower(other)
+            assert slower in (one, other)
+            assert all(slower.rows(bands) <= min(one.rows(bands), other.rows(bands)) for bands in BANDS)
+
+
+def test_the_smallest_terms_are_the_same_schedule() -> None:
+    for pace, factor in itertools.product(PACES, (2, 3, 6)):
+        many = Pace(pace.numerator * factor, pace.denominator * factor, pace.offset * factor)
+        assert many.reduced() == pace.reduced()
+        for extra in range(factor):
+            uneven = Pace(many.numerator, many.denominator, many.offset + extra)
+            assert [uneven.reduced().rows(b) for b in BANDS] == [uneven.rows(b) for b in BANDS]

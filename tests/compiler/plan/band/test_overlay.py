@@ -1,0 +1,112 @@
+"""Outputs that grow over inputs: no byte is written too early, and not one more could be saved."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.compiler.simulator import Simulator
+from tests.compiler.synthetic import Builder, random_program
+from tests.harness.examples import counted
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Operand, RowMap
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.placement import lay_out
+from tigris_pio.compiler.plan.search import find_layout, finish, plan_program
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.compiler.plan.weight_blocks import WeightOptions
+from tigris_pio.format.enums import Home
+
+#: kernel, stride, dilation, padding above, padding below, bytes of an output row
+WINDOWS = st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(1, 2), st.integers(0, 4), st.integers(0, 4),
+                    st.integers(1, 40))
+
+
+def windows(height, row_bytes, rows):
+    """A chain of windows; None when one of them has no output."""
+    b = Builder()
+    t = b.input(height, row_bytes)
+    for kernel, stride, dilation, above, below, size in rows:
+        reach = (kernel - 1) * dilation
+        top, bottom = min(above, reach), min(below, reach)
+        height = (height + top + bottom - reach - 1) // stride + 1
+        if height < 1:
+            return None
+        t = b.op([Operand(t, RowMap.window(kernel, stride, dilation, top))], height, size)
+    return b.program(t)
+
+
+def one_stage(program, keep, room):
+    """The plan of a single banded stage in `room` bytes, and the overlays it relies on."""
+    index, segment = ProgramIndex.of(program), Segment(0, len(program.ops), True, keep)
+    layout = lay_out(index, [segment], Home.FAST, room, 1, True)
+    (draft,) = layout.drafts
+    return finish(index, Budget(None), 1, WeightOptions(), layout), draft.overlays
+
+
+def moved_up(plan, name):
+    """`plan` with the home of one tensor a byte higher, in an arena with a byte more."""
+    place = plan.homes[name]
+    homes = {**plan.homes, name: dataclasses.replace(place, offset=place.offset + 1)}
+    return dataclasses.replace(plan, homes=homes, fast_bytes=plan.fast_bytes + 1)
+
+
+@counted(overlays=30, tight=15)
+@settings(max_examples=150, deadline=None)
+@given(height=st.integers(2, 40), row_bytes=st.integers(1, 40), rows=st.lists(WINDOWS, min_size=1, max_size=4),
+       keep=st.booleans(), extra=st.integers(0, 60))
+def test_rows_are_written_where_none_is_needed_and_not_a_byte_later(seen, height, row_bytes, rows, keep, extra):
+    program = windows(height, row_bytes, rows)
+    assume(program is not None)
+    least, _ = one_stage(program, keep, 0)
+    plan, overlays = one_stage(program, keep, least.fast_bytes * (100 + extra) // 100)
+    Simulator(plan).run()
+    for overlay in overlays:
+        eaten, grown = plan.homes[overlay.eaten].offset, plan.homes[overlay.grown].offset
+        assert eaten - grown == overlay.lead
+        seen["overlays"] += 1
+        if overlay.lead and plan.program.tensors[overlay.grown].bytes > overlay.lead:
+            with pytest.raises(AssertionError):
+                Simulator(moved_up(plan, overlay.grown)).run()
+            seen["tight"] += 1
+
+
+@counted(fits=20, refused=1)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), length=st.integers(2, 14), lower=st.integers(0, 60))
+def test_random_programs_without_slow_memory(seen, seed, length, lower):
+    """Budgets below what it takes when nothing lies over anything else."""
+    program = random_program(seed, length)
+    index = ProgramIndex.of(program)
+    budget = Budget(int(index.live.max()) * (100 - lower) // 100 + 64)
+    layout = find_layout(index, budget, 4, WeightOptions())
+    seen["refused" if layout is None else "fits"] += 1
+    if layout is not None:
+        Simulator(finish(index, budget, 4, WeightOptions(), layout)).run()
+
+
+def test_a_window_of_three_rows_takes_two_rows_more_than_its_map():
+    b = Builder()
+    program = b.program(b.window(b.input(64, 16), 3, 1, 1, 16))
+    plan = plan_program(program, Budget(64 * 16 + 2 * 16 + 32), 4, WeightOptions())
+    assert plan.fast_bytes - plan.state_bytes == 64 * 16 + 2 * 16
+    assert plan.homes["in0"].offset - plan.homes["t0"].offset == 2 * 16
+    Simulator(plan).run()
+
+
+def test_each_of_a_chain_grows_over_the_one_before():
+    b = Builder()
+    t = b.input(64, 16)
+    for _ in range(3):
+        t = b.window(t, 15, 1, 7, 16)
+    index = ProgramIndex.of(b.program(t))
+    layout = lay_out(index, [Segment(i, i + 1, True, True) for i in range(3)], Home.FAST, 0, 4, True)
+    plan = finish(index, Budget(None), 4, WeightOptions(), layout)
+    Simulator(plan).run()
+    offsets = [plan.homes[name].offset for name in ("in0", "t0", "t1", "t2")]
+    assert [before - after for before, after in itertools.pairwise(offsets)] == [8 * 16] * 3
+    assert layout.fast.peak == 64 * 16 + 3 * 8 * 16

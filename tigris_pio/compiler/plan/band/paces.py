@@ -1,0 +1,97 @@
+"""The schedule of a stage: how many bands, and the pace of each tensor that has one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from tigris_pio.compiler.ir.pace import Pace, output_pace
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.segment import Segment
+
+
+@dataclasses.dataclass(frozen=True)
+class StageSchedule:
+    """`bands` bands of `band_rows` rows of the tensor the schedule counts in: the first input read of a rolling
+    stage, the last output of any other."""
+
+    bands: int
+    band_rows: int
+    paces: Mapping[str, Pace]
+
+
+class Rolling:
+    """The paces of a rolling stage, built up from its first operator to its last.
+
+    Tensors from before the stage can be had at any time; they count as arriving `band_rows` rows a band, in
+    proportion to their heights when the stage reads several.
+    """
+
+    def __init__(self, index: ProgramIndex, band_rows: int) -> None:
+        self._index = index
+        self._band_rows = band_rows
+        self._base: int | None = None  # height of the first tensor from outside
+        self.paces: dict[str, Pace] = {}
+
+    def add(self, step: int, made: Mapping[str, int]) -> Pace | None:
+        """The pace of the next operator's output, kept in `paces`; None when it cannot be paced.
+
+        `made`: the tensors the stage's earlier operators make.
+        """
+        op = self._index.ops[step]
+        inside, outside = [], []
+        for operand in op.operands:
+            if operand.tensor in made:
+                inside.append((self.paces[operand.tensor], operand.rows))
+            elif self._index.tensor(operand.tensor).constant is None and operand.rows.numerator:
+                arrival = self._arrival(operand.tensor)
+                if arrival is None:
+                    return None
+                outside.append((arrival, operand.rows))
+        pace = output_pace(inside or outside)
+        if pace is not None:
+            self.paces[op.output] = pace
+        return pace
+
+    def _arrival(self, tensor: str) -> Pace | None:
+        height = self._index.tensor(tensor).height
+        if self._base is None:
+            self._base = height
+        rows = self._band_rows * height
+        return Pace(rows // self._base) if rows % self._base == 0 else None
+
+
+def bands_until_complete(index: ProgramIndex, paces: Mapping[str, Pace], names: tuple[str, ...]) -> int:
+    """Bands after which every tensor of `names` is complete."""
+    return max(paces[name].bands_for(index.tensor(name).height) for name in names)
+
+
+def stage_schedule(index: ProgramIndex, segment: Segment, band_rows: int) -> StageSchedule:
+    """The schedule of `segment` in bands of `band_rows` rows; one band when it is not banded."""
+    outputs = index.outputs(segment.first, segment.end)
+    heights = {name: index.tensor(name).height for name in outputs}
+    if not segment.banded:
+        # Two kinds are made whole, even rows that no reader wants: batches, whose images lie a whole image apart, and
+        # rows that are made from the one before.
+        made_whole = [tensor for op in index.ops[segment.first : segment.end]
+                      if (tensor := index.tensor(op.output)).batch != 1 or tensor.sequential]
+        paces = {name: Pace(rows) for name, rows in ({item.name: item.height for item in made_whole} | heights).items()}
+        return StageSchedule(1, max(heights.values()), paces)
+    if not segment.keep:
+        bands = -(-index.tensor(index.ops[segment.end - 1].output).height // band_rows)
+        return StageSchedule(bands, band_rows, {name: Pace(-(-rows // bands)) for name, rows in heights.items()})
+    rolling = Rolling(index, band_rows)
+    made: dict[str, int] = {}
+    for step in range(segment.first, segment.end):
+        pace = rolling.add(step, made)
+        assert pace is not None, "only segments whose every operator can be paced roll"
+        made[index.ops[step].output] = step
+    return StageSchedule(bands_until_complete(index, rolling.paces, outputs), band_rows, rolling.paces)
+
+
+def tallest_height(index: ProgramIndex, segment: Segment) -> int:
+    """The most rows a band of `segment` can have."""
+    names = [index.ops[segment.end - 1].output]
+    if segment.keep:
+        names += [name for name in index.inputs(segment.first, segment.end) if index.tensor(name).constant is None]
+    return max(index.tensor(name).height for name in names)

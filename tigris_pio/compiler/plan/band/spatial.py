@@ -1,0 +1,230 @@
+"""Stage 6: bands. Turns a segment into a drafted stage and finds the tallest band that fits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.pace import Pace
+from tigris_pio.compiler.ir.plan import View
+from tigris_pio.compiler.ir.program import ProgramTensor
+from tigris_pio.compiler.plan.band.geometry import BandRows, input_end, input_first, stage_rows
+from tigris_pio.compiler.plan.band.overlay import Overlay, find_overlays
+from tigris_pio.compiler.plan.band.paces import stage_schedule, tallest_height
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.lifetimes import Lifetime
+from tigris_pio.compiler.plan.memory.request import Request, lower_bound
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.format.enums import Home, Strategy
+
+
+@dataclasses.dataclass(frozen=True)
+class Draft:
+    """A stage without offsets: its views, and the windows and scratch it asks the arena for.
+
+    overlays: outputs that grow over inputs.
+    """
+
+    segment: Segment
+    bands: int
+    band_rows: int
+    strategy: Strategy
+    views: tuple[View, ...]
+    requests: tuple[Request, ...]
+    slow_read: int
+    slow_written: int
+    recomputed_macs: int
+    overlays: tuple[Overlay, ...] = ()
+
+    def need(self, index: ProgramIndex, alignment: int) -> int:
+        """Least bytes of the windows and scratch, less what the overlays save; may be negative."""
+        least = lower_bound(self.requests, alignment)
+        return least - sum(overlay.saving(index, alignment) for overlay in self.overlays) if self.overlays else least
+
+
+def window_name(segment: Segment, tensor: str) -> str:
+    """The arena request of a tensor's window in one stage."""
+    return f"window {segment.first} {tensor}"
+
+
+def scratch_name(step: int) -> str:
+    """The arena request of an operator's scratch."""
+    return f"scratch {step}"
+
+
+def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
+    """The stage that runs `segment` in bands of `band_rows` rows; one that is not banded ignores `band_rows`.
+
+    `homes`: where each tensor that outlives a stage lives. The draft has every overlay that saves memory.
+    """
+    first, end = segment.first, segment.end
+    seen = tuple(homes.get(name) for name in (*index.inputs(first, end), *index.outputs(first, end)))
+    key = ("draft", segment, band_rows if segment.banded else 1, seen)
+    if key not in index.memory:
+        index.memory[key] = _draft(index, segment, band_rows, homes)
+    draft: Draft = index.memory[key]
+    return draft
+
+
+def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
+    ops = index.ops[segment.first : segment.end]
+    outputs = index.outputs(segment.first, segment.end)
+    schedule = stage_schedule(index, segment, band_rows)
+    at_home = frozenset(name for name in outputs if segment.direct or homes[name] is Home.FAST)
+    rows = stage_rows(ops, index.program.tensors, schedule.paces, schedule.bands, segment.keep, at_home)
+    views = [_input_view(index, segment, name, rows, homes) for name in index.inputs(segment.first, segment.end)]
+    views += [_output_view(index, op.output, rows, schedule.paces, outputs, at_home) for op in ops]
+    read, written = _traffic(index, views, rows, homes)
+    if segment.direct:
+        read += _read_directly(index, segment.first, homes)
+    return Draft(
+        segment,
+        schedule.bands,
+        schedule.band_rows,
+        _strategy(segment, schedule.bands, views),
+        tuple(views),
+        _requests(index, segment, views, schedule.bands),
+        read,
+        written,
+        sum(_recomputed(op.macs, rows[op.output], index.tensor(op.output)) for op in ops),
+        _overlays(index, segment, rows, homes) if schedule.bands > 1 else (),
+    )
+
+
+def _overlays(
+    index: ProgramIndex, segment: Segment, rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+) -> tuple[Overlay, ...]:
+    outputs = [name for name in index.outputs(segment.first, segment.end) if homes[name] is Home.FAST]
+    if not outputs:
+        return ()
+    inputs = [name for name in index.inputs(segment.first, segment.end) if homes.get(name) is Home.FAST]
+    return find_overlays(index, segment, rows, inputs, outputs)
+
+
+def _input_view(
+    index: ProgramIndex, segment: Segment, name: str, rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+) -> View:
+    tensor = index.tensor(name)
+    if tensor.constant is not None or segment.direct or homes[name] is Home.FAST:
+        return View(name, window=False, capacity_rows=tensor.height)
+    capacity = rows[name].capacity if tensor.batch == 1 else tensor.height
+    return View(name, window=True, capacity_rows=capacity, load=True, keep=rows[name].keeps)
+
+
+def _output_view(
+    index: ProgramIndex,
+    name: str,
+    rows: Mapping[str, BandRows],
+    paces: Mapping[str, Pace],
+    outputs: Sequence[str],
+    at_home: frozenset[str],
+) -> View:
+    pace = paces.get(name)
+    if name in at_home:
+        return View(name, window=False, capacity_rows=index.tensor(name).height, pace=pace)
+    band = rows[name]
+    # What is added to must stay where it is from band to band.
+    keep = band.keeps or (index.tensor(name).folded and len(band.first) > 1)
+    return View(name, True, band.capacity, pace, store=name in outputs, keep=keep)
+
+
+def _strategy(segment: Segment, bands: int, views: list[View]) -> Strategy:
+    if bands == 1:
+        return Strategy.NORMAL
+    if segment.end - segment.first == 1:
+        return Strategy.TILED
+    return Strategy.ROLLING if any(view.keep for view in views) else Strategy.CHAIN
+
+
+def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: int) -> tuple[Request, ...]:
+    """A window lives from the operator that fills it to the last that reads it, in every band; one whose
+    rows are kept, or that belongs to the stage's whole run, lives as long as the stage."""
+    requests = []
+    for view in views:
+        if not view.window:
+            continue
+        tensor = index.tensor(view.tensor)
+        steps = index.uses_within(view.tensor, segment.first, segment.end)
+        birth = steps[0] if view.load else index.lives[view.tensor].birth
+        death = max([birth, *steps])
+        life = Lifetime(segment.first, segment.end - 1) if view.keep else Lifetime(birth, death)
+        size = tensor.bytes if bands == 1 else tensor.bytes_of(view.capacity_rows)
+        requests.append(Request(window_name(segment, view.tensor), size, life))
+    for step in range(segment.first, segment.end):
+        if index.ops[step].scratch_bytes:
+            requests.append(Request(scratch_name(step), index.ops[step].scratch_bytes, Lifetime(step, step)))
+    return tuple(requests)
+
+
+def _traffic(
+    index: ProgramIndex, views: list[View], rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+) -> tuple[int, int]:
+    """Slow bytes read and written by one run of the stage."""
+    read = written = 0
+    for view in views:
+        tensor = index.tensor(view.tensor)
+        if tensor.constant is not None:
+            continue
+        moved = rows[view.tensor].moved_bytes(tensor) * tensor.batch
+        if view.load:
+            read += moved
+        elif view.store or (view.pace and not view.window and homes[view.tensor] is Home.SLOW):
+            written += moved
+    return read, written
+
+
+def _read_directly(index: ProgramIndex, step: int, homes: Mapping[str, Home]) -> int:
+    """Slow bytes an operator that works in slow memory reads: the rows of each operand, once a use."""
+    op = index.ops[step]
+    height = np.array([index.tensor(op.output).height])
+    total = 0
+    for operand in op.operands:
+        tensor = index.tensor(operand.tensor)
+        if tensor.constant is None and homes[operand.tensor] is Home.SLOW:
+            first = input_first(operand.rows, np.zeros(1, np.int64), tensor.height)
+            rows = max(0, int((input_end(operand.rows, height, tensor.height) - first)[0]))
+            total += tensor.bytes_of(rows) * (tensor.batch if tensor.batch > 1 else op.images)
+    return total
+
+
+def _recomputed(macs: int, rows: BandRows, tensor: ProgramTensor) -> int:
+    return int(macs * max(0, rows.made_rows - tensor.height) // max(1, tensor.height))
+
+
+def tallest_band(
+    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int, overlay: bool
+) -> Draft:
+    """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
+
+    `overlay`: outputs may grow over inputs, and do where that allows taller bands.
+    """
+    if not segment.banded:
+        return draft_stage(index, segment, 1, homes)
+    apart = _tallest(index, segment, homes, room, alignment, overlaid=False)
+    if not overlay or apart.bands == 1 or not draft_stage(index, segment, 1, homes).overlays:
+        return apart
+    shared = _tallest(index, segment, homes, room, alignment, overlaid=True)
+    fits = apart.need(index, alignment) <= room
+    return apart if fits and apart.bands <= shared.bands else shared
+
+
+def _tallest(
+    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int, overlaid: bool
+) -> Draft:
+    """By bisection: a taller band needs no fewer rows of any tensor."""
+
+    def draft(band_rows: int) -> Draft:
+        found = draft_stage(index, segment, band_rows, homes)
+        return found if overlaid or not found.overlays else dataclasses.replace(found, overlays=())
+
+    low, high, best = 1, tallest_height(index, segment), draft(1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        candidate = draft(middle)
+        if candidate.need(index, alignment) <= room:
+            low, best = middle, candidate
+        else:
+            high = middle - 1
+    return best

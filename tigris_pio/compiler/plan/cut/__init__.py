@@ -1,0 +1,1 @@
+"""Stage 5: where to cut the operators into stages."""

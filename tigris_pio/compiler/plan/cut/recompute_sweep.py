@@ -1,0 +1,122 @@
+"""Which segments that end at a given cut fit the fast arena in one-row bands that make halo rows again.
+
+For a fixed end the band geometry of [i - 1, end) is one step from that of [i, end), so a sweep
+towards the front visits every segment with that end at the cost of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tigris_pio.compiler.ir.pace import Pace
+from tigris_pio.compiler.plan.band.geometry import BandRows, StageGeometry
+from tigris_pio.compiler.plan.index import ProgramIndex
+
+
+class RecomputingFit(NamedTuple):
+    """A segment [first, end) in one-row bands: bytes of its windows, slow traffic and work done again."""
+
+    first: int
+    window_bytes: int
+    new_output_bytes: int  #: of the tensors made in it that outlive it, whole
+    traffic: int
+    recomputed_macs: int
+    bands: int
+
+
+class _Sweep:
+    """The state of one sweep. `resident`: tensors that outlive the segment are whole in fast memory."""
+
+    def __init__(self, index: ProgramIndex, end: int, resident: bool, reach: int) -> None:
+        self.index, self.end, self.resident = index, end, resident
+        self.bands = index.tensor(index.ops[end - 1].output).height
+        self.geometry = StageGeometry(index.program.tensors, self.bands, keep=False)
+        self.new_outputs = self.stored = self.recomputed = 0
+        self.start = max(0, end - reach)
+        self.live = np.zeros(end - self.start, dtype=np.int64)  # bytes of windows and scratch at each step
+
+    def add(self, step: int) -> None:
+        """Takes operator `step` in at the front."""
+        op = self.index.ops[step]
+        tensor = self.index.tensor(op.output)
+        outlives = self.index.outlives(op.output, self.end)
+        if outlives:
+            self.geometry.require(op.output, Pace(-(-tensor.height // self.bands)))
+            self.new_outputs += tensor.bytes
+        at_home = outlives and self.resident
+        self.geometry.add(op, at_home)
+        rows = self.geometry.rows[op.output]
+        if not at_home:
+            self._window(op.output, rows, step)
+        made = rows.made_rows
+        if outlives and not self.resident:
+            self.stored += rows.moved_bytes(tensor)
+        self.recomputed += op.macs * max(0, made - tensor.height) // max(1, tensor.height)
+        self.live[step - self.start] += op.scratch_bytes
+
+    def _window(self, name: str, rows: BandRows, birth: int) -> None:
+        size = self.index.tensor(name).bytes_of(rows.capacity)
+        last = max((birth, *self.index.uses_within(name, birth, self.end)[-1:]))
+        self.live[birth - self.start : last - self.start + 1] += size
+
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of the windows of what the segment makes, at the fullest step; never less with more operators."""
+        return int(self.live.max())
+
+    def fit(self, first: int) -> RecomputingFit:
+        """The segment that starts at `first`, the operator added last."""
+        live, traffic = self.live, self.stored
+        if not self.resident:
+            live = live.copy()
+            for name, rows in self.geometry.pending().items():
+                tensor = self.index.tensor(name)
+                traffic += rows.moved_bytes(tensor)
+                steps = self.index.uses_within(name, first, self.end)
+                live[steps[0] - self.start : steps[-1] + 1 - self.start] += tensor.bytes_of(rows.capacity)
+        return RecomputingFit(first, int(live.max()), self.new_outputs, traffic, self.recomputed, self.bands)
+
+
+def recomputing_fits(
+    index: ProgramIndex, end: int, resident: bool, room: int, reach: int
+) -> Iterator[RecomputingFit]:
+    """The segments that end at `end`, shortest first, while their windows stay within `room`.
+
+    `resident` is as in `_Sweep`; `reach` limits the operators a segment may have. Only what the caller takes is
+    computed, and kept for the next caller.
+    """
+    key = ("recomputing", end, resident, reach)
+    known, fits, complete = index.memory.get(key, (-1, [], True))
+    if known < room:
+        known, fits, complete = room, [], False
+    yield from (fit for fit in fits if fit.window_bytes <= room)
+    if complete:
+        return
+    taken = len(fits)
+    sweep = _sweep(index, end, resident, known, reach)
+    try:
+        for place, fit in enumerate(sweep):
+            if place >= taken:
+                fits.append(fit)
+                if fit.window_bytes <= room:
+                    yield fit
+        complete = True
+    finally:
+        index.memory[key] = known, fits, complete
+
+
+def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int) -> Iterator[RecomputingFit]:
+    if index.tensor(index.ops[end - 1].output).height < 2:
+        return
+    sweep = _Sweep(index, end, resident, reach)
+    for first in range(end - 1, sweep.start - 1, -1):
+        made = index.tensor(index.ops[first].output)
+        if not index.bandable[first] or made.folded or made.sequential:
+            return  # sums made again would be added again, and steps go on from the one before
+        sweep.add(first)
+        if sweep.window_bytes > room:
+            return
+        yield sweep.fit(first)

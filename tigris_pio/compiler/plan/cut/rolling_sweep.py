@@ -1,0 +1,194 @@
+"""Which rolling segments that start at a given cut fit the fast arena, one input row a band.
+
+Operators are added in execution order. Each changes only the windows of the tensors it reads, so a
+sweep visits every segment with that start at little more than the cost of the longest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tigris_pio.compiler.ir.pace import Pace
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete
+from tigris_pio.compiler.plan.index import ProgramIndex
+
+#: Bands looked at for the tallest a window gets: a whole period of the paces, or this many of a longer one.
+MOST_BANDS = 64
+
+
+class RollingFit(NamedTuple):
+    """A segment that ends before `end`: bytes of its windows, slow traffic, and its number of bands."""
+
+    end: int
+    window_bytes: int
+    new_output_bytes: int  #: of the tensors made in it that outlive it, whole
+    traffic: int
+    bands: int
+
+
+class _Reader(NamedTuple):
+    """The pace of an operator's output and the rows it takes of one input; flat, for they are looked at very often."""
+
+    pace_numerator: int
+    pace_denominator: int
+    pace_offset: int
+    numerator: int
+    denominator: int
+    first: int
+    last: int
+
+    @staticmethod
+    def of(pace: Pace, rows: RowMap) -> _Reader:
+        return _Reader(
+            pace.numerator, pace.denominator, pace.offset, rows.numerator, rows.denominator, rows.first, rows.last
+        )
+
+
+@dataclasses.dataclass
+class _Window:
+    """A tensor's window in the segment so far."""
+
+    birth: int
+    death: int
+    arrives: Pace | None  #: None: from before the stage, had as soon as it is wanted
+    readers: list[_Reader]
+    bytes: int = 0
+    persistent: bool = False
+    counted: bool = False  #: whether the sums of the sweep hold it
+
+
+class _Sweep:
+    def __init__(self, index: ProgramIndex, first: int, resident: bool) -> None:
+        self.index, self.first, self.resident = index, first, resident
+        self.rolling = Rolling(index, 1)
+        self.made: dict[str, int] = {}
+        self.windows: dict[str, _Window] = {}
+        self.stored: dict[str, int] = {}  # tensors that outlive the segment so far, with their bytes
+        self.loaded = 0
+        self.persistent = 0
+        self.transient: list[int] = []  # bytes live at each step, next to the persistent ones
+
+    def add(self, step: int) -> bool:
+        """Takes operator `step` in at the end; False when it cannot roll."""
+        if not self.index.bandable[step]:
+            return False
+        op = self.index.ops[step]
+        pace = self.rolling.add(step, self.made)
+        if pace is None:
+            return False
+        self.transient.append(op.scratch_bytes)
+        for operand in op.operands:
+            self._read(operand.tensor, operand.rows, pace, step)
+        tensor = self.index.tensor(op.output)
+        self.made[op.output] = step
+        self.windows[op.output] = _Window(step, step, pace, [])
+        if tensor.sequential:  # it reads its own row before
+            self.windows[op.output].readers.append(_Reader.of(pace, RowMap.shifted(-1)))
+        self.stored[op.output] = tensor.bytes
+        self._size(op.output)
+        for name in (*(operand.tensor for operand in op.operands), op.output):
+            if name in self.stored and not self.index.outlives(name, step + 1):
+                del self.stored[name]
+                self._count(self.windows[name], 1)
+        return True
+
+    def _read(self, name: str, rows: RowMap, pace: Pace, step: int) -> None:
+        tensor = self.index.tensor(name)
+        if tensor.constant is not None:
+            return
+        if name not in self.windows:
+            if self.resident:
+                return
+            self.windows[name] = _Window(step, step, None, [])
+            self.loaded += tensor.bytes
+        window = self.windows[name]
+        self._count(window, -1)  # before it lives longer
+        window.readers.append(_Reader.of(pace, rows))
+        window.death = step
+        self._size(name)
+
+    def _size(self, name: str) -> None:
+        """Measures a window again and counts it, unless the tensor lies whole in fast memory."""
+        tensor, window = self.index.tensor(name), self.windows[name]
+        self._count(window, -1)
+        rows, kept = _tallest(window)
+        window.persistent = kept or tensor.folded
+        window.bytes = tensor.bytes_of(min(rows, tensor.height))
+        if not (self.resident and name in self.stored):
+            self._count(window, 1)
+
+    def _count(self, window: _Window, sign: int) -> None:
+        if window.counted == (sign > 0):
+            return
+        window.counted = sign > 0
+        if window.persistent:
+            self.persistent += sign * window.bytes
+        else:
+            for at in range(window.birth - self.first, window.death - self.first + 1):
+                self.transient[at] += sign * window.bytes
+
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of all windows at the fullest step; never less with more operators."""
+        return self.persistent + max(self.transient)
+
+    def fit(self, end: int, window_bytes: int) -> RollingFit:
+        """The segment that ends before `end`, the operator added last being end - 1."""
+        bands = bands_until_complete(self.index, self.rolling.paces, tuple(self.stored)) if self.stored else 1
+        new = sum(self.stored.values())
+        return RollingFit(end, window_bytes, new, self.loaded + new, bands)
+
+
+def _tallest(window: _Window) -> tuple[int, bool]:
+    """Most rows of a window in any band of the steady state, and whether rows are kept between bands."""
+    readers = [reader for reader in window.readers if reader.numerator]
+    arrives = window.arrives
+    if not readers:
+        if arrives is None:
+            return 1 << 30, True  # wanted whole
+        return -(-arrives.numerator // arrives.denominator), False
+    # Denominators are products of strides: one divides the other.
+    period = max(reader.pace_denominator for reader in readers)
+    if arrives is not None:
+        period = max(period, arrives.denominator)
+    most, kept, before = 0, False, 0
+    made = [0] * len(readers)  # rows of each reader's output before the band
+    for band in range(1, min(2 * period, MOST_BANDS) + 2):
+        first, end = 1 << 60, -(1 << 60) if arrives is None else arrives.rows(band)
+        for place, (speed, slowness, offset, n, d, above, below) in enumerate(readers):
+            after = (band * speed + offset) // slowness
+            first = min(first, (made[place] * n + above) // d)
+            end = max(end, ((after - 1) * n + below) // d + 1)
+            made[place] = after
+        most = max(most, end - first)
+        kept = kept or (band > 1 and before > first)
+        before = end
+    return most, kept
+
+
+def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Sequence[RollingFit]:
+    """The rolling segments that start at `first`, shortest first, while their windows stay within `room`.
+
+    `resident`: what outlives the segment is whole in fast memory, and so is what it reads from before.
+    `reach`: most operators of a segment.
+    """
+    key = ("rolling", first, resident, reach)
+    known, fits = index.memory.get(key, (-1, []))
+    if known < room:
+        fits = list(_sweep(index, first, resident, room, reach))
+        index.memory[key] = room, fits
+    return [fit for fit in fits if fit.window_bytes <= room]
+
+
+def _sweep(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Iterator[RollingFit]:
+    sweep = _Sweep(index, first, resident)
+    for step in range(first, min(first + reach, len(index.ops))):
+        if not sweep.add(step):
+            return
+        window_bytes = sweep.window_bytes
+        if window_bytes > room:
+            return
+        yield sweep.fit(step + 1, window_bytes)

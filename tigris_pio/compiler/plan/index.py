@@ -1,0 +1,132 @@
+"""What partitioning asks of a program again and again, computed once."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
+from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
+from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramIndex:
+    """A program with its lifetimes, its timeline and its uses."""
+
+    program: Program
+    lives: Mapping[str, Lifetime]
+    timeline: Timeline
+
+    @staticmethod
+    def of(program: Program) -> ProgramIndex:
+        """Stages 3 and 4 for `program`."""
+        lives = lifetimes(program)
+        return ProgramIndex(program, lives, layer_by_layer(program, lives))
+
+    @cached_property
+    def body(self) -> ProgramIndex:
+        """Without the COMMITs, which run one by one after all else: what they read lives to the end."""
+        end = self.program.body
+        if end == len(self.ops):
+            return self
+        program = dataclasses.replace(self.program, ops=self.ops[:end], states=())
+        lives = {name: Lifetime(life.birth, min(life.death, end)) for name, life in self.lives.items()}
+        return ProgramIndex(program, lives, self.timeline)
+
+    @property
+    def ops(self) -> tuple[ProgramOp, ...]:
+        """The program's operators."""
+        return self.program.ops
+
+    def tensor(self, name: str) -> ProgramTensor:
+        """A tensor by name."""
+        return self.program.tensors[name]
+
+    @cached_property
+    def live(self) -> np.ndarray:
+        """Bytes live while each operator runs, everything whole; scratch included."""
+        scratch = np.array([op.scratch_bytes for op in self.ops], dtype=np.int64)
+        return self.timeline.live[1 : len(self.ops) + 1] + scratch
+
+    @cached_property
+    def crossing(self) -> np.ndarray:
+        """Bytes that live across each cut c = 0 … len(ops), a cut being before operator c."""
+        events = np.zeros(len(self.ops) + 2, dtype=np.int64)
+        for name, life in self.lives.items():
+            events[life.birth + 1] += self.tensor(name).bytes
+            events[life.death + 1] -= self.tensor(name).bytes
+        return np.cumsum(events)[: len(self.ops) + 1]
+
+    @cached_property
+    def uses(self) -> Mapping[str, tuple[int, ...]]:
+        """The steps that read each activation, ascending."""
+        uses: dict[str, list[int]] = {name: [] for name in self.lives}
+        for step, op in enumerate(self.ops):
+            for name in dict.fromkeys(operand.tensor for operand in op.operands):
+                if name in uses:
+                    uses[name].append(step)
+        return {name: tuple(steps) for name, steps in uses.items()}
+
+    @cached_property
+    def reads(self) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """The activations each operator reads, once each, with their bytes."""
+        return tuple(
+            tuple(
+                (name, self.tensor(name).bytes)
+                for name in dict.fromkeys(operand.tensor for operand in op.operands)
+                if self.tensor(name).constant is None
+            )
+            for op in self.ops
+        )
+
+    def uses_within(self, name: str, first: int, end: int) -> tuple[int, ...]:
+        """The steps first <= step < end that read an activation, ascending."""
+        steps = self.uses[name]
+        if not steps or (steps[0] >= first and steps[-1] < end):
+            return steps
+        return steps[bisect.bisect_left(steps, first) : bisect.bisect_left(steps, end)]
+
+    @cached_property
+    def bandable(self) -> tuple[bool, ...]:
+        """Whether each operator may run in bands: one image, called once per band."""
+        return tuple(
+            op.images == 1 == self.tensor(op.output).batch
+            and all(self.tensor(operand.tensor).batch == 1 for operand in op.operands)
+            for op in self.ops
+        )
+
+    @cached_property
+    def memory(self) -> dict[Hashable, Any]:
+        """Intermediate results that partitioning keeps from one attempt to the next."""
+        return {}
+
+    def outlives(self, name: str, end: int) -> bool:
+        """Whether an activation is needed at or after step `end`."""
+        return self.lives[name].death >= end
+
+    def inputs(self, first: int, end: int) -> tuple[str, ...]:
+        """What operators [first, end) read of tensors made before them, constants included, in order of use."""
+        key = ("inputs", first, end)
+        if key not in self.memory:
+            self.memory[key] = self._inputs(first, end)
+        found: tuple[str, ...] = self.memory[key]
+        return found
+
+    def _inputs(self, first: int, end: int) -> tuple[str, ...]:
+        made = {op.output for op in self.ops[first:end]}
+        read = (operand.tensor for op in self.ops[first:end] for operand in op.operands)
+        return tuple(name for name in dict.fromkeys(read) if name not in made)
+
+    def outputs(self, first: int, end: int) -> tuple[str, ...]:
+        """What operators [first, end) make that is needed after them."""
+        key = ("outputs", first, end)
+        if key not in self.memory:
+            self.memory[key] = tuple(op.output for op in self.ops[first:end] if self.outlives(op.output, end))
+        found: tuple[str, ...] = self.memory[key]
+        return found

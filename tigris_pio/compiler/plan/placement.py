@@ -1,0 +1,129 @@
+"""From segments to a complete memory layout: drafts, homes and offsets in both arenas."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.plan.band.overlay import joined_homes
+from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.lifetimes import Lifetime
+from tigris_pio.compiler.plan.memory.allocate import allocate
+from tigris_pio.compiler.plan.memory.request import Placement, Request
+from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes, promote
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.format.enums import Home
+from tigris_pio.format.records import VIEW_STATE_BYTES
+from tigris_pio.sizes import round_up
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Drafted stages with homes, and offsets counted from the end of the run-time state."""
+
+    drafts: tuple[Draft, ...]
+    homes: Mapping[str, Home]
+    requests: tuple[Request, ...]  #: of the fast arena
+    fast: Placement
+    slow: Placement
+    state_bytes: int  #: aligned; the fast arena's first bytes
+
+    @property
+    def fast_bytes(self) -> int:
+        """Bytes of fast arena, state included."""
+        return self.state_bytes + self.fast.peak
+
+
+def home_name(tensor: str) -> str:
+    """The arena request of a tensor that outlives a stage."""
+    return f"home {tensor}"
+
+
+def lay_out(
+    index: ProgramIndex, segments: Sequence[Segment], home: Home, room: int, alignment: int, overlay: bool
+) -> Layout:
+    """Drafts for `segments`, each banded one with the tallest bands that fit `room`, then homes and offsets.
+
+    `home` FAST: all that crosses a cut stays in fast memory. SLOW: as much of it as fits does.
+    `overlay`: outputs may grow over inputs.
+    """
+    homes = dict.fromkeys(crossing_tensors(index, segments), home)
+    drafts = _drafts(index, segments, homes, room, alignment, overlay)
+    if home is Home.SLOW:
+        homes = promote(index, drafts, homes, room - _state_bytes(drafts, alignment), alignment)
+        drafts = _drafts(index, segments, homes, room, alignment, overlay)
+    requests = _fast_requests(index, drafts, homes, alignment)
+    slow = allocate(_slow_requests(index, drafts, homes), alignment)
+    fast = allocate(requests, alignment)
+    return Layout(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, alignment))
+
+
+def _state_bytes(drafts: Sequence[Draft], alignment: int) -> int:
+    return round_up(VIEW_STATE_BYTES * max(len(draft.views) for draft in drafts), alignment)
+
+
+def _drafts(
+    index: ProgramIndex,
+    segments: Sequence[Segment],
+    homes: Mapping[str, Home],
+    room: int,
+    alignment: int,
+    overlay: bool,
+) -> list[Draft]:
+    """Each banded stage gets the tallest bands that the tensors resident beside it leave room for."""
+    whole = [draft_stage(index, segment, 1, homes) for segment in segments if not segment.banded]
+    state = _state_bytes(whole, alignment) if whole else 0
+    drafts = iter(whole)
+    resident = _resident(index, segments, homes, alignment)
+    return [
+        tallest_band(index, segment, homes, room - state - beside, alignment, overlay)
+        if segment.banded
+        else next(drafts)
+        for segment, beside in zip(segments, resident, strict=True)
+    ]
+
+
+def _resident(
+    index: ProgramIndex, segments: Sequence[Segment], homes: Mapping[str, Home], alignment: int
+) -> list[int]:
+    """Bytes of the tensors in fast memory that live at some step of each segment."""
+    born = np.zeros(len(index.ops) + 3, dtype=np.int64)  # entry 0 is step -1
+    died = born.copy()
+    for name, home in homes.items():
+        if home is Home.FAST:
+            size = round_up(index.tensor(name).bytes, alignment)
+            born[index.lives[name].birth + 1] += size
+            died[index.lives[name].death + 1] += size
+    born, died = np.cumsum(born), np.cumsum(died)
+    return [int(born[segment.end] - died[segment.first]) for segment in segments]
+
+
+def _fast_requests(
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], alignment: int
+) -> tuple[Request, ...]:
+    segments = [draft.segment for draft in drafts]
+    windows = [request for draft in drafts for request in draft.requests]
+    lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
+    overlays = [overlay for draft in drafts for overlay in draft.overlays]
+    shared = joined_homes(index, overlays, lives, {name: home_name(name) for name in lives}, alignment)
+    together = {name for overlay in overlays for name in (overlay.eaten, overlay.grown)}
+    alone = [Request(home_name(n), index.tensor(n).bytes, life) for n, life in lives.items() if n not in together]
+    return (*windows, *shared, *alone)
+
+
+def _slow_requests(
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home]
+) -> tuple[Request, ...]:
+    """A slow home is taken from the first step of the stage that writes it to the last of its last reader."""
+    stage_of = {step: d.segment for d in drafts for step in range(d.segment.first, d.segment.end)}
+    requests = []
+    for name, home in homes.items():
+        if home is Home.SLOW:
+            life = index.lives[name]
+            birth = stage_of[life.birth].first if life.birth in stage_of else life.birth
+            death = stage_of[life.death].end - 1 if life.death in stage_of else life.death
+            requests.append(Request(home_name(name), index.tensor(name).bytes, Lifetime(birth, death)))
+    return tuple(requests)

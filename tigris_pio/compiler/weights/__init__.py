@@ -1,0 +1,1 @@
+"""How weights lie in a plan: shared by planning and emission."""

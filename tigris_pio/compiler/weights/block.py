@@ -1,0 +1,67 @@
+"""A stage's weight block: which array lies where, and its bytes. Planner and emitter share it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+import lz4.block
+import numpy as np
+
+from tigris_pio.compiler.ir.program import ProgramOp
+from tigris_pio.compiler.weights.packing import packed_blobs
+from tigris_pio.sizes import round_up
+
+BLOB_ALIGNMENT = 16
+#: Arrays are written in pieces of about this size.
+PIECE_BYTES = 1 << 22
+#: A block is stored compressed when that saves this share of it: less is not worth the fast memory that it then takes.
+WORTH_COMPRESSING = 0.05
+
+
+def block_layout(ops: Sequence[ProgramOp]) -> Iterator[tuple[int, str, int, np.ndarray]]:
+    """(operator's place in `ops`, params field, offset in the block, array) of every array, in order."""
+    offset = 0
+    for place, op in enumerate(ops):
+        for field, array in op.blobs.items():
+            yield place, field, offset, array
+            offset = round_up(offset + array.nbytes, BLOB_ALIGNMENT)
+
+
+def block_bytes(ops: Sequence[ProgramOp]) -> int:
+    """Bytes of the block of `ops`."""
+    return sum(round_up(array.nbytes, BLOB_ALIGNMENT) for op in ops for array in op.blobs.values())
+
+
+def write_array(out: BinaryIO, array: np.ndarray) -> None:
+    """Writes the array as a plan stores it: little-endian, last axis fastest.
+
+    A view in another order is put in order piece by piece, so that large weights are never copied whole.
+    """
+    array = np.atleast_1d(array)
+    step = max(1, PIECE_BYTES // max(1, array[:1].nbytes))
+    for first in range(0, len(array), step):
+        out.write(np.ascontiguousarray(array[first : first + step], array.dtype.newbyteorder("<")).data)
+
+
+def write_block(out: BinaryIO, ops: Sequence[ProgramOp]) -> None:
+    """Writes the block of `ops`, packed for the kernels, not compressed."""
+    for op in ops:
+        for array in packed_blobs(op.kind, op.dtype, op.params, op.blobs).values():
+            write_array(out, array)
+            out.write(bytes(-array.nbytes % BLOB_ALIGNMENT))
+
+
+def compressed_block(ops: Sequence[ProgramOp]) -> bytes:
+    """The block of `ops` as one raw LZ4 block."""
+    raw = io.BytesIO()
+    write_block(raw, ops)
+    block: bytes = lz4.block.compress(raw.getbuffer(), mode="high_compression", compression=12, store_size=False)
+    return block
+
+
+def compression_saves(ops: Sequence[ProgramOp]) -> float:
+    """The share of the block that compression saves; none or less for trained int8 weights as good as random."""
+    raw = block_bytes(ops)
+    return 1.0 - len(compressed_block(ops)) / raw if raw else 0.0
