@@ -9,7 +9,7 @@
 
 #include "tigris.h"
 #include "../src/memory.h"
-#include "../src/plan.h"
+#include "../src/extents.h"
 #include "../src/serve_calls.h"
 #include "tigris_kernel.h"
 

@@ -1,6 +1,6 @@
 #include "band.h"
 
-#include "plan.h"
+#include "extents.h"
 
 static int32_t clip(int32_t row, int32_t height)
 {

@@ -7,9 +7,10 @@
 
 #include <string.h>
 
+#include "dispatch.h"
+#include "extents.h"
 #include "lz4.h"
 #include "memory.h"
-#include "plan.h"
 
 /* Starts a stage: direct inputs are held whole, everything else holds nothing. Refuses a view that two operators write,
  * and rows that are to be stored or paced of a view that none writes. */

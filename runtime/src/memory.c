@@ -1,7 +1,7 @@
 /* Where tensors lie, and how much of the arenas a run touched. */
 #include "memory.h"
 
-#include "plan.h"
+#include "extents.h"
 
 uint8_t *tigris_address(const tigris_session *session, uint32_t home, tigris_placed what, const void *record,
                         uint32_t offset)

@@ -19,10 +19,4 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *vi
 typedef enum tigris_access { TIGRIS_READ, TIGRIS_WRITE } tigris_access;
 void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access);
 
-/* The first kernel for an operator in the backend and its fallbacks; NULL when there is none. */
-const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op);
-
-/* Runs the kernels' own checks for a stage. `weights` is its block, NULL when not yet decompressed. */
-tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *weights);
-
 #endif

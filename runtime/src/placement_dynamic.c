@@ -10,8 +10,8 @@
  * run-time state; kernels cannot reach it. */
 #include <string.h>
 
+#include "extents.h"
 #include "memory.h"
-#include "plan.h"
 
 #define NOWHERE UINT32_MAX
 #define END UINT16_MAX /* of an arena's objects */

@@ -3,10 +3,9 @@
  * Everything is checked before it is used and no sum can overflow, so any bytes may be opened.
  * What depends on the kernels (parameters) or needs memory (the proof that every band finds its
  * rows) is left to tigris_session_init. */
-#include "plan.h"
-
 #include <string.h>
 
+#include "extents.h"
 #include "records.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -15,32 +14,6 @@
 
 #define LARGEST_ALIGNMENT 4096U
 #define MAGIC UINT32_C(0x53524754) /* "TGRS" */
-
-uint32_t tigris_dtype_bytes(uint32_t dtype)
-{
-    /* One hexadecimal digit a type, type 0 the lowest: smaller than a table. */
-    return dtype < 8U ? UINT32_C(0x14842110) >> (dtype * 4U) & 15U : 0U;
-}
-
-uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
-{
-    const uint32_t row_elements = tigris_multiply(tensor->width, tensor->channels);
-    const uint32_t row = tigris_multiply(row_elements, tigris_dtype_bytes(tensor->dtype));
-    return tigris_multiply(row, tigris_is_folded(tensor) && rows > 1U ? 1U : rows);
-}
-
-uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
-{
-    return tigris_rows_bytes(tensor, 1U);
-}
-
-uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor)
-{
-    const uint32_t row = tigris_row_bytes(tensor);
-    /* A folded tensor's rows are counted too: no row number may overflow. */
-    const uint32_t all_rows = tigris_multiply(tigris_multiply(row, tensor->height), tensor->batch);
-    return tigris_is_folded(tensor) && all_rows - 1U < UINT32_MAX - 1U ? row : all_rows;
-}
 
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)
 {

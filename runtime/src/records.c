@@ -3,7 +3,7 @@
 #include "records.h"
 
 #include "band.h"
-#include "plan.h"
+#include "extents.h"
 #include "tigris_kernel.h"
 
 /* Row maps are computed in 32 bits; this bounds numerator * row, first and last so that no sum overflows. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "crc32.h"
-#include "plan.h"
+#include "extents.h"
 
 uint32_t tigris_call_rows(const tigris_call *call, const tigris_band *bands, uint32_t index)
 {

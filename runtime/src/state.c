@@ -1,6 +1,5 @@
 /* tigris_session_reset: what lives from run to run begins anew. */
-#include "memory.h"
-#include "plan.h"
+#include "dispatch.h"
 
 tigris_status tigris_session_reset(tigris_session *session)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "extents.h"
 #include "memory.h"
-#include "plan.h"
 
 #define STEPS 4U
 

@@ -69,7 +69,7 @@ def _backend(plan: ExecutionPlan) -> dict[str, Any]:
     if use is None:
         return {"name": "portable", "ops": len(plan.program.ops), "portable": []}
     return {
-        "name": use.backend.name,
+        "name": use.name,
         "chip": use.chip,
         "ops": len(plan.program.ops) - len(use.portable),
         "portable": [{"op": name, "reason": reason} for name, reason in use.portable.items()],

@@ -2,7 +2,7 @@
 #ifndef TIGRIS_ACCESS_H
 #define TIGRIS_ACCESS_H
 
-#include "../plan.h"
+#include "../extents.h"
 #include "tigris_kernel.h"
 
 /* Address of absolute row `row`, which the band must hold. */

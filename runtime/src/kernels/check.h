@@ -2,7 +2,7 @@
 #ifndef TIGRIS_CHECK_H
 #define TIGRIS_CHECK_H
 
-#include "../plan.h"
+#include "../extents.h"
 #include "tigris_kernel.h"
 
 /* Number and types of inputs, type of the output. */

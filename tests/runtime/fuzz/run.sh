@@ -56,7 +56,7 @@ build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c
 build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c $(find runtime/src -name "serve*.c") runtime/src/crc32.c
 "$python" -m tests.update.plans "$work"
 port="runtime/port/model.c runtime/port/slots.c runtime/port/slot_log.c runtime/port/update.c"
-loader="runtime/src/plan.c runtime/src/records.c runtime/src/band.c runtime/src/crc32.c runtime/src/status.c"
+loader="runtime/src/plan.c runtime/src/extents.c runtime/src/records.c runtime/src/band.c runtime/src/crc32.c runtime/src/status.c"
 # shellcheck disable=SC2086
 build fuzz_records tests/update/fuzz_records.c "$work/fuzz_plan.c" -I"$work" -Iruntime/port $port $loader
 fuzz fuzz_plan "$seconds" 16384 "$corpus"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "crc32.h"
-#include "plan.h"
+#include "extents.h"
 #include "tigris_kernel.h"
 
 #define PLAN_ALIGNMENT 16U

@@ -8,6 +8,6 @@ keeps its packed form and its portable kernel. Results are the same bytes either
 from __future__ import annotations
 
 from tigris_pio.compiler.backends.assign import Assignment
-from tigris_pio.compiler.backends.backend import BACKENDS, Backend, BackendUse, find_backend
+from tigris_pio.compiler.backends.backend import BACKENDS, Backend, find_backend
 
-__all__ = ["BACKENDS", "Assignment", "Backend", "BackendUse", "find_backend"]
+__all__ = ["BACKENDS", "Assignment", "Backend", "find_backend"]

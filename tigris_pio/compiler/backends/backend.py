@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from tigris_pio.compiler.backends import cmsis_nn, esp_nn
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.errors import UsageError
-from tigris_pio.format.enums import OpKind
 from tigris_pio.spelling import option
 
 
@@ -25,20 +24,6 @@ class Backend:
     symbol: str
     refuses: Callable[[PlainShape], str | None]
     scratch: Callable[[PlainShape, str], int]
-
-    def kernel_symbol(self, kind: OpKind) -> str:
-        """The C name of its kernel for a plain operator."""
-        return f"{self.symbol}_{kind.name.removeprefix('PLAIN_').lower()}_int8"
-
-
-@dataclasses.dataclass(frozen=True)
-class BackendUse:
-    """What a plan wants of a library. `portable`: why the operators it does not run keep portable kernels, by name."""
-
-    backend: Backend
-    chip: str
-    scratch_bytes: int
-    portable: Mapping[str, str]
 
 
 #: By the name of `custom_tigris_backend` and `--backend`.

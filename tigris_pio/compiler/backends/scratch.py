@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable
 
 from tigris_pio.compiler.backends.assign import Assignment
-from tigris_pio.compiler.backends.backend import Backend, BackendUse
+from tigris_pio.compiler.backends.backend import Backend
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS, shape_of
-from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
+from tigris_pio.compiler.ir.plan import BackendUse, Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.sizes import round_up
 
@@ -41,7 +41,8 @@ def _fit(find: Find, program: Program, budget: Budget, assignment: Assignment) -
         if plan is None:
             return None
         scratch = scratch_bytes(plan, assignment.backend, assignment.chip)
-        use = BackendUse(assignment.backend, assignment.chip, scratch, assignment.portable(program))
+        library = assignment.backend
+        use = BackendUse(library.name, library.symbol, assignment.chip, scratch, assignment.portable(program))
         if budget.fast is None or round_up(plan.fast_bytes, plan.alignment) + scratch <= budget.fast:
             return dataclasses.replace(plan, budget=budget, backend=use)
         if scratch >= budget.fast:

@@ -23,7 +23,7 @@ def kernel_symbols(plan: ExecutionPlan) -> list[str]:
     used = dict.fromkeys((op.kind, op.dtype) for op in plan.program.ops)
     suffix = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
     return [
-        "&" + plan.backend.backend.kernel_symbol(kind)
+        "&" + plan.backend.kernel_symbol(kind)
         if plan.backend is not None and kind in PLAIN_KINDS.values()
         else f"&tigris_{kind.name.lower()}_{suffix[dtype]}"
         for kind, dtype in used

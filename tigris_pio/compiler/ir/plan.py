@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from tigris_pio.compiler.backends.backend import BackendUse
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.format.enums import Home, Strategy, WeightMode
+from tigris_pio.format.enums import Home, OpKind, Strategy, WeightMode
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +79,22 @@ class AllocationReport:
     peak: int
     lower_bound: int
     peaks: Mapping[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class BackendUse:
+    """What a plan wants of a kernel library. `portable`: why the operators it does not run keep portable kernels, by
+    name."""
+
+    name: str
+    symbol: str  #: what the C names of its kernels begin with
+    chip: str
+    scratch_bytes: int
+    portable: Mapping[str, str]
+
+    def kernel_symbol(self, kind: OpKind) -> str:
+        """The C name of its kernel for a plain operator."""
+        return f"{self.symbol}_{kind.name.removeprefix('PLAIN_').lower()}_int8"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
 from tigris_pio.compiler.lower.element_order import Layout, fold, plain, same_bytes, steps
 from tigris_pio.compiler.lower.islands import island_warning
 from tigris_pio.compiler.lower.rearrange import banded_transpose
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric, PendingOp, Storage, Value
 from tigris_pio.compiler.normalise.editor import dequantised
 from tigris_pio.format.enums import DType, OpKind

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import QuantizeInt16Params, QuantizeParams, RescaleParams

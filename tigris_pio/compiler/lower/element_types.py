@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import DType
 

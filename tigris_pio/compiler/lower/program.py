@@ -20,7 +20,8 @@ from tigris_pio.compiler.lower.element_order import (
     transposed,
 )
 from tigris_pio.compiler.lower.input_layout import input_layout
-from tigris_pio.compiler.lower.registry import REFUSAL, Refusal, contract_of, report
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, report
 from tigris_pio.compiler.lower.rings import roll_rings
 from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import onnx
 
 from tigris_pio import spelling
 from tigris_pio.compiler.ir.graph import Node
-
-if TYPE_CHECKING:
-    from tigris_pio.compiler.lower.builder import Builder
-
-
-class Refusal(Exception):
-    """A node that cannot be lowered; its text completes "node X (Op): …"."""
+from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.refusal import Refusal
 
 
 @dataclasses.dataclass(frozen=True)

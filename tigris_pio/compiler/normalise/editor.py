@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, State, Tensor
-from tigris_pio.compiler.load.onnx.nodes import captured_names
 
 
 def _key(node: Node) -> str:

@@ -12,9 +12,9 @@ import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from tigris_pio.compiler.ir.captured import captured_names
+from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Graph, Node
-from tigris_pio.compiler.load.onnx.nodes import captured_names
-from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.compiler.normalise.passes import Schedule
 
 

@@ -14,8 +14,8 @@ import onnx
 from onnx import helper, numpy_helper, shape_inference
 
 from tigris_pio.compiler.evaluate import node_proto
+from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.graph import Graph, Node, State, Tensor
-from tigris_pio.compiler.load.onnx.nodes import captured_names
 
 #: Their two sides differ in what the integers mean.
 _RECODING = frozenset(("QuantizeLinear", "DequantizeLinear", "TigrisRecode"))

@@ -15,9 +15,9 @@ from onnx import helper
 
 from tests.compiler.models import make, node
 from tigris_pio import compile_model
+from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.load import load_model
-from tigris_pio.compiler.load.schedule import execution_order
 
 
 def test_a_real_model(models_dir: Path) -> None:

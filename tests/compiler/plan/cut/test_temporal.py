@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 
 import pytest
-from tigris_pio.compiler.plan.cut import temporal
 
 from tests.compiler.synthetic import random_program, wild_program
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan.cut import temporal
 from tigris_pio.compiler.plan.cut.recompute_sweep import recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import rolling_fits
 from tigris_pio.compiler.plan.cut.temporal import (

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 import onnx
 from onnx import helper, numpy_helper
 
+from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.nodes import read_nodes
 from tigris_pio.compiler.load.onnx.shapes import known_values
 from tigris_pio.compiler.load.onnx.subgraphs import inlined
-from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, check_sizes
@@ -24,7 +25,6 @@ from tigris_pio.compiler.load.onnx.protobuf import Source, read
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.compiler.load.onnx.scan import unroll_scans
 from tigris_pio.compiler.load.onnx.shapes import infer
-from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.errors import ModelError
 
 OLDEST_OPSET = 7

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
@@ -61,28 +62,6 @@ def _attribute(attribute: onnx.AttributeProto) -> Any:
     if isinstance(value, (list, tuple)) or hasattr(value, "__len__"):
         return tuple(v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value)
     return value
-
-
-def captured_names(node: Node) -> set[str]:
-    """Names that the node's subgraphs (If, Loop, Scan) take from outside."""
-    names: set[str] = set()
-    for value in node.attributes.values():
-        for graph in value if isinstance(value, tuple) else (value,):
-            if isinstance(graph, onnx.GraphProto):
-                names |= _captured(graph)
-    return names
-
-
-def _captured(graph: onnx.GraphProto) -> set[str]:
-    inside = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    used: set[str] = {value.name for value in graph.output}
-    for node in graph.node:
-        used.update(name for name in node.input if name)
-        inside.update(node.output)
-        for attribute in node.attribute:
-            for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                used |= _captured(child)
-    return used - inside
 
 
 def read_weights(graph: onnx.GraphProto, label: str) -> dict[str, np.ndarray]:

@@ -14,14 +14,15 @@ import onnx
 from onnx import helper, numpy_helper, shape_inference
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic, node_proto
+from tigris_pio.compiler.ir.captured import captured_names
+from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.consistency import check_computed
 from tigris_pio.compiler.load.dimensions import Binding
-from tigris_pio.compiler.load.onnx.nodes import captured_names, read_nodes
+from tigris_pio.compiler.load.onnx.nodes import read_nodes
 from tigris_pio.compiler.load.onnx.pool_shapes import settle_pools, settled
 from tigris_pio.compiler.load.onnx.resize_shapes import settle_resizes
-from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.errors import ModelError, UnsupportedError
 from tigris_pio.text import visible
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.fixed_values import check_name, fixed_array, given
-from tigris_pio.compiler.load.schedule import execution_order
 from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, stored
 from tigris_pio.compiler.load.tflite.file import FlatModel, FlatTensor, read
 from tigris_pio.compiler.load.tflite.layer import Scope

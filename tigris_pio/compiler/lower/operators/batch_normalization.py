@@ -6,7 +6,8 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.composed import lower_training_batch_normalization
 from tigris_pio.compiler.lower.operators.per_channel import emit_per_channel
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.normalise.batchnorm_fold import factor_and_offset
 
 

@@ -16,7 +16,8 @@ from tigris_pio.compiler.lower.operators.binary_int8 import emit_divide
 from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, pair
 from tigris_pio.compiler.lower.operators.int16.elementwise import emit_binary
 from tigris_pio.compiler.lower.operators.per_channel import emit_per_channel
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import BinaryFunction, DType, OpKind
 from tigris_pio.format.params import BinaryFloatParams, BinaryInt8Params

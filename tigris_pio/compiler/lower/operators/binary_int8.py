@@ -12,7 +12,8 @@ from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, pair
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryInt8Params, DivideInt8Params, ExtremeParams, PreluInt8Params

@@ -12,7 +12,7 @@ import numpy as np
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold, plain, refine
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Cell, Dims, Numeric, Value
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import TransposeParams

@@ -9,7 +9,8 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_types import CARRIED
 from tigris_pio.compiler.lower.operators.activation import Unary, emit_unary
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.format.enums import UnaryFunction
 
 

@@ -10,7 +10,8 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import integers
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 
 _LARGEST_MATRIX = 4
 

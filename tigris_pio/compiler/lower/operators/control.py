@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.registry import Refusal, branch_on_data, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import branch_on_data, operator
 
 
 @operator("If", summary="a condition that is known when compiling: from constants, shapes, inputs that are set")

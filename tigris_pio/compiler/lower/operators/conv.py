@@ -28,7 +28,8 @@ from tigris_pio.compiler.lower.operators.weights import (
     warn_float,
 )
 from tigris_pio.compiler.lower.operators.window import Window, image_dims, image_layout, read_window
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import AsymmetricConvInt8Params, ConvFloatParams, ConvInt8Params, ConvInt16Params

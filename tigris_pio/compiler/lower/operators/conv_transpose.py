@@ -21,7 +21,8 @@ from tigris_pio.compiler.lower.operators.weights import (
     warn_float,
 )
 from tigris_pio.compiler.lower.operators.window import Pair, image_dims, image_layout
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params, TransposeConvInt16Params

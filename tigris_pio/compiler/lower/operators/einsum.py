@@ -12,7 +12,8 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 
 _MOST_OPERANDS = 2
 

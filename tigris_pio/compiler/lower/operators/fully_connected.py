@@ -25,7 +25,8 @@ from tigris_pio.compiler.lower.operators.weights import (
     requantisation,
     warn_float,
 )
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import (

@@ -18,7 +18,8 @@ from tigris_pio.compiler.lower.operators.select import (
     integers,
     row_major_indices,
 )
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.selection import OUTSIDE
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Value
 from tigris_pio.format.enums import OpKind

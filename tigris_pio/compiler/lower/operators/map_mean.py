@@ -11,7 +11,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.window import Window, image_layout
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.compiler.normalise.reduce_mean_to_pool import MEAN
 from tigris_pio.format.enums import DType, OpKind

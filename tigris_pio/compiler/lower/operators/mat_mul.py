@@ -17,7 +17,7 @@ from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.int16.layers import constants
 from tigris_pio.compiler.lower.operators.int16.types import Types, types
 from tigris_pio.compiler.lower.operators.weights import warn_float
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import MatMulFloatParams, MatMulInt8Params, MatMulInt16Params

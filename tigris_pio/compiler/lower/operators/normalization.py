@@ -14,7 +14,8 @@ from tigris_pio.compiler.lower.element_order import channels_last, fold
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int8_normalization import Standard, normalise_groups, normalise_vectors
 from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.format.enums import DType, OpKind, VectorFunction
 from tigris_pio.format.params import LrnParams, VectorParams

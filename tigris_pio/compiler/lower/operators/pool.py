@@ -17,7 +17,8 @@ from tigris_pio.compiler.lower.operators.pool_3d import lower_pool_3d
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
 from tigris_pio.compiler.lower.operators.window import Window, image_dims, image_layout, read_window
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryFloatParams, PoolFloatParams, PoolInt8Params

@@ -16,7 +16,7 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
 from tigris_pio.compiler.lower.operators.window import read_pads
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 
 Lower = Callable[[Builder, Node], None]
 

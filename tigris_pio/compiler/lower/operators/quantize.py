@@ -11,7 +11,8 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.format.enums import DType, OpKind

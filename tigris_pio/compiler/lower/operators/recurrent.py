@@ -18,7 +18,8 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import plain
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import emit_selection
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.selection import select_params, selected_rows
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Value
 from tigris_pio.format.enums import DType, OpKind, RecurrentCell, RecurrentFunction

@@ -10,7 +10,8 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import fold
 from tigris_pio.compiler.lower.operators.int16.types import types
 from tigris_pio.compiler.lower.operators.vectors import Vectors, row_by_row, same_rows, vectors
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind, ReduceFunction
 from tigris_pio.format.params import ArgReduceParams, ReduceInt8Params, ReduceParams

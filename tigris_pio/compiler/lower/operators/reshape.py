@@ -8,7 +8,8 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 
 
 @operator("Dropout", summary="in inference: free")

@@ -12,7 +12,8 @@ from tigris_pio.compiler.lower import interpolation as ip
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold
 from tigris_pio.compiler.lower.operators.select import declare, emit_selection
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.selection import OUTSIDE, needed_rows
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.format.enums import OpKind

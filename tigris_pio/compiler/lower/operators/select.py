@@ -14,7 +14,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, fold, plain, refine
 from tigris_pio.compiler.lower.operators.concat import axis_order
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.selection import OUTSIDE, identity, select_params, selected_rows
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.format.enums import DType, OpKind

@@ -14,7 +14,8 @@ from tigris_pio.compiler.lower.element_order import Layout, refine
 from tigris_pio.compiler.lower.exponential import softmax_exponentials
 from tigris_pio.compiler.lower.operators.int16.lines import populated
 from tigris_pio.compiler.lower.operators.int16.types import types
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import SoftmaxFloatParams, SoftmaxInt8Params, SoftmaxInt16Params

@@ -12,7 +12,8 @@ from tigris_pio.compiler.lower.element_order import plain
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.gather import emit_gather
 from tigris_pio.compiler.lower.operators.select import integers
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import TopKParams

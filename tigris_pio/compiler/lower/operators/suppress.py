@@ -7,7 +7,8 @@ import math
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import plain
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Value
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import SuppressParams

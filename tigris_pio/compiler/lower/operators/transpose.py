@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import plain, transposed
-from tigris_pio.compiler.lower.registry import Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 
 
 @operator("DepthToSpace", summary="both modes")

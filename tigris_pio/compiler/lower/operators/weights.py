@@ -9,7 +9,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Quantisation
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 
 #: Exporters round input scale * weight scale to float32 when they store a bias scale.

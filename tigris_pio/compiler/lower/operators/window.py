@@ -10,7 +10,7 @@ from typing import Any
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.element_order import Layout, channels_last
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Dims
 
 Pair = tuple[int, int]

@@ -18,7 +18,7 @@ from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.broadcast import pair
 from tigris_pio.compiler.lower.operators.int16.lines import lines
 from tigris_pio.compiler.lower.operators.int16.types import FINER, Types, mixed, operands, types
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryInt8Params, ExtremeParams, LogisticInt16Params, LookupInt16Params

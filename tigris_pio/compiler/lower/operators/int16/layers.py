@@ -11,7 +11,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.int16.types import Types, types
 from tigris_pio.compiler.lower.operators.weights import has_int8_weights, int32_bias
-from tigris_pio.compiler.lower.registry import Refusal
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType
 

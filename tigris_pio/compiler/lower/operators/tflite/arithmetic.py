@@ -5,7 +5,8 @@ from __future__ import annotations
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.binary_int8 import emit_divide, emit_squared_difference
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 
 
 @operator("SQUARED_DIFFERENCE", domain=TFLITE, summary="int8, any broadcasting")

@@ -7,7 +7,8 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.broadcast import Operand, pair
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.format.enums import BinaryFunction, DType, OpKind
 from tigris_pio.format.params import CompareInt8Params

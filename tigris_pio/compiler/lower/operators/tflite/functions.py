@@ -14,7 +14,8 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.exponential import exp_of_negative
 from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescaled
 from tigris_pio.compiler.lower.operators.int16.types import mixed
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import LookupParams

@@ -12,7 +12,8 @@ from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.exponential import softmax_exponentials
 from tigris_pio.compiler.lower.operators.softmax import last_axis_vectors
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import LogSoftmaxInt8Params
 

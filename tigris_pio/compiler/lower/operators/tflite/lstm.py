@@ -14,7 +14,8 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import plain
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.selection import select_params, selected_rows
 from tigris_pio.compiler.lower.sigmoid_table import sigmoid_table
 from tigris_pio.compiler.lower.storage import Cell, Dims, Numeric, Value

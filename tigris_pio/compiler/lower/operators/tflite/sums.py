@@ -6,7 +6,8 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
-from tigris_pio.compiler.lower.registry import TFLITE, Refusal, operator
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import CumulativeInt8Params
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.graph import Node
-from tigris_pio.compiler.load.onnx.nodes import captured_names
 from tigris_pio.errors import ModelError
 
 

@@ -1,6 +1,6 @@
-/* What the loader, the memory and the executor share about a plan's records. */
-#ifndef TIGRIS_PLAN_H
-#define TIGRIS_PLAN_H
+/* What a plan's records say: bytes of tensors and rows, kinds of views. Loader, memory and executor share it. */
+#ifndef TIGRIS_EXTENTS_H
+#define TIGRIS_EXTENTS_H
 
 #include "tigris.h"
 

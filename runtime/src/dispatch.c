@@ -1,0 +1,66 @@
+/* Finds kernels in the backend and its fallbacks, and has them check operators and parameters. */
+#include "dispatch.h"
+
+#include "extents.h"
+
+/* The operators that know of folded tensors; any other kernel, of any backend, takes a band for rows that lie behind each
+ * other. */
+static int knows_folded(uint32_t kind, int is_input)
+{
+    return is_input ? kind == TIGRIS_OP_KIND_MEAN_OF_SUMS
+                    : kind == TIGRIS_OP_KIND_SUM_MAP || kind == TIGRIS_OP_KIND_RECURRENT;
+}
+
+const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)
+{
+    for (; backend != NULL; backend = backend->fallback) {
+        for (uint32_t i = 0; i < backend->kernel_count; i++) {
+            const tigris_kernel_entry *entry = backend->kernels[i];
+            if (entry->kind == op->kind && entry->dtype == op->dtype) {
+                return entry;
+            }
+        }
+    }
+    return NULL;
+}
+
+static tigris_status check_op(const tigris_stage_run *run, const tigris_op_record *op, const uint8_t *weights)
+{
+    const tigris_kernel_entry *entry = tigris_find_kernel(run->session->backend, op);
+    if (entry == NULL) {
+        return TIGRIS_ERR_UNKNOWN_OP;
+    }
+    if (entry->params_bytes != op->params_bytes) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    tigris_check_call call;
+    tigris_view view;
+    call.op = op;
+    call.params = run->plan->params + op->params;
+    call.operands = &run->plan->operands[op->first_operand];
+    for (uint32_t i = 0; i <= op->operand_count; i++) {
+        const int is_input = i < op->operand_count;
+        tigris_view_at(run, is_input ? call.operands[i].view : op->output_view, &view);
+        call.inputs[i] = view.tensor; /* the output follows the last input */
+        if (tigris_is_folded(view.tensor) && !knows_folded(op->kind, is_input)) {
+            return TIGRIS_ERR_OP;
+        }
+    }
+    call.output = view.tensor;
+    call.weights = weights;
+    call.weights_bytes = run->stage->block_raw_bytes;
+    call.session = run->session;
+    return entry->check(&call);
+}
+
+tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *weights)
+{
+    tigris_status status = TIGRIS_OK;
+    for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->op_count; i++) {
+        status = check_op(run, &run->plan->ops[run->stage->first_op + i], weights);
+        if (status != TIGRIS_OK) {
+            run->session->fault.op = run->stage->first_op + i;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,29 @@
+"""What the subgraphs of a node read from around it."""
+
+from __future__ import annotations
+
+import onnx
+
+from tigris_pio.compiler.ir.graph import Node
+
+
+def captured_names(node: Node) -> set[str]:
+    """Names that the node's subgraphs (If, Loop, Scan) take from outside."""
+    names: set[str] = set()
+    for value in node.attributes.values():
+        for graph in value if isinstance(value, tuple) else (value,):
+            if isinstance(graph, onnx.GraphProto):
+                names |= _captured(graph)
+    return names
+
+
+def _captured(graph: onnx.GraphProto) -> set[str]:
+    inside = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    used: set[str] = {value.name for value in graph.output}
+    for node in graph.node:
+        used.update(name for name in node.input if name)
+        inside.update(node.output)
+        for attribute in node.attribute:
+            for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                used |= _captured(child)
+    return used - inside
