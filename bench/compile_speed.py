@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.graphs import GRAPHS, HEIGHT, ROW_BYTES
 from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_layout
-from tigris_pio.compiler.plan.weight_blocks import WeightOptions
+from tigris_pio.compiler.plan.search import find_arrangement
 
 MAP = HEIGHT * ROW_BYTES
 #: Name, fast and slow memory: whole maps fit; bands without slow memory; bands of ever fewer rows with it.
@@ -39,7 +39,7 @@ def measure(graph: str, nodes: int, budget: str) -> dict[str, object]:
     fast, slow = BUDGETS[budget]
     program = GRAPHS[graph](nodes)
     started = time.perf_counter()
-    layout = find_layout(ProgramIndex.of(program), Budget(fast, slow), 16, WeightOptions())
+    layout = find_arrangement(ProgramIndex.of(program), Budget(fast, slow), 16, WeightOptions())
     seconds = time.perf_counter() - started
     return {
         "graph": graph, "nodes": nodes, "budget": budget, "seconds": round(seconds, 3), "fits": layout is not None,

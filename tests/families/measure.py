@@ -12,7 +12,7 @@ from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_layout
+from tigris_pio.compiler.plan.search import find_arrangement
 
 SLOW = 8 << 20
 #: Name, fast and slow memory of the budgets of the table.
@@ -49,7 +49,7 @@ class Run:
 def fits(start: Front, options: CompileOptions) -> bool:
     """Whether the planner finds a layout, without the search for the smallest budget when it does not."""
     index = ProgramIndex.of(start.program)
-    return find_layout(index, options.budget, options.alignment, options.weights()) is not None
+    return find_arrangement(index, options.budget, options.alignment, options.weights()) is not None
 
 
 def run(start: Front, options: CompileOptions, inputs: Mapping[str, np.ndarray]) -> Run:

@@ -9,7 +9,7 @@ import pytest
 from tests.networks.folders import OWN
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.pipeline import CompileOptions, Front, front, plan_of
-from tigris_pio.compiler.plan.search import AMPLE_SLOW
+from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
 from tigris_pio.report.sections import sweep_section
 from tigris_pio.report.sweep import Sweep, sweep
 

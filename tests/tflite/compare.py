@@ -12,7 +12,7 @@ from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back, front
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_layout
+from tigris_pio.compiler.plan.search import find_arrangement
 
 SLOW = 1 << 20
 #: Of the memory that a run without a limit takes.
@@ -39,7 +39,7 @@ def plans(start: Front) -> list[Compiled]:
     for slow in (0, SLOW):
         for share in SHARES:
             options = CompileOptions(Budget(int(whole * share), slow))
-            if find_layout(index, options.budget, options.alignment, options.weights()) is not None:
+            if find_arrangement(index, options.budget, options.alignment, options.weights()) is not None:
                 result.append(back(start, options))
                 break
     return result

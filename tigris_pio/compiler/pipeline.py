@@ -33,9 +33,9 @@ from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_plan, plan_program
-from tigris_pio.compiler.plan.weight_blocks import WeightOptions
 from tigris_pio.compiler.report import Report, build_report
 from tigris_pio.errors import BudgetError, ModelError, UsageError
 from tigris_pio.files import write_atomically

@@ -10,7 +10,7 @@ from tigris_pio.compiler.instructions import operator_instructions
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.pipeline import CompileOptions, Front, plan_of
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import AMPLE_SLOW
+from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
 from tigris_pio.format.enums import DType, Home
 
 #: Parts that what the model takes whole is divided into, and seconds that all of it may take.

@@ -10,9 +10,9 @@ from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import Builder, chain, random_program, wild_program
 from tests.harness.examples import counted, examples
 from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_layout, plan_program
-from tigris_pio.compiler.plan.weight_blocks import WeightOptions
+from tigris_pio.compiler.plan.search import find_arrangement, plan_program
 from tigris_pio.errors import BudgetError
 from tigris_pio.format.enums import Strategy
 
@@ -38,7 +38,7 @@ def simulate(program, fast, slow=0):
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(15, 100))
 def test_random_programs_with_slow_memory(seen, seed, length, share):
     program = random_program(seed, length)
-    whole = find_layout(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
+    whole = find_arrangement(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
     try:
         simulate(program, whole.fast_bytes * share // 100, 1 << 20)
         seen["works"] += 1
@@ -52,11 +52,11 @@ def test_random_programs_with_slow_memory(seen, seed, length, share):
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 30), share=st.integers(8, 100), slow=st.booleans())
 def test_programs_of_all_row_maps(seen, seed, length, share, slow):
     program = wild_program(seed, length)
-    whole = find_layout(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
+    whole = find_arrangement(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
     index = ProgramIndex.of(program)
     for part in (share, (share + 100) // 2, 97):
         budget = Budget(whole.fast_bytes * part // 100, 1 << 20 if slow else 0)
-        if find_layout(index, budget, 4, WeightOptions()) is not None:
+        if find_arrangement(index, budget, 4, WeightOptions()) is not None:
             simulate(program, budget.fast, budget.slow)
             seen["works" if slow else "works_without_slow_memory"] += part < 100
             break

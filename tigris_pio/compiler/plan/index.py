@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
 from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,9 +103,23 @@ class ProgramIndex:
             for op in self.ops
         )
 
+    def cache(self, kind: type[T]) -> T:
+        """What the owner of class `kind` keeps of this program from one attempt to the next; empty at first."""
+        if kind not in self._caches:
+            self._caches[kind] = kind()
+        found: T = self._caches[kind]
+        return found
+
     @cached_property
-    def memory(self) -> dict[Hashable, Any]:
-        """Intermediate results that partitioning keeps from one attempt to the next."""
+    def _caches(self) -> dict[type, Any]:
+        return {}
+
+    @cached_property
+    def _inputs_of(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        return {}
+
+    @cached_property
+    def _outputs_of(self) -> dict[tuple[int, int], tuple[str, ...]]:
         return {}
 
     def outlives(self, name: str, end: int) -> bool:
@@ -112,10 +128,9 @@ class ProgramIndex:
 
     def inputs(self, first: int, end: int) -> tuple[str, ...]:
         """What operators [first, end) read of tensors made before them, constants included, in order of use."""
-        key = ("inputs", first, end)
-        if key not in self.memory:
-            self.memory[key] = self._inputs(first, end)
-        found: tuple[str, ...] = self.memory[key]
+        found = self._inputs_of.get((first, end))
+        if found is None:
+            found = self._inputs_of[first, end] = self._inputs(first, end)
         return found
 
     def _inputs(self, first: int, end: int) -> tuple[str, ...]:
@@ -125,8 +140,8 @@ class ProgramIndex:
 
     def outputs(self, first: int, end: int) -> tuple[str, ...]:
         """What operators [first, end) make that is needed after them."""
-        key = ("outputs", first, end)
-        if key not in self.memory:
-            self.memory[key] = tuple(op.output for op in self.ops[first:end] if self.outlives(op.output, end))
-        found: tuple[str, ...] = self.memory[key]
+        found = self._outputs_of.get((first, end))
+        if found is None:
+            found = tuple(op.output for op in self.ops[first:end] if self.outlives(op.output, end))
+            self._outputs_of[first, end] = found
         return found

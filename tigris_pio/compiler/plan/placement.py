@@ -1,4 +1,4 @@
-"""From segments to a complete memory layout: drafts, homes and offsets in both arenas."""
+"""From segments to an arrangement: drafts, homes and offsets in both arenas."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.band.overlay import joined_homes
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -21,7 +22,7 @@ from tigris_pio.sizes import round_up
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class Arrangement:
     """Drafted stages with homes, and offsets counted from the end of the run-time state."""
 
     drafts: tuple[Draft, ...]
@@ -37,28 +38,22 @@ class Layout:
         return self.state_bytes + self.fast.peak
 
 
-def home_name(tensor: str) -> str:
+def home_request(tensor: str) -> str:
     """The arena request of a tensor that outlives a stage."""
     return f"home {tensor}"
 
 
-def lay_out(
-    index: ProgramIndex, segments: Sequence[Segment], home: Home, room: int, alignment: int, overlay: bool
-) -> Layout:
-    """Drafts for `segments`, each banded one with the tallest bands that fit `room`, then homes and offsets.
-
-    `home` FAST: all that crosses a cut stays in fast memory. SLOW: as much of it as fits does.
-    `overlay`: outputs may grow over inputs.
-    """
-    homes = dict.fromkeys(crossing_tensors(index, segments), home)
-    drafts = _drafts(index, segments, homes, room, alignment, overlay)
-    if home is Home.SLOW:
-        homes = promote(index, drafts, homes, room - _state_bytes(drafts, alignment), alignment)
-        drafts = _drafts(index, segments, homes, room, alignment, overlay)
-    requests = _fast_requests(index, drafts, homes, alignment)
-    slow = allocate(_slow_requests(index, drafts, homes), alignment)
-    fast = allocate(requests, alignment)
-    return Layout(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, alignment))
+def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arrangement:
+    """Drafts for `segments`, each banded one with the tallest bands that fit `aim.room`, then homes and offsets."""
+    homes = dict.fromkeys(crossing_tensors(index, segments), aim.home)
+    drafts = _drafts(index, segments, homes, aim)
+    if aim.home is Home.SLOW:
+        homes = promote(index, drafts, homes, aim.room - _state_bytes(drafts, aim.alignment), aim.alignment)
+        drafts = _drafts(index, segments, homes, aim)
+    requests = _fast_requests(index, drafts, homes, aim.alignment)
+    slow = allocate(_slow_requests(index, drafts, homes), aim.alignment)
+    fast = allocate(requests, aim.alignment)
+    return Arrangement(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, aim.alignment))
 
 
 def _state_bytes(drafts: Sequence[Draft], alignment: int) -> int:
@@ -66,22 +61,15 @@ def _state_bytes(drafts: Sequence[Draft], alignment: int) -> int:
 
 
 def _drafts(
-    index: ProgramIndex,
-    segments: Sequence[Segment],
-    homes: Mapping[str, Home],
-    room: int,
-    alignment: int,
-    overlay: bool,
+    index: ProgramIndex, segments: Sequence[Segment], homes: Mapping[str, Home], aim: Aim
 ) -> list[Draft]:
     """Each banded stage gets the tallest bands that the tensors resident beside it leave room for."""
     whole = [draft_stage(index, segment, 1, homes) for segment in segments if not segment.banded]
-    state = _state_bytes(whole, alignment) if whole else 0
+    state = _state_bytes(whole, aim.alignment) if whole else 0
     drafts = iter(whole)
-    resident = _resident(index, segments, homes, alignment)
+    resident = _resident(index, segments, homes, aim.alignment)
     return [
-        tallest_band(index, segment, homes, room - state - beside, alignment, overlay)
-        if segment.banded
-        else next(drafts)
+        tallest_band(index, segment, homes, aim.room - state - beside, aim) if segment.banded else next(drafts)
         for segment, beside in zip(segments, resident, strict=True)
     ]
 
@@ -108,9 +96,9 @@ def _fast_requests(
     windows = [request for draft in drafts for request in draft.requests]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
     overlays = [overlay for draft in drafts for overlay in draft.overlays]
-    shared = joined_homes(index, overlays, lives, {name: home_name(name) for name in lives}, alignment)
+    shared = joined_homes(index, overlays, lives, {name: home_request(name) for name in lives}, alignment)
     together = {name for overlay in overlays for name in (overlay.eaten, overlay.grown)}
-    alone = [Request(home_name(n), index.tensor(n).bytes, life) for n, life in lives.items() if n not in together]
+    alone = [Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items() if n not in together]
     return (*windows, *shared, *alone)
 
 
@@ -125,5 +113,5 @@ def _slow_requests(
             life = index.lives[name]
             birth = stage_of[life.birth].first if life.birth in stage_of else life.birth
             death = stage_of[life.death].end - 1 if life.death in stage_of else life.death
-            requests.append(Request(home_name(name), index.tensor(name).bytes, Lifetime(birth, death)))
+            requests.append(Request(home_request(name), index.tensor(name).bytes, Lifetime(birth, death)))
     return tuple(requests)

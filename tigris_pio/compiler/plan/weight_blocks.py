@@ -10,22 +10,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.request import Request, lower_bound
-from tigris_pio.compiler.plan.placement import Layout
+from tigris_pio.compiler.plan.placement import Arrangement
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_bytes, compression_saves
 from tigris_pio.format.enums import WeightMode
-
-
-@dataclasses.dataclass(frozen=True)
-class WeightOptions:
-    """How weights are stored and read. `xip` promises that they are never copied."""
-
-    xip: bool = False
-    mode: WeightMode = WeightMode.IN_PLACE
 
 
 def block_name(segment: Segment) -> str:
@@ -55,33 +48,34 @@ def split_for_blocks(index: ProgramIndex, segments: Sequence[Segment], room: int
     return pieces
 
 
-def add_blocks(index: ProgramIndex, layout: Layout, weights: WeightOptions, limit: int, alignment: int) -> Layout:
-    """`layout` with the weight blocks of as many stages as fit within `limit` bytes, smallest first.
+def add_blocks(index: ProgramIndex, arrangement: Arrangement, aim: Aim) -> Arrangement:
+    """`arrangement` with the weight blocks of as many stages as fit within `aim.limit` bytes, smallest first.
 
     A block that compression makes hardly smaller is better read in place.
     """
+    packed = aim.weights.mode is WeightMode.LZ4
     wanted = []
-    for segment in (draft.segment for draft in layout.drafts):
+    for segment in (draft.segment for draft in arrangement.drafts):
         ops = index.ops[segment.first : segment.end]
-        if block_bytes(ops) and (weights.mode is not WeightMode.LZ4 or compression_saves(ops) >= WORTH_COMPRESSING):
+        if block_bytes(ops) and (not packed or compression_saves(ops) >= WORTH_COMPRESSING):
             life = Lifetime(segment.first, segment.end - 1)
             wanted.append(Request(block_name(segment), block_bytes(ops), life))
     wanted.sort(key=lambda request: request.bytes)
-    free = limit - layout.state_bytes
-    accepted = [r for r in wanted if lower_bound([*layout.requests, r], alignment) <= free]
+    free = aim.limit - arrangement.state_bytes
+    accepted = [r for r in wanted if lower_bound([*arrangement.requests, r], aim.alignment) <= free]
     while accepted:
-        requests = (*layout.requests, *accepted)
-        fast = allocate(requests, alignment)
+        requests = (*arrangement.requests, *accepted)
+        fast = allocate(requests, aim.alignment)
         if fast.peak <= free:
-            return dataclasses.replace(layout, requests=requests, fast=fast)
+            return dataclasses.replace(arrangement, requests=requests, fast=fast)
         accepted.pop()
-    return layout
+    return arrangement
 
 
-def offsets_of_blocks(layout: Layout) -> Mapping[int, int]:
+def offsets_of_blocks(arrangement: Arrangement) -> Mapping[int, int]:
     """Fast offsets of the blocks that `add_blocks` placed, by the stage's first operator."""
     return {
-        draft.segment.first: layout.state_bytes + layout.fast.offsets[block_name(draft.segment)]
-        for draft in layout.drafts
-        if block_name(draft.segment) in layout.fast.offsets
+        draft.segment.first: arrangement.state_bytes + arrangement.fast.offsets[block_name(draft.segment)]
+        for draft in arrangement.drafts
+        if block_name(draft.segment) in arrangement.fast.offsets
     }

@@ -14,12 +14,12 @@ from tests.compiler.synthetic import Builder, random_program
 from tests.harness.examples import counted
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Operand, RowMap
+from tigris_pio.compiler.plan.aim import Aim, WeightOptions
+from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.placement import lay_out
-from tigris_pio.compiler.plan.search import find_layout, finish, plan_program
+from tigris_pio.compiler.plan.placement import arrange
+from tigris_pio.compiler.plan.search import find_arrangement, plan_program
 from tigris_pio.compiler.plan.segment import Segment
-from tigris_pio.compiler.plan.weight_blocks import WeightOptions
-from tigris_pio.format.enums import Home
 
 #: kernel, stride, dilation, padding above, padding below, bytes of an output row
 WINDOWS = st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(1, 2), st.integers(0, 4), st.integers(0, 4),
@@ -43,7 +43,7 @@ def windows(height, row_bytes, rows):
 def one_stage(program, keep, room):
     """The plan of a single banded stage in `room` bytes, and the overlays it relies on."""
     index, segment = ProgramIndex.of(program), Segment(0, len(program.ops), True, keep)
-    layout = lay_out(index, [segment], Home.FAST, room, 1, True)
+    layout = arrange(index, [segment], Aim(room, 0, 1, room=room))
     (draft,) = layout.drafts
     return finish(index, Budget(None), 1, WeightOptions(), layout), draft.overlays
 
@@ -83,7 +83,7 @@ def test_random_programs_without_slow_memory(seen, seed, length, lower):
     program = random_program(seed, length)
     index = ProgramIndex.of(program)
     budget = Budget(int(index.live.max()) * (100 - lower) // 100 + 64)
-    layout = find_layout(index, budget, 4, WeightOptions())
+    layout = find_arrangement(index, budget, 4, WeightOptions())
     seen["refused" if layout is None else "fits"] += 1
     if layout is not None:
         Simulator(finish(index, budget, 4, WeightOptions(), layout)).run()
@@ -104,7 +104,7 @@ def test_each_of_a_chain_grows_over_the_one_before():
     for _ in range(3):
         t = b.window(t, 15, 1, 7, 16)
     index = ProgramIndex.of(b.program(t))
-    layout = lay_out(index, [Segment(i, i + 1, True, True) for i in range(3)], Home.FAST, 0, 4, True)
+    layout = arrange(index, [Segment(i, i + 1, True, True) for i in range(3)], Aim(0, 0, 4))
     plan = finish(index, Budget(None), 4, WeightOptions(), layout)
     Simulator(plan).run()
     offsets = [plan.homes[name].offset for name in ("in0", "t0", "t1", "t2")]

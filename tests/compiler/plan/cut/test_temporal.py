@@ -9,14 +9,11 @@ import pytest
 
 from tests.compiler.synthetic import random_program, wild_program
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan.cost import CALL_COST, DIRECT_COST, MAC_COST, STAGE_COST
 from tigris_pio.compiler.plan.cut import temporal
 from tigris_pio.compiler.plan.cut.recompute_sweep import recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import rolling_fits
 from tigris_pio.compiler.plan.cut.temporal import (
-    CALL_COST,
-    DIRECT_COST,
-    MAC_COST,
-    STAGE_COST,
     cut_resident,
     cut_spilling,
 )

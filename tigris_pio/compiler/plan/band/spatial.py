@@ -10,6 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.plan import View
 from tigris_pio.compiler.ir.program import ProgramTensor
+from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.band.geometry import BandRows, input_end, input_first, stage_rows
 from tigris_pio.compiler.plan.band.overlay import Overlay, find_overlays
 from tigris_pio.compiler.plan.band.paces import stage_schedule, tallest_height
@@ -54,6 +55,10 @@ def scratch_name(step: int) -> str:
     return f"scratch {step}"
 
 
+class _Drafts(dict[tuple[Segment, int, tuple[Home | None, ...]], Draft]):
+    """Drafts by segment, rows of a band and the homes of what the segment reads and leaves."""
+
+
 def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
     """The stage that runs `segment` in bands of `band_rows` rows; one that is not banded ignores `band_rows`.
 
@@ -61,11 +66,10 @@ def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Ma
     """
     first, end = segment.first, segment.end
     seen = tuple(homes.get(name) for name in (*index.inputs(first, end), *index.outputs(first, end)))
-    key = ("draft", segment, band_rows if segment.banded else 1, seen)
-    if key not in index.memory:
-        index.memory[key] = _draft(index, segment, band_rows, homes)
-    draft: Draft = index.memory[key]
-    return draft
+    drafts, key = index.cache(_Drafts), (segment, band_rows if segment.banded else 1, seen)
+    if key not in drafts:
+        drafts[key] = _draft(index, segment, band_rows, homes)
+    return drafts[key]
 
 
 def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
@@ -193,17 +197,16 @@ def _recomputed(macs: int, rows: BandRows, tensor: ProgramTensor) -> int:
     return int(macs * max(0, rows.made_rows - tensor.height) // max(1, tensor.height))
 
 
-def tallest_band(
-    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int, overlay: bool
-) -> Draft:
+def tallest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim) -> Draft:
     """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
 
-    `overlay`: outputs may grow over inputs, and do where that allows taller bands.
+    `aim.overlay`: outputs may grow over inputs, and do where that allows taller bands.
     """
     if not segment.banded:
         return draft_stage(index, segment, 1, homes)
+    alignment = aim.alignment
     apart = _tallest(index, segment, homes, room, alignment, overlaid=False)
-    if not overlay or apart.bands == 1 or not draft_stage(index, segment, 1, homes).overlays:
+    if not aim.overlay or apart.bands == 1 or not draft_stage(index, segment, 1, homes).overlays:
         return apart
     shared = _tallest(index, segment, homes, room, alignment, overlaid=True)
     fits = apart.need(index, alignment) <= room

@@ -80,6 +80,10 @@ class _Sweep:
         return RecomputingFit(first, int(live.max()), self.new_outputs, traffic, self.recomputed, self.bands)
 
 
+class _Known(dict[tuple[int, bool, int], tuple[int, list[RecomputingFit], bool]]):
+    """The fits of each end, kind of home and reach, up to which room they are known, and whether those are all."""
+
+
 def recomputing_fits(
     index: ProgramIndex, end: int, resident: bool, room: int, reach: int
 ) -> Iterator[RecomputingFit]:
@@ -88,8 +92,8 @@ def recomputing_fits(
     `resident` is as in `_Sweep`; `reach` limits the operators a segment may have. Only what the caller takes is
     computed, and kept for the next caller.
     """
-    key = ("recomputing", end, resident, reach)
-    known, fits, complete = index.memory.get(key, (-1, [], True))
+    cache, key = index.cache(_Known), (end, resident, reach)
+    known, fits, complete = cache.get(key, (-1, [], True))
     if known < room:
         known, fits, complete = room, [], False
     yield from (fit for fit in fits if fit.window_bytes <= room)
@@ -105,7 +109,7 @@ def recomputing_fits(
                     yield fit
         complete = True
     finally:
-        index.memory[key] = known, fits, complete
+        cache[key] = known, fits, complete
 
 
 def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int) -> Iterator[RecomputingFit]:

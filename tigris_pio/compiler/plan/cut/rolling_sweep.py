@@ -169,17 +169,21 @@ def _tallest(window: _Window) -> tuple[int, bool]:
     return most, kept
 
 
+class _Known(dict[tuple[int, bool, int], tuple[int, list[RollingFit]]]):
+    """The fits of each first operator, kind of home and reach, and up to which room they are known."""
+
+
 def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Sequence[RollingFit]:
     """The rolling segments that start at `first`, shortest first, while their windows stay within `room`.
 
     `resident`: what outlives the segment is whole in fast memory, and so is what it reads from before.
     `reach`: most operators of a segment.
     """
-    key = ("rolling", first, resident, reach)
-    known, fits = index.memory.get(key, (-1, []))
+    cache, key = index.cache(_Known), (first, resident, reach)
+    known, fits = cache.get(key, (-1, []))
     if known < room:
         fits = list(_sweep(index, first, resident, room, reach))
-        index.memory[key] = room, fits
+        cache[key] = room, fits
     return [fit for fit in fits if fit.window_bytes <= room]
 
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 
 from tigris_pio.compiler.plan.band.spatial import draft_stage
+from tigris_pio.compiler.plan.cost import CALL_COST, DIRECT_COST, MAC_COST, calls_cost, setup_cost
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import rolling_fits
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -22,10 +23,6 @@ from tigris_pio.format.enums import Home
 #: Longest segments tried in bands, and whole, in operators: most, least, and the sum over all cuts above which
 #: large programs get shorter ones, so that the search stays linear in the number of operators.
 BANDED_REACH, WHOLE_REACH = (200, 20, 100_000), (256, 32, 150_000)
-
-#: Costs in units of one byte moved to or from slow memory: starting a stage, calling a kernel
-#: once more, a multiply-accumulate done again, and a byte a kernel reads in slow memory itself.
-STAGE_COST, CALL_COST, MAC_COST, DIRECT_COST = 64.0, 2.0, 0.5, 8.0
 
 #: Programs of more operators are cut without counting on outputs that grow over inputs.
 OVERLAY_REACH = 3000
@@ -76,9 +73,9 @@ def _reach(index: ProgramIndex, limits: tuple[int, int, int] = BANDED_REACH) -> 
     return min(most, max(least, work // max(1, len(index.ops))))
 
 
-def stage_cost(bands: int, ops: int) -> float:
+def _bands_cost(bands: int, ops: int) -> float:
     """What a stage costs beside its traffic and the work it repeats."""
-    return STAGE_COST + CALL_COST * bands * ops
+    return setup_cost() + calls_cost(bands, ops)
 
 
 def cut_resident(index: ProgramIndex, room: int, recompute: bool, overlay: bool) -> list[Segment] | None:
@@ -119,7 +116,7 @@ def _offer_rolling(
     for fit in rolling_fits(index, first, True, free, _reach(index)):
         if next_hot[first] >= fit.end:
             continue
-        cost, lacking = stage_cost(fit.bands, fit.end - first), fit.new_output_bytes + fit.window_bytes - free
+        cost, lacking = _bands_cost(fit.bands, fit.end - first), fit.new_output_bytes + fit.window_bytes - free
         segment = Segment(first, fit.end, True, True)
         if paths.improve(first, fit.end, cost) and (lacking <= 0 or (overlay and _saves(index, segment, lacking))):
             paths.offer(first, fit.end, cost, banded=True, keep=True)
@@ -157,7 +154,7 @@ def _recomputing(
     reach = _reach(index)
     cheapest_start = min(paths.cost[max(0, end - reach) : end], default=0.0)
     for fit in recomputing_fits(index, end, resident, room, reach):
-        cost = stage_cost(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
+        cost = _bands_cost(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
         if cheapest_start + cost >= paths.cost[end]:
             return
         yield fit, cost
@@ -189,25 +186,29 @@ def cut_spilling(index: ProgramIndex, room: int, recompute: bool) -> list[Segmen
             break
         op = index.ops[cut]
         direct = sum(index.tensor(o.tensor).bytes for o in op.operands) + index.tensor(op.output).bytes
-        paths.offer(cut, cut + 1, STAGE_COST + DIRECT_COST * direct, direct=True)
+        paths.offer(cut, cut + 1, setup_cost() + DIRECT_COST * direct, direct=True)
         for end, traffic in _whole_fits(index, cut, room):
-            paths.offer(cut, end, stage_cost(1, end - cut) + traffic)
+            paths.offer(cut, end, _bands_cost(1, end - cut) + traffic)
         for fit in rolling_fits(index, cut, False, room, _reach(index)):
             if fit.window_bytes <= room:
-                cost = stage_cost(fit.bands, fit.end - cut) + fit.traffic
+                cost = _bands_cost(fit.bands, fit.end - cut) + fit.traffic
                 paths.offer(cut, fit.end, cost, banded=True, keep=True)
     segments = paths.segments()
     assert segments is not None
     return segments
 
 
+class _KnownWhole(dict[int, tuple[int, list[tuple[int, int, int]]]]):
+    """By first operator: up to which room known, and the end, the slow bytes moved and the peak of each."""
+
+
 def _whole_fits(index: ProgramIndex, first: int, room: int) -> list[tuple[int, int]]:
     """The ends of the segments from `first` that fit whole, with the slow bytes each moves."""
-    key = ("whole", first)
-    known, fits = index.memory.get(key, (-1, []))
+    cache = index.cache(_KnownWhole)
+    known, fits = cache.get(first, (-1, []))
     if known < room:
         fits = list(_whole_sweep(index, first, room))
-        index.memory[key] = room, fits
+        cache[first] = room, fits
     return [(end, traffic) for end, traffic, peak in fits if peak <= room]
 
 
