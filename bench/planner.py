@@ -1,0 +1,83 @@
+"""What the planner makes of networks that no board's SRAM holds layer by layer: python -m bench.planner [--networks …]
+
+A line a network of `bench/zoo.py`: its peak layer by layer, the smallest fast memory that works without slow memory,
+the share of its multiply-accumulates done again there, and the processor seconds that finding it took. `--budgets`
+adds the bytes an inference moves to and from slow memory at each, with the share done again where there is any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import onnx
+from rich.console import Console
+from rich.table import Table
+
+from bench.zoo import ZOO
+from tigris_pio import compile_model
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.errors import BudgetError
+
+SLOW = "16M"
+
+
+def smallest(model: onnx.ModelProto) -> int:
+    """Bytes of the smallest fast memory that works without slow memory, as the refusal of 64 bytes names it."""
+    try:
+        compile_model(model, fast=64)
+    except BudgetError as error:
+        named = re.search(r"smallest fast memory that works is (\d+)", str(error))
+        assert named is not None, error
+        return int(named[1])
+    return 64
+
+
+def again(compiled: Compiled) -> str:
+    """The share of multiply-accumulates done more than once, in per cent; empty when there are none."""
+    compute = compiled.report["compute"]
+    share = 100 * compute["recomputed_macs"] / max(1, compute["macs"])
+    return f"{share:.1f} %" if share else ""
+
+
+def at_budget(model: onnx.ModelProto, budget: str) -> str:
+    """Slow bytes moved at a budget, and the share done again."""
+    try:
+        compiled = compile_model(model, fast=budget, slow=SLOW)
+    except BudgetError:
+        return "refused"
+    traffic = compiled.report["traffic"]
+    return f"{traffic['slow_read'] + traffic['slow_written']:,} {again(compiled)}".strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", default=",".join(ZOO), help="names, separated by commas (default: all)")
+    parser.add_argument("--budgets", default="", help="sizes such as 64K,16K, separated by commas")
+    options = parser.parse_args()
+    names, budgets = options.networks.split(","), [text for text in options.budgets.split(",") if text]
+    unknown = [name for name in names if name not in ZOO]
+    if unknown:
+        parser.error(f"--networks: {', '.join(unknown)} unknown; there are {', '.join(ZOO)}")
+    table = Table("network", "layer by layer", "smallest", "done again", *budgets, "seconds")
+    for name in names:
+        model, start = ZOO[name](), time.process_time()
+        least = smallest(model)
+        compiled = compile_model(model, fast=least)
+        seconds = time.process_time() - start
+        table.add_row(
+            name, f"{compiled.plan.unscheduled_peak:,}", f"{least:,}", again(compiled),
+            *(at_budget(model, budget) for budget in budgets), f"{seconds:.1f}",
+        )  # fmt: skip
+    console = Console()
+    console.width = max(console.width, 120)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
