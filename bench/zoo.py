@@ -1,8 +1,9 @@
 """Networks that the planner is measured on: published topologies at sizes that no board's SRAM holds layer by layer.
 
 Sources: MobileNetV2 (M. Sandler et al., 2018), MobileNetV3 (A. Howard et al., 2019), ShuffleNet (X. Zhang et al.,
-2018), Inception (C. Szegedy et al., 2015), DenseNet (G. Huang et al., 2017), U-Net (O. Ronneberger et al., 2015), dilated
-convolutions (F. Yu and V. Koltun, 2016), a detector of two scales after YOLOv3 (J. Redmon and A. Farhadi, 2018).
+2018), Inception (C. Szegedy et al., 2015), DenseNet (G. Huang et al., 2017), U-Net (O. Ronneberger et al., 2015),
+dilated convolutions (F. Yu and V. Koltun, 2016), a detector of two scales after YOLOv3 (J. Redmon and A. Farhadi,
+2018).
 """
 
 from __future__ import annotations
