@@ -16,8 +16,8 @@ Size = tuple[int, int]
 class QuantisedNet:
     """One network, layer by layer. Methods take and return names of dequantised tensors, [1, C, H, W].
 
-    Every activation has a scale of its own, so a Concat of several maps writes each anew, as in networks that were
-    calibrated.
+    Every computed activation has a scale of its own, so a Concat of several maps writes each anew, as in networks that
+    were calibrated; what only moves or picks numbers keeps its input's.
     """
 
     def __init__(self, name: str, channels: int, size: Size) -> None:
@@ -27,6 +27,7 @@ class QuantisedNet:
         self._constants: list[onnx.TensorProto] = []
         self._inputs = [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, channels, *size])]
         self.shapes: dict[str, tuple[int, ...]] = {"image": (1, channels, *size)}
+        self._scales: dict[str, tuple[str, str]] = {}
         self.image = self._quantised("image", self.shapes["image"])
 
     def _constant(self, label: str, value: np.ndarray) -> str:
@@ -40,11 +41,16 @@ class QuantisedNet:
         self.shapes[f"{name}_y"] = shape
         return f"{name}_y"
 
-    def _quantised(self, x: str, shape: tuple[int, ...]) -> str:
-        scale = self._constant("scale", np.float32(0.02 + 0.001 * (len(self._nodes) % 17)))
-        zero = self._constant("zero", np.int8(len(self._nodes) % 5 - 2))
+    def _quantised(self, x: str, shape: tuple[int, ...], like: str = "") -> str:
+        """`x` with a scale and a zero point of its own, or those of `like`."""
+        scale, zero = self._scales.get(like) or (
+            self._constant("scale", np.float32(0.02 + 0.001 * (len(self._nodes) % 17))),
+            self._constant("zero", np.int8(len(self._nodes) % 5 - 2)),
+        )
         stored = self._node("QuantizeLinear", [x, scale, zero], shape)
-        return self._node("DequantizeLinear", [stored, scale, zero], shape)
+        result = self._node("DequantizeLinear", [stored, scale, zero], shape)
+        self._scales[result] = scale, zero
+        return result
 
     def _weight(self, *shape: int) -> str:
         values = self._random.integers(-127, 128, shape).astype(np.int8)
@@ -96,7 +102,7 @@ class QuantisedNet:
         _, channels, *size = self.shapes[x]
         shape = (1, channels, *((n + 2 * pad - kernel) // stride + 1 for n in size))
         y = self._node(kind, [x], shape, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4)
-        return self._quantised(y, shape)
+        return self._quantised(y, shape, like=x)
 
     def upsample(self, x: str) -> str:
         """Nearest, twice the size."""
@@ -105,7 +111,7 @@ class QuantisedNet:
         scales = self._constant("factors", np.array([1, 1, 2, 2], np.float32))
         y = self._node("Resize", [x, "", scales], shape, mode="nearest", nearest_mode="floor",
                        coordinate_transformation_mode="asymmetric")  # fmt: skip
-        return self._quantised(y, shape)
+        return self._quantised(y, shape, like=x)
 
     def shuffled(self, x: str, groups: int) -> str:
         """Channels of `groups` groups, one of each in turn."""
@@ -114,7 +120,7 @@ class QuantisedNet:
         joined = self._constant("shape", np.array(shape))
         y = self._node("Reshape", [x, split], (1, groups, channels // groups, height, width))
         y = self._node("Transpose", [y], (1, channels // groups, groups, height, width), perm=[0, 2, 1, 3, 4])
-        return self._quantised(self._node("Reshape", [y, joined], shape), shape)
+        return self._quantised(self._node("Reshape", [y, joined], shape), shape, like=x)
 
     def mean(self, x: str) -> str:
         """Global average pooling, [1, C, 1, 1]."""
