@@ -41,6 +41,17 @@ def test_rows_come_when_their_input_is_there(kind: str) -> None:
     assert (lags > 0) == (kind == "resampling")
 
 
+def test_no_pace_that_starts_earlier_would_do() -> None:
+    """Whichever band is looked at, in a whole cycle."""
+    for pace, rows in itertools.product(PACES, (rows for maps in MAPS.values() for rows in maps)):
+        through = pace.through(rows)
+        earlier = Pace(through.numerator, through.denominator, through.offset + 1)
+        enough = [bands for bands in range(12, 60) if pace.rows(bands) > rows.last // rows.denominator]
+        allowed = {bands: possible(rows, pace.rows(bands)) for bands in enough}
+        assert all(through.rows(bands) <= allowed[bands] for bands in enough)
+        assert any(earlier.rows(bands) > allowed[bands] for bands in enough), (pace, rows)
+
+
 @pytest.mark.parametrize("pace", PACES, ids=str)
 def test_bands_until_there_are_rows(pace: Pace) -> None:
     for rows in range(1, 30):

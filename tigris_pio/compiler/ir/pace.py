@@ -43,12 +43,22 @@ class Pace:
         """The pace of an operator's output that makes each row as soon as its input, at this pace, allows.
 
         Output rows before e need input rows up to ((e - 1) * n + last) // d; solved for e with this pace's
-        floor. Exact for d = 1, otherwise at most one input row late.
+        floor. Exact for d = 1. Otherwise rows come d / n at a time and the pace spreads them: the earliest never
+        too early, which follows from one cycle of both floors.
         """
         n, d = rows.numerator, rows.denominator
-        late = 0 if d == 1 else (self.denominator - 1) * d
-        offset = self.offset * d - late + self.denominator * (n - 1 - rows.last)
-        return Pace(self.numerator * d, self.denominator * n, offset).reduced()
+        if d == 1:
+            offset = self.offset + self.denominator * (n - 1 - rows.last)
+            return Pace(self.numerator, self.denominator * n, offset).reduced()
+        cycle = self.denominator * n // math.gcd(self.numerator, self.denominator * n)
+        allowed = min(self._largest_offset(rows, band) for band in range(cycle))
+        return Pace(self.numerator * d, self.denominator * n, allowed).reduced()
+
+    def _largest_offset(self, rows: RowMap, bands: int) -> int:
+        """The largest offset of an output's pace that asks for no row too early after `bands` bands."""
+        available = (bands * self.numerator + self.offset) // self.denominator
+        possible = (available * rows.denominator - 1 - rows.last) // rows.numerator + 1
+        return (possible + 1) * self.denominator * rows.numerator - 1 - bands * self.numerator * rows.denominator
 
     def reduced(self) -> Pace:
         """The same schedule in smallest terms."""

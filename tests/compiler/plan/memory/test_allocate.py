@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
-from tigris_pio.compiler.plan.memory.request import Part, Request, check, lower_bound
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, check, lower_bound
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES, _Placed
 
 LONG = _Placed.LONG
@@ -123,3 +125,62 @@ def test_bytes_that_no_part_takes_are_free():
     placement = allocate(requests, 1)
     assert placement.peak == placement.lower_bound == 14
     assert placement.offsets["high"] - placement.offsets["low"] == 4
+
+
+PIECES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 40), st.integers(0, 5), st.integers(0, 3),
+                            st.integers(0, 7), st.integers(0, 5)), min_size=1, max_size=4)
+
+
+def windows(groups, alignment, first=10):
+    """Requests of a stage of steps `first` …, each of several pieces that are taken in some of its bands."""
+    made = []
+    for g, group in enumerate(groups):
+        pieces = tuple(
+            Piece(units * alignment, size, Lifetime(first + step, first + step + steps), Lifetime(band, band + bands))
+            for units, size, step, steps, band, bands in group
+        )
+        life, size = Lifetime(first, first + 9), max(p.offset + p.bytes for p in pieces)
+        made.append(Request(f"w{g}", size, life, (Part(f"w{g}", 0, size, life, pieces),)))
+    return made
+
+
+def moments(request):
+    """Every byte of a request at every moment, from its pieces one by one."""
+    return {
+        (byte, step, band)
+        for part in request.contents
+        for piece in part.taken
+        for byte in range(piece.offset, piece.offset + piece.bytes)
+        for step in range(max(0, piece.life.birth), min(24, piece.life.death) + 1)
+        for band in range(piece.bands.birth, min(13, piece.bands.death) + 1)
+    }
+
+
+@settings(deadline=None)
+@given(st.lists(PIECES, max_size=5), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12), st.integers(0, 9)),
+                                              max_size=6), st.sampled_from([1, 4]))
+def test_bands_are_a_second_dimension_of_lives(groups, rows, alignment):
+    """No byte is taken twice at one moment, and the bound is the fullest moment."""
+    requests = [*requests_from(rows), *windows(groups, alignment)]
+    for strategy in STRATEGIES.values():
+        offsets = strategy(requests, alignment)
+        check(requests, offsets, alignment)
+        taken = set()
+        for request in requests:
+            mine = {(offsets[request.name] + byte, step, band) for byte, step, band in moments(request)}
+            assert not taken & mine
+            taken |= mine
+    if alignment == 1:
+        fullest = Counter(moment[1:] for request in requests for moment in moments(request))
+        assert lower_bound(requests, 1) == max(fullest.values(), default=0)
+
+
+@given(st.lists(PIECES, min_size=2, max_size=2), st.integers(0, 90))
+def test_the_check_sees_an_overlap_in_some_bands(groups, offset):
+    one, other = windows(groups, 1)
+    clash = moments(one) & {(offset + byte, step, band) for byte, step, band in moments(other)}
+    if clash:
+        with pytest.raises(AssertionError, match="overlaps"):
+            check([one, other], {"w0": 0, "w1": offset}, 1)
+    else:
+        check([one, other], {"w0": 0, "w1": offset}, 1)

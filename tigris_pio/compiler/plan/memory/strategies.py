@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.request import Request
+from tigris_pio.compiler.plan.memory.request import Piece, Request
 from tigris_pio.sizes import round_up
 
 #: Chooses among gaps; None when there are none.
@@ -31,41 +30,44 @@ class _Placed:
     """Requests placed so far, found again by the steps they live in."""
 
     def __init__(self) -> None:
-        self._by_step: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        self._long: list[tuple[int, int, int, int]] = []
+        self._by_step: dict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
+        self._long: list[tuple[int, int, Piece]] = []
         self._count = 0
 
     #: Lives longer than this are kept in one list instead of under each of their steps.
     LONG = 64
 
-    def add(self, life: Lifetime, start: int, end: int) -> None:
+    def add(self, piece: Piece, start: int, end: int) -> None:
         self._count += 1
+        life, bands = piece.life, piece.bands
         if life.death - life.birth > self.LONG:
-            self._long.append((start, end, life.birth, life.death))
+            self._long.append((start, end, piece))
             return
         for step in range(life.birth, life.death + 1):
-            self._by_step[step].append((start, end, self._count))
+            self._by_step[step].append((start, end, bands.birth, bands.death, self._count))
 
-    def overlapping(self, life: Lifetime) -> set[tuple[int, int]]:
-        """Intervals taken at some step of `life`."""
-        birth, death = life.birth, life.death
-        taken = {(start, end) for start, end, born, died in self._long if born <= death and died >= birth}
+    def overlapping(self, piece: Piece) -> set[tuple[int, int]]:
+        """Intervals taken at some moment of `piece`."""
+        birth, death = piece.life.birth, piece.life.death
+        first, last = piece.bands.birth, piece.bands.death
+        taken = {(start, end) for start, end, other in self._long if piece.meets(other)}
         steps = range(birth, death + 1)
         if len(steps) > len(self._by_step):
             steps_with = [step for step in self._by_step if birth <= step <= death]
         else:
             steps_with = [step for step in steps if step in self._by_step]
         for step in steps_with:
-            taken.update((start, end) for start, end, _ in self._by_step[step])
+            taken.update((start, end) for start, end, begun, ended, _ in self._by_step[step]
+                         if begun <= last and first <= ended)
         return taken
 
 
 def _gaps(placed: _Placed, request: Request, alignment: int) -> tuple[list[tuple[int, int]], int]:
     """Where `request` can start below the highest byte taken, and the first start above that."""
     ruled_out = [
-        (start - part.offset - round_up(part.bytes, alignment), end - part.offset)  # neither end included
-        for part in request.taken
-        for start, end in placed.overlapping(part.life)
+        (start - piece.offset - round_up(piece.bytes, alignment), end - piece.offset)  # neither end included
+        for piece in request.taken
+        for start, end in placed.overlapping(piece)
     ]
     gaps, free = [], 0
     for before, after in sorted(ruled_out):
@@ -89,10 +91,10 @@ def _place(requests: Sequence[Request], alignment: int, choose: Choose, low_boun
             start = gap[0]
         offsets[request.name] = start
         arena = max(arena, start + size)
-        for part in request.taken:
-            if part.bytes:
-                first = start + part.offset
-                placed.add(part.life, first, first + round_up(part.bytes, alignment))
+        for piece in request.taken:
+            if piece.bytes:
+                first = start + piece.offset
+                placed.add(piece, first, first + round_up(piece.bytes, alignment))
     return offsets
 
 
@@ -129,7 +131,7 @@ def by_size(requests: Sequence[Request]) -> list[Request]:
 def by_area(requests: Sequence[Request]) -> list[Request]:
     """Largest product of bytes and steps first."""
     def area(request: Request) -> int:
-        return sum(part.bytes * (part.life.death - part.life.birth + 1) for part in request.taken)
+        return sum(piece.bytes * (piece.life.death - piece.life.birth + 1) for piece in request.taken)
 
     return sorted(requests, key=lambda r: (-area(r), r.life.birth, r.name))
 
