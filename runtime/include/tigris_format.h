@@ -1181,7 +1181,7 @@ typedef struct tigris_normalise_int8_params {
 } tigris_normalise_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_normalise_int8_params) == 56U, tigris_normalise_int8_params_size);
 
-/* out[b0][b1][b2][r][c] = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
+/* out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
 typedef struct tigris_mat_mul_float_params {
     /* matrices */
     uint32_t batch[3];
@@ -1203,12 +1203,14 @@ typedef struct tigris_mat_mul_float_params {
     uint32_t depth_step_b;
     /* elements from one column of B to the next */
     uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
     /* lowest output value; -inf: none */
     float activation_min;
     /* highest output value; inf: none */
     float activation_max;
 } tigris_mat_mul_float_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 72U, tigris_mat_mul_float_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
 
 /* The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point),
  * requantised. */
@@ -1233,6 +1235,8 @@ typedef struct tigris_mat_mul_int8_params {
     uint32_t depth_step_b;
     /* elements from one column of B to the next */
     uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
     /* of A and B */
     int32_t zero_point[2];
     /* added after requantisation */
@@ -1246,7 +1250,7 @@ typedef struct tigris_mat_mul_int8_params {
     /* highest output value */
     int32_t activation_max;
 } tigris_mat_mul_int8_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int8_params) == 92U, tigris_mat_mul_int8_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int8_params) == 96U, tigris_mat_mul_int8_params_size);
 
 /* Elements in another type. To integers: truncated and saturated, NaN becomes 0; to BOOL: 0 or 1. */
 typedef struct tigris_cast_params {
@@ -1774,6 +1778,8 @@ typedef struct tigris_mat_mul_int16_params {
     uint32_t depth_step_b;
     /* elements from one column of B to the next */
     uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
     /* Q0.15 */
     int32_t output_multiplier;
     /* positive: left; at most 14 */
@@ -1783,7 +1789,7 @@ typedef struct tigris_mat_mul_int16_params {
     /* highest output value */
     int32_t activation_max;
 } tigris_mat_mul_int16_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 80U, tigris_mat_mul_int16_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 84U, tigris_mat_mul_int16_params_size);
 
 /* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. TensorFlow Lite's:
  * differences to the largest, requantised so that -65535 is -10, through a table of exponentials;

@@ -192,7 +192,7 @@ def _float_functions() -> list[Operator]:
     pair, same = (_data(FLOAT32), _data(FLOAT32)[:, ::-1]), (RowMap.same(), RowMap.same())
     triple = {name: (*values, values[0]) for name, values in STEPS.items()}
     whole = (RowMap.whole(6),)
-    geometry = ((1, 1, 2), 3, 4, 4, (0, 0, 48), 16, 1, (0, 0, 16), 4, 1)
+    geometry = ((1, 1, 2), 3, 4, 4, (0, 0, 48), 16, 1, (0, 0, 16), 4, 1, 0)
     int8_product = p.MatMulInt8Params(*geometry, (1, 2), 3, 1 << 30, -5, **RANGE)
     int8_pair = (_data(INT8), _data(INT8)[:, ::-1])
     product = p.MatMulFloatParams(*geometry, **FLOAT_RANGE)

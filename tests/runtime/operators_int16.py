@@ -63,7 +63,7 @@ def _layers() -> list[Operator]:
 
 def _arithmetic() -> list[Operator]:
     """Of two tensors, and from windows."""
-    product = p.MatMulInt16Params((1, 1, 2), 3, 4, 4, (0, 0, 48), 16, 1, (0, 0, 16), 4, 1, 1 << 14, -7, **RANGE)
+    product = p.MatMulInt16Params((1, 1, 2), 3, 4, 4, (0, 0, 48), 16, 1, (0, 0, 16), 4, 1, 0, 1 << 14, -7, **RANGE)
     pool = {**GEOMETRY, "include_pad": 0, "input_zero_point": 0, "output_zero_point": 0, **RANGE}
     means = {"multiplier": np.full(9, 1 << 30, np.int32), "shift": np.full(9, -2, np.int8)}
     window = RowMap.window(3, 1, 1, 1)

@@ -103,8 +103,8 @@ def test_sums_of_the_largest_products(inputs: int, sum_bits: int) -> None:
 def test_products(rows: int, depth: int, columns: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     a, b = int16_array(random, (1, rows, 1, depth)), int16_array(random, (1, depth, 1, columns))
-    params = MatMulInt16Params((1, 1, 1), rows, depth, columns, (0, 0, 0), depth, 1, (0, 0, 0), columns, 1, 20000, -13,
-                               -32768, 32767)
+    params = MatMulInt16Params((1, 1, 1), rows, depth, columns, (0, 0, 0), depth, 1, (0, 0, 0), columns, 1, 0, 20000,
+                               -13, -32768, 32767)
     op = Operator(OpKind.MAT_MUL, INT16, params, (a, b), (RowMap.same(), RowMap.whole(depth)), (1, rows, 1, columns),
                   INT16)
     sums = a.reshape(rows, depth).astype(np.int64) @ b.reshape(depth, columns).astype(np.int64)

@@ -190,7 +190,7 @@ def test_mat_mul(batch: tuple[int, int], repeated: tuple[bool, bool], rows: int,
     matrix = depth * columns
     batch_b = (0, 0 if own[0] == 1 else own[1] * matrix, 0 if own[1] == 1 else matrix)
     params = MatMulFloatParams((1, *batch), rows, depth, columns, (0, batch[1] * rows * depth, rows * depth), *step_a,
-                               batch_b, *step_b, -1e30, 1e30)
+                               batch_b, *step_b, 0, -1e30, 1e30)
     inputs = tuple(m.reshape(1, m.shape[0], m.shape[1], -1) for m in stored)
     op = Operator(OpKind.MAT_MUL, DType.FLOAT32, params, inputs, tuple(RowMap.whole(m.shape[1]) for m in inputs),
                   (1, batch[0], batch[1] * rows, columns), DType.FLOAT32)
@@ -212,7 +212,7 @@ def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], turned: tuple[b
     multiplier, shift = references.quantised_multiplier(float(random.choice([0.001, 0.01, 0.1, 3])) / np.sqrt(depth))
     step_a, step_b = (1, rows) if turned[0] else (depth, 1), (1, depth) if turned[1] else (columns, 1)
     params = MatMulInt8Params(
-        (1, 1, batch), rows, depth, columns, (0, 0, rows * depth), *step_a, (0, 0, depth * columns), *step_b,
+        (1, 1, batch), rows, depth, columns, (0, 0, rows * depth), *step_a, (0, 0, depth * columns), *step_b, 0,
         zeros[:2], zeros[2], multiplier, shift, -128, 120)
     sums = (a[0].astype(np.int64) - zeros[0]) @ (b[0].astype(np.int64) - zeros[1])
     expected = np.clip(references.requantise(sums, multiplier, shift) + zeros[2], -128, 120)
@@ -228,8 +228,36 @@ def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], turned: tuple[b
 def test_mat_mul_row_by_row() -> None:
     random = np.random.default_rng(0)
     a, b = (random.normal(size=shape).astype(np.float32) for shape in ((1, 6, 1, 3), (1, 3, 1, 4)))
-    params = MatMulFloatParams((1, 1, 1), 6, 3, 4, (0, 0, 0), 3, 1, (0, 0, 0), 4, 1, -0.5, 0.5)
+    params = MatMulFloatParams((1, 1, 1), 6, 3, 4, (0, 0, 0), 3, 1, (0, 0, 0), 4, 1, 0, -0.5, 0.5)
     op = Operator(OpKind.MAT_MUL, DType.FLOAT32, params, (a, b), (RowMap.same(), RowMap.whole(3)), (1, 6, 1, 4),
                   DType.FLOAT32)
     expected = np.clip(a.reshape(6, 3) @ b.reshape(3, 4), -0.5, 0.5)
     np.testing.assert_allclose(run_all_ways(op).reshape(6, 4), expected, rtol=1e-5, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
+       st.booleans(), seeds)
+def test_mat_mul_of_interleaved_products(sizes: tuple[int, ...], int8: bool, seed: int) -> None:
+    """A row of the tensors holds rows of all products, as a token holds its heads: of one token or of several."""
+    height, together, heads, depth, columns = sizes
+    rows, random = height * together, np.random.default_rng(seed)
+    shapes = (1, height, together * heads, depth), (1, depth, heads, columns)
+    matrix = (1, 1, heads), rows, depth, columns
+    steps = (0, 0, depth), heads * depth, 1, (0, 0, columns), heads * columns, 1, 1
+    maps = (RowMap.same(), RowMap.whole(depth))
+    shape = (1, height, together * heads, columns)
+    if int8:
+        a, b = (int8_array(random, size) for size in shapes)
+        multiplier, shift = references.quantised_multiplier(0.05 / np.sqrt(depth))
+        params = MatMulInt8Params(*matrix, *steps, (3, -2), 1, multiplier, shift, -128, 120)
+        sums = np.einsum("thd,dhc->thc", a.reshape(rows, heads, depth).astype(np.int64) - 3, b[0].astype(np.int64) + 2)
+        expected = np.clip(references.requantise(sums, multiplier, shift) + 1, -128, 120)
+        op = Operator(OpKind.MAT_MUL, DType.INT8, params, (a, b), maps, shape, DType.INT8)
+        np.testing.assert_array_equal(run_all_ways(op).reshape(expected.shape), expected)
+        return
+    a, b = (random.normal(size=size).astype(np.float32) for size in shapes)
+    op = Operator(OpKind.MAT_MUL, DType.FLOAT32, MatMulFloatParams(*matrix, *steps, -9.0, 9.0), (a, b), maps, shape,
+                  DType.FLOAT32)
+    expected = np.clip(np.einsum("thd,dhc->thc", a.reshape(rows, heads, depth), b[0]), -9, 9)
+    np.testing.assert_allclose(run_all_ways(op).reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)

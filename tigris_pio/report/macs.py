@@ -44,9 +44,9 @@ def _macs(plan: PlanFile, op: OpRecord, source: TensorRecord, output: TensorReco
     elif kind is OpKind.TRANSPOSE_CONV:
         macs = _elements(source) * _taps(params) * (output.channels // params["groups"])
     elif kind in _PRODUCTS:
-        macs = params["rows"] * params["in_features"] * params["out_features"]
+        macs = op.images * params["rows"] * params["in_features"] * params["out_features"]
     elif kind is OpKind.MAT_MUL:
-        macs = math.prod(params["batch"]) * params["rows"] * params["depth"] * params["columns"]
+        macs = op.images * math.prod(params["batch"]) * params["rows"] * params["depth"] * params["columns"]
     elif kind is OpKind.RECURRENT:
         products = _GATES[RecurrentCell(params["cell"])] * params["units"] * (params["inputs"] + params["units"])
         macs = params["steps"] * output.height * params["batch"] * products

@@ -43,18 +43,27 @@ static int covers_output(const tigris_products *params, uint32_t elements)
     return count == elements;
 }
 
-/* Bands: one matrix whose rows are the rows of A and of the output. */
+/* Bands: the rows of A and of the output hold the same whole rows of all products. */
 static int is_row_by_row(const tigris_check_call *call, const tigris_products *params)
 {
     const uint32_t row = tigris_row_elements(call->inputs[0]);
-    return params->rows == call->output->height && params->columns == tigris_row_elements(call->output) &&
-           params->row_step_a == row && (uint64_t)(params->depth - 1U) * params->depth_step_a < row &&
+    const uint32_t products = tigris_product_count(params);
+    uint64_t last = (uint64_t)(params->depth - 1U) * params->depth_step_a;
+    for (uint32_t axis = 0; axis < TIGRIS_BATCH_AXES; axis++) {
+        last += (uint64_t)(params->batch[axis] - 1U) * params->batch_step_a[axis];
+    }
+    if ((products != 1U && params->interleaved == 0U) || last >= params->row_step_a || row % params->row_step_a != 0U) {
+        return 0;
+    }
+    const uint32_t rows = row / params->row_step_a; /* of a product, in one of the tensor */
+    return params->rows == tigris_multiply(rows, call->output->height) &&
+           tigris_multiply(rows, products * params->columns) == tigris_row_elements(call->output) &&
            tigris_check_same_rows(call, 0U);
 }
 
 int tigris_check_products(const tigris_check_call *call, const tigris_products *products)
 {
-    return stays_inside(products, tigris_call_elements(call, call->inputs[0]),
+    return products->interleaved <= 1U && stays_inside(products, tigris_call_elements(call, call->inputs[0]),
                         tigris_call_elements(call, call->inputs[1])) &&
            covers_output(products, tigris_call_elements(call, call->output)) && tigris_check_all_rows(call, 1U) &&
            (tigris_check_all_rows(call, 0U) || is_row_by_row(call, products));

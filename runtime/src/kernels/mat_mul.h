@@ -1,6 +1,7 @@
 /* MAT_MUL: where the elements of batches of matrices lie.
  *
- * The two parameter records begin with the same geometry; it is copied out of them here. */
+ * The parameter records begin with the same geometry; it is copied out of them here. The output is a sequence of
+ * vectors, one a row of a product; a band of it begins and ends at rows of its tensor, which may be amid a vector. */
 #ifndef TIGRIS_MAT_MUL_H
 #define TIGRIS_MAT_MUL_H
 
@@ -20,6 +21,7 @@ typedef struct tigris_products {
     uint32_t batch_step_b[TIGRIS_BATCH_AXES];
     uint32_t depth_step_b;
     uint32_t column_step_b;
+    uint32_t interleaved;
 } tigris_products;
 
 static inline uint32_t tigris_matrix_of(uint32_t index, const uint32_t *batch, const uint32_t *step)
@@ -32,17 +34,33 @@ static inline uint32_t tigris_matrix_of(uint32_t index, const uint32_t *batch, c
     return offset;
 }
 
-/* Elements from the start of A and B to the first term of output element `at`. */
-static inline uint32_t tigris_product_a(const tigris_products *p, uint32_t at)
+static inline uint32_t tigris_product_count(const tigris_products *p)
 {
-    const uint32_t row = at / p->columns;
-    return tigris_matrix_of(row / p->rows, p->batch, p->batch_step_a) + row % p->rows * p->row_step_a;
+    return p->batch[0] * p->batch[1] * p->batch[2];
 }
 
-static inline uint32_t tigris_product_b(const tigris_products *p, uint32_t at)
+/* The row of its product that output vector `vector` is. */
+static inline uint32_t tigris_product_row(const tigris_products *p, uint32_t vector)
 {
-    const uint32_t matrix = at / p->columns / p->rows;
-    return tigris_matrix_of(matrix, p->batch, p->batch_step_b) + at % p->columns * p->column_step_b;
+    return p->interleaved != 0U ? vector / tigris_product_count(p) : vector % p->rows;
+}
+
+static inline uint32_t tigris_product_index(const tigris_products *p, uint32_t vector)
+{
+    return p->interleaved != 0U ? vector % tigris_product_count(p) : vector / p->rows;
+}
+
+/* Elements from the start of A to the first term of output vector `vector`. */
+static inline uint32_t tigris_product_a(const tigris_products *p, uint32_t vector)
+{
+    return tigris_matrix_of(tigris_product_index(p, vector), p->batch, p->batch_step_a) +
+           tigris_product_row(p, vector) * p->row_step_a;
+}
+
+/* Elements from the start of B to the matrix of output vector `vector`. */
+static inline uint32_t tigris_product_b(const tigris_products *p, uint32_t vector)
+{
+    return tigris_matrix_of(tigris_product_index(p, vector), p->batch, p->batch_step_b);
 }
 
 /* Every term lies inside its input for every band; the products are the whole output. */

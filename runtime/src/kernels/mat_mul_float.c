@@ -29,10 +29,17 @@ static void run(const tigris_kernel_call *call)
     const float *a = (const float *)(const void *)call->inputs[0].data;
     const float *b = (const float *)(const void *)call->inputs[1].data;
     float *output = tigris_float_output(call);
-    for (uint32_t at = span.first; at < span.end; at++) {
-        const float sum = dot(a + (tigris_product_a(&products, at) - held), products.depth_step_a,
-                              b + tigris_product_b(&products, at), products.depth_step_b, products.depth);
-        *output++ = tigris_clamp_float(sum, params->activation_min, params->activation_max);
+    for (uint32_t at = span.first; at < span.end;) {
+        const uint32_t vector = at / products.columns;
+        const float *row = a + (tigris_product_a(&products, vector) - held);
+        const float *matrix = b + tigris_product_b(&products, vector);
+        const uint32_t begin = vector * products.columns;
+        const uint32_t end = begin + products.columns < span.end ? begin + products.columns : span.end;
+        for (; at < end; at++) {
+            const float *column = matrix + (at - begin) * products.column_step_b;
+            const float sum = dot(row, products.depth_step_a, column, products.depth_step_b, products.depth);
+            *output++ = tigris_clamp_float(sum, params->activation_min, params->activation_max);
+        }
     }
 }
 

@@ -23,8 +23,9 @@ static void run(const tigris_kernel_call *call)
     const tigris_sum_stage stage = {64U, params->activation_min, params->activation_max};
     int16_t *to = tigris_int16_output(call);
     for (uint32_t at = span.first; at < span.end; at++) {
-        const int16_t *left = a + (tigris_product_a(&p, at) - held);
-        const int16_t *right = b + tigris_product_b(&p, at);
+        const uint32_t vector = at / p.columns;
+        const int16_t *left = a + (tigris_product_a(&p, vector) - held);
+        const int16_t *right = b + tigris_product_b(&p, vector) + at % p.columns * p.column_step_b;
         int64_t sum = 0;
         for (uint32_t k = 0; k < p.depth; k++) {
             sum += left[(size_t)k * p.depth_step_a] * right[(size_t)k * p.depth_step_b];

@@ -164,9 +164,9 @@ static void multiply_pairs(const int8_t *first, const int8_t *second, int32_t ze
     sums[7] = b.d;
 }
 
-/* Two whole rows of the output. */
+/* Two whole rows of a product; `to` is where the first of them lies, `after` where the second. */
 static void multiply_two_rows(const tigris_mat_mul_int8_params *params, const int8_t *row, const int8_t *matrix,
-                              int8_t *to)
+                              int8_t *to, int8_t *after)
 {
     const tigris_mat_mul_int8_params p = *params;
     const tigris_output_stage stage = {p.output_zero_point, p.activation_min, p.activation_max};
@@ -180,20 +180,29 @@ static void multiply_two_rows(const tigris_mat_mul_int8_params *params, const in
         multiply_pairs(row, other, p.zero_point[0], matrix + column, p.depth_step_b, p.depth, sums);
         for (uint32_t i = 0; i < 4U; i++) {
             to[column + i] = finish(&p, scale, sums[i] - corrections[0]);
-            to[p.columns + column + i] = finish(&p, scale, sums[4U + i] - corrections[1]);
+            after[column + i] = finish(&p, scale, sums[4U + i] - corrections[1]);
         }
     }
     if (blocked != p.columns) {
         multiply_row(params, row, matrix, blocked, p.columns, to + blocked);
-        multiply_row(params, other, matrix, blocked, p.columns, to + p.columns + blocked);
+        multiply_row(params, other, matrix, blocked, p.columns, after + blocked);
     }
 }
 
-/* Whether output element `at` begins two rows of one matrix that lie before `end`, both matrices being stored by rows. */
-static int begins_two_rows(const tigris_mat_mul_int8_params *p, uint32_t at, uint32_t end)
+/* How many products' rows lie between a row of the output and the next of the same product. */
+static uint32_t products_between(const tigris_products *p)
 {
-    return p->column_step_b == 1U && p->depth_step_a == 1U && at % p->columns == 0U &&
-           end - at >= 2U * p->columns && at / p->columns % p->rows + 1U < p->rows;
+    return p->interleaved != 0U ? tigris_product_count(p) : 1U;
+}
+
+/* Whether output element `at` begins two rows of one product, or of each of those that lie between them, before `end`;
+ * both matrices being stored by rows. */
+static int begins_two_rows(const tigris_products *p, uint32_t at, uint32_t end)
+{
+    const uint32_t vector = at / p->columns;
+    const uint32_t between = products_between(p);
+    return p->column_step_b == 1U && p->depth_step_a == 1U && at % p->columns == 0U && vector % between == 0U &&
+           end - at >= 2U * between * p->columns && tigris_product_row(p, vector) + 1U < p->rows;
 }
 
 static void run(const tigris_kernel_call *call)
@@ -201,19 +210,25 @@ static void run(const tigris_kernel_call *call)
     const tigris_mat_mul_int8_params *params = call->params;
     const tigris_products products = products_of(call->params);
     const tigris_span span = tigris_band_span(call->output);
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
     const int8_t *a = (const int8_t *)(const void *)call->inputs[0].data;
     const int8_t *b = (const int8_t *)(const void *)call->inputs[1].data;
+    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
     int8_t *output = tigris_int8_output(call);
+    const uint32_t between = products_between(&products);
+    uint32_t pairs = 0U; /* of rows still to be made */
     for (uint32_t at = span.first; at < span.end;) {
-        const uint32_t column = at % params->columns; /* a band may begin and end amid a row */
-        const uint32_t begin = at - column;
-        const int8_t *row = a + (tigris_product_a(&products, begin) - held);
-        const int8_t *matrix = b + tigris_product_b(&products, begin);
-        uint32_t count = params->columns - column;
-        if (begins_two_rows(params, at, span.end)) {
-            multiply_two_rows(params, row, matrix, output);
-            count *= 2U;
+        const uint32_t vector = at / products.columns;
+        const uint32_t column = at % products.columns; /* a band may begin and end amid a row */
+        const int8_t *row = a + (tigris_product_a(&products, vector) - held);
+        const int8_t *matrix = b + tigris_product_b(&products, vector);
+        if (pairs == 0U && begins_two_rows(&products, at, span.end)) {
+            pairs = between;
+        }
+        uint32_t count = products.columns - column;
+        if (pairs != 0U) {
+            multiply_two_rows(params, row, matrix, output, output + between * products.columns);
+            pairs--;
+            count += pairs == 0U ? between * products.columns : 0U; /* the other rows are there already */
         } else {
             count = count < span.end - at ? count : span.end - at;
             multiply_row(params, row, matrix, column, column + count, output);

@@ -84,6 +84,11 @@ def check_rows(op: ProgramOp, program: Program) -> None:
             assert rows.first <= 0
         elif op.kind == OpKind.TRANSPOSE and rows.numerator:
             assert rows.first == 0 and rows.last == rows.numerator - 1
+        elif op.kind == OpKind.FULLY_CONNECTED and rows.numerator:
+            assert (rows.numerator, rows.first, rows.last) == (1, 0, 0) and source.height == height
+            vectors = op.params.rows // height
+            assert vectors * height == op.params.rows
+            assert vectors * op.params.in_features == source.width * source.channels
         elif op.kind in (OpKind.FULLY_CONNECTED, OpKind.TRANSPOSE, OpKind.COPY):
             assert (rows.numerator, rows.first, rows.last) == (0, 0, source.height - 1)
             assert op.images == 1
@@ -249,8 +254,8 @@ def convolution(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: boo
 
 def fully_connected(op: ProgramOp, source: np.ndarray, int8: bool) -> np.ndarray:
     p = op.params
-    assert source.size == p.rows * p.in_features
-    vectors = source.reshape(p.rows, p.in_features).astype(np.float64)
+    assert source.size == op.images * p.rows * p.in_features
+    vectors = source.reshape(-1, p.in_features).astype(np.float64)
     weights = op.blobs["weights"].reshape(p.out_features, p.in_features).astype(np.float64)
     total = vectors @ weights.T + op.blobs["bias"]
     channels = np.arange(p.out_features) * (p.requantise_step if int8 else 0)

@@ -148,9 +148,14 @@ def steps(source: Layout, target: Layout) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def fold(shape: Sequence[int]) -> tuple[int, int, int, int]:
-    """[batch, height, width, channels] for stored axes that no operator gives a meaning to."""
-    if len(shape) <= 2:
-        return (1, 1, *((1,) * (2 - len(shape))), *shape)  # type: ignore[return-value]
+    """[batch, height, width, channels] for stored axes that no operator gives a meaning to.
+
+    The vectors of a matrix are rows, so that a sequence can go through in bands.
+    """
+    if len(shape) < 2:
+        return 1, 1, 1, *(shape or (1,))  # type: ignore[return-value]
+    if len(shape) == 2:
+        return (1, shape[0], 1, shape[1]) if shape[1] > 1 else (1, 1, shape[0], 1)
     if len(shape) == 3:
         return shape[0], shape[1], 1, shape[2]
     return shape[0], shape[1], math.prod(shape[2:-1]), shape[-1]

@@ -34,12 +34,14 @@ class Cell:
     """[batch, height, width, channels] that several stored tensors share, open until an operator cares.
 
     Elementwise operators give their output their input's cell, so that a choice made for one
-    holds for both.
+    holds for both. An operator relies on all four numbers, or on the rows alone: how many there are, but not how each
+    is made up of columns and channels.
     """
 
-    def __init__(self, dims: Dims, fixed: bool = False):
+    def __init__(self, dims: Dims, fixed: bool = False, fixed_rows: bool = False):
         self._dims = dims
         self._fixed = fixed
+        self._fixed_rows = fixed or fixed_rows
         self._parent: Cell | None = None
 
     def root(self) -> Cell:
@@ -58,27 +60,33 @@ class Cell:
 
     @property
     def fixed(self) -> bool:
-        """Whether an operator relies on it."""
+        """Whether an operator relies on all of it."""
         return self.root()._fixed
+
+    @property
+    def fixed_rows(self) -> bool:
+        """Whether an operator relies on its rows."""
+        return self.root()._fixed_rows
+
+    def allows(self, dims: Dims) -> bool:
+        """Whether the choice is open, as far as these dimensions differ from it."""
+        root = self.root()
+        return root._dims == dims or not (root._fixed or (root._fixed_rows and root._dims[:2] != dims[:2]))
 
     def settle(self, dims: Dims) -> bool:
         """Fixes the choice; False when it is fixed otherwise."""
-        root = self.root()
-        if root._fixed and root._dims != dims:
+        if not self.allows(dims):
             return False
-        root._dims, root._fixed = dims, True
+        root = self.root()
+        root._dims, root._fixed, root._fixed_rows = dims, True, True
         return True
 
-    def unite(self, other: Cell) -> bool:
-        """Makes both one; False when they are fixed differently."""
-        mine, theirs = self.root(), other.root()
-        if mine is theirs:
-            return True
-        if mine._fixed and theirs._fixed and mine._dims != theirs._dims:
+    def settle_rows(self, dims: Dims) -> bool:
+        """Fixes the rows of the choice; False when they are fixed otherwise."""
+        if not self.allows(dims):
             return False
-        if theirs._fixed:
-            mine, theirs = theirs, mine
-        theirs._parent = mine
+        root = self.root()
+        root._dims, root._fixed_rows = dims, True
         return True
 
 

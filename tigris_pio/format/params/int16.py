@@ -102,6 +102,7 @@ class MatMulInt16Params(Record):
     batch_step_b: tuple[int, ...] = u32_array(3, "see A")
     depth_step_b: int = u32("elements from one term to the next")
     column_step_b: int = u32("elements from one column of B to the next")
+    interleaved: int = u32("0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A")
     output_multiplier: int = i32("Q0.15")
     output_shift: int = i32("positive: left; at most 14")
     activation_min: int = i32("lowest output value")

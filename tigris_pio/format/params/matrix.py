@@ -69,6 +69,7 @@ class MatMulInt8Params(Record):
     batch_step_b: tuple[int, ...] = u32_array(3, "see A")
     depth_step_b: int = u32("elements from one term to the next")
     column_step_b: int = u32("elements from one column of B to the next")
+    interleaved: int = u32("0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A")
     zero_point: tuple[int, ...] = i32_array(2, "of A and B")
     output_zero_point: int = i32("added after requantisation")
     output_multiplier: int = i32("Q0.31")
@@ -79,7 +80,7 @@ class MatMulInt8Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class MatMulFloatParams(Record):
-    """out[b0][b1][b2][r][c] = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps."""
+    """out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps."""
 
     C_NAME = "tigris_mat_mul_float_params"
 
@@ -93,5 +94,6 @@ class MatMulFloatParams(Record):
     batch_step_b: tuple[int, ...] = u32_array(3, "see A")
     depth_step_b: int = u32("elements from one term to the next")
     column_step_b: int = u32("elements from one column of B to the next")
+    interleaved: int = u32("0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A")
     activation_min: float = f32("lowest output value; -inf: none")
     activation_max: float = f32("highest output value; inf: none")

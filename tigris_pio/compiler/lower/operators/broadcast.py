@@ -77,10 +77,10 @@ def _pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...])
     layout, groups = _output_layout(builder, operands, shape)
     masks = [_mask(layout, groups, own, shape) for own in padded]
     values = [_arranged(builder, item, layout, mask) for item, mask in zip(operands, masks, strict=True)]
-    main = next((i for i in range(len(operands)) if not any(masks[i]) and operands[i].constant is None), None)
-    cell = None if main is None else builder.storages[values[main].storage].cell
+    cells = [builder.storages[value.storage].cell for item, value, mask in zip(operands, values, masks, strict=True)
+             if not any(mask) and item.constant is None]
     stored_masks = [tuple(mask[axis] for axis in layout.order) for mask in masks]
-    dims, flags = _choose_dims(layout.stored_shape, stored_masks, cell)
+    dims, flags = _choose_dims(layout.stored_shape, stored_masks, cells)
     sources: list[tuple[str, RowMap | None]] = []
     own_dims = []
     for value, flag in zip(values, flags, strict=True):
@@ -126,9 +126,12 @@ def _arranged(builder: Builder, item: Operand, layout: Layout, mask: tuple[bool,
 
 
 def _choose_dims(stored: tuple[int, ...], masks: Sequence[tuple[bool, ...]],
-                 cell: Cell | None) -> tuple[Dims, list[tuple[bool, ...]]]:
-    """[batch, height, width, channels] along which each operand is wholly broadcast or not at all."""
-    candidates = [] if cell is None else [cell.dims]
+                 cells: Sequence[Cell]) -> tuple[Dims, list[tuple[bool, ...]]]:
+    """[batch, height, width, channels] along which each operand is wholly broadcast or not at all.
+
+    `cells`: of the operands in full; a choice that all of them allow comes first, for the others cost a copy.
+    """
+    candidates = sorted((cell.dims for cell in cells), key=lambda dims: not all(cell.allows(dims) for cell in cells))
     candidates += [fold(stored), *_merged(stored, masks)]
     for dims in candidates:
         flags = [_flags(stored, mask, dims) for mask in masks]

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import fold, plain, refine
 from tigris_pio.compiler.lower.operators import fused
@@ -16,6 +17,7 @@ from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_t
 from tigris_pio.compiler.lower.operators.int16.types import Types
 from tigris_pio.compiler.lower.operators.mat_mul import emit_product
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
+from tigris_pio.compiler.lower.operators.vectors import rows_of_vectors
 from tigris_pio.compiler.lower.operators.weights import (
     Int8Weights,
     float_bias,
@@ -159,6 +161,7 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     result = builder.numeric(node.outputs[0]) if int8 else FLOAT
     source = builder.numeric(product.source) if int8 else FLOAT
     value, features = _vectors(builder, product, source)
+    call, product = _call(builder, value, product)
     params: Record
     kind = OpKind.FULLY_CONNECTED
     if int8:
@@ -167,15 +170,37 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
         warn_float(builder, node, product.matrix)
         params, blobs = _float(builder, node, product, features)
     builder.emit(
-        kind, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, None)], node.outputs[0],
-        plain(builder.shape(node.outputs[0])), result, Cell(fold((product.rows, product.outputs)), fixed=True), params,
-        blobs=blobs, per_image=False, macs=product.rows * product.inputs * product.outputs,
+        kind, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, call.rows)], node.outputs[0],
+        plain(builder.shape(node.outputs[0])), result, call.cell, params, blobs=blobs, per_image=call.per_image,
+        macs=call.vectors * product.inputs * product.outputs,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Call:
+    """How the kernel takes its vectors: row by row where its input's rows hold whole ones, else all at once."""
+
+    rows: RowMap | None
+    cell: Cell
+    per_image: bool
+    vectors: int  #: of all images
+
+
+def _call(builder: Builder, value: Value, product: _Product) -> tuple[_Call, _Product]:
+    """The call, and the product of one image where it is made image by image."""
+    dims = rows_of_vectors(builder, value.storage, product.inputs) if product.rows > 1 else None
+    if dims is None:
+        return _Call(None, Cell(fold((product.rows, product.outputs)), fixed=True), False, product.rows), product
+    batch, height, width, channels = dims
+    cell = Cell((batch, height, width * channels // product.inputs, product.outputs), fixed_rows=True)
+    one_image = dataclasses.replace(product, rows=product.rows // batch)
+    return _Call(RowMap.same(), cell, True, product.rows), one_image
 
 
 def _emit_int16(builder: Builder, node: Node, product: _Product, found: Types) -> None:
     """Between tensors of int16, or of int16 and int8."""
     value, features = _vectors(builder, product, found.inputs[0])
+    call, product = _call(builder, value, product)
     weights = int8_weights(builder, product.matrix, _weight_axis(builder, product), node, found.output, symmetric=True)
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = np.broadcast_to(found.inputs[0].scale * weights.scales * product.alpha, (product.outputs,))
@@ -186,9 +211,9 @@ def _emit_int16(builder: Builder, node: Node, product: _Product, found: Types) -
         weights=0, bias=0, multiplier=0, shift=0,
     )
     builder.emit(
-        OpKind.FULLY_CONNECTED, DType.INT16, [(value.storage, None)], node.outputs[0],
-        plain(builder.shape(node.outputs[0])), found.output, Cell(fold((product.rows, product.outputs)), fixed=True),
-        params, blobs=constants.blobs(matrix), per_image=False, macs=product.rows * product.inputs * product.outputs,
+        OpKind.FULLY_CONNECTED, DType.INT16, [(value.storage, call.rows)], node.outputs[0],
+        plain(builder.shape(node.outputs[0])), found.output, call.cell, params, blobs=constants.blobs(matrix),
+        per_image=call.per_image, macs=call.vectors * product.inputs * product.outputs,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
@@ -10,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import fold, plain, refine
+from tigris_pio.compiler.lower.element_order import Layout, fold, plain, refine
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.int16.layers import constants
 from tigris_pio.compiler.lower.operators.int16.types import Types, types
+from tigris_pio.compiler.lower.operators.vectors import rows_of_vectors
 from tigris_pio.compiler.lower.operators.weights import warn_float
 from tigris_pio.compiler.lower.refusal import Refusal
-from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
+from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import MatMulFloatParams, MatMulInt8Params, MatMulInt16Params
 from tigris_pio.format.record import Record
@@ -43,9 +46,11 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
     if len(b_shape) == 1:
         b_shape, b_steps = (*b_shape, 1), (*b_steps, 0)
     rank = max(len(a_shape), len(b_shape)) - 2
-    batch, a_batch, b_batch = _batch(_padded(a_shape, a_steps, rank), _padded(b_shape, b_steps, rank))
-    rows, depth, columns = a_shape[-2], a_shape[-1], b_shape[-1]
-    geometry = (batch, rows, depth, columns, a_batch, a_steps[-2], a_steps[-1], b_batch, b_steps[-2], b_steps[-1])
+    products = _Products(_padded(a_shape, a_steps, rank), _padded(b_shape, b_steps, rank), a_shape[-2], a_shape[-1],
+                         b_shape[-1], (a_steps[-2], a_steps[-1]), (b_steps[-2], b_steps[-1]))
+    call = _by_rows(builder, products, a_storage, b_storage) or _whole(products, builder.shape(output))
+    products, depth = call.products, products.depth
+    geometry = products.geometry(call.interleaved)
     params: Record
     dtype = DType.INT16 if int16 is not None else DType.INT8 if int8 else DType.FLOAT32
     if int16 is not None:
@@ -58,10 +63,103 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
         for name in (first, second):
             warn_float(builder, node, name)
         params = MatMulFloatParams(*geometry, **fused.float_fields(node))
-    result = builder.shape(output)
-    builder.emit(OpKind.MAT_MUL, dtype, [(a_storage, None), (b_storage, None)], output,
-                 plain(result), numerics_of[2], Cell(fold(result)), params, per_image=False,
-                 macs=math.prod(batch) * rows * depth * columns)
+    layout = plain(builder.shape(output))
+    if call.interleaved:
+        row = rank  # the axis of rows, behind those that repeat matrices
+        order = [*range(call.outer), row, *range(call.outer, row), *range(row + 1, len(layout.order))]
+        layout = Layout(layout.factors, tuple(order))
+    builder.emit(OpKind.MAT_MUL, dtype, [(a_storage, call.rows), (b_storage, None)], output, layout, numerics_of[2],
+                 call.cell, params, per_image=call.per_image, macs=math.prod(builder.shape(output)) * depth)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Products:
+    """The matrices of a call: (size, step) of each axis that repeats A and B, and the steps within one of them: of A
+    from row to row and from term to term, of B from term to term and from column to column."""
+
+    a_axes: Sequence[tuple[int, int]]
+    b_axes: Sequence[tuple[int, int]]
+    rows: int
+    depth: int
+    columns: int
+    a_steps: tuple[int, int]
+    b_steps: tuple[int, int]
+
+    @property
+    def count(self) -> int:
+        """How many matrices there are."""
+        return math.prod(max(a, b) for (a, _), (b, _) in zip(self.a_axes, self.b_axes, strict=True))
+
+    def reach(self) -> int:
+        """Elements from the first term of a row of A to the last one of any matrix, both counted."""
+        axes = (*self.a_axes, (self.depth, self.a_steps[1]))
+        return 1 + sum((size - 1) * step for size, step in axes)
+
+    def geometry(self, interleaved: bool) -> tuple[Any, ...]:
+        """The fields with which the parameter records begin."""
+        batch, a_batch, b_batch = _batch(self.a_axes, self.b_axes)
+        return (batch, self.rows, self.depth, self.columns, a_batch, *self.a_steps, b_batch, *self.b_steps,
+                int(interleaved))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Call:
+    """A kernel call for `products`, those of one image where it is called `per_image`.
+
+    rows: the row map of A. outer: how many of the first axes count images.
+    """
+
+    products: _Products
+    rows: RowMap | None
+    cell: Cell
+    interleaved: bool
+    per_image: bool
+    outer: int = 0
+
+
+def _whole(products: _Products, shape: Sequence[int]) -> _Call:
+    """One product behind the other."""
+    return _Call(products, None, Cell(fold(shape)), False, False)
+
+
+def _by_rows(builder: Builder, products: _Products, first: str, second: str) -> _Call | None:
+    """Row after row of all products (of attention: token after token, each with all its heads), where the rows of A
+    lie so; None where they don't. Images are called one by one."""
+    row = products.a_steps[0]
+    if products.rows < 2 or not row or builder.storages[first].constant is not None:
+        return None
+    dims = rows_of_vectors(builder, first, row)
+    if dims is None:
+        return None
+    outer = _axis_of_images(builder, products, dims, second)
+    if outer is None:
+        return None
+    one = dataclasses.replace(products, a_axes=products.a_axes[outer:], b_axes=products.b_axes[outer:])
+    batch, height, width, channels = dims
+    if one.rows * row != height * width * channels or one.reach() > row:
+        return None
+    together = width * channels // row
+    cell = Cell((batch, height, together * one.count, one.columns), fixed_rows=True)
+    return _Call(one, RowMap.same(), cell, one.count > 1, True, outer)
+
+
+def _axis_of_images(builder: Builder, products: _Products, dims: Dims, second: str) -> int | None:
+    """How many of the first axes count the images that A of `dims` holds and B has as many of, or one for all; None
+    where they are no images of B."""
+    batch, image = dims[0], math.prod(dims[1:])
+    if batch == 1:
+        return 0
+    outer = next((i for i, (size, _) in enumerate(products.a_axes) if size > 1), None)
+    if outer is None or products.a_axes[outer] != (batch, image):
+        return None
+    own = builder.dims(second)
+    matching = (1, 0) if own[0] == 1 else (batch, math.prod(own[1:]))
+    if products.b_axes[outer] != matching or own[0] not in (1, batch):
+        return None
+    if any(size > 1 for size, _ in products.b_axes[:outer]):
+        return None
+    builder.storages[second].cell.settle(own)
+    return outer + 1
 
 
 def _is_int8(builder: Builder, name: str) -> bool:

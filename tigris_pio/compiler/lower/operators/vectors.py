@@ -67,12 +67,25 @@ def _together(value: Value, shape: Sequence[int], axes: Sequence[int], ordered: 
 
 def row_by_row(builder: Builder, found: Vectors) -> tuple[str, Dims] | None:
     """The storage and its dimensions if every vector lies within one of its rows."""
-    dims = builder.dims(found.value.storage)
-    if dims[2] * dims[3] % (found.length * found.inner):
+    storage = builder.storages[found.value.storage]
+    if storage.cell.dims[2] * storage.cell.dims[3] % (found.length * found.inner):
         return None
-    return builder.with_dims(found.value, dims), dims
+    storage.cell.settle_rows(storage.cell.dims)
+    return storage.name, storage.cell.dims
 
 
 def same_rows(rows: bool) -> RowMap | None:
     """Row map of a kernel that works row by row, or needs its input whole."""
     return RowMap.same() if rows else None
+
+
+def rows_of_vectors(builder: Builder, storage: str, length: int) -> Dims | None:
+    """Dimensions of a storage, settled, in which each of its rows holds whole vectors of `length` elements that follow
+    each other, and of which there are more than one; None when it is fixed otherwise."""
+    cell = builder.storages[storage].cell
+    batch, height, width, channels = cell.dims
+    if width * channels % length and not cell.fixed_rows and batch * height * width * channels % length == 0:
+        batch, height, width, channels = 1, batch * height * width * channels // length, 1, length
+    if width * channels % length or batch * height == 1 or not cell.settle_rows((batch, height, width, channels)):
+        return None
+    return cell.dims

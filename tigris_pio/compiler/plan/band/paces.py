@@ -24,7 +24,7 @@ class Rolling:
     """The paces of a rolling stage, built up from its first operator to its last.
 
     Tensors from before the stage can be had at any time; they count as arriving `band_rows` rows a band, in
-    proportion to their heights when the stage reads several.
+    proportion to their heights when the stage reads several. So does what is made of nothing but whole ones.
     """
 
     def __init__(self, index: ProgramIndex, band_rows: int) -> None:
@@ -48,7 +48,7 @@ class Rolling:
                 if arrival is None:
                     return None
                 outside.append((arrival, operand.rows))
-        pace = output_pace(inside or outside)
+        pace = output_pace(inside or outside) if inside or outside else self._arrival(op.output)
         if pace is not None:
             self.paces[op.output] = pace
         return pace

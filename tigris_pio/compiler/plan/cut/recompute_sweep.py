@@ -57,6 +57,14 @@ class _Sweep:
         self.recomputed += op.macs * max(0, made - tensor.height) // max(1, tensor.height)
         self.live[step - self.start] += op.scratch_bytes
 
+    def wanted_whole(self, step: int) -> bool:
+        """Whether every band takes all that operator `step` makes, so that each would make it again."""
+        name = self.index.ops[step].output
+        readers = (self.index.ops[use] for use in self.index.uses_within(name, step, self.end))
+        return self.bands > 1 and any(
+            operand.tensor == name and operand.rows.numerator == 0 for op in readers for operand in op.operands
+        )
+
     def _window(self, name: str, rows: BandRows, birth: int) -> None:
         size = self.index.tensor(name).bytes_of(rows.capacity)
         last = max((birth, *self.index.uses_within(name, birth, self.end)[-1:]))
@@ -120,6 +128,8 @@ def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int)
         made = index.tensor(index.ops[first].output)
         if not index.bandable[first] or made.folded or made.sequential:
             return  # sums made again would be added again, and steps go on from the one before
+        if sweep.wanted_whole(first):
+            return
         sweep.add(first)
         if sweep.window_bytes > room:
             return
