@@ -1443,8 +1443,9 @@ typedef struct tigris_asymmetric_fully_connected_int8_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_fully_connected_int8_params) == 48U, tigris_asymmetric_fully_connected_int8_params_size);
 
 /* The output, a state, becomes what the next run begins with: its last kept_bytes bytes, then the
- * first input's. The second input, a constant, is what a session begins with; without one every
- * byte is fill. The other fields are for the host, as in an I/O record. */
+ * first input's. The second input, a constant, is what a session begins with, repeated until the
+ * state is full; without one every byte is fill. The other fields are for the host, as in an I/O
+ * record. */
 typedef struct tigris_commit_params {
     /* bytes of the state that stay and move to its start; fewer than all */
     uint32_t kept_bytes;

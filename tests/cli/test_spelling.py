@@ -80,6 +80,8 @@ REFUSALS = [
     (["fixed.onnx", "-m", "64K", "--set", "n=3", "--set", "n=4"], ("--set n=4", "custom_tigris_set = n=4", "SET n=4")),
     (["fixed.onnx", "-m", "64K", "--state", "n"], ("--state: 'n'", "custom_tigris_state: 'n'", "STATE: 'n'")),
     (["fixed.onnx", "-m", "64K", "--state", "n=m"], ("--state n=m", "custom_tigris_state = n=m", "STATE n=m")),
+    (["fixed.onnx", "-m", "64K", "--hop", "n"], ("--hop: 'n'", "custom_tigris_hop: 'n'", "HOP: 'n'")),
+    (["fixed.onnx", "-m", "64K", "--hop", "99"], ("--hop 99:", "custom_tigris_hop = 99:", "HOP 99:")),
     (
         ["free.onnx", "-m", "64K", "--dim", "width=3"],
         ("--dim height=", "custom_tigris_dims = height=", "DIMS height="),
@@ -136,6 +138,9 @@ def test_warnings(caller: Caller, files: Path) -> None:
         ({"set": {"n": 3}}, 'set={"n": 3}'),
         ({"state": {"n": "m"}}, 'state={"n": "m"}'),
         ({"state": ["n"]}, "state: 'n'"),
+        ({"hop": 99}, "hop=99:"),
+        ({"hop": 0}, "hop: 0 rows"),
+        ({"hop": 1.5}, "hop: 1.5 is no whole number"),
     ],
 )
 def test_python(options: dict[str, Any], words: str) -> None:

@@ -184,6 +184,18 @@ def test_a_wrong_state_is_named(folder, text):
         parse(folder, state=text)
 
 
+def test_a_hop_reaches_the_compiler(folder):
+    settings = parse(folder, hop="2")
+    assert settings.hop == 2 and parse(folder).hop is None
+    assert plans.compile_arguments(settings.models[0], settings)[-2:] == ["--hop", "2"]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "x=1"])
+def test_a_wrong_hop_is_named(folder, text):
+    with pytest.raises(OptionError, match=r"custom_tigris_hop = .*is no number of rows; write 1 or more"):
+        parse(folder, hop=text)
+
+
 def test_matching_checking_and_installing(folder):
     assert (parse(folder).match, parse(folder).auto_install) == ("interface", False)
     settings = parse(folder, match="Exact", auto_install="yes")

@@ -8,6 +8,7 @@ import click
 
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
+    HOP,
     JSON,
     MODEL,
     backend_options,
@@ -23,6 +24,7 @@ from tigris_pio.report.sweep import sweep
 @click.command(short_help="Show how a model would run in the memory given.")
 @MODEL
 @budget_options(memory_required=False)
+@HOP
 @backend_options
 @console.WIDE
 @JSON
@@ -36,6 +38,7 @@ def analyze(
     dims: tuple[str, ...],
     fixed: tuple[str, ...],
     states: tuple[str, ...],
+    hop: str | None,
     limits: tuple[str, ...],
     backend: str,
     chip: str,
@@ -58,7 +61,7 @@ def analyze(
     check_model(model)
     pages.check_report(report_path, model)
     options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits, fixed=fixed,
-                              states=states)  # fmt: skip
+                              states=states, hop=hop)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         result = analyze_front(start, options, progress)

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
+    HOP,
     JSON,
     MODEL,
     backend_options,
@@ -29,6 +30,7 @@ from tigris_pio.report.sweep import sweep
 @click.command("compile", short_help="Compile a model to a .tgrs plan.")
 @MODEL
 @budget_options(memory_required=True)
+@HOP
 @storage_options
 @backend_options
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.tgrs", help="The plan to write.")
@@ -47,6 +49,7 @@ def compile_command(
     dims: tuple[str, ...],
     fixed: tuple[str, ...],
     states: tuple[str, ...],
+    hop: str | None,
     limits: tuple[str, ...],
     xip: bool,
     compress: str,
@@ -79,7 +82,7 @@ def compile_command(
             check_output(option, path, model)
     pages.check_report(report_path, model, output, header, depfile)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits,
-                              fixed, states)  # fmt: skip
+                              fixed, states, hop)  # fmt: skip
     with console.progress(as_json or quiet) as progress:
         start = front(model, options, progress)
         result = back(start, options, progress)

@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console
-from tigris_pio.cli.options import JSON, check_model, compile_options, model_options
+from tigris_pio.cli.options import HOP, JSON, check_model, compile_options, model_options
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.installation import library_folder
@@ -33,6 +33,7 @@ from tigris_pio.sizes import parse_size
 @click.option("--library", metavar="DIR", type=click.Path(), help="The checkout of tigris-pio that brings the runtime. "
               "Default: the one this command was installed from.")  # fmt: skip
 @model_options
+@HOP
 @JSON
 def new(
     folder: str,
@@ -47,6 +48,7 @@ def new(
     dims: tuple[str, ...],
     fixed: tuple[str, ...],
     states: tuple[str, ...],
+    hop: str | None,
     limits: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -71,10 +73,11 @@ def new(
     chosen = find_board(board, parse_size(flash_size) if flash_size else None, psram)
     kind = find_framework(chosen, framework)
     source = library_folder(library)
-    options = compile_options(None, None, dims, name=name, limits=limits, fixed=fixed, states=states)
+    options = compile_options(None, None, dims, name=name, limits=limits, fixed=fixed, states=states,
+                              hop=hop)  # fmt: skip
     with console.progress(as_json) as progress:
         granted = grant(front(model, options, progress), chosen, options)
-    said = {"dims": dims, "set": fixed, "state": states, "limits": limits}
+    said = {"dims": dims, "set": fixed, "state": states, "hop": (hop,) if hop else (), "limits": limits}
     said = {option: words for option, words in said.items() if words}
     project = NewProject(chosen, kind, path, name, source, granted, said, slots)
     written = write(project, Path(folder))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tigris_pio.compiler import arguments
 from tigris_pio.compiler.arguments import parse_ties
 from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE, find_backend
 from tigris_pio.compiler.ir.plan import Budget
@@ -31,6 +32,14 @@ LIMIT = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     help="Let the model file ask for more than is usual, e.g. --limit nodes=200000. A refusal names what to raise.",
+)
+
+
+HOP = click.option(
+    "--hop",
+    metavar="ROWS",
+    help="Runs are on windows that overlap: each is given the ROWS new rows of the input, and rows of maps that the "
+    "runs before made are kept. Rows lie along the input's first axis but batch and channels.",
 )
 
 
@@ -156,6 +165,7 @@ def compile_options(
     limits: tuple[str, ...] = (),
     fixed: tuple[str, ...] = (),
     states: tuple[str, ...] = (),
+    hop: str | None = None,
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
@@ -163,8 +173,9 @@ def compile_options(
         raise UsageError(f"{option('mem')}: the fast memory is 0; give at least a few kilobytes, like 64K")
     budget = Budget(fast, slow, None if flash is None else parse_size(flash, option("flash")))
     find_backend(backend)
+    rows = None if hop is None else arguments.hop(hop)
     options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), _fixed(fixed),
-                             parse_ties(states), name, backend, chip, parse_limits(limits))  # fmt: skip
+                             parse_ties(states), rows, name, backend, chip, parse_limits(limits))  # fmt: skip
     options.weights()
     return options
 

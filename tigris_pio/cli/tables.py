@@ -37,6 +37,8 @@ def print_report(document: dict[str, Any]) -> None:
     if document["states"]:
         names = ", ".join(state["name"] for state in document["states"])
         rows.append(("states", f"{format_size(memory['states'])} of that memory live from run to run: {names}"))
+    if "hop" in document:
+        rows += _hop(document["hop"])
     backend = document["backend"]
     if backend["name"] != "portable":
         rows.append((
@@ -46,6 +48,16 @@ def print_report(document: dict[str, Any]) -> None:
         ))  # fmt: skip
     out.print(Facts(rows))
     out.print(_stages(document["stages"]))
+
+
+def _hop(hop: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a run on overlapping windows takes beside one on a whole window."""
+    whole = "none fits" if hop["whole_fast"] is None else format_size(hop["whole_fast"])
+    return [
+        ("hop", f"{hop['rows']} of {hop['window']} rows, axis {hop['axis']} of the input: {hop['macs']:,} MACs a run, "
+                f"{format_size(hop['fast'])} of fast memory"),
+        ("whole windows", f"{hop['whole_macs']:,} MACs a run, {whole} of fast memory"),
+    ]  # fmt: skip
 
 
 def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:

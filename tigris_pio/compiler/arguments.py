@@ -99,6 +99,19 @@ def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(ties)
 
 
+def hop(value: object) -> int:
+    """Rows that a run is given: a number, or its text."""
+    name = spelling.option("hop")
+    if isinstance(value, str):
+        if not value.strip().isdecimal():
+            raise UsageError(f"{name}: '{value}' is no number of rows, like 1")
+        value = int(value)
+    rows = whole(name, value, "a number of rows")
+    if rows < 1:
+        raise UsageError(f"{name}: {rows} rows are no hop; give at least 1")
+    return rows
+
+
 def whole(option: str, value: object, right: str) -> int:
     """A whole number of Python's or numpy's; `right` says what to give."""
     try:

@@ -1,7 +1,7 @@
 """The seven stages in order, and what a compilation returns.
 
     1 load       model file       -> graph       compiler/load/
-    2 normalise  graph            -> program     compiler/normalise/, compiler/lower/
+    2 normalise  graph            -> program     compiler/normalise/, compiler/lower/, compiler/slide/
     3 lifetimes  program          -> lifetimes   compiler/plan/lifetimes.py
     4 timeline   lifetimes        -> live bytes  compiler/plan/timeline.py
     5 temporal   live bytes       -> segments    compiler/plan/cut/temporal.py
@@ -36,7 +36,8 @@ from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, norma
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_plan, plan_program
-from tigris_pio.compiler.report import Report, build_report
+from tigris_pio.compiler.report import Report, build_report, hop_report
+from tigris_pio.compiler.slide import Slid, slide
 from tigris_pio.errors import BudgetError, ModelError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.format.enums import WeightMode
@@ -67,6 +68,7 @@ class CompileOptions:
     dims: Mapping[str, int] = dataclasses.field(default_factory=dict)
     fixed: Mapping[str, object] = dataclasses.field(default_factory=dict)  #: inputs that become constants
     states: tuple[Tie, ...] = ()  #: outputs that are inputs of the next run, each with that input
+    hop: int | None = None  #: input rows by which windows are apart; None: a run is given whole windows
     name: str | None = None
     backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
     chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
@@ -107,6 +109,7 @@ class Front:
     statistics: tuple[PassStatistics, ...]
     graph: Graph  #: as loaded, for another schedule
     normalised: NormaliseResult
+    slid: Slid | None = None  #: where the windows of runs overlap
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -169,7 +172,9 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
     progress("normalise")
     result = normalise(graph)
-    return Front(_lowered(result, options), tuple(result.statistics), graph, result)
+    program = _lowered(result, options)
+    slid = None if options.hop is None else slide(program, options.hop)
+    return Front(slid.program if slid else program, tuple(result.statistics), graph, result, slid)
 
 
 def _lowered(result: NormaliseResult, options: CompileOptions) -> Program:
@@ -198,7 +203,8 @@ def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
     if plan is not None:
         return plan
     for again in other_schedules(start.graph, start.normalised, "the partition does not fit"):
-        plan = plan_of(_lowered(again, options), options)
+        program = _lowered(again, options)
+        plan = plan_of(program if options.hop is None else slide(program, options.hop).program, options)
         if plan is not None:
             note = f"operators run in the order {again.parameters.schedule}: the one of the lowest peak does not fit"
             return dataclasses.replace(plan, warnings=(*plan.warnings, note))
@@ -218,7 +224,10 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
             f"{flash} ({format_size(flash)}); the smallest that works is {option('flash', size_option(len(data)))}"
             + ("" if options.compress == "lz4" else f", or try {option('compress', 'lz4')}")
         )
-    return Compiled(data, build_report(plan, len(data), options.budget), plan, start.statistics)
+    report = build_report(plan, len(data), options.budget)
+    if start.slid is not None:
+        report["hop"] = hop_report(start.slid, plan, plan_of(start.slid.whole, options))
+    return Compiled(data, report, plan, start.statistics)
 
 
 def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -> Compiled:
@@ -233,6 +242,7 @@ def analyze_front(start: Front, options: CompileOptions, progress: Progress = _s
     except BudgetError as error:
         ample = back(start, dataclasses.replace(options, budget=UNLIMITED), progress)
         report = build_report(ample.plan, len(ample.data), options.budget, str(error))
+        report |= {key: ample.report[key] for key in ("hop",) if key in ample.report}
         return dataclasses.replace(ample, report=report)
 
 
@@ -249,6 +259,7 @@ def compile_model(
     dims: Mapping[str, int] | None = None,
     set: Mapping[str, object] | None = None,
     state: Mapping[str, str] | Iterable[str] | None = None,
+    hop: int | None = None,
     name: str | None = None,
     backend: str = "auto",
     chip: str = "",
@@ -270,6 +281,7 @@ def compile_model(
     dims: sizes of free dimensions, `{"length": 512}`; a free batch is 1 unless given
     set: inputs that become constants, `{"sr": 16000}`
     state: outputs that are inputs of the next run, `{"h_out": "h"}`
+    hop: rows of its input that a run is given, where it runs on windows that overlap; None: whole windows
     name: the model's, a C identifier; None: the file's
     backend: "auto", "portable", "esp-nn" or "cmsis-nn": whose kernels run int8 convolutions and fully connected layers
     chip: the board's chip or core, by which a backend's scratch is sized; "": enough for any
@@ -289,6 +301,7 @@ def compile_model(
         dims=arguments.dims(dims),
         fixed=arguments.fixed(set),
         states=arguments.states(state),
+        hop=None if hop is None else arguments.hop(hop),
         name=None if name is None else arguments.text("name", name),
         backend=arguments.text("backend", backend),
         chip=arguments.text("chip", chip),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
+from tigris_pio.compiler.slide import Slid
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType
 from tigris_pio.text import visible
@@ -61,6 +63,23 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     if refusal is not None:
         document["reason"] = refusal
     return document
+
+
+def hop_report(slid: Slid, plan: ExecutionPlan, whole: ExecutionPlan | None) -> dict[str, Any]:
+    """Runs on overlapping windows beside runs on whole ones; `whole`: the plan of those, if there is one."""
+    return {
+        "rows": slid.rows,
+        "window": slid.window,
+        "axis": slid.axis,
+        "exact_from": slid.exact_from,
+        "macs": sum(op.macs for op in slid.program.ops),
+        "whole_macs": sum(op.macs for op in slid.whole.ops),
+        "fast": plan.fast_bytes,
+        "whole_fast": None if whole is None else whole.fast_bytes,
+        "states": sum(slid.program.tensors[io.tensor].bytes for io in slid.program.states),
+        "all_rows": [{"op": halt.op, "reason": halt.reason} for halt in slid.halts],
+        "edges": [dataclasses.asdict(edges) for edges in slid.edges],
+    }
 
 
 def _backend(plan: ExecutionPlan) -> dict[str, Any]:

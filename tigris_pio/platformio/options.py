@@ -15,7 +15,7 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install", "limits", "set", "state", "slots", "slot_size"),
+    *("python", "auto_install", "limits", "set", "state", "hop", "slots", "slot_size"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -68,6 +68,7 @@ class Settings:
     limits: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
+    hop: int | None = None
     match: str = "interface"
     check: bool = True
     backend_path: Path | None = None
@@ -109,6 +110,7 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         dims=_numbers("dims", own.get("dims", ""), "length=512"),
         set=_values("set", own.get("set", ""), "sr=16000"),
         state=_values("state", own.get("state", ""), "h_out=h", "OUT=IN"),
+        hop=_hop(own.get("hop", "")),
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
@@ -271,6 +273,12 @@ def _values(option: str, text: str, example: str, form: str = "NAME=VALUE") -> t
         if not name or not value:
             raise OptionError(option, text, f"`{item}` is not {form}; write {example}, several with spaces between")
     return items
+
+
+def _hop(text: str) -> int | None:
+    if text and not re.fullmatch(r"0*[1-9][0-9]{0,9}", text):
+        raise OptionError("hop", text, "is no number of rows; write 1 or more")
+    return int(text) if text else None
 
 
 def _boolean(name: str, text: str) -> bool:

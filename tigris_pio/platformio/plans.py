@@ -64,6 +64,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["--set", value]
     for tie in settings.state:
         arguments += ["--state", tie]
+    if settings.hop is not None:
+        arguments += ["--hop", str(settings.hop)]
     for limit in settings.limits:
         arguments += ["--limit", limit]
     if settings.xip:

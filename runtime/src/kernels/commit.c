@@ -27,17 +27,18 @@ static void begin(const tigris_check_call *call)
     const uint32_t bytes = tigris_tensor_bytes(state);
     if (call->op->operand_count == 1U) {
         memset(data, params->fill, bytes);
-    } else {
-        memcpy(data, session->plan->weights + call->inputs[1]->home_offset, bytes);
+        return;
+    }
+    const uint32_t first = tigris_tensor_bytes(call->inputs[1]);
+    for (uint32_t at = 0U; at < bytes; at += first) {
+        memcpy(data + at, session->plan->weights + call->inputs[1]->home_offset, first);
     }
 }
 
-/* As many bytes as a state has room for them, or a first value of as many as it has. */
-static int is_source(const tigris_check_call *call, uint32_t index, uint32_t bytes)
+/* Of the state's type, and read whole. */
+static int is_source(const tigris_check_call *call, uint32_t index)
 {
-    const tigris_tensor_record *source = call->inputs[index];
-    return source->dtype == call->output->dtype && tigris_tensor_bytes(source) == bytes &&
-           tigris_check_all_rows(call, index);
+    return call->inputs[index]->dtype == call->output->dtype && tigris_check_all_rows(call, index);
 }
 
 static tigris_status check(const tigris_check_call *call)
@@ -48,10 +49,11 @@ static tigris_status check(const tigris_check_call *call)
     const uint32_t count = call->op->operand_count;
     if ((state->flags & TIGRIS_TENSOR_FLAG_STATE) == 0U || !tigris_is_writable(state) || call->op->images != 1U ||
         call->session == NULL || call->weights == NULL || params->kept_bytes >= bytes ||
-        !is_source(call, 0U, bytes - params->kept_bytes)) {
+        tigris_tensor_bytes(call->inputs[0]) != bytes - params->kept_bytes || !is_source(call, 0U)) {
         return TIGRIS_ERR_PARAMS;
     }
-    if (count > 2U || (count == 2U && (!is_source(call, 1U, bytes) || call->inputs[1]->home != TIGRIS_HOME_FLASH))) {
+    if (count > 2U || (count == 2U && (bytes % tigris_tensor_bytes(call->inputs[1]) != 0U || !is_source(call, 1U) ||
+                                       call->inputs[1]->home != TIGRIS_HOME_FLASH))) {
         return TIGRIS_ERR_PARAMS;
     }
     begin(call);

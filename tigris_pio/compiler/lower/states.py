@@ -45,10 +45,10 @@ def prepare_commit(builder: Builder, state: State, io: ProgramIo) -> Commit:
     first = _first_bytes(state, io, held.layout, numeric)
     fill = int(first.flat[0])
     if np.all(first == fill):
-        return Commit(io, (value.storage,), _params(io, fill))
+        return Commit(io, (value.storage,), commit_params(io, fill))
     array = first.view(_TYPES[numeric.dtype])
     constant = builder.add_constant(f"{state.input}/first", array, numeric, fold(held.layout.stored_shape))
-    return Commit(io, (value.storage, constant), _params(io, 0))
+    return Commit(io, (value.storage, constant), commit_params(io, 0))
 
 
 def _in_form(builder: Builder, name: str, layout: Layout, numeric: Numeric) -> Value:
@@ -66,7 +66,9 @@ def _first_bytes(state: State, io: ProgramIo, layout: Layout, numeric: Numeric) 
     return np.ascontiguousarray(stored).reshape(-1).view(np.uint8)
 
 
-def _params(io: ProgramIo, fill: int) -> CommitParams:
+def commit_params(io: ProgramIo, fill: int) -> CommitParams:
+    """The record of a COMMIT that replaces the whole state, whose bytes are `fill` at first."""
+
     def padded(values: tuple[int, ...]) -> tuple[int, ...]:
         return (*values, *([0] * (MAX_RANK - len(values))))
 

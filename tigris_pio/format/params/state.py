@@ -12,8 +12,8 @@ from tigris_pio.format.records import MAX_RANK, IoRecord
 class CommitParams(Record):
     """The output, a state, becomes what the next run begins with: its last `kept_bytes` bytes, then the first input's.
 
-    The second input, a constant, is what a session begins with; without one every byte is `fill`. The other
-    fields are for the host, as in an I/O record.
+    The second input, a constant, is what a session begins with, repeated until the state is full; without one
+    every byte is `fill`. The other fields are for the host, as in an I/O record.
     """
 
     C_NAME = "tigris_commit_params"

@@ -1,0 +1,260 @@
+"""The program that makes the pieces: each operator runs on parts of its rows, and COMMITs keep rows for the next run.
+
+A piece is a tensor of its own, made by the operator's own kernel under a row map that is moved. Kernels that read a
+window of rows may be given more than they need; the others are given exactly their rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.lower.selection import identity, select_params
+from tigris_pio.compiler.lower.states import commit_params
+from tigris_pio.compiler.slide.motion import WINDOWS
+from tigris_pio.compiler.slide.pieces import Pieces, Rows, needed_rows
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import (
+    ConcatParams,
+    FullyConnectedFloatParams,
+    FullyConnectedInt8Params,
+    FullyConnectedInt16Params,
+    SelectParams,
+    TransposeParams,
+)
+from tigris_pio.format.record import Record
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A tensor that holds rows [first, end) of a tensor of the whole program."""
+
+    name: str
+    first: int
+    end: int
+
+
+class Rebuilder:
+    """Collects the operators and tensors of the new program."""
+
+    def __init__(self, program: Program, pieces: Mapping[str, Pieces], silent: Mapping[str, np.ndarray]) -> None:
+        self.program = program
+        self.pieces = pieces
+        self.silent = silent
+        self.tensors: dict[str, ProgramTensor] = {}
+        self.ops: list[ProgramOp] = []
+        self.commits: list[ProgramOp] = []
+        self.states: list[ProgramIo] = []
+        self._parts: dict[str, list[Part]] = {}
+        self._rings: dict[str, Part] = {}
+
+    def input(self, name: str) -> None:
+        """The input, of which a run is given the last rows."""
+        pieces = self.pieces[name]
+        self._add_part(name, name, (pieces.tail, pieces.end))
+        self._keep(name)
+
+    def op(self, op: ProgramOp) -> None:
+        """The operator on each piece of its output; on all of it where that does not slide."""
+        pieces = self.pieces.get(op.output)
+        if pieces is None:
+            self._copy_tensor(op.output)
+            self._emit(op, op.output, (0, self.program.tensors[op.output].height))
+            return
+        for rows in pieces.made:
+            suffix = "/head" if rows[0] == 0 and rows[1] < pieces.end else ""
+            self._emit(op, op.output + suffix, rows, suffix)
+            self._add_part(op.output, op.output + suffix, rows)
+        self._keep(op.output)
+
+    def whole(self, name: str) -> str:
+        """The tensor with all rows of `name`."""
+        if name not in self.pieces:
+            return name
+        return self._exact(name, (0, self.program.tensors[name].height)).name
+
+    def finish(self, inputs: tuple[ProgramIo, ...]) -> Program:
+        """The program; call when all operators are there."""
+        outputs = tuple(dataclasses.replace(io, tensor=self._output(io)) for io in self.program.outputs)
+        values = {name: value for name, value in self.program.values.items()
+                  if value.tensor not in self.pieces and value.tensor in self.tensors}
+        return dataclasses.replace(self.program, tensors=self.tensors, ops=(*self.ops, *self.commits), inputs=inputs,
+                                   outputs=outputs, values=values, states=tuple(self.states))
+
+    def _output(self, io: ProgramIo) -> str:
+        name = self.whole(io.tensor)
+        taken = {self.program.inputs[0].tensor, *(ring.name for ring in self._rings.values())}
+        if name in taken:
+            return self._select(name, f"{io.name}/output", (0, self.tensors[name].height))
+        return name
+
+    # The operators of the model.
+
+    def _copy_tensor(self, name: str) -> None:
+        self.tensors[name] = self.program.tensors[name]
+
+    def _emit(self, op: ProgramOp, output: str, rows: Rows, suffix: str = "") -> None:
+        height = self.program.tensors[op.output].height
+        operands = tuple(self._operand(op, operand, rows) for operand in op.operands)
+        self.tensors[output] = self._sized(op.output, output, rows[1] - rows[0])
+        if rows == (0, height) and operands == op.operands:
+            self.ops.append(op)
+            return
+        count = rows[1] - rows[0]
+        self.ops.append(dataclasses.replace(
+            op, name=op.name + suffix, operands=operands, output=output, macs=op.macs * count // height,
+            params=_params_of(op, rows, height, operands)))  # fmt: skip
+
+    def _operand(self, op: ProgramOp, operand: Operand, rows: Rows) -> Operand:
+        name, map_ = operand.tensor, operand.rows
+        tensor = self.program.tensors[name]
+        if name not in self.pieces:
+            self._copy_tensor(name)
+            return operand
+        if op.output not in self.pieces:
+            return Operand(self._exact(name, (0, tensor.height)).name, map_)
+        needed = needed_rows(map_, rows, tensor.height)
+        within = op.kind in WINDOWS or op.kind is OpKind.SELECT
+        part = self._around(name, needed) if within else self._exact(name, needed)
+        return Operand(part.name, _moved(map_, rows, part))
+
+    # Rows of tensors.
+
+    def _sized(self, name: str, new_name: str, rows: int) -> ProgramTensor:
+        return dataclasses.replace(self.program.tensors[name], name=new_name, height=rows)
+
+    def _add_part(self, name: str, part: str, rows: Rows) -> Part:
+        found = Part(part, *rows)
+        self.tensors.setdefault(part, self._sized(name, part, rows[1] - rows[0]))
+        self._parts.setdefault(name, []).append(found)
+        return found
+
+    def _fresh(self, name: str) -> str:
+        count = 0
+        while (wanted := f"{name}_{count}" if count else name) in self.tensors or wanted in self.program.tensors:
+            count += 1
+        return wanted
+
+    def _around(self, name: str, rows: Rows) -> Part:
+        """A part with these rows, and maybe more; any for no rows, which lie above or below it then."""
+        if rows[0] >= rows[1]:
+            return self._parts[name][0]
+        for part in self._parts[name]:
+            if part.first <= rows[0] and rows[1] <= part.end:
+                return part
+        pieces = self.pieces[name]
+        low = 0 if rows[0] < pieces.kept else pieces.kept
+        return self._joined(name, (low, pieces.end))
+
+    def _exact(self, name: str, rows: Rows) -> Part:
+        """A part with these rows and no others."""
+        for part in self._parts[name]:
+            if (part.first, part.end) == rows:
+                return part
+        for part in self._parts[name]:
+            if part.first <= rows[0] and rows[1] <= part.end:
+                return self._cut(name, part, rows)
+        return self._joined(name, rows)
+
+    def _cut(self, name: str, part: Part, rows: Rows) -> Part:
+        wanted = self._fresh(f"{name}/rows")
+        self._select(part.name, wanted, (rows[0] - part.first, rows[1] - part.first))
+        return self._add_part(name, wanted, rows)
+
+    def _joined(self, name: str, rows: Rows) -> Part:
+        """These rows of the head, of what is kept and of the tail."""
+        pieces = self.pieces[name]
+        spans = ((rows[0], pieces.kept), (max(rows[0], pieces.kept), min(rows[1], pieces.tail)),
+                 (max(rows[0], pieces.tail), rows[1]))
+        parts = [self._kept_rows(name, span) if index == 1 else self._exact(name, span).name
+                 for index, span in enumerate(spans) if span[0] < span[1]]
+        if len(parts) == 1:
+            self._parts[name].append(found := Part(parts[0], *rows))
+            return found
+        wanted = self._fresh(f"{name}/window")
+        operands, start = [], 0
+        for part in parts:
+            operands.append(Operand(part, RowMap.shifted(-start)))
+            start += self.tensors[part].height
+        found = self._add_part(name, wanted, rows)
+        self.ops.append(ProgramOp(f"{wanted}/join", OpKind.CONCAT, self.tensors[wanted].dtype, tuple(operands), wanted,
+                                  ConcatParams(0)))  # fmt: skip
+        return found
+
+    def _kept_rows(self, name: str, rows: Rows) -> str:
+        """Rows that earlier runs made."""
+        pieces, ring = self.pieces[name], self._rings[name]
+        apart = pieces.motion.runs_apart
+        if apart == 1 and rows == (ring.first, ring.end):
+            return ring.name
+        first = (rows[0] - pieces.kept) * apart
+        return self._select(ring.name, self._fresh(f"{name}/earlier"), (first, first + (rows[1] - rows[0])), apart)
+
+    def _select(self, source: str, target: str, rows: Rows, step: int = 1) -> str:
+        """Rows of a new tensor: those from rows[0] on, `step` apart, as many as rows[1] - rows[0]."""
+        tensor, count = self.tensors[source], rows[1] - rows[0]
+        picked = rows[0] + step * np.arange(count)
+        params, _ = select_params((picked, identity(tensor.width), identity(tensor.channels)),
+                                  (tensor.height, tensor.width, tensor.channels), 0, tensor.dtype)
+        line = (params.numerator[0], params.first[0])
+        self.tensors[target] = dataclasses.replace(tensor, name=target, height=count, state=False)
+        operand = Operand(source, RowMap(line[0], 1, line[1], line[1]))
+        self.ops.append(ProgramOp(f"{target}/select", OpKind.SELECT, tensor.dtype, (operand,), target, params))
+        return target
+
+    # What is kept.
+
+    def _keep(self, name: str) -> None:
+        """The state that rows are kept in, and the COMMIT that adds the new ones."""
+        pieces = self.pieces[name]
+        count = pieces.ring_rows
+        if not count:
+            return
+        state = dataclasses.replace(self._sized(name, self._fresh(f"{name}/kept"), count), state=True)
+        self.tensors[state.name] = state
+        self._rings[name] = Part(state.name, pieces.kept, pieces.tail)
+        new = min(count, pieces.motion.new_rows)
+        source = self._exact(name, (pieces.inner_end - new, pieces.inner_end)).name
+        shape = (1, count, state.width, state.channels)
+        dtype = DType.FLOAT32 if state.scale else state.dtype
+        io = ProgramIo(state.name, state.name, dtype, shape, shape, (0, 1, 2, 3))
+        fill, first = self._first_value(name, state)
+        params = dataclasses.replace(commit_params(io, fill), kept_bytes=(count - new) * state.row_bytes)
+        operands = (Operand(source, RowMap.whole(new)), *first)
+        self.commits.append(ProgramOp(f"{state.name}/commit", OpKind.COMMIT, DType.INT8, operands, state.name, params))
+        self.states.append(io)
+
+    def _first_value(self, name: str, state: ProgramTensor) -> tuple[int, tuple[Operand, ...]]:
+        """The byte that what is kept begins with, or the row; the zero point's where none is known."""
+        row = self.silent.get(name)
+        if row is None:
+            return (state.zero_point & 0xFF if state.dtype is DType.INT8 else 0), ()
+        stored = np.ascontiguousarray(row).reshape(-1).view(np.uint8)
+        if np.all(stored == stored[0]):
+            return int(stored[0]), ()
+        constant = dataclasses.replace(state, name=self._fresh(f"{name}/silent"), height=1, state=False,
+                                       constant=row.reshape(1, 1, *row.shape))
+        self.tensors[constant.name] = constant
+        return 0, (Operand(constant.name, RowMap.whole(1)),)
+
+
+def _moved(rows: RowMap, made: Rows, part: Part) -> RowMap:
+    """The row map between a piece of the output and a part of the input."""
+    shift = made[0] * rows.numerator - part.first * rows.denominator
+    return RowMap(rows.numerator, rows.denominator, rows.first + shift, rows.last + shift)
+
+
+def _params_of(op: ProgramOp, rows: Rows, height: int, operands: tuple[Operand, ...]) -> Record:
+    """The kernel's record for some rows of the output."""
+    params, count = op.params, rows[1] - rows[0]
+    if isinstance(params, SelectParams):
+        return dataclasses.replace(params, first=(operands[0].rows.first, *params.first[1:]))
+    if isinstance(params, TransposeParams):
+        return dataclasses.replace(params, output_shape=(params.output_shape[0] * count // height,
+                                                         *params.output_shape[1:]))
+    if isinstance(params, FullyConnectedInt8Params | FullyConnectedFloatParams | FullyConnectedInt16Params):
+        return dataclasses.replace(params, rows=params.rows * count // height)
+    return params
