@@ -20,11 +20,16 @@ class Simulator:
         self.plan, self.program = plan, plan.program
         self.fast = np.full(plan.fast_bytes, -1, np.int64)
         self.slow = np.full(plan.slow_bytes, -1, np.int64)
-        self.tag: dict[str, int] = {}
+        self.tags: dict[str, np.ndarray] = {}
         start = 0
         for name, tensor in self.program.tensors.items():
-            self.tag[name] = start
-            start += tensor.height * tensor.row_bytes
+            self.tags[name] = np.arange(start, start + tensor.height * tensor.row_bytes)
+            start += len(self.tags[name])
+        for op in self.program.ops:
+            for alias in op.aliases:  # a copy holds what it is a copy of
+                source, copy = self.tags[op.operands[alias.operand].tensor], self.tags[op.output]
+                taken = source[max(0, -alias.offset) :]
+                copy[max(0, alias.offset) :][: len(taken)] = taken[: len(copy) - max(0, alias.offset)]
         self.made: dict[str, int] = {}
         self.read = self.written = 0
 
@@ -32,7 +37,7 @@ class Simulator:
         """The tags of rows [first, end); of a folded tensor, those of the last, which has taken the others in."""
         tensor = self.program.tensors[name]
         first = end - 1 if tensor.folded and end > first else first
-        return np.arange(self.tag[name] + first * tensor.row_bytes, self.tag[name] + end * tensor.row_bytes)
+        return self.tags[name][first * tensor.row_bytes : end * tensor.row_bytes]
 
     def span(self, name: str, first: int, end: int) -> slice:
         """Where rows [first, end) lie from row 0 on."""
@@ -158,8 +163,9 @@ class _StageRun:
             before = self.where(op.output, start - 1, start)
             assert (before == self.sim.rows(op.output, start - 1, start)).all(), f"{op.output}: stale row {start - 1}"
         cells[:] = self.sim.rows(op.output, start, end)
-        for operand in op.operands:
-            self.fetch(operand, need, start, end)  # the output must not have overwritten an input
+        for place, operand in enumerate(op.operands):
+            if not (place in op.in_place and self.begins_with(operand, start, end, cells)):
+                self.fetch(operand, need, start, end)  # the output must not have overwritten an input
         if scratch is not None:
             assert (self.sim.fast[scratch : scratch + op.scratch_bytes] == -2).all()
         self.held[op.output][1] = end
@@ -167,6 +173,11 @@ class _StageRun:
             arena, offset = self.sim.home(op.output)
             arena[offset:][self.sim.span(op.output, start, end)] = cells
             self.sim.written += len(cells)
+
+    def begins_with(self, operand: object, start: int, end: int, cells: np.ndarray) -> bool:
+        """Whether the rows of an operand that output rows start … end are made of begin where `cells` do."""
+        held = self.where(operand.tensor, start, end)
+        return bool(held.ctypes.data == cells.ctypes.data)
 
     def fetch(self, operand: object, need: dict[str, list[int]], start: int, end: int) -> None:
         name, m = operand.tensor, operand.rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 
-from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import CopyParams
 
@@ -44,8 +44,38 @@ class Builder:
         return self.op([Operand(source, RowMap.window(kernel, stride, 1, pad))], height, row_bytes, scratch)
 
     def pointwise(self, *sources: str) -> str:
+        """Written over whichever source is as wide as the first, where that is of use."""
         first = self.tensors[sources[0]]
-        return self.op([Operand(s, RowMap.same()) for s in sources], first.height, first.row_bytes)
+        output = self.op([Operand(s, RowMap.same()) for s in sources], first.height, first.row_bytes)
+        wide = [place for place, name in enumerate(sources) if self.is_free(name) and
+                (self.tensors[name].height, self.tensors[name].row_bytes) == (first.height, first.row_bytes)]
+        self.ops[-1] = dataclasses.replace(self.ops[-1], in_place=tuple(wide))
+        return output
+
+    def is_free(self, name: str) -> bool:
+        """Whether the memory of a tensor may be shared."""
+        return not (self.tensors[name].folded or self.tensors[name].sequential)
+
+    def concatenated(self, *sources: str) -> str:
+        """The rows of each, all of the same width, behind each other."""
+        start, operands, aliases = 0, [], []
+        row_bytes = self.tensors[sources[0]].row_bytes
+        for place, name in enumerate(sources):
+            operands.append(Operand(name, RowMap.shifted(-start)))
+            if self.is_free(name):
+                aliases.append(Alias(place, start * row_bytes))
+            start += self.tensors[name].height
+        output = self.op(operands, start, row_bytes)
+        self.ops[-1] = dataclasses.replace(self.ops[-1], aliases=tuple(aliases))
+        return output
+
+    def slice(self, source: str, first: int, rows: int) -> str:
+        """Rows first … first + rows."""
+        row_bytes = self.tensors[source].row_bytes
+        output = self.op([Operand(source, RowMap.shifted(first))], rows, row_bytes)
+        if self.is_free(source):
+            self.ops[-1] = dataclasses.replace(self.ops[-1], aliases=(Alias(0, -first * row_bytes),))
+        return output
 
     def upsample(self, source: str, factor: int) -> str:
         tensor = self.tensors[source]
@@ -224,6 +254,20 @@ def _whole(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
     return b.op([Operand(source, rows)], rng.choice([1, 1, 4, 9]), _size(rng), rng.choice([0, 20]))
 
 
+def _concatenated(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
+    row_bytes = b.tensors[source].row_bytes
+    twins = [name for name in live if b.tensors[name].row_bytes == row_bytes and not b.tensors[name].folded]
+    names = [source, *rng.choices(twins, k=rng.choice([1, 1, 2]))]
+    fits = sum(b.tensors[name].height for name in names) <= 96 and not b.tensors[source].folded
+    return b.concatenated(*names) if fits else _pointwise(b, rng, source, live)
+
+
+def _cut(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
+    height = b.tensors[source].height
+    first = rng.choice([0, rng.randrange(height)])
+    return b.slice(source, first, rng.randint(1, height - first))
+
+
 def _summed(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
     return b.summed(source, _size(rng))
 
@@ -236,4 +280,5 @@ _KINDS = (
     (_window,) * 6
     + (_transposed, _upsampled, _sliced, _padded, _joined, _regrouped, _whole, _summed, _stepped)
     + (_pointwise,) * 3
+    + (_concatenated, _cut, _cut)
 )

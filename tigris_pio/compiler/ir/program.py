@@ -100,12 +100,24 @@ class Operand:
 
 
 @dataclasses.dataclass(frozen=True)
+class Alias:
+    """An operand and the output hold the same bytes: the operand begins at byte `offset` of the output or, when that is
+    negative, the output at byte -`offset` of the operand. An operator whose operands all lie so copies nothing."""
+
+    operand: int  #: its place among the operands
+    offset: int
+
+
+@dataclasses.dataclass(frozen=True)
 class ProgramOp:
     """One kernel call.
 
     `params` is the kernel's record with every data field (named in `blobs`) still 0; emission
     places the blobs in the stage's weight block and fills the fields in. `images` is the batch
     when the kernel is called once per image, 1 when it takes the tensors whole.
+
+    in_place: the operands, by their places, that the output may be written over by one call for all rows: both begin
+    at the same address. aliases: what the output has in common with its operands.
     """
 
     name: str
@@ -118,6 +130,8 @@ class ProgramOp:
     images: int = 1
     macs: int = 0
     scratch_bytes: int = 0
+    in_place: tuple[int, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

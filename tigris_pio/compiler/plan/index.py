@@ -12,7 +12,8 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
-from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer
+from tigris_pio.compiler.plan.memory.sharing import Block, links_of, share
+from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer, sweep
 
 T = TypeVar("T")
 
@@ -52,9 +53,23 @@ class ProgramIndex:
 
     @cached_property
     def live(self) -> np.ndarray:
-        """Bytes live while each operator runs, everything whole; scratch included."""
+        """Bytes live while each operator runs, everything whole and in place; scratch included."""
         scratch = np.array([op.scratch_bytes for op in self.ops], dtype=np.int64)
-        return self.timeline.live[1 : len(self.ops) + 1] + scratch
+        live: np.ndarray = self.timeline.live[1 : len(self.ops) + 1] + scratch - self._shared
+        return live
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        """Bytes that two live tensors have in common while each operator runs, everything whole."""
+        blocks = {name: Block(self.tensor(name).bytes, life) for name, life in self.lives.items()}
+        names = {name: name for name in blocks}
+        sizes = {name: block.bytes for name, block in blocks.items()}
+        links = (link for op in self.ops for link in links_of(op, names, sizes))
+        shared = share(blocks, links, 1)
+        apart = sweep(((part.life, part.bytes) for request in shared for part in request.parts), len(self.ops))
+        together = sweep(((part.life, part.bytes) for request in shared for part in request.taken), len(self.ops))
+        shares: np.ndarray = (apart.live - together.live)[1 : len(self.ops) + 1]
+        return shares
 
     @cached_property
     def crossing(self) -> np.ndarray:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+<<<<<<< HEAD
 from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.band.overlay import joined_homes
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band
+=======
+from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band, window_name
+>>>>>>> a1a56ce (Operators that run whole write over an operand that ends with them; parts of a concatenation and slices lie where the whole does)
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
-from tigris_pio.compiler.plan.memory.request import Placement, Request
+from tigris_pio.compiler.plan.memory.request import Placement, Request, lower_bound
+from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, links_of, share
 from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes, promote
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
@@ -43,6 +48,7 @@ def home_request(tensor: str) -> str:
     return f"home {tensor}"
 
 
+<<<<<<< HEAD
 def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arrangement:
     """Drafts for `segments`, each banded one with the tallest bands that fit `aim.room`, then homes and offsets."""
     homes = dict.fromkeys(crossing_tensors(index, segments), aim.home)
@@ -54,6 +60,38 @@ def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arran
     slow = allocate(_slow_requests(index, drafts, homes), aim.alignment)
     fast = allocate(requests, aim.alignment)
     return Arrangement(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, aim.alignment))
+=======
+def lay_out(
+    index: ProgramIndex, segments: Sequence[Segment], home: Home, room: int, alignment: int, overlay: bool
+) -> Layout:
+    """Drafts for `segments`, each banded one with the tallest bands that fit `room`, then homes and offsets.
+
+    `home` FAST: all that crosses a cut stays in fast memory. SLOW: as much of it as fits does.
+    `overlay`: outputs may grow over inputs.
+    """
+    homes = dict.fromkeys(crossing_tensors(index, segments), home)
+    drafts = _drafts(index, segments, homes, room, alignment, overlay)
+    if home is Home.SLOW:
+        homes = promote(index, drafts, homes, room - _state_bytes(drafts, alignment), alignment)
+        drafts = _drafts(index, segments, homes, room, alignment, overlay)
+    slow = allocate(_slow_requests(index, drafts, homes), alignment)
+    requests, fast = _allocate_fast(index, drafts, homes, alignment)
+    return Layout(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, alignment))
+>>>>>>> a1a56ce (Operators that run whole write over an operand that ends with them; parts of a concatenation and slices lie where the whole does)
+
+
+def _allocate_fast(
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], alignment: int
+) -> tuple[tuple[Request, ...], Placement]:
+    """Offsets in the fast arena. What shares memory cannot be moved alone, so sharing may cost more than it saves."""
+    requests = _fast_requests(index, drafts, homes, alignment, in_place=True)
+    fast = allocate(requests, alignment)
+    apart = _fast_requests(index, drafts, homes, alignment, in_place=False) if fast.peak > fast.lower_bound else ()
+    if len(apart) > len(requests) and lower_bound(apart, alignment) < fast.peak:
+        other = allocate(apart, alignment)
+        if other.peak < fast.peak:
+            return apart, other
+    return requests, fast
 
 
 def _state_bytes(drafts: Sequence[Draft], alignment: int) -> int:
@@ -90,16 +128,52 @@ def _resident(
 
 
 def _fast_requests(
-    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], alignment: int
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], alignment: int, in_place: bool
 ) -> tuple[Request, ...]:
+    """What the stages ask the fast arena for. `in_place`: operators that run whole share memory with their operands."""
     segments = [draft.segment for draft in drafts]
-    windows = [request for draft in drafts for request in draft.requests]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
+<<<<<<< HEAD
     overlays = [overlay for draft in drafts for overlay in draft.overlays]
     shared = joined_homes(index, overlays, lives, {name: home_request(name) for name in lives}, alignment)
     together = {name for overlay in overlays for name in (overlay.eaten, overlay.grown)}
     alone = [Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items() if n not in together]
     return (*windows, *shared, *alone)
+=======
+    alone = {home_name(n): Request(home_name(n), index.tensor(n).bytes, life) for n, life in lives.items()}
+    windows = {request.name: request for draft in drafts for request in draft.requests}
+    alone = {**windows, **alone}
+    blocks = {name: Block(request.bytes, request.life) for name, request in alone.items()}
+    links = [
+        Link(Kind.GROWS, home_name(overlay.eaten), home_name(overlay.grown), -round_up(overlay.lead, alignment))
+        for draft in drafts
+        for overlay in draft.overlays
+    ]
+    if in_place:
+        links += [link for draft in drafts for link in _links_in_place(index, draft, homes, blocks)]
+    shared = share(blocks, links, alignment)
+    together = {part.name for request in shared for part in request.parts}
+    return (*(request for name, request in alone.items() if name not in together), *shared)
+
+
+def _links_in_place(
+    index: ProgramIndex, draft: Draft, homes: Mapping[str, Home], blocks: Mapping[str, Block]
+) -> Iterator[Link]:
+    """What the operators of a stage that runs whole may share."""
+    segment = draft.segment
+    if draft.bands > 1 or segment.direct:
+        return
+    lies_in = {}
+    for view in draft.views:
+        # A window of fewer rows begins with the first that is needed, not with row 0.
+        if view.window and view.capacity_rows == index.tensor(view.tensor).height:
+            lies_in[view.tensor] = window_name(segment, view.tensor)
+        elif not view.window and homes.get(view.tensor) is Home.FAST:
+            lies_in[view.tensor] = home_name(view.tensor)
+    sizes = {name: blocks[name].bytes for name in lies_in.values()}
+    for op in index.ops[segment.first : segment.end]:
+        yield from links_of(op, lies_in, sizes)
+>>>>>>> a1a56ce (Operators that run whole write over an operand that ends with them; parts of a concatenation and slices lie where the whole does)
 
 
 def _slow_requests(

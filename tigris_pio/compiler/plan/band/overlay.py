@@ -9,14 +9,12 @@ whole stage's.)
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tigris_pio.compiler.plan.band.geometry import BandRows, Rows
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.request import Part, Request
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.sizes import round_up
 
@@ -73,29 +71,3 @@ def _needed_after_writing(index: ProgramIndex, segment: Segment, first: Rows, ea
     if index.uses_within(eaten, segment.first, segment.end)[-1] >= index.lives[grown].birth:
         return from_here
     return np.append(from_here[1:], index.tensor(eaten).height)  # the band has read its rows when it writes
-
-
-def joined_homes(
-    index: ProgramIndex, overlays: Iterable[Overlay], lives: Mapping[str, Lifetime], names: Mapping[str, str],
-    alignment: int,
-) -> list[Request]:
-    """One request for each chain of tensors of which every next one grows over the one before.
-
-    `lives`: how long each home is taken; `names`: what its part of the request is called.
-    """
-    following = {overlay.eaten: overlay for overlay in overlays}
-    grown = {overlay.grown for overlay in following.values()}
-    requests = []
-    for start in following:
-        if start in grown:
-            continue
-        name, offset, chain = start, 0, [(start, 0)]
-        while name in following:
-            offset -= round_up(following[name].lead, alignment)
-            name = following[name].grown
-            chain.append((name, offset))
-        parts = tuple(Part(names[n], at - offset, index.tensor(n).bytes, lives[n]) for n, at in chain)
-        size = max(part.offset + part.bytes for part in parts)
-        life = Lifetime(min(part.life.birth for part in parts), max(part.life.death for part in parts))
-        requests.append(Request(f"{names[start]} and what grows over it", size, life, parts))
-    return requests

@@ -1,0 +1,152 @@
+"""Tensors that share memory: as much as there is to share, and never a byte that somebody needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.compiler.simulator import Simulator
+from tests.compiler.synthetic import Builder, wild_program
+from tests.harness.examples import counted
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Alias, Operand, Program, RowMap
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.lifetimes import Lifetime
+from tigris_pio.compiler.plan.memory.request import check
+from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, share
+from tigris_pio.compiler.plan.search import find_plan, plan_program
+from tigris_pio.compiler.plan.weight_blocks import WeightOptions
+
+
+def planned(program: Program, alignment: int = 4):
+    plan = plan_program(program, Budget(None), alignment, WeightOptions())
+    Simulator(plan).run()
+    return plan
+
+
+def bytes_of(plan) -> int:
+    return plan.fast_bytes - plan.state_bytes
+
+
+def test_elementwise_operators_one_after_the_other_take_one_place():
+    b = Builder()
+    t = b.input(1, 400)
+    for _ in range(5):
+        t = b.pointwise(t)
+    assert bytes_of(planned(b.program(t))) == 400
+
+
+def test_either_operand_of_a_sum_may_end_with_it():
+    for turned in (False, True):
+        b = Builder()
+        x = b.pointwise(b.input(1, 400))
+        y = b.whole(x, 1, 400)
+        t = b.pointwise(*((y, x) if turned else (x, y)))
+        assert bytes_of(planned(b.program(t))) == 800
+
+
+def test_what_is_read_later_is_not_written_over():
+    b = Builder()
+    x = b.input(1, 400)
+    y = b.pointwise(x)
+    plan = planned(b.program(b.pointwise(y, x)))
+    assert bytes_of(plan) == 800
+
+
+def test_the_parts_of_a_concatenation_lie_in_it():
+    b = Builder()
+    x = b.input(1, 16)
+    parts = [b.whole(x, rows, 64) for rows in (1, 3, 2)]
+    plan = planned(b.program(b.concatenated(*parts)))
+    assert bytes_of(plan) == 6 * 64 + 16
+
+
+def test_a_part_of_two_concatenations_lies_in_one_of_them():
+    b = Builder()
+    x = b.input(1, 16)
+    p, q, r = (b.whole(x, 1, 64) for _ in range(3))
+    plan = planned(b.program(b.concatenated(p, q), b.concatenated(p, r)))
+    assert bytes_of(plan) <= 5 * 64 + 16
+
+
+def test_slices_lie_in_what_they_are_cut_from_and_are_written_over_when_it_is_gone():
+    b = Builder()
+    whole = b.whole(b.input(1, 16), 4, 64)
+    first, second = b.slice(whole, 0, 2), b.slice(whole, 2, 2)
+    plan = planned(b.program(b.pointwise(first, b.pointwise(second))))
+    assert bytes_of(plan) == 4 * 64 + 16
+
+
+def test_a_slice_of_what_is_needed_again_is_not_written_over():
+    b = Builder()
+    whole = b.whole(b.input(1, 16), 4, 64)
+    part = b.pointwise(b.slice(whole, 0, 4))
+    plan = planned(b.program(b.pointwise(whole, part)))
+    assert bytes_of(plan) == 2 * 4 * 64
+
+
+def test_a_place_that_is_not_aligned_is_not_taken():
+    b = Builder()
+    whole = b.whole(b.input(1, 16), 1, 80)
+    b.ops.append(dataclasses.replace(b.ops[-1], operands=(Operand(whole, RowMap.same()),), output="cut", name="cut",
+                                     aliases=(Alias(0, -8),)))
+    b.tensors["cut"] = dataclasses.replace(b.tensors[whole], name="cut", width=72)
+    program = b.program("cut")
+    assert bytes_of(planned(program, alignment=4)) == 80 + 16
+    assert bytes_of(planned(program, alignment=16)) >= 80 + 72
+
+
+def test_only_windows_that_begin_with_row_0_are_shared():
+    """Of a window that nobody reads the first rows of, none is there."""
+    b = Builder()
+    made = b.op([Operand(b.input(8, 16), RowMap.same())], 8, 16)
+    cut = b.slice(made, 3, 4)
+    planned(b.program(b.op([Operand(cut, RowMap.same())], 4, 8)))
+
+
+@counted(shared=40)
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**6), length=st.integers(2, 25), slow=st.booleans(), part=st.integers(60, 100))
+def test_random_programs(seen, seed, length, slow, part):
+    program = wild_program(seed, length)
+    index = ProgramIndex.of(program)
+    fast = None if part > 95 else int(index.timeline.peak) * part // 100 + 600
+    plan = find_plan(program, Budget(fast, (1 << 20) if slow else 0), 4, WeightOptions())
+    if plan is not None:
+        Simulator(plan).run()
+        seen["shared"] += any(op.in_place or op.aliases for op in program.ops)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_no_two_blocks_lie_over_each_other_unless_they_are_joined_for_it(seed):
+    """Every pair that overlaps is a link's, or holds the same by several."""
+    rng = random.Random(seed)
+    names = [f"b{i}" for i in range(8)]
+    blocks = {}
+    for name in names:
+        birth = rng.randrange(6)
+        blocks[name] = Block(rng.choice([4, 8, 16]), Lifetime(birth, birth + rng.randrange(4)))
+    links = [Link(rng.choice(list(Kind)), *rng.sample(names, 2), rng.choice([0, 0, 4, 8])) for _ in range(12)]
+    linked = {frozenset((link.first, link.second)) for link in links}
+    for request in share(blocks, links, 4):
+        check([request], {request.name: 0}, 4)
+        assert {part.name: (part.bytes, part.life) for part in request.parts} == {
+            part.name: (blocks[part.name].bytes, blocks[part.name].life) for part in request.parts
+        }
+        for a in request.parts:
+            for b in request.parts:
+                together = (a.life.birth <= b.life.death and b.life.birth <= a.life.death
+                            and a.offset < b.offset + b.bytes and b.offset < a.offset + a.bytes)
+                if a.name < b.name and together and frozenset((a.name, b.name)) not in linked:
+                    near = [link.kind for link in links if {a.name, b.name} & {link.first, link.second}]
+                    assert Kind.HOLDS in near, f"{a.name} and {b.name} overlap"
+
+
+@pytest.mark.parametrize("kind", [Kind.TAKES, Kind.HOLDS])
+def test_a_larger_one_is_not_put_into_a_smaller(kind):
+    blocks = {"a": Block(8, Lifetime(0, 1)), "b": Block(16, Lifetime(1, 2))}
+    assert share(blocks, [Link(kind, "a", "b", 0)], 4) == []
