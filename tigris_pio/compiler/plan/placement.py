@@ -7,13 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-<<<<<<< HEAD
 from tigris_pio.compiler.plan.aim import Aim
-from tigris_pio.compiler.plan.band.overlay import joined_homes
-from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band
-=======
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band, window_name
->>>>>>> a1a56ce (Operators that run whole write over an operand that ends with them; parts of a concatenation and slices lie where the whole does)
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
@@ -48,7 +43,6 @@ def home_request(tensor: str) -> str:
     return f"home {tensor}"
 
 
-<<<<<<< HEAD
 def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arrangement:
     """Drafts for `segments`, each banded one with the tallest bands that fit `aim.room`, then homes and offsets."""
     homes = dict.fromkeys(crossing_tensors(index, segments), aim.home)
@@ -56,28 +50,9 @@ def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arran
     if aim.home is Home.SLOW:
         homes = promote(index, drafts, homes, aim.room - _state_bytes(drafts, aim.alignment), aim.alignment)
         drafts = _drafts(index, segments, homes, aim)
-    requests = _fast_requests(index, drafts, homes, aim.alignment)
     slow = allocate(_slow_requests(index, drafts, homes), aim.alignment)
-    fast = allocate(requests, aim.alignment)
+    requests, fast = _allocate_fast(index, drafts, homes, aim.alignment)
     return Arrangement(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, aim.alignment))
-=======
-def lay_out(
-    index: ProgramIndex, segments: Sequence[Segment], home: Home, room: int, alignment: int, overlay: bool
-) -> Layout:
-    """Drafts for `segments`, each banded one with the tallest bands that fit `room`, then homes and offsets.
-
-    `home` FAST: all that crosses a cut stays in fast memory. SLOW: as much of it as fits does.
-    `overlay`: outputs may grow over inputs.
-    """
-    homes = dict.fromkeys(crossing_tensors(index, segments), home)
-    drafts = _drafts(index, segments, homes, room, alignment, overlay)
-    if home is Home.SLOW:
-        homes = promote(index, drafts, homes, room - _state_bytes(drafts, alignment), alignment)
-        drafts = _drafts(index, segments, homes, room, alignment, overlay)
-    slow = allocate(_slow_requests(index, drafts, homes), alignment)
-    requests, fast = _allocate_fast(index, drafts, homes, alignment)
-    return Layout(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, alignment))
->>>>>>> a1a56ce (Operators that run whole write over an operand that ends with them; parts of a concatenation and slices lie where the whole does)
 
 
 def _allocate_fast(
@@ -133,19 +108,12 @@ def _fast_requests(
     """What the stages ask the fast arena for. `in_place`: operators that run whole share memory with their operands."""
     segments = [draft.segment for draft in drafts]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
-<<<<<<< HEAD
-    overlays = [overlay for draft in drafts for overlay in draft.overlays]
-    shared = joined_homes(index, overlays, lives, {name: home_request(name) for name in lives}, alignment)
-    together = {name for overlay in overlays for name in (overlay.eaten, overlay.grown)}
-    alone = [Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items() if n not in together]
-    return (*windows, *shared, *alone)
-=======
-    alone = {home_name(n): Request(home_name(n), index.tensor(n).bytes, life) for n, life in lives.items()}
+    alone = {home_request(n): Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items()}
     windows = {request.name: request for draft in drafts for request in draft.requests}
     alone = {**windows, **alone}
     blocks = {name: Block(request.bytes, request.life) for name, request in alone.items()}
     links = [
-        Link(Kind.GROWS, home_name(overlay.eaten), home_name(overlay.grown), -round_up(overlay.lead, alignment))
+        Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), -round_up(overlay.lead, alignment))
         for draft in drafts
         for overlay in draft.overlays
     ]
@@ -169,11 +137,10 @@ def _links_in_place(
         if view.window and view.capacity_rows == index.tensor(view.tensor).height:
             lies_in[view.tensor] = window_name(segment, view.tensor)
         elif not view.window and homes.get(view.tensor) is Home.FAST:
-            lies_in[view.tensor] = home_name(view.tensor)
+            lies_in[view.tensor] = home_request(view.tensor)
     sizes = {name: blocks[name].bytes for name in lies_in.values()}
     for op in index.ops[segment.first : segment.end]:
         yield from links_of(op, lies_in, sizes)
->>>>>>> a1a56ce (Operators that run whole write over an operand that ends with them; parts of a concatenation and slices lie where the whole does)
 
 
 def _slow_requests(

@@ -14,12 +14,12 @@ from tests.compiler.synthetic import Builder, wild_program
 from tests.harness.examples import counted
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, RowMap
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.request import check
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, share
 from tigris_pio.compiler.plan.search import find_plan, plan_program
-from tigris_pio.compiler.plan.weight_blocks import WeightOptions
 
 
 def planned(program: Program, alignment: int = 4):
