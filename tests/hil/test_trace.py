@@ -39,8 +39,10 @@ def replay(board: Board, plan: HostPlan, count: int = 1) -> Replay:
 
 
 def checksum(before: int, call: Call, rows: tuple[bytes, ...]) -> int:
-    """As docs/protocol.md has it; these networks' calls leave what they read."""
-    operands = [zlib.crc32(data) for data in rows[1:]]
+    """As docs/protocol.md has it. What a call reads it leaves as it was, unless it writes its output over that."""
+    operands = [operand.crc32 for operand in call.operands]
+    for data, found in zip(rows[1:], operands, strict=True):
+        assert zlib.crc32(data) == found or data[: len(rows[0])] == rows[0][: len(data)]
     words = (call.op, call.image, call.first, call.rows, *operands)
     return zlib.crc32(rows[0], zlib.crc32(struct.pack(f"<{len(words)}I", *words), before))
 

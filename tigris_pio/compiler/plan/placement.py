@@ -111,7 +111,7 @@ def _fast_requests(
     alone = {home_request(n): Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items()}
     windows = {request.name: request for draft in drafts for request in draft.requests}
     alone = {**windows, **alone}
-    blocks = {name: Block(request.bytes, request.life) for name, request in alone.items()}
+    blocks = {name: Block(request.bytes, request.life) for name, request in alone.items() if not request.parts}
     links = [
         Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), -round_up(overlay.lead, alignment))
         for draft in drafts
@@ -138,6 +138,7 @@ def _links_in_place(
             lies_in[view.tensor] = window_name(segment, view.tensor)
         elif not view.window and homes.get(view.tensor) is Home.FAST:
             lies_in[view.tensor] = home_request(view.tensor)
+    lies_in = {tensor: name for tensor, name in lies_in.items() if name in blocks}
     sizes = {name: blocks[name].bytes for name in lies_in.values()}
     for op in index.ops[segment.first : segment.end]:
         yield from links_of(op, lies_in, sizes)
