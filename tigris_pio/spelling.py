@@ -35,6 +35,7 @@ OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
     "set": ("--set", "custom_tigris_set", "SET", "set"),
     "state": ("--state", "custom_tigris_state", "STATE", "state"),
     "hop": ("--hop", "custom_tigris_hop", "HOP", "hop"),
+    "stream": ("--stream", "custom_tigris_stream", "STREAM", "stream"),
     "slot_size": ("--slot-size", "custom_tigris_slot_size", "SLOT_SIZE", "slot_size"),
     "xip": ("--xip", "custom_tigris_xip", "XIP", "xip"),
     "compress": ("--compress", "custom_tigris_compress", "COMPRESS", "compress"),

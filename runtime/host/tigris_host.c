@@ -20,7 +20,7 @@
 #endif
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
-#define TIGRIS_HOST_VERSION 5U
+#define TIGRIS_HOST_VERSION 6U
 
 /* Calls and time of one operator, over all runs. */
 typedef struct tigris_host_profile {
@@ -60,6 +60,7 @@ TIGRIS_HOST_API int32_t tigris_host_open(tigris_host *host, const void *plan, si
 TIGRIS_HOST_API int32_t tigris_host_check_crc(const tigris_host *host);
 TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
                                          size_t slow_bytes, tigris_host_profile *profile);
+TIGRIS_HOST_API void tigris_host_rows(tigris_host *host, tigris_fetch_rows_hook fetch, tigris_take_rows_hook take);
 TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
 TIGRIS_HOST_API int32_t tigris_host_calls(tigris_host *host, tigris_host_watch *watch, tigris_usage *usage);
 TIGRIS_HOST_API int32_t tigris_host_reset(tigris_host *host);
@@ -136,6 +137,12 @@ int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void 
     host->session.profile = profile;
     host->session.profile_context = host;
     return status;
+}
+
+void tigris_host_rows(tigris_host *host, tigris_fetch_rows_hook fetch, tigris_take_rows_hook take)
+{
+    host->session.fetch_rows = fetch;
+    host->session.take_rows = take;
 }
 
 int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris_usage *usage)

@@ -77,6 +77,8 @@ typedef enum tigris_status {
     TIGRIS_ERR_SLOW_TOO_SMALL = -3,  /* the slow arena is smaller than the plan needs */
     TIGRIS_ERR_ARENA_ALIGNMENT = -4, /* an arena does not start on a multiple of the plan's alignment */
     TIGRIS_ERR_CANCELLED = -5,       /* the yield hook asked to stop */
+    TIGRIS_ERR_NO_ROWS_HOOK = -6,    /* an input or output is streamed, and fetch_rows or take_rows is not set */
+    TIGRIS_ERR_ROWS = -7,            /* fetch_rows or take_rows asked to stop */
     /* The file as a whole. */
     TIGRIS_ERR_NOT_A_PLAN = -10,   /* too short, or the magic bytes differ */
     TIGRIS_ERR_VERSION = -11,      /* made for another format version */
@@ -140,8 +142,8 @@ typedef struct tigris_plan {
     const tigris_operand_record *operands;
     const uint8_t *params;
     const uint8_t *weights;
-    tigris_fault fault; /* of tigris_plan_open; when that fails everything else is zeroed */
     uint32_t mapping;   /* what tigris_model_close gives back; 0: nothing */
+    tigris_fault fault; /* of tigris_plan_open; when that fails everything else is zeroed */
 } tigris_plan;
 
 /* Opens the plan at `data`, 16-byte aligned, and checks its structure. The bytes are read in place by every run and not
@@ -187,6 +189,15 @@ typedef struct tigris_band {
  * layer by layer. The rows are valid during the call only. */
 typedef void (*tigris_trace_hook)(void *context, uint32_t op, uint32_t image, const tigris_band *output);
 
+/* Writes rows [first, first + rows) of streamed input `input` to `destination`, as they are stored. The rows of an input
+ * are asked for in order, each once in a run, a few at a time; the hook may wait for them, as for the lines of a camera.
+ * Return 0 to go on, anything else to stop the run with TIGRIS_ERR_ROWS. */
+typedef int (*tigris_fetch_rows_hook)(void *context, uint32_t input, uint32_t first, uint32_t rows, void *destination);
+
+/* Takes rows [first, first + rows) of streamed output `output` from `source`, where they are valid during the call
+ * only. Each row comes once in a run, in order, as soon as it is made. Return as above. */
+typedef int (*tigris_take_rows_hook)(void *context, uint32_t output, uint32_t first, uint32_t rows, const void *source);
+
 /* What a run moved and used, measured, not planned. */
 typedef struct tigris_usage {
     uint32_t fast_peak;    /* bytes of the fast arena up to the highest byte used */
@@ -218,6 +229,9 @@ typedef struct tigris_session {
     void *profile_context;
     tigris_trace_hook trace;
     void *trace_context;
+    tigris_fetch_rows_hook fetch_rows; /* needed when an input is streamed; called with rows_context */
+    tigris_take_rows_hook take_rows;   /* needed when an output is streamed; called with rows_context */
+    void *rows_context;
     tigris_usage usage;
     /* The operands of the kernel being run, then its output: here so that they need no stack. */
     tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
@@ -270,8 +284,8 @@ tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, vo
                                backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND, &tigris_dynamic_placement);
 }
 
-/* Where to write input `index`, and its bytes; NULL and 0 when out of range, or when the session is NULL or was
- * refused. Inputs must be written
+/* Where to write input `index`, and its bytes; NULL and 0 when out of range, when the session is NULL or was refused,
+ * and for one that is streamed: its rows are fetched during the run. Other inputs must be written
  * before every run: their memory is used again during it, and may overlap the outputs. */
 void *tigris_input(const tigris_session *session, uint32_t index);
 uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index);

@@ -62,7 +62,11 @@ typedef enum tigris_weight_mode {
 /* Header flags. */
 typedef enum tigris_header_flag {
     /* every stage's weights are read in place */
-    TIGRIS_HEADER_FLAG_XIP = 1
+    TIGRIS_HEADER_FLAG_XIP = 1,
+    /* some input is streamed: the session needs fetch_rows */
+    TIGRIS_HEADER_FLAG_FETCHES = 2,
+    /* some output is streamed: the session needs take_rows */
+    TIGRIS_HEADER_FLAG_TAKES = 4
 } tigris_header_flag;
 
 /* How a tensor is stored. */
@@ -149,6 +153,10 @@ typedef enum tigris_op_kind {
     /* its weights less their zero points, in 16 bits */
     TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D = 55,
     TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED = 56,
+    /* rows of a streamed input, of any type, from the caller; without operands */
+    TIGRIS_OP_KIND_FETCH = 58,
+    /* rows of a streamed output, of any type, to the caller; of its own output only the rows count */
+    TIGRIS_OP_KIND_TAKE = 59,
     /* what a state is in the next run, of any type; after all other operators, nothing comes
      * between */
     TIGRIS_OP_KIND_COMMIT = 60,
@@ -446,7 +454,9 @@ typedef struct tigris_io_record {
     /* dimensions used in stored_shape and permutation */
     uint8_t stored_rank;
     /* 0 */
-    uint8_t reserved[3];
+    uint8_t reserved;
+    /* streamed: 1 and the index of the FETCH or TAKE that moves its rows; 0: whole in an arena */
+    uint16_t mover;
     /* the model's own shape; unused entries 0 */
     uint32_t shape[8];
     /* shape of the stored data; unused entries 0 */
@@ -1441,6 +1451,15 @@ typedef struct tigris_asymmetric_fully_connected_int8_params {
     uint32_t weight_zero_points;
 } tigris_asymmetric_fully_connected_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_fully_connected_int8_params) == 48U, tigris_asymmetric_fully_connected_int8_params_size);
+
+/* The input whose rows FETCH asks the caller for, or the output whose rows TAKE gives to the
+ * caller. The view of the operator's output makes each row once, in order, up to the last: it has a
+ * pace that completes it in the stage's bands, and no window or one that keeps rows. */
+typedef struct tigris_rows_params {
+    /* index of the input or of the output, as the session's hooks are told */
+    uint32_t port;
+} tigris_rows_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_rows_params) == 4U, tigris_rows_params_size);
 
 /* The output, a state, becomes what the next run begins with: its last kept_bytes bytes, then the
  * first input's. The second input, a constant, is what a session begins with, repeated until the

@@ -115,6 +115,10 @@ extern const tigris_kernel_entry tigris_softmax_int16;
 extern const tigris_kernel_entry tigris_logistic_int16;
 extern const tigris_kernel_entry tigris_lookup_int16;
 
+/* What is streamed. */
+extern const tigris_kernel_entry tigris_fetch_int8;
+extern const tigris_kernel_entry tigris_take_int8;
+
 /* What lives from run to run. */
 extern const tigris_kernel_entry tigris_commit_int8;
 

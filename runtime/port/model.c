@@ -29,6 +29,7 @@ static uint32_t interface_crc32(const tigris_plan *plan)
         port.tensor = plan->tensors[port.io.tensor];
         port.io.name = 0U;
         port.io.tensor = 0U;
+        port.io.mover = port.io.mover != 0U; /* streamed or not, by whichever operator */
         port.tensor.name = 0U;
         port.tensor.home = 0U;
         port.tensor.home_offset = 0U;

@@ -211,6 +211,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_b
     }
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
+    call.session = session;
     call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
     const tigris_kernel kernel = tigris_find_kernel(session->backend, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
@@ -271,7 +272,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
     /* All states or none: between them, and behind them, a run is not stopped. */
     const int may_stop = session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT;
     const int stop = may_stop && session->yield(session->yield_context) != 0;
-    return stop ? TIGRIS_ERR_CANCELLED : TIGRIS_OK;
+    return stop ? TIGRIS_ERR_CANCELLED : session->fault.status;
 }
 
 /* Starts a window in the band just begun: the rows it keeps move to its start. */
@@ -390,6 +391,11 @@ tigris_status tigris_run(tigris_session *session)
 {
     if (session == NULL || session->plan == NULL) {
         return TIGRIS_ERR_ARGUMENT;
+    }
+    const uint32_t flags = session->plan->header->flags;
+    if (((flags & TIGRIS_HEADER_FLAG_FETCHES) != 0U && session->fetch_rows == NULL) ||
+        ((flags & TIGRIS_HEADER_FLAG_TAKES) != 0U && session->take_rows == NULL)) {
+        return TIGRIS_ERR_NO_ROWS_HOOK;
     }
     session->usage = (tigris_usage){session->plan->header->state_bytes, 0U, 0U, 0U};
     session->checked = 0U;

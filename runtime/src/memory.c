@@ -46,48 +46,53 @@ void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, 
     *peak = end > *peak ? end : *peak;
 }
 
-/* Bytes [data, data + bytes). */
-typedef struct extent {
-    uint8_t *data;
-    uint32_t bytes;
-} extent;
-
-/* Input `index`; or output `index` when `outputs` is 1. Nothing when out of range, or of a session without a plan. */
-static extent find_io(const tigris_session *session, uint32_t index, int outputs)
+/* Input `index`, or output `index` when `outputs` is 1, that lies in an arena; NULL when out of range, streamed, or of a
+ * session without a plan. */
+static const tigris_io_record *find_io(const tigris_session *session, uint32_t index, int outputs)
 {
-    extent found = {NULL, 0U};
     if (session == NULL || session->plan == NULL) {
-        return found;
+        return NULL;
     }
-    const tigris_plan *plan = session->plan;
-    const tigris_header_record *header = plan->header;
-    const uint32_t first = outputs ? header->input_count : 0U;
-    const uint32_t count = outputs ? header->output_count : header->input_count;
-    if (index < count) {
-        const tigris_io_record *io = &plan->io[first + index];
-        const tigris_tensor_record *tensor = &plan->tensors[io->tensor];
-        found.bytes = tigris_tensor_bytes(tensor);
-        found.data = tigris_address(session, tensor->home, TIGRIS_PLACED_IO, io, tensor->home_offset);
+    const tigris_header_record *header = session->plan->header;
+    if (index >= (outputs ? header->output_count : header->input_count)) {
+        return NULL;
     }
-    return found;
+    const tigris_io_record *io = &session->plan->io[outputs ? header->input_count + index : index];
+    return io->mover == 0U ? io : NULL;
+}
+
+static uint8_t *io_data(const tigris_session *session, uint32_t index, int outputs)
+{
+    const tigris_io_record *io = find_io(session, index, outputs);
+    if (io == NULL) {
+        return NULL;
+    }
+    const tigris_tensor_record *tensor = &session->plan->tensors[io->tensor];
+    return tigris_address(session, tensor->home, TIGRIS_PLACED_IO, io, tensor->home_offset);
+}
+
+static uint32_t io_bytes(const tigris_session *session, uint32_t index, int outputs)
+{
+    const tigris_io_record *io = find_io(session, index, outputs);
+    return io != NULL ? tigris_tensor_bytes(&session->plan->tensors[io->tensor]) : 0U;
 }
 
 void *tigris_input(const tigris_session *session, uint32_t index)
 {
-    return find_io(session, index, 0).data;
+    return io_data(session, index, 0);
 }
 
 uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index)
 {
-    return find_io(session, index, 0).bytes;
+    return io_bytes(session, index, 0);
 }
 
 const void *tigris_output(const tigris_session *session, uint32_t index)
 {
-    return find_io(session, index, 1).data;
+    return io_data(session, index, 1);
 }
 
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
 {
-    return find_io(session, index, 1).bytes;
+    return io_bytes(session, index, 1);
 }

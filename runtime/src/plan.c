@@ -13,6 +13,7 @@
 #endif
 
 #define LARGEST_ALIGNMENT 4096U
+#define HEADER_FLAGS (TIGRIS_HEADER_FLAG_XIP | TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES)
 #define MAGIC UINT32_C(0x53524754) /* "TGRS" */
 
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)
@@ -31,7 +32,7 @@ static tigris_status check_header(const tigris_header_record *header, size_t byt
         alignment % TIGRIS_TENSOR_ALIGN != 0U) {
         return TIGRIS_ERR_ALIGNMENT;
     }
-    if (header->total_bytes < sizeof *header || (header->flags & ~(uint32_t)TIGRIS_HEADER_FLAG_XIP) != 0U ||
+    if (header->total_bytes < sizeof *header || (header->flags & ~(uint32_t)HEADER_FLAGS) != 0U ||
         header->state_bytes > header->fast_bytes || header->fast_reserved > header->fast_bytes) {
         return TIGRIS_ERR_SECTION;
     }
@@ -95,8 +96,7 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
     }
     plan->base = data;
     plan->header = header;
-    tigris_fault fault = {status, TIGRIS_NOWHERE, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
-    plan->fault = fault;
+    plan->fault.stage = plan->fault.op = plan->fault.tensor = TIGRIS_NOWHERE;
     if (status == TIGRIS_OK) {
         status = find_sections(plan, header);
     }
@@ -104,9 +104,7 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
         status = tigris_check_records(plan);
     }
     if (status != TIGRIS_OK) {
-        fault = plan->fault;
-        memset(plan, 0, sizeof *plan);
-        plan->fault = fault;
+        memset(plan, 0, offsetof(tigris_plan, fault));
     }
     plan->fault.status = status;
     return status;

@@ -32,20 +32,24 @@ static int is_scale(const float *scale)
 
 static int is_home(const tigris_header_record *header, const tigris_tensor_record *tensor, uint32_t bytes)
 {
+    const uint32_t offset = tensor->home_offset;
+    uint32_t alignment = header->alignment;
+    uint32_t limit = header->slow_bytes;
     switch (tensor->home) {
     case TIGRIS_HOME_NONE:
-        return tensor->home_offset == 0U;
+        return offset == 0U;
     case TIGRIS_HOME_FAST:
-        return placed_in_fast(header, tensor->home_offset, bytes);
+        return placed_in_fast(header, offset, bytes);
     case TIGRIS_HOME_SLOW:
-        return tensor->home_offset % header->alignment == 0U &&
-               tigris_fits(tensor->home_offset, bytes, header->slow_bytes);
+        break;
     case TIGRIS_HOME_FLASH:
-        return tensor->home_offset % TIGRIS_SECTION_ALIGNMENT == 0U &&
-               tigris_fits(tensor->home_offset, bytes, header->weights_bytes);
+        alignment = TIGRIS_SECTION_ALIGNMENT;
+        limit = header->weights_bytes;
+        break;
     default:
         return 0;
     }
+    return offset % alignment == 0U && tigris_fits(offset, bytes, limit);
 }
 
 /* Rows of one image may be folded, and only where they can be written. */
@@ -101,13 +105,13 @@ static tigris_status check_io(const tigris_plan *plan, const tigris_io_record *i
         return TIGRIS_ERR_STRING;
     }
     if (io->tensor >= header->tensor_count || tigris_dtype_bytes(io->model_dtype) == 0U ||
-        io->rank > TIGRIS_MAX_RANK || io->stored_rank > TIGRIS_MAX_RANK ||
-        (io->reserved[0] | io->reserved[1] | io->reserved[2]) != 0U) {
+        io->rank > TIGRIS_MAX_RANK || io->stored_rank > TIGRIS_MAX_RANK || io->reserved != 0U) {
         return TIGRIS_ERR_IO;
     }
     const tigris_tensor_record *tensor = &plan->tensors[io->tensor];
-    /* An input is written by the caller, so it must lie in an arena; an output may also be a constant. */
-    if (tensor->home == TIGRIS_HOME_NONE || (tensor->home == TIGRIS_HOME_FLASH && is_input) ||
+    /* An input is written by the caller, so it must lie in an arena; an output may also be a constant. What is streamed
+     * need not be anywhere: its rows are moved by an operator, of which the kernel checks that it is the one named. */
+    if ((tensor->home == TIGRIS_HOME_NONE && io->mover == 0U) || (tensor->home == TIGRIS_HOME_FLASH && is_input) ||
         !is_arranged(io, tensor)) {
         return TIGRIS_ERR_IO;
     }
@@ -200,7 +204,7 @@ static int is_operand(const tigris_operand_record *operand, const tigris_op_reco
 static int is_op(const tigris_header_record *header, const tigris_op_record *op, const tigris_view_record *view,
                  const tigris_tensor_record *output)
 {
-    return op->flags == 0U && op->operand_count - 1U < TIGRIS_MAX_OPERANDS &&
+    return op->flags == 0U && op->operand_count - (op->kind != TIGRIS_OP_KIND_FETCH ? 1U : 0U) < TIGRIS_MAX_OPERANDS &&
            (op->images == 1U || op->images == output->batch) &&
            op->params % sizeof(uint32_t) == 0U && tigris_fits(op->params, op->params_bytes, header->params_bytes) &&
            (op->scratch_bytes == 0U || placed_in_fast(header, op->scratch, op->scratch_bytes)) &&

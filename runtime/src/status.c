@@ -22,6 +22,8 @@ static const status_text texts[] = {
     {TIGRIS_ERR_SLOW_TOO_SMALL, "the slow arena is smaller than the plan needs"},
     {TIGRIS_ERR_ARENA_ALIGNMENT, "an arena does not start on a multiple of the plan's alignment"},
     {TIGRIS_ERR_CANCELLED, "the yield hook stopped the run"},
+    {TIGRIS_ERR_NO_ROWS_HOOK, "an input or output is streamed: set the session's fetch_rows or take_rows"},
+    {TIGRIS_ERR_ROWS, "the hook that moves the rows of a streamed input or output stopped the run"},
     {TIGRIS_ERR_NOT_A_PLAN, "this is no .tgrs plan"},
     {TIGRIS_ERR_VERSION, "the plan was made for another format version"},
     {TIGRIS_ERR_TRUNCATED, "the plan is truncated"},

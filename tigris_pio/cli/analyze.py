@@ -39,6 +39,7 @@ def analyze(
     fixed: tuple[str, ...],
     states: tuple[str, ...],
     hop: str | None,
+    streams: tuple[str, ...],
     limits: tuple[str, ...],
     backend: str,
     chip: str,
@@ -61,7 +62,7 @@ def analyze(
     check_model(model)
     pages.check_report(report_path, model)
     options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits, fixed=fixed,
-                              states=states, hop=hop)  # fmt: skip
+                              states=states, hop=hop, streams=streams)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         result = analyze_front(start, options, progress)

@@ -50,6 +50,7 @@ def compile_command(
     fixed: tuple[str, ...],
     states: tuple[str, ...],
     hop: str | None,
+    streams: tuple[str, ...],
     limits: tuple[str, ...],
     xip: bool,
     compress: str,
@@ -82,7 +83,7 @@ def compile_command(
             check_output(option, path, model)
     pages.check_report(report_path, model, output, header, depfile)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits,
-                              fixed, states, hop)  # fmt: skip
+                              fixed, states, hop, streams)  # fmt: skip
     with console.progress(as_json or quiet) as progress:
         start = front(model, options, progress)
         result = back(start, options, progress)

@@ -49,6 +49,7 @@ def new(
     fixed: tuple[str, ...],
     states: tuple[str, ...],
     hop: str | None,
+    streams: tuple[str, ...],
     limits: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -74,10 +75,11 @@ def new(
     kind = find_framework(chosen, framework)
     source = library_folder(library)
     options = compile_options(None, None, dims, name=name, limits=limits, fixed=fixed, states=states,
-                              hop=hop)  # fmt: skip
+                              hop=hop, streams=streams)  # fmt: skip
     with console.progress(as_json) as progress:
         granted = grant(front(model, options, progress), chosen, options)
-    said = {"dims": dims, "set": fixed, "state": states, "hop": (hop,) if hop else (), "limits": limits}
+    said = {"dims": dims, "set": fixed, "state": states, "hop": (hop,) if hop else (), "stream": streams,
+            "limits": limits}  # fmt: skip
     said = {option: words for option, words in said.items() if words}
     project = NewProject(chosen, kind, path, name, source, granted, said, slots)
     written = write(project, Path(folder))

@@ -44,8 +44,16 @@ HOP = click.option(
 
 
 def model_options(command: F) -> F:
-    """--dim, --set, --state and --limit: what the model file leaves open."""
+    """--dim, --set, --state, --stream and --limit: what the model file leaves open."""
     command = LIMIT(command)
+    command = click.option(
+        "--stream",
+        "streams",
+        multiple=True,
+        metavar="NAME",
+        help="Never have input or output NAME whole in memory: the firmware gives rows when asked, as a camera's lines "
+        "arrive, and takes rows as they are made.",
+    )(command)
     command = click.option(
         "--state",
         "states",
@@ -166,6 +174,7 @@ def compile_options(
     fixed: tuple[str, ...] = (),
     states: tuple[str, ...] = (),
     hop: str | None = None,
+    streams: tuple[str, ...] = (),
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
@@ -175,7 +184,8 @@ def compile_options(
     find_backend(backend)
     rows = None if hop is None else arguments.hop(hop)
     options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), _fixed(fixed),
-                             parse_ties(states), rows, name, backend, chip, parse_limits(limits))  # fmt: skip
+                             parse_ties(states), rows, streams, name, backend, chip,
+                             parse_limits(limits))  # fmt: skip
     options.weights()
     return options
 

@@ -39,6 +39,9 @@ def print_report(document: dict[str, Any]) -> None:
         rows.append(("states", f"{format_size(memory['states'])} of that memory live from run to run: {names}"))
     if "hop" in document:
         rows += _hop(document["hop"])
+    streamed = [io["name"] for io in (*document["inputs"], *document["outputs"]) if io["home"] == "stream"]
+    if streamed:
+        rows.append(("streamed", f"{', '.join(streamed)}: rows come and go during the run"))
     backend = document["backend"]
     if backend["name"] != "portable":
         rows.append((

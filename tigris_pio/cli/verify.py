@@ -49,6 +49,7 @@ def verify(
     dims: tuple[str, ...],
     fixed: tuple[str, ...],
     states: tuple[str, ...],
+    streams: tuple[str, ...],
     limits: tuple[str, ...],
     xip: bool,
     compress: str,
@@ -81,7 +82,7 @@ def verify(
     check_model(model)
     pages.check_report(report_path, model, data)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, backend=backend, chip=chip,
-                              limits=limits, fixed=fixed, states=states)  # fmt: skip
+                              limits=limits, fixed=fixed, states=states, streams=streams)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         compiled = back(start, options, progress)

@@ -88,6 +88,13 @@ def states(value: object) -> tuple[tuple[str, str], ...]:
     return parse_ties(tuple(text("state", item) for item in value or ()))
 
 
+def streams(value: object) -> tuple[str, ...]:
+    """Names of inputs and outputs: one, or several."""
+    if isinstance(value, bytes) or (value is not None and not isinstance(value, str | Iterable)):
+        raise ArgumentError(f"stream: {_shown(value)} is no name of an input or output, nor several")
+    return tuple(text("stream", name) for name in ((value,) if isinstance(value, str) else value or ()))
+
+
 def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Outputs tied to inputs, from texts OUT=IN."""
     ties = []

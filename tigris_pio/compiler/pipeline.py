@@ -32,6 +32,7 @@ from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -69,6 +70,7 @@ class CompileOptions:
     fixed: Mapping[str, object] = dataclasses.field(default_factory=dict)  #: inputs that become constants
     states: tuple[Tie, ...] = ()  #: outputs that are inputs of the next run, each with that input
     hop: int | None = None  #: input rows by which windows are apart; None: a run is given whole windows
+    streams: tuple[str, ...] = ()  #: inputs and outputs whose rows come and go during the run
     name: str | None = None
     backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
     chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
@@ -174,7 +176,8 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     result = normalise(graph)
     program = _lowered(result, options)
     slid = None if options.hop is None else slide(program, options.hop)
-    return Front(slid.program if slid else program, tuple(result.statistics), graph, result, slid)
+    program = add_streams(slid.program if slid else program, options.streams)
+    return Front(program, tuple(result.statistics), graph, result, slid)
 
 
 def _lowered(result: NormaliseResult, options: CompileOptions) -> Program:
@@ -204,7 +207,8 @@ def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
         return plan
     for again in other_schedules(start.graph, start.normalised, "the partition does not fit"):
         program = _lowered(again, options)
-        plan = plan_of(program if options.hop is None else slide(program, options.hop).program, options)
+        program = program if options.hop is None else slide(program, options.hop).program
+        plan = plan_of(add_streams(program, options.streams), options)
         if plan is not None:
             note = f"operators run in the order {again.parameters.schedule}: the one of the lowest peak does not fit"
             return dataclasses.replace(plan, warnings=(*plan.warnings, note))
@@ -260,6 +264,7 @@ def compile_model(
     set: Mapping[str, object] | None = None,
     state: Mapping[str, str] | Iterable[str] | None = None,
     hop: int | None = None,
+    stream: str | Iterable[str] | None = None,
     name: str | None = None,
     backend: str = "auto",
     chip: str = "",
@@ -282,6 +287,8 @@ def compile_model(
     set: inputs that become constants, `{"sr": 16000}`
     state: outputs that are inputs of the next run, `{"h_out": "h"}`
     hop: rows of its input that a run is given, where it runs on windows that overlap; None: whole windows
+    stream: inputs and outputs that are never to be whole in memory, "image" or several: their rows are asked for and
+        given away during the run, by `Session.run` as by the firmware's hooks
     name: the model's, a C identifier; None: the file's
     backend: "auto", "portable", "esp-nn" or "cmsis-nn": whose kernels run int8 convolutions and fully connected layers
     chip: the board's chip or core, by which a backend's scratch is sized; "": enough for any
@@ -302,6 +309,7 @@ def compile_model(
         fixed=arguments.fixed(set),
         states=arguments.states(state),
         hop=None if hop is None else arguments.hop(hop),
+        streams=arguments.streams(stream),
         name=None if name is None else arguments.text("name", name),
         backend=arguments.text("backend", backend),
         chip=arguments.text("chip", chip),

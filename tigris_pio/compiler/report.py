@@ -6,9 +6,11 @@ import dataclasses
 from typing import Any
 
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
+from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.slide import Slid
 from tigris_pio.compiler.weights.block import block_bytes
-from tigris_pio.format.enums import DType
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import RowsParams
 from tigris_pio.text import visible
 
 #: The JSON document of `analyze` and `compile`.
@@ -19,12 +21,10 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     """The report of `plan`; `refusal` says why the plan does not meet `budget`, the one asked for."""
     program = plan.program
     scratch = 0 if plan.backend is None else plan.backend.scratch_bytes
-    found = {op.dtype for op in program.ops}
-    io_fast = sum(
-        program.tensors[io.tensor].bytes
-        for io in (*program.inputs, *program.outputs)
-        if plan.homes[io.tensor].home.name == "FAST"
-    )
+    found = {op.dtype for op in program.ops if not isinstance(op.params, RowsParams)}
+    inputs = [_io(plan, io, (OpKind.FETCH, place)) for place, io in enumerate(program.inputs)]
+    outputs = [_io(plan, io, (OpKind.TAKE, place)) for place, io in enumerate(program.outputs)]
+    io_fast = sum(io["bytes"] for io in (*inputs, *outputs) if io["home"] == "fast")
     document: Report = {
         "model": program.name,
         "dtype": next((kind.name.lower() for kind in (DType.INT8, DType.INT16) if kind in found), "float32"),
@@ -55,8 +55,8 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         "stages": [_stage(plan, stage) for stage in plan.stages],
         "allocation": {"strategy": plan.allocation.strategy, "peaks": dict(plan.allocation.peaks)},
         "backend": _backend(plan),
-        "inputs": [_io(plan, io) for io in program.inputs],
-        "outputs": [_io(plan, io) for io in program.outputs],
+        "inputs": inputs,
+        "outputs": outputs,
         "states": [_io(plan, io) for io in program.states],
         "warnings": [visible(text) for text in (*program.warnings, *plan.warnings)],
     }
@@ -113,7 +113,8 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
     }
 
 
-def _io(plan: ExecutionPlan, io: Any) -> dict[str, Any]:
+def _io(plan: ExecutionPlan, io: ProgramIo, port: tuple[OpKind, int] | None = None) -> dict[str, Any]:
+    """`port`: by which `Program.movers` knows an input or output; what is streamed has no home."""
     tensor = plan.program.tensors[io.tensor]
     return {
         "name": io.name,
@@ -123,5 +124,5 @@ def _io(plan: ExecutionPlan, io: Any) -> dict[str, Any]:
         "bytes": tensor.bytes,
         "scale": tensor.scale,
         "zero_point": tensor.zero_point,
-        "home": plan.homes[io.tensor].home.name.lower(),
+        "home": "stream" if port in plan.program.movers else plan.homes[io.tensor].home.name.lower(),
     }

@@ -68,5 +68,5 @@ def _io(plan: PlanFile, io: IoRecord) -> dict[str, Any]:
         "stored_dtype": DType(tensor.dtype).name.lower(),
         "scale": tensor.scale,
         "zero_point": tensor.zero_point,
-        "home": Home(tensor.home).name.lower(),
+        "home": "stream" if io.mover else Home(tensor.home).name.lower(),
     }

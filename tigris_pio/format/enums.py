@@ -52,6 +52,8 @@ class HeaderFlag(enum.IntFlag):
     """Header flags."""
 
     XIP = 1  #: every stage's weights are read in place
+    FETCHES = 2  #: some input is streamed: the session needs fetch_rows
+    TAKES = 4  #: some output is streamed: the session needs take_rows
 
 
 class TensorFlag(enum.IntFlag):
@@ -113,6 +115,8 @@ class OpKind(enum.IntEnum):
     ASYMMETRIC_CONV_2D = 54  #: CONV_2D with weights that have zero points
     ASYMMETRIC_DEPTHWISE_CONV_2D = 55  #: its weights less their zero points, in 16 bits
     ASYMMETRIC_FULLY_CONNECTED = 56
+    FETCH = 58  #: rows of a streamed input, of any type, from the caller; without operands
+    TAKE = 59  #: rows of a streamed output, of any type, to the caller; of its own output only the rows count
     COMMIT = 60  #: what a state is in the next run, of any type; after all other operators, nothing comes between
     RECURRENT = 61  #: LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16
     GATHER = 62  #: slices of the first input at the positions that the second, of float32, holds

@@ -195,7 +195,7 @@ def check(
             model=model,
             samples=tuple(results),
             output_bytes=len(results) * sum(io.stored_bytes for io in plan.session.outputs),
-            io_in_fast=all(plan.file.tensors[io.tensor].home == Home.FAST for io in plan.file.io),
+            io_in_fast=all(io.mover or plan.file.tensors[io.tensor].home == Home.FAST for io in plan.file.io),
             ops=ops,
             seconds=time.monotonic() - started,
             repeats=board.repeats,

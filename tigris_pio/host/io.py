@@ -89,7 +89,10 @@ class IoDescriptor(Fields):
     def to_stored(self, array: Array) -> Array:
         """A model array as the plan stores it: axes permuted, quantised as ONNX's QuantizeLinear does."""
         permuted = tuple(self.stored_shape[axis] for axis in self.permutation)
-        stored = array.reshape(permuted).transpose(np.argsort(self.permutation))
+        return self.quantised(array.reshape(permuted).transpose(np.argsort(self.permutation)))
+
+    def quantised(self, stored: Array) -> Array:
+        """Values of the model, all or some in the stored order, as the plan stores them."""
         if self.dtype == self.stored_dtype:
             return np.ascontiguousarray(stored)
         if self.dtype == np.uint8:

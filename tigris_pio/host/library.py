@@ -14,7 +14,7 @@ from tigris_pio.format.records import VERSION
 
 #: Environment variable with the path of another build of the library.
 LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
-HOST_VERSION = 5
+HOST_VERSION = 6
 
 _PACKAGE = Path(__file__).resolve().parent
 _SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
@@ -36,6 +36,11 @@ class HostUsage(ctypes.Structure):
         ("slow_written", ctypes.c_uint32),
     )
 
+
+#: tigris_fetch_rows_hook and tigris_take_rows_hook: context, index of the input or output, first row, rows, where.
+RowsHook = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p
+)
 
 #: TIGRIS_MAX_OPERANDS
 MAX_OPERANDS = 8
@@ -108,6 +113,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_open": (int32, (pointer, pointer, size)),
         "tigris_host_check_crc": (int32, (pointer,)),
         "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile))),
+        "tigris_host_rows": (None, (pointer, RowsHook, RowsHook)),
         "tigris_host_run": (int32, (pointer, ctypes.POINTER(pointer), ctypes.POINTER(HostUsage))),
         "tigris_host_calls": (int32, (pointer, ctypes.POINTER(HostWatch), ctypes.POINTER(HostUsage))),
         "tigris_host_reset": (int32, (pointer,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -30,7 +30,9 @@ from tigris_pio.host.calls import Call, CallRows, Watch
 from tigris_pio.host.fields import Fields
 from tigris_pio.host.io import NUMPY_TYPES, Array, IoDescriptor, describe
 from tigris_pio.host.memory import Arena, aligned_copy
+from tigris_pio.host.rows import Rows, RowSink, RowSource, Stream
 from tigris_pio.sizes import parse_size
+from tigris_pio.spelling import option
 from tigris_pio.text import visible_name
 
 _LONGEST_PLACE = 300
@@ -157,9 +159,18 @@ class _Records:
         tensors = map(self._tensor, range(self.header.tensor_count))
         return max(t.batch * t.height * t.width * t.channels * DType(t.dtype).bytes for t in tensors)
 
+    def _io_record(self, index: int) -> IoRecord:
+        return IoRecord.unpack(self._data, self.header.io + index * IoRecord.size())
+
     def io(self, index: int) -> IoDescriptor:
-        record = IoRecord.unpack(self._data, self.header.io + index * IoRecord.size())
+        record = self._io_record(index)
         return describe(record, self._tensor(record.tensor), self.name(record.name))
+
+    def rows_of(self, index: int) -> tuple[int, int, int] | None:
+        """Height, width and channels of an input or output that is streamed; None of another."""
+        record = self._io_record(index)
+        tensor = self._tensor(record.tensor)
+        return (tensor.height, tensor.width, tensor.channels) if record.mover else None
 
     def states(self) -> tuple[_State, ...]:
         """Every state, in the order of the operators that write them."""
@@ -202,6 +213,8 @@ class Session:
         tensors itself, with the same results
     inputs, outputs: an IoDescriptor each, in the model's order
     states: the same of what lives from run to run
+    take: functions by the names of streamed outputs: each is called with the first row and the rows as stored, an array
+        [rows, width, channels], as soon as they are made
     """
 
     def __init__(
@@ -224,6 +237,8 @@ class Session:
         self._ops = self._records.ops()
         self.inputs = tuple(self._records.io(i) for i in range(header.input_count))
         self.outputs = tuple(self._records.io(header.input_count + i) for i in range(header.output_count))
+        self.take: dict[str, RowSink] = {}
+        self._rows = Rows(self._streams(0, self.inputs), self._streams(header.input_count, self.outputs))
         self._states = self._records.states()
         self.states = tuple(state.io for state in self._states)
         self._fast = Arena(_bytes("fast_bytes", fast_bytes, header.fast_bytes), max(64, header.alignment))
@@ -232,6 +247,10 @@ class Session:
         self._profile = (library.HostProfile * max(1, len(self._ops)))()
         self._usage = library.HostUsage()
         self._bind()
+
+    def _streams(self, before: int, ports: Sequence[IoDescriptor]) -> dict[int, Stream]:
+        shapes = {index: self._records.rows_of(before + index) for index in range(len(ports))}
+        return {index: (ports[index], shape) for index, shape in shapes.items() if shape is not None}
 
     def _bind(self) -> None:
         fast, slow, header = self._fast, self._slow, self._records.header
@@ -246,6 +265,7 @@ class Session:
                 f"the plan was made for {header.fast_bytes} fast and {header.slow_bytes} slow"
             )
         self._refuse(status)
+        self._library.tigris_host_rows(self._host.address, self._rows.fetch, self._rows.take)
 
     def _refuse(self, status: int) -> None:
         if status != 0:
@@ -334,9 +354,17 @@ class Session:
         return _array_at(address, state.io)
 
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """One inference on arrays as the model takes and gives them."""
+        """One inference on arrays as the model takes and gives them.
+
+        A streamed input may be a function instead: it is called with the first row and the number of rows that are
+        wanted, each row once, in order, and returns them as an array [rows, width, channels], of the model's type or as
+        stored. Rows of a streamed output go to the function that `take` has for it as well, as they are made.
+        """
         self._check_names(inputs)
-        stored = {io.name: io.to_stored(io.check_model_array(inputs[io.name])) for io in self.inputs}
+        stored: dict[str, Array | RowSource] = {}
+        for io in self.inputs:
+            given = inputs[io.name]
+            stored[io.name] = self._source(io, given) or io.to_stored(io.check_model_array(given))
         results = self._run(stored, None)
         return {io.name: io.to_model(results[io.name]) for io in self.outputs}
 
@@ -373,9 +401,20 @@ class Session:
         record, usage = ctypes.byref(watch.record), ctypes.byref(self._usage)
         return self._finish(self._library.tigris_host_calls(self._host.address, record, usage)), watch
 
-    def _check_raw(self, inputs: Mapping[str, object]) -> dict[str, Array]:
+    def _check_raw(self, inputs: Mapping[str, object]) -> dict[str, Array | RowSource]:
         self._check_names(inputs)
-        return {io.name: io.check_stored_array(inputs[io.name]) for io in self.inputs}
+        return {
+            io.name: self._source(io, inputs[io.name]) or io.check_stored_array(inputs[io.name]) for io in self.inputs
+        }
+
+    def _source(self, io: IoDescriptor, given: object) -> RowSource | None:
+        """`given`, if it is a function that gives rows; UsageError when `io` is not streamed."""
+        if not callable(given):
+            return None
+        if not self._rows.is_source(io.name):
+            raise UsageError(f"input {io.name!r} is not streamed, so it takes an array and no function; compile the "
+                             f"model with {option('stream', io.name)}")  # fmt: skip
+        return given
 
     def _check_names(self, inputs: Mapping[str, object]) -> None:
         self._check_open()
@@ -389,19 +428,24 @@ class Session:
             parts = [f"{what} {', '.join(found)}" for what, found in problems if found]
             raise UsageError(f"wrong inputs: {'; '.join(parts)}; the model takes {', '.join(names) or 'none'}")
 
-    def _run(self, stored: Mapping[str, Array], traces: list[Array] | None) -> dict[str, Array]:
+    def _run(self, stored: Mapping[str, Array | RowSource], traces: list[Array] | None) -> dict[str, Array]:
         self._write_inputs(stored)
         pointers = None if traces is None else (ctypes.c_void_p * len(traces))(*[t.ctypes.data for t in traces])
         return self._finish(self._library.tigris_host_run(self._host.address, pointers, ctypes.byref(self._usage)))
 
-    def _write_inputs(self, stored: Mapping[str, Array]) -> None:
+    def _write_inputs(self, stored: Mapping[str, Array | RowSource]) -> None:
+        self._rows.begin(stored, self.take)
         for index, io in enumerate(self.inputs):
+            if self._rows.is_source(io.name):
+                continue
             address = self._library.tigris_host_input(self._host.address, index)
             array = np.ascontiguousarray(stored[io.name])  # named, so that it lives until it is copied
             ctypes.memmove(address, array.ctypes.data, io.stored_bytes)
 
     def _finish(self, status: int) -> dict[str, Array]:
         """The outputs of a run that ended with `status`."""
+        if self._rows.error is not None:
+            raise self._rows.error
         if status != 0:
             raise RuntimeFailure(f"the run failed: {library.status_text(status)} (status {status}){self._place()}")
         self._check_guards()
@@ -413,6 +457,8 @@ class Session:
                 raise RuntimeFailure(f"the runtime wrote outside the {name} memory: please report this plan")
 
     def _output(self, index: int, io: IoDescriptor) -> Array:
+        if self._rows.is_sink(index):
+            return self._rows.output(index)
         return _array_at(self._library.tigris_host_output(self._host.address, index), io)
 
 

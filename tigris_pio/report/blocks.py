@@ -134,7 +134,7 @@ def _homes(plan: PlanFile, home: Home) -> list[Block]:
 
 def _lives(plan: PlanFile) -> Mapping[int, _Life]:
     """From which operator to which each tensor is needed."""
-    birth = {io.tensor: -1 for io in plan.inputs}
+    birth = {io.tensor: -1 for io in plan.inputs if not io.mover}
     death = dict(birth)
     for stage in plan.stages:
         for step, made, read in _steps(plan, stage):
@@ -142,7 +142,7 @@ def _lives(plan: PlanFile) -> Mapping[int, _Life]:
                 death[tensor] = step
             birth.setdefault(made, step)
             death[made] = step
-    death |= {io.tensor: len(plan.ops) for io in plan.outputs}
+    death |= {io.tensor: len(plan.ops) for io in plan.outputs if not io.mover}
     for index, record in enumerate(plan.tensors):
         if record.flags & TensorFlag.STATE:
             birth[index], death[index] = -1, len(plan.ops)

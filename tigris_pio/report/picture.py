@@ -177,5 +177,5 @@ def _port(plan: PlanFile, role: str, io: IoRecord) -> Port:
         bytes=plan.io_bytes(io),
         scale=tensor.scale,
         zero_point=tensor.zero_point,
-        home=Home(tensor.home).name.lower(),
+        home="stream" if io.mover else Home(tensor.home).name.lower(),
     )

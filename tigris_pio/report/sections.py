@@ -164,7 +164,8 @@ def ports_section(picture: Picture) -> Section:
     titles = (("", False), ("name", False), ("shape", True), ("type", False), ("stored as", False), ("bytes", True),
               ("scale", True), ("zero point", True), ("lies in", False))  # fmt: skip
     columns = tuple(Column(title, numeric, title == "name") for title, numeric in titles)
-    where = {"fast": "fast memory", "slow": "slow memory", "none": "nowhere", "flash": "flash"}
+    where = {"fast": "fast memory", "slow": "slow memory", "none": "nowhere", "flash": "flash",
+             "stream": "nowhere whole: streamed"}
     rows = tuple(
         text_cells(port.role, port.name, port.shape, port.dtype, port.stored, f"{port.bytes:,}",
                    f"{port.scale:.6g}" if port.scale else "", port.zero_point if port.scale else "", where[port.home])

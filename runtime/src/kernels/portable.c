@@ -75,6 +75,8 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_asymmetric_conv_2d_int8,
     &tigris_asymmetric_depthwise_conv_2d_int8,
     &tigris_asymmetric_fully_connected_int8,
+    &tigris_fetch_int8,
+    &tigris_take_int8,
     &tigris_commit_int8,
     &tigris_copy_int16,
     &tigris_transpose_int16,

@@ -46,7 +46,7 @@ def interface_crc32(data: bytes) -> int:
     for index in range(header.input_count + header.output_count):
         io = IoRecord.unpack(data, header.io + index * IoRecord.size())
         tensor = TensorRecord.unpack(data, header.tensors + io.tensor * TensorRecord.size())
-        io = dataclasses.replace(io, name=0, tensor=0)
+        io = dataclasses.replace(io, name=0, tensor=0, mover=min(io.mover, 1))
         tensor = dataclasses.replace(tensor, name=0, home=0, home_offset=0)
         crc = zlib.crc32(struct.pack("<I", crc) + io.pack() + tensor.pack())
     return crc

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.format.enums import HeaderFlag, Home, TensorFlag, ViewFlag, WeightMode
+from tigris_pio.format.enums import HeaderFlag, Home, OpKind, TensorFlag, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -51,8 +51,9 @@ class _Writer:
         program = self.plan.program
         for name in self.tensor_index:
             self._tensor(program.tensors[name])
-        for io in (*program.inputs, *program.outputs):
-            self._io(io)
+        for kind, ios in ((OpKind.FETCH, program.inputs), (OpKind.TAKE, program.outputs)):
+            for place, io in enumerate(ios):
+                self._io(io, program.movers.get((kind, place), -1))
         for stage in self.plan.stages:
             self._stage(stage)
 
@@ -76,7 +77,7 @@ class _Writer:
             )
         )
 
-    def _io(self, io: ProgramIo) -> None:
+    def _io(self, io: ProgramIo, mover: int) -> None:
         self.io.append(
             IoRecord(
                 name=self.strings.add(io.name),
@@ -84,7 +85,8 @@ class _Writer:
                 model_dtype=io.dtype,
                 rank=len(io.shape),
                 stored_rank=len(io.stored_shape),
-                reserved=(0, 0, 0),
+                reserved=0,
+                mover=mover + 1,
                 shape=_padded(io.shape),
                 stored_shape=_padded(io.stored_shape),
                 permutation=_padded(io.permutation),
@@ -218,11 +220,14 @@ def _header(
     program = plan.program
     macs = sum(op.macs for op in program.ops)
     in_place = all(stage.weight_mode is WeightMode.IN_PLACE for stage in plan.stages)
+    kinds = {op.kind for op in program.ops}
+    flags = HeaderFlag.XIP if xip and in_place else HeaderFlag(0)
+    flags |= (HeaderFlag.FETCHES if OpKind.FETCH in kinds else 0) | (HeaderFlag.TAKES if OpKind.TAKE in kinds else 0)
     return Header(
         magic=MAGIC,
         version=VERSION,
         header_bytes=Header.size(),
-        flags=HeaderFlag.XIP if xip and in_place else 0,
+        flags=flags,
         total_bytes=total,
         crc32=0,
         alignment=plan.alignment,

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import RowsParams
 from tigris_pio.format.record import Record
 
 
@@ -61,6 +62,9 @@ class ProgramTensor:
     state: it is there before the first operator, and a COMMIT writes it for the next run.
 
     sequential: each row is made from the one before it, so rows are made in order, once, and one stays.
+
+    streamed: each row comes from the firmware, or says that one went there: rows are made in order, each once, to the
+    last, even those that nothing reads.
     """
 
     name: str
@@ -75,6 +79,7 @@ class ProgramTensor:
     folded: bool = False
     state: bool = False
     sequential: bool = False
+    streamed: bool = False
 
     @cached_property
     def row_bytes(self) -> int:
@@ -182,6 +187,12 @@ class Program:
     warnings: tuple[str, ...] = ()
     values: Mapping[str, StoredValue] = dataclasses.field(default_factory=dict)
     states: tuple[ProgramIo, ...] = ()
+
+    @cached_property
+    def movers(self) -> Mapping[tuple[OpKind, int], int]:
+        """The step of each FETCH and TAKE, by kind and index of the input or output that it streams."""
+        steps = ((step, op) for step, op in enumerate(self.ops))
+        return {(op.kind, op.params.port): step for step, op in steps if isinstance(op.params, RowsParams)}
 
     @property
     def body(self) -> int:

@@ -1,8 +1,8 @@
 """Stage 3: from which step to which step each activation lives.
 
 Step i is operator i of the program. Model inputs are born at step -1, before the first operator;
-model outputs die at step `len(ops)`, after the last. States live all the time: nothing shares their memory. Constants
-live in flash and have no lifetime.
+model outputs die at step `len(ops)`, after the last; what is streamed lives as other activations do. States live all the
+time: nothing shares their memory. Constants live in flash and have no lifetime.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.format.enums import OpKind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +31,9 @@ def lifetimes(program: Program) -> dict[str, Lifetime]:
                 death[operand.tensor] = step
         birth[op.output] = step
         death[op.output] = step
-    for io in program.outputs:
-        death[io.tensor] = len(program.ops)
+    for place, io in enumerate(program.outputs):
+        if (OpKind.TAKE, place) not in program.movers:
+            death[io.tensor] = len(program.ops)
     for io in program.states:
         birth[io.tensor], death[io.tensor] = -1, len(program.ops)
     return {name: Lifetime(birth[name], death[name]) for name in birth}

@@ -19,7 +19,7 @@ from tigris_pio.sizes import round_up
 
 def crossing_tensors(index: ProgramIndex, segments: Sequence[Segment]) -> tuple[str, ...]:
     """Every tensor that outlives a stage: model inputs and outputs, and what one stage makes for another."""
-    names = [io.tensor for io in index.program.inputs]
+    names = [io.tensor for io in index.program.inputs if not index.tensor(io.tensor).streamed]
     for segment in segments:
         names += index.outputs(segment.first, segment.end)
     return tuple(dict.fromkeys(names))

@@ -66,6 +66,7 @@ from tigris_pio.format.params.pool import (
 )
 from tigris_pio.format.params.recurrent import RecurrentInt16Params, RecurrentParams
 from tigris_pio.format.params.state import CommitParams
+from tigris_pio.format.params.stream import RowsParams
 from tigris_pio.format.params.vector import (
     ArgReduceParams,
     CumulativeInt8Params,
@@ -128,6 +129,7 @@ __all__ = [
     "ReduceParams",
     "ResampleParams",
     "RescaleParams",
+    "RowsParams",
     "ScatterParams",
     "SelectParams",
     "SoftmaxFloatParams",
@@ -212,6 +214,8 @@ PARAMS: dict[tuple[OpKind, DType], type[Record]] = {
     (OpKind.ASYMMETRIC_CONV_2D, DType.INT8): AsymmetricConvInt8Params,
     (OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D, DType.INT8): ConvInt8Params,
     (OpKind.ASYMMETRIC_FULLY_CONNECTED, DType.INT8): AsymmetricFullyConnectedInt8Params,
+    (OpKind.FETCH, DType.INT8): RowsParams,
+    (OpKind.TAKE, DType.INT8): RowsParams,
     (OpKind.COMMIT, DType.INT8): CommitParams,
     (OpKind.RECURRENT, DType.FLOAT32): RecurrentParams,
     (OpKind.RECURRENT, DType.INT8): RecurrentParams,

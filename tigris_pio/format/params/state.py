@@ -29,5 +29,5 @@ class CommitParams(Record):
 
     def io(self, tensor: int, name: int) -> IoRecord:
         """How the user knows the state that lies in a tensor; `name`: offset in strings."""
-        return IoRecord(name, tensor, self.model_dtype, self.rank, self.stored_rank, (0, 0, 0), self.shape,
+        return IoRecord(name, tensor, self.model_dtype, self.rank, self.stored_rank, 0, 0, self.shape,
                         self.stored_shape, self.permutation)  # fmt: skip

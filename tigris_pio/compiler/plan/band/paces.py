@@ -39,6 +39,11 @@ class Rolling:
         `made`: the tensors the stage's earlier operators make.
         """
         op = self._index.ops[step]
+        if not op.operands:  # its rows are had at any time, as those from before the stage
+            arrival = self._arrival(op.output)
+            if arrival is not None:
+                self.paces[op.output] = arrival
+            return arrival
         inside, outside = [], []
         for operand in op.operands:
             if operand.tensor in made:
@@ -71,12 +76,12 @@ def stage_schedule(index: ProgramIndex, segment: Segment, band_rows: int) -> Sta
     outputs = index.outputs(segment.first, segment.end)
     heights = {name: index.tensor(name).height for name in outputs}
     if not segment.banded:
-        # Two kinds are made whole, even rows that no reader wants: batches, whose images lie a whole image apart, and
-        # rows that are made from the one before.
+        # Three kinds are made whole, even rows that no reader wants: batches, whose images lie a whole image apart,
+        # rows that are made from the one before, and those that are streamed.
         made_whole = [tensor for op in index.ops[segment.first : segment.end]
-                      if (tensor := index.tensor(op.output)).batch != 1 or tensor.sequential]
-        paces = {name: Pace(rows) for name, rows in ({item.name: item.height for item in made_whole} | heights).items()}
-        return StageSchedule(1, max(heights.values()), paces)
+                      if (tensor := index.tensor(op.output)).batch != 1 or tensor.sequential or tensor.streamed]
+        heights = {item.name: item.height for item in made_whole} | heights
+        return StageSchedule(1, max(heights.values()), {name: Pace(rows) for name, rows in heights.items()})
     if not segment.keep:
         bands = -(-index.tensor(index.ops[segment.end - 1].output).height // band_rows)
         return StageSchedule(bands, band_rows, {name: Pace(-(-rows // bands)) for name, rows in heights.items()})
@@ -86,12 +91,15 @@ def stage_schedule(index: ProgramIndex, segment: Segment, band_rows: int) -> Sta
         pace = rolling.add(step, made)
         assert pace is not None, "only segments whose every operator can be paced roll"
         made[index.ops[step].output] = step
-    return StageSchedule(bands_until_complete(index, rolling.paces, outputs), band_rows, rolling.paces)
+    streamed = tuple(name for name in made if index.tensor(name).streamed)
+    return StageSchedule(bands_until_complete(index, rolling.paces, outputs + streamed), band_rows, rolling.paces)
 
 
 def tallest_height(index: ProgramIndex, segment: Segment) -> int:
     """The most rows a band of `segment` can have."""
     names = [index.ops[segment.end - 1].output]
     if segment.keep:
+        ops = index.ops[segment.first : segment.end]
         names += [name for name in index.inputs(segment.first, segment.end) if index.tensor(name).constant is None]
+        names += [op.output for op in ops if not op.operands]
     return max(index.tensor(name).height for name in names)

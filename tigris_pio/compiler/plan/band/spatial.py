@@ -129,8 +129,9 @@ def _output_view(
     if name in at_home:
         return View(name, window=False, capacity_rows=index.tensor(name).height, pace=pace)
     band = rows[name]
-    # What is added to must stay where it is from band to band.
-    keep = band.keeps or (index.tensor(name).folded and len(band.first) > 1)
+    tensor = index.tensor(name)
+    # What is added to must stay where it is from band to band, and streamed rows are had once.
+    keep = band.keeps or (tensor.folded and len(band.first) > 1) or tensor.streamed
     return View(name, True, band.capacity, pace, store=name in outputs, keep=keep)
 
 

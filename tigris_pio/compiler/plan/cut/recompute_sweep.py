@@ -126,8 +126,8 @@ def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int)
     sweep = _Sweep(index, end, resident, reach)
     for first in range(end - 1, sweep.start - 1, -1):
         made = index.tensor(index.ops[first].output)
-        if not index.bandable[first] or made.folded or made.sequential:
-            return  # sums made again would be added again, and steps go on from the one before
+        if not index.bandable[first] or made.folded or made.sequential or made.streamed:
+            return  # sums made again would be added again, steps go on from the one before, and rows come once
         if sweep.wanted_whole(first):
             return
         sweep.add(first)

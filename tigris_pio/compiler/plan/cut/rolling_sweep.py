@@ -67,6 +67,7 @@ class _Sweep:
         self.made: dict[str, int] = {}
         self.windows: dict[str, _Window] = {}
         self.stored: dict[str, int] = {}  # tensors that outlive the segment so far, with their bytes
+        self.streamed: list[str] = []
         self.loaded = 0
         self.persistent = 0
         self.transient: list[int] = []  # bytes live at each step, next to the persistent ones
@@ -87,6 +88,8 @@ class _Sweep:
         self.windows[op.output] = _Window(step, step, pace, [])
         if tensor.sequential:  # it reads its own row before
             self.windows[op.output].readers.append(_Reader.of(pace, RowMap.shifted(-1)))
+        if tensor.streamed:
+            self.streamed.append(op.output)
         self.stored[op.output] = tensor.bytes
         self._size(op.output)
         for name in (*(operand.tensor for operand in op.operands), op.output):
@@ -115,7 +118,7 @@ class _Sweep:
         tensor, window = self.index.tensor(name), self.windows[name]
         self._count(window, -1)
         rows, kept = _tallest(window)
-        window.persistent = kept or tensor.folded
+        window.persistent = kept or tensor.folded or tensor.streamed
         window.bytes = tensor.bytes_of(min(rows, tensor.height))
         if not (self.resident and name in self.stored):
             self._count(window, 1)
@@ -137,7 +140,8 @@ class _Sweep:
 
     def fit(self, end: int, window_bytes: int) -> RollingFit:
         """The segment that ends before `end`, the operator added last being end - 1."""
-        bands = bands_until_complete(self.index, self.rolling.paces, tuple(self.stored)) if self.stored else 1
+        complete = (*self.stored, *self.streamed)
+        bands = bands_until_complete(self.index, self.rolling.paces, complete) if complete else 1
         new = sum(self.stored.values())
         return RollingFit(end, window_bytes, new, self.loaded + new, bands)
 

@@ -1,0 +1,103 @@
+"""Streamed inputs and outputs: who gives the rows that the runtime asks for, and who takes those that it makes."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tigris_pio.errors import UsageError
+from tigris_pio.host.io import Array, IoDescriptor
+from tigris_pio.host.library import RowsHook
+
+#: Gives rows of an input: (first, rows) -> an array [rows, width, channels] of the model's type or as stored.
+RowSource = Callable[[int, int], object]
+#: Takes rows of an output: (first, array [rows, width, channels] as stored).
+RowSink = Callable[[int, Array], object]
+
+
+#: A streamed input or output, and height, width and channels of its tensor.
+Stream = tuple[IoDescriptor, tuple[int, int, int]]
+
+
+class Rows:
+    """The hooks of a session that streams, and what they move in the run that is on.
+
+    inputs, outputs: those that are streamed, by index
+    """
+
+    def __init__(self, inputs: Mapping[int, Stream], outputs: Mapping[int, Stream]) -> None:
+        self._inputs, self._outputs = inputs, outputs
+        self._sources: dict[int, RowSource] = {}
+        self._made: dict[int, Array] = {}
+        self._sinks: Mapping[str, RowSink] = {}
+        self.error: BaseException | None = None
+        self.fetch, self.take = RowsHook(self._fetch), RowsHook(self._take)  # kept as long as the session has them
+
+    def begin(self, sources: Mapping[str, Array | RowSource], sinks: Mapping[str, RowSink]) -> None:
+        """Before a run. `sources`: of every streamed input, by name, an array as stored or what gives its rows."""
+        self.error = None
+        self._sinks = sinks
+        for index, (io, shape) in self._inputs.items():
+            given = sources[io.name]
+            self._sources[index] = given if callable(given) else _rows_of(given.reshape(shape))
+        for index, (io, shape) in self._outputs.items():
+            self._made[index] = np.zeros(shape, io.stored_dtype)
+
+    def is_source(self, name: str) -> bool:
+        """Whether the rows of an input come during the run."""
+        return any(io.name == name for io, _ in self._inputs.values())
+
+    def is_sink(self, index: int) -> bool:
+        """Whether the rows of an output go during the run."""
+        return index in self._outputs
+
+    def output(self, index: int) -> Array:
+        """A streamed output after a run, as stored."""
+        return self._made[index].reshape(self._outputs[index][0].stored_shape)
+
+    def _fetch(self, _: int | None, index: int, first: int, rows: int, destination: int) -> int:
+        io, shape = self._inputs[index]
+        try:
+            given = np.ascontiguousarray(_stored_rows(io, self._sources[index](first, rows), rows, shape))
+        except BaseException as error:
+            self.error = error
+            return 1
+        ctypes.memmove(destination, given.ctypes.data, given.nbytes)
+        return 0
+
+    def _take(self, _: int | None, index: int, first: int, rows: int, source: int) -> int:
+        io = self._outputs[index][0]
+        target = self._made[index][first : first + rows]
+        ctypes.memmove(target.ctypes.data, source, target.nbytes)
+        try:
+            if io.name in self._sinks:
+                self._sinks[io.name](first, target.copy())
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+
+def _rows_of(array: Array) -> RowSource:
+    return lambda first, rows: array[first : first + rows]
+
+
+def _stored_rows(io: IoDescriptor, given: object, rows: int, shape: tuple[int, int, int]) -> Array:
+    """What a callable gave, as the plan stores it. Raises UsageError for other rows than were asked for."""
+    array = np.asarray(given)
+    if array.size != rows * math.prod(shape[1:]):
+        raise UsageError(
+            f"input {io.name!r}: {rows} rows were asked for, which are {[rows, *shape[1:]]}; given are "
+            f"{list(array.shape)}"
+        )
+    if array.dtype == io.stored_dtype and io.stored_dtype != io.dtype:
+        return array
+    if not np.can_cast(array.dtype, io.dtype, "same_kind"):
+        raise UsageError(
+            f"input {io.name!r}: rows are {array.dtype}; give {io.dtype}, as the model takes them, or "
+            f"{io.stored_dtype}, as the plan stores them"
+        )
+    return io.quantised(array.astype(io.dtype))
