@@ -22,7 +22,6 @@ typedef struct tigris_kernel_call {
     uint8_t *backend_scratch; /* what the backend's prepare asked for, aligned alike; NULL when 0 */
     uint32_t backend_scratch_bytes;
     int weights_in_ram; /* 1: copied or unpacked, where a damaged plan may change them after they were checked */
-    tigris_session *session; /* has the caller's hooks, for FETCH and TAKE */
 } tigris_kernel_call;
 
 typedef void (*tigris_kernel)(const tigris_kernel_call *call);

@@ -211,7 +211,6 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_b
     }
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
-    call.session = session;
     call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
     const tigris_kernel kernel = tigris_find_kernel(session->backend, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;

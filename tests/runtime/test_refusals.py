@@ -74,7 +74,7 @@ HEADER_DAMAGES = [
     ({"alignment": 24}, -14),
     ({"alignment": 2}, -14),
     ({"alignment": 1 << 20}, -14),
-    ({"flags": 2}, -20),
+    ({"flags": 8}, -20),
     ({"state_bytes": HUGE}, -20),
     ({"fast_reserved": HUGE}, -20),
     ({"tensors": 201}, -20),

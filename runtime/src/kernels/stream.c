@@ -4,11 +4,17 @@
 #include "check.h"
 #include "tigris_kernels.h"
 
+/* The session that runs the call: the executor's bands lie in it. No other kernel needs it. */
+static tigris_session *session_of(const tigris_kernel_call *call)
+{
+    return (tigris_session *)((uintptr_t)call->inputs - offsetof(tigris_session, bands));
+}
+
 static void fetch(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->output;
-    tigris_session *session = call->session;
+    tigris_session *session = session_of(call);
     if (session->fetch_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
                             rows->data) != 0) {
         session->fault.status = TIGRIS_ERR_ROWS;
@@ -19,7 +25,7 @@ static void take(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->inputs;
-    tigris_session *session = call->session;
+    tigris_session *session = session_of(call);
     if (session->take_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
                            rows->data) != 0) {
         session->fault.status = TIGRIS_ERR_ROWS;
