@@ -232,8 +232,9 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_b
 /* Lets a placement make room for an operator. */
 static void enter(const tigris_stage_run *run, uint32_t op_index)
 {
-    if (!run->proving && run->session->placement != NULL) {
-        run->session->placement->enter(run->session, run->stage, op_index);
+    const tigris_placement *placement = run->session->placement;
+    if (!run->proving && placement != NULL) {
+        placement->enter(run->session, run->stage, op_index);
     }
 }
 
@@ -269,9 +270,10 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
         copy_rows(session, &output, first, end, TIGRIS_WRITE);
     }
     /* All states or none: between them, and behind them, a run is not stopped. */
-    const int may_stop = session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT;
-    const int stop = may_stop && session->yield(session->yield_context) != 0;
-    return stop ? TIGRIS_ERR_CANCELLED : session->fault.status;
+    if (session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT && session->yield(session->yield_context) != 0) {
+        session->fault.status = TIGRIS_ERR_CANCELLED;
+    }
+    return session->fault.status; /* FETCH and TAKE may have stopped the run too */
 }
 
 /* Starts a window in the band just begun: the rows it keeps move to its start. */

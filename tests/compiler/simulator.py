@@ -6,11 +6,13 @@ plan that passes here has right windows, right offsets and right lifetimes.
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.format.enums import Home
+from tigris_pio.format.enums import Home, OpKind
 
 
 class Simulator:
@@ -31,6 +33,7 @@ class Simulator:
                 taken = source[max(0, -alias.offset) :]
                 copy[max(0, alias.offset) :][: len(taken)] = taken[: len(copy) - max(0, alias.offset)]
         self.made: dict[str, int] = {}
+        self.moved: dict[str, int] = defaultdict(int)  # rows of what is streamed that came or went
         self.read = self.written = 0
 
     def rows(self, name: str, first: int, end: int) -> np.ndarray:
@@ -51,13 +54,19 @@ class Simulator:
         return (self.fast if place.home is Home.FAST else self.slow), place.offset
 
     def run(self) -> None:
-        for io in self.program.inputs:
+        for place, io in enumerate(self.program.inputs):
+            if (OpKind.FETCH, place) in self.program.movers:
+                continue
             arena, offset = self.home(io.tensor)
             tags = self.rows(io.tensor, 0, self.program.tensors[io.tensor].height)
             arena[offset : offset + len(tags)] = tags
         for stage in self.plan.stages:
             _StageRun(self, stage).run()
-        for io in self.program.outputs:
+        for name, tensor in self.program.tensors.items():
+            assert not tensor.streamed or self.moved[name] == tensor.height, f"{name}: some rows are not moved"
+        for place, io in enumerate(self.program.outputs):
+            if (OpKind.TAKE, place) in self.program.movers:
+                continue
             arena, offset = self.home(io.tensor)
             tags = self.rows(io.tensor, 0, self.program.tensors[io.tensor].height)
             assert (arena[offset : offset + len(tags)] == tags).all(), f"output {io.name} is not whole at the end"
@@ -162,6 +171,9 @@ class _StageRun:
             assert self.held[op.output][0] < start, f"{op.output}: the row before {start} is gone"
             before = self.where(op.output, start - 1, start)
             assert (before == self.sim.rows(op.output, start - 1, start)).all(), f"{op.output}: stale row {start - 1}"
+        if self.program.tensors[op.output].streamed:
+            assert self.sim.moved[op.output] == start, f"{op.output}: rows from {start} on come again or too early"
+            self.sim.moved[op.output] = end
         cells[:] = self.sim.rows(op.output, start, end)
         for place, operand in enumerate(op.operands):
             if not (place in op.in_place and self.begins_with(operand, start, end, cells)):

@@ -10,7 +10,7 @@ static tigris_session *session_of(const tigris_kernel_call *call)
     return (tigris_session *)((uintptr_t)call->inputs - offsetof(tigris_session, bands));
 }
 
-static void fetch(const tigris_kernel_call *call)
+static void run_fetch(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->output;
@@ -21,7 +21,7 @@ static void fetch(const tigris_kernel_call *call)
     }
 }
 
-static void take(const tigris_kernel_call *call)
+static void run_take(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->inputs;
@@ -89,7 +89,7 @@ static tigris_status check_take(const tigris_check_call *call)
     return check_mover(call, index, TIGRIS_HEADER_FLAG_TAKES, call->inputs[0]);
 }
 
-const tigris_kernel_entry tigris_fetch_int8 = {TIGRIS_OP_KIND_FETCH, TIGRIS_DTYPE_INT8, sizeof(tigris_rows_params), fetch,
+const tigris_kernel_entry tigris_fetch_int8 = {TIGRIS_OP_KIND_FETCH, TIGRIS_DTYPE_INT8, sizeof(tigris_rows_params), run_fetch,
                                                check_fetch};
-const tigris_kernel_entry tigris_take_int8 = {TIGRIS_OP_KIND_TAKE, TIGRIS_DTYPE_INT8, sizeof(tigris_rows_params), take,
+const tigris_kernel_entry tigris_take_int8 = {TIGRIS_OP_KIND_TAKE, TIGRIS_DTYPE_INT8, sizeof(tigris_rows_params), run_take,
                                               check_take};

@@ -1,8 +1,8 @@
 """Inputs whose rows come from the firmware during a run, and outputs whose rows go there as they are made.
 
 A streamed input is what FETCH makes, an operator without operands; a streamed output is what TAKE reads. To the
-planner both are operators like others, that band and roll: so a stage that begins with a FETCH holds the few rows of its
-window, and an input that several stages read is kept where there is room for it, without a rule of its own.
+planner both are operators like others, that band and roll: so a stage that begins with a FETCH holds the few rows of
+its window, and an input that several stages read is kept where there is room for it, without a rule of its own.
 """
 
 from __future__ import annotations
