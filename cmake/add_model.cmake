@@ -2,6 +2,7 @@
 #
 #     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
 #                      [COMPRESS none|lz4] [DIMS length=512 ...] [SET sr=16000 ...] [STATE h_out=h ...] [HOP 1]
+#                      [STREAM image ...]
 #                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
 #                      [MATCH interface|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn]
 #                      [SLOTS 1|2] [SLOT_SIZE 128K])
@@ -21,7 +22,7 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP" "DIMS;SET;STATE;LIMITS")
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP" "DIMS;SET;STATE;STREAM;LIMITS")
     __tigris_check_arguments()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
@@ -98,7 +99,7 @@ macro(__tigris_check_arguments)
     endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
-            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS SLOT_SIZE")
+            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE STREAM HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS SLOT_SIZE")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
@@ -167,6 +168,9 @@ macro(__tigris_compile_options result)
     endforeach()
     foreach(tie IN LISTS arg_STATE)
         list(APPEND ${result} --state "${tie}")
+    endforeach()
+    foreach(port IN LISTS arg_STREAM)
+        list(APPEND ${result} --stream "${port}")
     endforeach()
     if(DEFINED arg_HOP)
         list(APPEND ${result} --hop "${arg_HOP}")

@@ -80,6 +80,7 @@ REFUSALS = [
     (["fixed.onnx", "-m", "64K", "--set", "n=3", "--set", "n=4"], ("--set n=4", "custom_tigris_set = n=4", "SET n=4")),
     (["fixed.onnx", "-m", "64K", "--state", "n"], ("--state: 'n'", "custom_tigris_state: 'n'", "STATE: 'n'")),
     (["fixed.onnx", "-m", "64K", "--state", "n=m"], ("--state n=m", "custom_tigris_state = n=m", "STATE n=m")),
+    (["fixed.onnx", "-m", "64K", "--stream", "q"], ("--stream q:", "custom_tigris_stream = q:", "STREAM q:")),
     (["fixed.onnx", "-m", "64K", "--hop", "n"], ("--hop: 'n'", "custom_tigris_hop: 'n'", "HOP: 'n'")),
     (["fixed.onnx", "-m", "64K", "--hop", "99"], ("--hop 99:", "custom_tigris_hop = 99:", "HOP 99:")),
     (
@@ -138,6 +139,9 @@ def test_warnings(caller: Caller, files: Path) -> None:
         ({"set": {"n": 3}}, 'set={"n": 3}'),
         ({"state": {"n": "m"}}, 'state={"n": "m"}'),
         ({"state": ["n"]}, "state: 'n'"),
+        ({"stream": "q"}, 'stream="q":'),
+        ({"stream": ["q"]}, 'stream="q":'),
+        ({"stream": 3}, "stream: 3 is no name"),
         ({"hop": 99}, "hop=99:"),
         ({"hop": 0}, "hop: 0 rows"),
         ({"hop": 1.5}, "hop: 1.5 is no whole number"),

@@ -19,6 +19,7 @@ from tests.docs.pages import NOT_RUN, PAGES, ROOT, Block, anchors, blocks, every
 from tests.docs.test_messages import python_texts
 from tests.esp_idf.project import Project, copy_compiler, link_component
 from tests.networks.folders import OWN
+from tigris_pio.format.enums import Strategy
 from tigris_pio.hil.rig import board_list
 from tigris_pio.platformio import options, partitions
 
@@ -116,9 +117,10 @@ def check_text(block: Block, folder: Path) -> None:
 
 @functools.cache
 def _printed() -> list[str]:
-    """The literal parts of what programs of the project print."""
+    """The literal parts of what programs of the project print, and the names of strategies."""
     sources = [*(ROOT / "tigris_pio").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]
     texts = {part for path in sources for text in python_texts(path) for part in text.split("…")}
+    texts |= {strategy.name.lower() for strategy in Strategy}
     return [text.strip() for text in texts if len(text) > 4 and text.strip()]
 
 

@@ -155,7 +155,7 @@ def test_every_argument_reaches_the_compiler(project):
     (project.folder / "main" / "CMakeLists.txt").write_text(
         "tigris_add_model(NAME one MODEL models/digits.onnx MEM 64K+1M FLASH 2M COMPRESS lz4 COPY_WEIGHTS\n"
         "                 DIMS length=3 x:1=2 SET sr=16000 list=1,2\n"
-        "                 STATE h_out=h c_out=c HOP 2)\n"
+        "                 STATE h_out=h c_out=c HOP 2 STREAM image y)\n"
         "tigris_add_model(NAME two MODEL models/digits.onnx MEM 32K XIP PARTITION extra OFFSET 0x1000)\n",
         "utf-8",
     )
@@ -163,10 +163,11 @@ def test_every_argument_reaches_the_compiler(project):
     rules = (project.build_folder / "build.ninja").read_text("utf-8")
     commands = {name: line for line in rules.splitlines() for name in ("one", "two") if f"--name {name} " in line}
     for words_of_one in ("-m 64K+1M", "-f 2M", "--compress lz4", "--copy-weights", "--dim length=3 --dim x:1=2",
-                         "--set sr=16000 --set list=1,2", "--state h_out=h --state c_out=c", "--hop 2"):
+                         "--set sr=16000 --set list=1,2", "--state h_out=h --state c_out=c",
+                         "--stream image --stream y", "--hop 2"):
         assert f" {words_of_one} " in commands["one"]
     assert " -m 32K --name two --xip " in commands["two"]
-    for absent in (" -f ", "--compress", "--copy-weights", "--dim", "--set", "--state", "--hop"):
+    for absent in (" -f ", "--compress", "--copy-weights", "--dim", "--set", "--state", "--stream", "--hop"):
         assert absent not in commands["two"]
     assert "two.tgrs extra 0x1000" in rules.replace('"', "").replace(str(project.build_folder / "tigris") + "/", "")
 

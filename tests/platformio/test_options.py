@@ -184,6 +184,12 @@ def test_a_wrong_state_is_named(folder, text):
         parse(folder, state=text)
 
 
+def test_streams_reach_the_compiler(folder):
+    settings = parse(folder, stream="image\n  mask")
+    assert settings.stream == ("image", "mask") and parse(folder).stream == ()
+    assert plans.compile_arguments(settings.models[0], settings)[-4:] == ["--stream", "image", "--stream", "mask"]
+
+
 def test_a_hop_reaches_the_compiler(folder):
     settings = parse(folder, hop="2")
     assert settings.hop == 2 and parse(folder).hop is None

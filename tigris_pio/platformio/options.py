@@ -15,7 +15,7 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install", "limits", "set", "state", "hop", "slots", "slot_size"),
+    *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -68,6 +68,7 @@ class Settings:
     limits: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
+    stream: tuple[str, ...] = ()
     hop: int | None = None
     match: str = "interface"
     check: bool = True
@@ -110,6 +111,7 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         dims=_numbers("dims", own.get("dims", ""), "length=512"),
         set=_values("set", own.get("set", ""), "sr=16000"),
         state=_values("state", own.get("state", ""), "h_out=h", "OUT=IN"),
+        stream=tuple(own.get("stream", "").split()),
         hop=_hop(own.get("hop", "")),
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),

@@ -64,6 +64,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["--set", value]
     for tie in settings.state:
         arguments += ["--state", tie]
+    for port in settings.stream:
+        arguments += ["--stream", port]
     if settings.hop is not None:
         arguments += ["--hop", str(settings.hop)]
     for limit in settings.limits:

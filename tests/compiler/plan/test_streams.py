@@ -14,9 +14,9 @@ from tests.harness.examples import counted, examples
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.streams import add_streams
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import Home, OpKind
 
@@ -100,7 +100,7 @@ def test_a_batch_is_refused() -> None:
     b = Builder()
     name = b.input(8, 4)
     program = b.program(b.pointwise(name))
-    import dataclasses  # noqa: PLC0415
+    import dataclasses
 
     batch = {key: dataclasses.replace(tensor, batch=3) for key, tensor in program.tensors.items()}
     with pytest.raises(UsageError, match=r"in0 is a batch of 3 images"):
