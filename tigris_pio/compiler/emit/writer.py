@@ -221,7 +221,7 @@ def _header(
     macs = sum(op.macs for op in program.ops)
     in_place = all(stage.weight_mode is WeightMode.IN_PLACE for stage in plan.stages)
     kinds = {op.kind for op in program.ops}
-    flags = HeaderFlag.XIP if xip and in_place else HeaderFlag(0)
+    flags = HeaderFlag(HeaderFlag.XIP if xip and in_place else 0)
     flags |= (HeaderFlag.FETCHES if OpKind.FETCH in kinds else 0) | (HeaderFlag.TAKES if OpKind.TAKE in kinds else 0)
     return Header(
         magic=MAGIC,
