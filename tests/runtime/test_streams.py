@@ -18,9 +18,11 @@ from tigris_pio.format.enums import HeaderFlag, OpKind, ViewFlag
 from tigris_pio.format.params import RowsParams
 from tigris_pio.format.reader import read_plan
 from tigris_pio.format.records import Header, IoRecord, OpRecord, TensorRecord, ViewRecord
+from tigris_pio.host import library
 
 RNG = np.random.default_rng(5)
 WEIGHTS = {"w": RNG.normal(size=(4, 3, 3, 3)).astype(np.float32), "v": RNG.normal(size=(2, 4, 3, 3)).astype(np.float32)}
+NONE = library.RowsHook()
 IMAGE = RNG.normal(size=(1, 3, 24, 8)).astype(np.float32)
 
 
@@ -88,12 +90,10 @@ def test_rows_come_in_order_and_each_once(plan: bytes) -> None:
 
 def test_nothing_runs_without_its_hooks(plan: bytes) -> None:
     """Nothing is fetched before it is found that an output has nowhere to go."""
-    from tigris_pio.host.library import RowsHook
-
     calls = []
-    fetch = RowsHook(lambda *given: calls.append(given) or 0)
+    fetch = library.RowsHook(lambda *given: calls.append(given) or 0)
     with Session(plan) as session:
-        for hooks in ((RowsHook(), RowsHook()), (fetch, RowsHook()), (RowsHook(), fetch)):
+        for hooks in ((NONE, NONE), (fetch, NONE), (NONE, fetch)):
             session._library.tigris_host_rows(session._host.address, *hooks)
             with pytest.raises(RuntimeFailure, match=r"set the session's fetch_rows or take_rows \(status -6\)"):
                 session.run({"x": IMAGE})
@@ -101,11 +101,10 @@ def test_nothing_runs_without_its_hooks(plan: bytes) -> None:
 
 
 def test_a_hook_stops_the_run(plan: bytes) -> None:
-    from tigris_pio.host.library import RowsHook
-
     with Session(plan) as session:
         calls: list[int] = []
-        stop, go = RowsHook(lambda _c, _i, first, *_: calls.append(first) or first >= 5), RowsHook(lambda *_: 0)
+        stop = library.RowsHook(lambda _c, _i, first, *_: calls.append(first) or first >= 5)
+        go = library.RowsHook(lambda *_: 0)
         for hooks, kind in (((stop, go), "FETCH"), ((go, stop), "TAKE")):
             session._library.tigris_host_rows(session._host.address, *hooks)
             with pytest.raises(RuntimeFailure, match=rf"\(status -7\) at stage 0, operator \d \({kind}"):

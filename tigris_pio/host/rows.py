@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tigris_pio.errors import UsageError
+from tigris_pio.host import library
 from tigris_pio.host.io import Array, IoDescriptor
-from tigris_pio.host.library import RowsHook
 
 #: Gives rows of an input: (first, rows) -> an array [rows, width, channels] of the model's type or as stored.
 RowSource = Callable[[int, int], object]
@@ -34,7 +34,8 @@ class Rows:
         self._made: dict[int, Array] = {}
         self._sinks: Mapping[str, RowSink] = {}
         self.error: BaseException | None = None
-        self.fetch, self.take = RowsHook(self._fetch), RowsHook(self._take)  # kept as long as the session has them
+        # Kept as long as the session has them.
+        self.fetch, self.take = library.RowsHook(self._fetch), library.RowsHook(self._take)
 
     def begin(self, sources: Mapping[str, Array | RowSource], sinks: Mapping[str, RowSink]) -> None:
         """Before a run. `sources`: of every streamed input, by name, an array as stored or what gives its rows."""
