@@ -12,7 +12,8 @@ from tigris_pio.errors import UsageError
 from tigris_pio.host import library
 from tigris_pio.host.io import Array, IoDescriptor
 
-#: Gives rows of an input: (first, rows) -> an array [rows, width, channels] of the model's type or as stored.
+#: Gives rows of an input: (first, rows) -> those rows of the array as the model takes it, or [rows, width, channels];
+#: of the model's type or as stored.
 RowSource = Callable[[int, int], object]
 #: Takes rows of an output: (first, array [rows, width, channels] as stored).
 RowSink = Callable[[int, Array], object]
@@ -88,12 +89,7 @@ def _rows_of(array: Array) -> RowSource:
 
 def _stored_rows(io: IoDescriptor, given: object, rows: int, shape: tuple[int, int, int]) -> Array:
     """What a callable gave, as the plan stores it. Raises UsageError for other rows than were asked for."""
-    array = np.asarray(given)
-    if array.size != rows * math.prod(shape[1:]):
-        raise UsageError(
-            f"input {io.name!r}: {rows} rows were asked for, which are {[rows, *shape[1:]]}; given are "
-            f"{list(array.shape)}"
-        )
+    array = _arranged(io, np.asarray(given), rows, shape)
     if array.dtype == io.stored_dtype and io.stored_dtype != io.dtype:
         return array
     if not np.can_cast(array.dtype, io.dtype, "same_kind"):
@@ -102,3 +98,30 @@ def _stored_rows(io: IoDescriptor, given: object, rows: int, shape: tuple[int, i
             f"{io.stored_dtype}, as the plan stores them"
         )
     return io.quantised(array.astype(io.dtype))
+
+
+def _arranged(io: IoDescriptor, array: Array, rows: int, shape: tuple[int, int, int]) -> Array:
+    """Rows in the model's order or the plan's, told apart by their shape, in the plan's."""
+    stored = _with_rows(io.stored_shape, rows, shape[0])
+    model = tuple(stored[axis] for axis in io.permutation)
+    if array.shape == model and len(model) == len(io.shape):
+        inverse = [io.permutation.index(axis) for axis in range(len(io.permutation))]
+        arranged: Array = array.transpose(inverse)
+        return arranged
+    sizes = [size for size in array.shape if size != 1]
+    if sizes != [size for size in stored if size != 1]:
+        known = {model if len(model) == len(io.shape) else stored, (rows, *shape[1:])}
+        raise UsageError(
+            f"input {io.name!r}: {rows} rows were asked for, which are "
+            f"{' or '.join(str(list(item)) for item in sorted(known, key=len, reverse=True))}; given are "
+            f"{list(array.shape)}"
+        )
+    return array
+
+
+def _with_rows(stored_shape: tuple[int, ...], rows: int, height: int) -> tuple[int, ...]:
+    """The shape of `rows` rows of a stored array: its rows are the first axis that is not 1, or one of height 1."""
+    for axis, size in enumerate(stored_shape):
+        if size == height and all(before == 1 for before in stored_shape[:axis]) and (size > 1 or height == 1):
+            return (*stored_shape[:axis], rows, *stored_shape[axis + 1 :])
+    return (rows, math.prod(stored_shape) // height)
