@@ -9,6 +9,7 @@ import pytest
 from tests.networks.folders import OWN
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.pipeline import CompileOptions, Front, front, plan_of
+from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
 from tigris_pio.report.sections import sweep_section
 from tigris_pio.report.sweep import Sweep, sweep
@@ -22,7 +23,7 @@ def start(request: pytest.FixtureRequest) -> Front:
 
 
 def plan(start: Front, fast: int | None, slow: int = 0) -> ExecutionPlan | None:
-    return plan_of(start.program, CompileOptions(budget=Budget(fast, slow)))
+    return plan_of(orders(start.program)[0], CompileOptions(budget=Budget(fast, slow)))
 
 
 def test_every_point_is_a_plan(start: Front) -> None:

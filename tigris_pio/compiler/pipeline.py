@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,7 +25,6 @@ from tigris_pio.compiler.backends import find_backend
 from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.emit.writer import write_plan
-from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
@@ -33,10 +32,12 @@ from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.lower.streams import add_streams
-from tigris_pio.compiler.normalise import NormaliseResult, PassStatistics, normalise, other_schedules
+from tigris_pio.compiler.normalise import PassStatistics, normalise
 from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_plan, plan_program
+from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, find_plan, plan_program
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import Slid, slide
 from tigris_pio.errors import BudgetError, ModelError, UsageError
@@ -105,12 +106,10 @@ class CompileOptions:
 
 @dataclasses.dataclass(frozen=True)
 class Front:
-    """Stages 1 and 2: a program that no budget has touched yet."""
+    """Stages 1 and 2: a program that no budget has touched yet, in the order that lowering left."""
 
     program: Program
     statistics: tuple[PassStatistics, ...]
-    graph: Graph  #: as loaded, for another schedule
-    normalised: NormaliseResult
     slid: Slid | None = None  #: where the windows of runs overlap
 
 
@@ -174,15 +173,10 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
     progress("normalise")
     result = normalise(graph)
-    program = _lowered(result, options)
+    lowered = lower(result.graph)
+    program = dataclasses.replace(lowered, name=options.name) if options.name else lowered
     slid = None if options.hop is None else slide(program, options.hop)
-    program = add_streams(slid.program if slid else program, options.streams)
-    return Front(program, tuple(result.statistics), graph, result, slid)
-
-
-def _lowered(result: NormaliseResult, options: CompileOptions) -> Program:
-    program = lower(result.graph)
-    return dataclasses.replace(program, name=options.name) if options.name else program
+    return Front(add_streams(slid.program if slid else program, options.streams), result.statistics, slid)
 
 
 def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | None = None) -> ExecutionPlan | None:
@@ -201,18 +195,27 @@ def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | Non
 
 
 def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
-    """The plan of the first schedule that fits; the refusal is that of the schedule with the lowest peak."""
-    plan = plan_of(start.program, options)
-    if plan is not None:
-        return plan
-    for again in other_schedules(start.graph, start.normalised, "the partition does not fit"):
-        program = _lowered(again, options)
-        program = program if options.hop is None else slide(program, options.hop).program
-        plan = plan_of(add_streams(program, options.streams), options)
+    """The cheapest plan of any order without slow memory, or else with it; the refusal is that of the order of the
+    least peak."""
+    programs = orders(start.program)
+    for slow in dict.fromkeys((0, options.budget.slow)):
+        within = dataclasses.replace(options, budget=dataclasses.replace(options.budget, slow=slow))
+        plans = list(_plans(programs, within))
+        if plans:
+            best = min(plans, key=cost_of)
+            return dataclasses.replace(best, budget=options.budget)
+    return plan_program(programs[0], options.budget, options.alignment, options.weights())
+
+
+def _plans(programs: Iterable[Program], options: CompileOptions) -> Iterator[ExecutionPlan]:
+    """Plans of a program in several orders, up to one that no other order betters; of a large program one."""
+    for program in programs:
+        plan = plan_of(program, options)
         if plan is not None:
-            note = f"operators run in the order {again.parameters.schedule}: the one of the lowest peak does not fit"
-            return dataclasses.replace(plan, warnings=(*plan.warnings, note))
-    return plan_program(start.program, options.budget, options.alignment, options.weights())
+            yield plan
+            whole = all(stage.bands == 1 and not stage.slow_read + stage.slow_written for stage in plan.stages)
+            if whole or len(program.ops) > EXHAUSTIVE:
+                return
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:

@@ -10,6 +10,7 @@ from tigris_pio.compiler.instructions import operator_instructions
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.pipeline import CompileOptions, Front, plan_of
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
 from tigris_pio.format.enums import DType, Home
 
@@ -60,8 +61,8 @@ class _Trials:
     """Plans by budget, each made once, with slow memory as they like it."""
 
     def __init__(self, start: Front, options: CompileOptions, clock: Callable[[], float], seconds: float) -> None:
-        self._program, self._options = start.program, options
-        self._index = ProgramIndex.of(start.program)
+        self._program, self._options = orders(start.program)[0], options
+        self._index = ProgramIndex.of(self._program)
         self._clock, self._end, self._last = clock, clock() + seconds, 0.0
         self.made: dict[int, ExecutionPlan | None] = {}
 

@@ -1,25 +1,26 @@
-"""The pass manager: order, requirements, statistics, retries."""
+"""The pass manager: order, requirements, statistics."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto
 
 from tests.compiler.models import make, node
-from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio import compile_model
 from tigris_pio.compiler.load import load_model
-from tigris_pio.compiler.normalise import PASSES, Parameters, Pass, PassResult, Retry, normalise
+from tigris_pio.compiler.normalise import PASSES, normalise
 from tigris_pio.compiler.normalise.manager import check_order
+from tigris_pio.errors import BudgetError
 
 ORDER = ["constant_fold", "qdq_fold", "batchnorm_fold", "silu_decompose", "depthwise_relabel", "conv1d_relabel",
          "clip_to_relu6", "reduce_mean_to_pool", "shape_fold", "resize_scales", "concat_axis", "output_transpose_trim",
          "activation_fuse"]
-
-
-def chain() -> Graph:
-    return load_model(make([node("Relu", "x", "a"), node("Tanh", "a", "y")], {"x": (1, 4)}, ["y"]))
 
 
 def test_the_documented_order() -> None:
@@ -54,34 +55,39 @@ def test_the_graph_given_is_not_changed(models_dir: Path) -> None:
     assert graph.nodes is nodes and graph.tensors == tensors and set(graph.weights) == set(weights)
 
 
-def asks_for(wanted: Parameters) -> Pass:
-    def run(graph: Graph, parameters: Parameters) -> PassResult | Retry:
-        return PassResult(graph, 0) if parameters == wanted else Retry(wanted, "it does not fit")
-
-    return Pass("fit", "", frozenset(), frozenset(), run)
-
-
-def test_retry_starts_again_with_the_parameters_asked_for() -> None:
-    wanted = Parameters(schedule="as_given", fuse_activations=False)
-    result = normalise(chain(), passes=[*PASSES, asks_for(wanted)])
-    assert result.parameters == wanted
-    assert [item.reason for item in result.retries] == ["it does not fit"]
+def several_outputs_of_a_split() -> onnx.ModelProto:
+    """Both names of one are outputs, and the other changes its name after that."""
+    nodes = [node("Sigmoid", "x", "s"), node("QuantizeLinear", "s c z", "q"), node("Split", "q", "a b", axis=1),
+             node("DequantizeLinear", "b c z", "bd"), node("DequantizeLinear", "a c z", "ad")]
+    return make(nodes, {"x": (1, 4, 3, 5)}, ["b", "bd", "ad"], {"c": np.float32(0.05), "z": np.uint8(9)},
+                types={"b": TensorProto.UINT8})
 
 
-def test_retry_with_the_same_parameters_is_a_mistake() -> None:
-    def run(graph: Graph, parameters: Parameters) -> Retry:
-        return Retry(parameters, "again")
+def integers_as_numbers_amid_a_path() -> onnx.ModelProto:
+    """Clip computes with what Tile and Concat move: recoded before and behind, one after the other."""
+    nodes = [node("Tile", "x two", "t"), node("Clip", "x - high", "k"), node("Clip", "k low", "l"),
+             node("Concat", "l k x", "m", axis=1), node("DequantizeLinear", "m c z", "d"),
+             node("DequantizeLinear", "l c z", "ld")]
+    weights = {"two": np.array([1, 2, 1, 1]), "high": np.uint8(168), "low": np.uint8(30), "c": np.float32(0.05),
+               "z": np.uint8(9)}
+    return make(nodes, {"x": (1, 4, 3, 5)}, ["t", "d", "l", "ld"], weights,
+                types=dict.fromkeys(("x", "t", "l"), TensorProto.UINT8))
 
-    with pytest.raises(RuntimeError, match="already tried"):
-        normalise(chain(), passes=[Pass("loop", "", frozenset(), frozenset(), run)])
+
+@pytest.mark.parametrize("model", [several_outputs_of_a_split, integers_as_numbers_amid_a_path])
+def test_passes_leave_every_node_behind_those_it_reads(model: Callable[[], onnx.ModelProto]) -> None:
+    graph = normalise(load_model(model())).graph
+    known = {*graph.inputs, *graph.weights}
+    for item in graph.nodes:
+        assert known.issuperset(filter(None, item.inputs)), item.name
+        known.update(item.outputs)
+    with pytest.raises(BudgetError, match="smallest fast memory that works"):
+        compile_model(model(), fast=16)
 
 
-def test_schedules() -> None:
+def test_nodes_that_stay_keep_their_order() -> None:
     nodes = [node("Relu", "x", "a"), node("Tanh", "a", "b"), node("Relu", "a", "c"), node("Tanh", "b", "d"),
              node("Tanh", "c", "e"), node("Add", "d e", "y")]
     graph = load_model(make(nodes, {"x": (1, 4)}, ["y"]))
     shuffled = dataclasses.replace(graph, nodes=tuple(graph.nodes[index] for index in (0, 3, 1, 4, 2, 5)))
-    given = normalise(shuffled, Parameters(schedule="as_given")).graph
-    assert [item.name for item in given.nodes] == [item.name for item in shuffled.nodes]
-    early = [item.outputs[0] for item in normalise(shuffled).graph.nodes]
-    assert early in (["a", "b", "d", "c", "e", "y"], ["a", "c", "e", "b", "d", "y"])
+    assert [item.name for item in normalise(shuffled).graph.nodes] == [item.name for item in shuffled.nodes]

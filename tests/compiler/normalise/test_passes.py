@@ -14,7 +14,6 @@ from tests.compiler.models import Quantiser, make, node, normal, ort, program
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.normalise import (
-    Parameters,
     activation_fuse,
     batchnorm_fold,
     clip_to_relu6,
@@ -42,7 +41,7 @@ def after(model: onnx.ModelProto, *modules: object) -> tuple[Graph, int]:
     """The graph after these passes, and what the last one folded."""
     graph, folded = load_model(model), 0
     for module in modules:
-        result = module.PASS.run(graph, Parameters())  # type: ignore[attr-defined]
+        result = module.PASS.run(graph)  # type: ignore[attr-defined]
         graph, folded = result.graph, result.folded
     return graph, folded
 
@@ -381,8 +380,3 @@ def test_activation_fuse_not_across_another_quantisation() -> None:
         q.add(node("Relu", q.pair("c", 0.05, -3), "r"), node("Identity", q.pair("r", second, -3), "y"))
         model = make(q.nodes, {"x": (1, 3, 4, 4)}, ["y"], q.weights)
         assert after(model, constant_fold, qdq_fold, activation_fuse)[1] == expected
-
-
-def test_activation_fuse_can_be_switched_off() -> None:
-    result = activation_fuse.PASS.run(load_model(conv_relu()), Parameters(fuse_activations=False))
-    assert ops(result.graph) == ["Conv", "Relu"]

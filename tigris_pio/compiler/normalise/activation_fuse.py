@@ -13,22 +13,21 @@ import math
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.bias_fuse import fuse_biases
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 
 #: Operators whose kernels clamp their output.
 FUSABLE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Mul", "Sum",
                      "AveragePool", "GlobalAveragePool", "MaxPool", "GlobalMaxPool"))
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = fuse_biases(editor)
-    if parameters.fuse_activations:
-        for node in editor.nodes():
-            limits = activation_range(node)
-            if limits is not None and _fuse(editor, node, limits):
-                folded += 1
+    for node in editor.nodes():
+        limits = activation_range(node)
+        if limits is not None and _fuse(editor, node, limits):
+            folded += 1
     return PassResult(editor.finish(), folded)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.layer_norm_fuse import fuse_layer_norms
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.errors import ModelError
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module. Weights that are quantised already, or shared, are left alone."""
     editor = GraphEditor(graph)
     folded = fuse_layer_norms(editor)

@@ -7,11 +7,11 @@ import math
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.errors import ModelError
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module. Bounds that are computed at run time stay inputs."""
     editor = GraphEditor(graph)
     folded = 0

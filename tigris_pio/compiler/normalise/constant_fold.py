@@ -16,14 +16,14 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
 from tigris_pio.compiler.limits import ConstantBudget
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import RECODE
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.errors import ModelError
 
 _KEPT = frozenset(("DequantizeLinear", RECODE))
 _MEANS = frozenset(("ReduceMean", "GlobalAveragePool", "AveragePool"))
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = fold_constants(editor)

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Literal
 
 from tigris_pio.compiler.ir.graph import Graph
-
-Schedule = Literal["least_peak", "depth_first", "least_alive", "as_given"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Parameters:
-    """What a retry may change about compilation."""
-
-    #: The order of the operators, see order.py. `least_peak`: the one that needs least memory run layer by layer.
-    schedule: Schedule = "least_peak"
-    #: Absorb Relu and Clip into the operator before them.
-    fuse_activations: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,19 +17,14 @@ class PassResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Retry:
-    """Asks for normalisation to start again with other parameters; `reason` goes into the report."""
-
-    parameters: Parameters
-    reason: str
-
-
-@dataclasses.dataclass(frozen=True)
 class Pass:
-    """One pass. Requirements are facts that passes before it establish and none after removes."""
+    """One pass. Requirements are facts that passes before it establish and none after removes.
+
+    It leaves every node behind those it reads; which of such orders the operators run in is for the planner to say.
+    """
 
     name: str
     summary: str
     requires: frozenset[str]
     provides: frozenset[str]
-    run: Callable[[Graph, Parameters], PassResult | Retry]
+    run: Callable[[Graph], PassResult]

@@ -18,7 +18,7 @@ from tigris_pio.compiler.normalise.byte_casts import read_casts
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import annotate_integers, folds
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.quantisation import (
     is_dequantize,
     is_quantize,
@@ -34,7 +34,7 @@ _COMMUTING = _MOVES | {"MaxPool", "GlobalMaxPool", "Relu", "Concat"}
 _CONSTANT_MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity"))
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = read_casts(editor, _COMMUTING)

@@ -10,10 +10,10 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0

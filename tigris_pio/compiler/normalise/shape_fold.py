@@ -14,12 +14,12 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 
 _TARGETED = ("Reshape", "Expand")
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0

@@ -12,13 +12,13 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Parameters, Pass, PassResult
+from tigris_pio.compiler.normalise.passes import Pass, PassResult
 
 _SIGMOID = Quantisation(np.array(1 / 256, np.float32), np.array(-128), np.dtype(np.int8))
 _SIGMOID_INT16 = Quantisation(np.array(1 / (1 << 15), np.float32), np.array(0), np.dtype(np.int16))
 
 
-def run(graph: Graph, parameters: Parameters) -> PassResult:
+def run(graph: Graph) -> PassResult:
     """See the module. A Swish with another alpha than 1 keeps its own factor inside the Sigmoid."""
     editor = GraphEditor(graph)
     folded = 0

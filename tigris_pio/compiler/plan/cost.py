@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.spatial import Draft
 from tigris_pio.compiler.plan.index import ProgramIndex
 
@@ -19,6 +20,18 @@ STAGE_COST, CALL_COST, MAC_COST, DIRECT_COST = 64.0, 2.0, 0.5, 8.0
 def plan_cost(index: ProgramIndex, drafts: Iterable[Draft]) -> float:
     """What a plan of these stages costs."""
     return sum(stage_cost(index, draft) for draft in drafts)
+
+
+def cost_of(plan: ExecutionPlan) -> float:
+    """What a finished plan costs; of stages that work in slow memory only the bytes they move."""
+    return sum(
+        setup_cost()
+        + calls_cost(stage.bands, stage.end_op - stage.first_op)
+        + MAC_COST * stage.recomputed_macs
+        + stage.slow_read
+        + stage.slow_written
+        for stage in plan.stages
+    )
 
 
 def stage_cost(index: ProgramIndex, draft: Draft) -> float:

@@ -1,0 +1,47 @@
+"""Which order a compilation takes: the cheapest that fits without slow memory, before any with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compiler.plan.order.irregular import randwire
+from tests.compiler.plan.order.test_heuristics import attention
+from tests.compiler.synthetic import Builder
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
+from tigris_pio.compiler.ir.program import Operand, Program, RowMap
+from tigris_pio.compiler.pipeline import CompileOptions, Front, back, plan_of
+from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.errors import BudgetError
+
+
+def options(fast: int, slow: int = 0) -> CompileOptions:
+    return CompileOptions(Budget(fast, slow), alignment=4)
+
+
+def plan(program: Program, fast: int, slow: int = 0) -> ExecutionPlan:
+    return back(Front(program, ()), options(fast, slow)).plan
+
+
+@pytest.mark.parametrize("given", ["qkv", "kqv", "vkq"])
+def test_attention_repeats_nothing_whatever_its_order(given: str) -> None:
+    """x, k, v and the result take 128 bytes each, the scores and their weights 256; what rolls takes rows of them."""
+    found = plan(attention(given), 560)
+    assert any(stage.bands > 1 for stage in found.stages)
+    assert sum(stage.recomputed_macs for stage in found.stages) == 0
+
+
+@pytest.mark.parametrize(("seed", "fast"), [(2, 560), (3, 520), (12, 480)])
+def test_slow_memory_is_left_alone_where_another_order_needs_none(seed: int, fast: int) -> None:
+    """Where the order of the least peak does not fit, but another one does."""
+    program = randwire(seed, 9)
+    first, *others = orders(program)
+    assert plan_of(first, options(fast)) is None and any(plan_of(other, options(fast)) for other in others)
+    found = plan(program, fast, 1 << 20)
+    assert found.slow_bytes == 0 and found.budget.slow == 1 << 20
+
+
+def test_no_order_fits() -> None:
+    b = Builder()
+    program = b.program(b.op([Operand(b.input(1, 64), RowMap.same())], 1, 64))
+    with pytest.raises(BudgetError, match="smallest fast memory that works"):
+        plan(program, 64)

@@ -1,0 +1,100 @@
+"""The least peak: against all orders, against a dynamic programme of its own, and within its budget of steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compiler.plan.order.irregular import fullest_step, least_fullest_step, possible_orders, randwire, tangled
+from tests.compiler.synthetic import Builder
+from tigris_pio.compiler.ir.program import Operand, Program, RowMap
+from tigris_pio.compiler.plan.order import exact
+from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.order.exact import least_peak
+from tigris_pio.compiler.plan.order.flow import Flow, peak, reordered
+from tigris_pio.compiler.plan.order.heuristics import HEURISTICS
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_order_of_all_needs_less(seed: int) -> None:
+    program = tangled(seed, 4)
+    least = min(fullest_step(reordered(program, order)) for order in possible_orders(program))
+    assert fullest_step(orders(program)[0]) == least == least_fullest_step(program)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_irregular_graphs_get_their_least_peak(seed: int) -> None:
+    """Of 14 to 18 operators; no heuristic finds all of them."""
+    program = randwire(seed, 9)
+    assert fullest_step(orders(program)[0]) == least_fullest_step(program)
+
+
+def test_no_heuristic_is_always_best() -> None:
+    above = dict.fromkeys(HEURISTICS, 0)
+    for seed in range(60):
+        program = randwire(seed, 9)
+        flow = Flow.of(program)
+        best = peak(flow, least_peak(flow, [range(len(program.ops))]))
+        for name, heuristic in HEURISTICS.items():
+            above[name] += peak(flow, heuristic(program, flow)) > best
+    assert min(above.values()) > 10
+
+
+@pytest.mark.parametrize("make", [randwire, tangled])
+@pytest.mark.parametrize("seed", range(20))
+def test_peaks_are_those_of_the_timeline(seed: int, make: object) -> None:
+    program = make(seed, 12)  # type: ignore[operator]
+    for candidate in orders(program):
+        flow = Flow.of(candidate)
+        assert peak(flow, range(len(candidate.ops))) == fullest_step(candidate)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_beyond_the_budget_the_beam_is_no_worse_than_what_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = randwire(seed, 20)
+    flow = Flow.of(program)
+    known = [heuristic(program, flow) for heuristic in HEURISTICS.values()]
+    exactly = peak(flow, least_peak(flow, known))
+    monkeypatch.setattr(exact, "EXACT_STEPS", 20)
+    beamed = peak(flow, least_peak(flow, known))
+    monkeypatch.setattr(exact, "BEAM_STEPS", 20)
+    assert exactly <= beamed <= peak(flow, least_peak(flow, known)) == min(peak(flow, order) for order in known)
+
+
+def test_the_beam_gains_most_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "EXACT_STEPS", 0)
+    optimal = 0
+    for seed in range(40):
+        program = randwire(seed, 9)
+        optimal += fullest_step(orders(program)[0]) == least_fullest_step(program)
+    assert optimal >= 36
+
+
+def cells(count: int) -> Program:
+    """Three operators side by side between two that all others come before or after; the input is read to the end."""
+    b = Builder()
+    first = name = b.input(4, 8)
+    for place in range(count):
+        name = b.op([Operand(name, RowMap.same()), Operand(first, RowMap.same())], 4, 8)
+        sides = [b.op([Operand(name, RowMap.same())], 4, width) for width in (16, 4, 32)]
+        thin = [b.op([Operand(side, RowMap.same())], 4, 1 + place % 3) for side in sides]
+        name = b.op([Operand(side, RowMap.same()) for side in thin], 4, 8)
+    return b.program(name)
+
+
+def test_pieces_end_where_all_others_come_before_or_after() -> None:
+    flow = Flow.of(cells(3))
+    ends = [end for _, end in exact._pieces(flow)]
+    assert ends == [1, 8, 9, 16, 17, 24]
+    reaches = [{op} for op in range(len(flow.makes))]
+    for op, parents in enumerate(flow.parents):
+        reaches[op] |= {far for parent in parents for far in reaches[parent]}
+    count = len(flow.makes)
+    comparable = [all(a in reaches[b] or b in reaches[a] for a in range(count)) for b in range(count)]
+    assert [end - 1 for end in ends] == [op for op in range(count) if comparable[op]]
+
+
+def test_many_pieces_are_solved_one_by_one() -> None:
+    """A thousand cells take as many small searches; together their orders are beyond counting."""
+    program = cells(1000)
+    flow = Flow.of(program)
+    assert peak(flow, least_peak(flow, [range(len(program.ops))])) == least_fullest_step(cells(4))

@@ -1,0 +1,109 @@
+"""What an order of operators is judged by: who makes and reads each activation, and how many bytes it takes.
+
+Operators and activations are numbers here. Only the body of a program is ordered: its COMMITs stay last, and what they
+read lives to the end, as do outputs and states. Constants lie in flash and are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+
+from tigris_pio.compiler.ir.program import Program
+
+#: Operators by their places in the program.
+Order = Sequence[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Flow:
+    """The body of a program, in the order it has there.
+
+    reads: the activations that each operator reads, once each
+    makes: the one that each operator makes
+    scratch: bytes that each operator needs while it runs
+    bytes: of each activation
+    kept: whether each activation is never free
+    given: the activations that are there before the first operator
+    """
+
+    reads: tuple[tuple[int, ...], ...]
+    makes: tuple[int, ...]
+    scratch: tuple[int, ...]
+    bytes: tuple[int, ...]
+    kept: tuple[bool, ...]
+    given: tuple[int, ...]
+
+    @staticmethod
+    def of(program: Program) -> Flow:
+        """The flow of `program`."""
+        given = dict.fromkeys(io.tensor for io in (*program.inputs, *program.states))
+        body = program.ops[: program.body]
+        number = {name: place for place, name in enumerate((*given, *(op.output for op in body)))}
+        kept = {io.tensor for io in (*program.outputs, *program.states)}
+        kept |= {operand.tensor for op in program.ops[program.body :] for operand in op.operands}
+        return Flow(
+            tuple(tuple(dict.fromkeys(number[o.tensor] for o in op.operands if o.tensor in number)) for op in body),
+            tuple(number[op.output] for op in body),
+            tuple(op.scratch_bytes for op in body),
+            tuple(program.tensors[name].bytes for name in number),
+            tuple(name in kept for name in number),
+            tuple(range(len(given))),
+        )
+
+    @cached_property
+    def readers(self) -> tuple[tuple[int, ...], ...]:
+        """The operators that read each activation, in the program's order."""
+        found: list[list[int]] = [[] for _ in self.bytes]
+        for op, names in enumerate(self.reads):
+            for name in names:
+                found[name].append(op)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """The operators that make what each operator reads."""
+        maker = {name: op for op, name in enumerate(self.makes)}
+        return tuple(tuple(maker[name] for name in names if name in maker) for names in self.reads)
+
+    def children(self, op: int) -> tuple[int, ...]:
+        """The operators that read what `op` makes."""
+        return self.readers[self.makes[op]]
+
+
+def live_bytes(flow: Flow, order: Order) -> list[int]:
+    """Bytes live while each operator of `order`, all of the body, runs: everything whole, its scratch included."""
+    waiting = [len(readers) + kept for readers, kept in zip(flow.readers, flow.kept, strict=True)]
+    alive = sum(flow.bytes[name] for name in flow.given if waiting[name])
+    found = []
+    for op in order:
+        made = flow.makes[op]
+        alive += flow.bytes[made]
+        found.append(alive + flow.scratch[op])
+        for name in flow.reads[op]:
+            waiting[name] -= 1
+            if not waiting[name]:
+                alive -= flow.bytes[name]
+        if not waiting[made]:
+            alive -= flow.bytes[made]
+    return found
+
+
+def peak(flow: Flow, order: Order) -> int:
+    """Most bytes that are live while an operator runs."""
+    return max(live_bytes(flow, order), default=0)
+
+
+def reordered(program: Program, order: Order) -> Program:
+    """`program` with its body in `order`; ValueError unless that has each operator once, behind those it reads."""
+    if sorted(order) != list(range(program.body)):
+        raise ValueError(f"the order is no permutation of the {program.body} operators of {program.name}")
+    made = {program.ops[op].output for op in order}
+    ops = tuple(program.ops[op] for op in order)
+    for op in ops:
+        made.discard(op.output)
+        late = next((operand.tensor for operand in op.operands if operand.tensor in made), None)
+        if late is not None:
+            raise ValueError(f"{op.name} reads {late} before it is made")
+    return dataclasses.replace(program, ops=(*ops, *program.ops[program.body :]))
