@@ -99,7 +99,7 @@ def test_shapes_are_inferred_again() -> None:
 
 
 def careless(name: str, change: Callable[[Graph], Graph]) -> Pass:
-    return Pass(name, "", frozenset(), frozenset(), lambda graph, parameters: PassResult(change(graph), 0))
+    return Pass(name, "", frozenset(), frozenset(), lambda graph: PassResult(change(graph), 0))
 
 
 def test_stage_two_never_hands_on_a_broken_graph() -> None:
