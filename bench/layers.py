@@ -72,12 +72,13 @@ def build_layer(layer: Layer) -> onnx.ModelProto:
     shape: tuple[int, ...] = (1, outputs)
     if image:
         kernel = layer.weights[2]
-        size = -(-layer.input[2] // layer.stride)
-        total = max((size - 1) * layer.stride + kernel - layer.input[2], 0)
-        pads = [total // 2, total // 2, total - total // 2, total - total // 2]
+        sizes = [-(-size // layer.stride) for size in layer.input[2:]]
+        totals = [max((output - 1) * layer.stride + kernel - size, 0)
+                  for output, size in zip(sizes, layer.input[2:], strict=True)]
+        pads = [*(total // 2 for total in totals), *(total - total // 2 for total in totals)]
         nodes.append(helper.make_node("Conv", ["x", "w", "b"], ["y"], name="layer", pads=pads, group=layer.groups,
                                       strides=[layer.stride] * 2))  # fmt: skip
-        shape = (1, outputs, size, size)
+        shape = (1, outputs, *sizes)
     else:
         nodes.append(helper.make_node("Gemm", ["x", "w", "b"], ["y"], name="layer"))
     nodes += _quantised("out", "y", "output")
