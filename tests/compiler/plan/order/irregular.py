@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Iterator
 
@@ -43,6 +44,8 @@ def tangled(seed: int, count: int) -> Program:
     for _ in range(count):
         sources = rng.choices(names, k=rng.choice([1, 1, 2, 3]))
         made.append(b.op(_rows(*sources), 2, rng.choice([1, 5, 16, 40]), rng.choice([0, 0, 0, 30])))
+        if rng.random() < 0.3:
+            b.ops[-1] = dataclasses.replace(b.ops[-1], in_place=(rng.randrange(len(sources)),))
         if rng.random() < 0.1:
             made[-1] = b.whole(b.summed(made[-1], 8), 2, 8)
         names.append(made[-1])
@@ -50,10 +53,16 @@ def tangled(seed: int, count: int) -> Program:
 
 
 def fullest_step(program: Program) -> int:
-    """Most bytes live at an operator of `program` as it is, its scratch included: from stages 3 and 4."""
-    lives = lifetimes(program)
-    live = sweep(((life, program.tensors[name].bytes) for name, life in lives.items()), len(program.ops)).live
-    return max(int(live[step + 1]) + op.scratch_bytes for step, op in enumerate(program.ops))
+    """Most bytes live at an operator of `program` as it is, its scratch included, from stages 3 and 4; less what it
+    writes over."""
+    lives, sizes = lifetimes(program), {name: tensor.bytes for name, tensor in program.tensors.items()}
+    live = sweep(((life, sizes[name]) for name, life in lives.items()), len(program.ops)).live
+    most = 0
+    for step, op in enumerate(program.ops):
+        over = [op.operands[place].tensor for place in op.in_place]
+        shared = sum(min(sizes[name], sizes[op.output]) for name in over if lives[name].death == step)
+        most = max(most, int(live[step + 1]) + op.scratch_bytes - shared)
+    return most
 
 
 def possible_orders(program: Program) -> Iterator[tuple[int, ...]]:
@@ -75,10 +84,12 @@ def least_fullest_step(program: Program) -> int:
     needs = [{maker[o.tensor] for o in op.operands if o.tensor in maker} for op in ops]
     outputs = {io.tensor for io in program.outputs}
 
+    def still_read(done: frozenset[int]) -> set[str]:
+        return {o.tensor for place, op in enumerate(ops) if place not in done for o in op.operands} | outputs
+
     def live(done: frozenset[int]) -> int:
         there = {io.tensor for io in program.inputs} | {ops[place].output for place in done}
-        wanted = {o.tensor for place, op in enumerate(ops) if place not in done for o in op.operands} | outputs
-        return sum(tensors[name].bytes for name in there & wanted)
+        return sum(tensors[name].bytes for name in there & still_read(done))
 
     level = {frozenset[int](): 0}
     for _ in ops:
@@ -88,7 +99,10 @@ def least_fullest_step(program: Program) -> int:
             for place, op in enumerate(ops):
                 if place not in done and needs[place] <= done:
                     then = done | {place}
-                    needed = max(peak, base + tensors[op.output].bytes + op.scratch_bytes)
+                    made, left = tensors[op.output].bytes, still_read(then)
+                    over = {op.operands[place].tensor for place in op.in_place} - left
+                    shared = sum(min(made, tensors[name].bytes) for name in over)
+                    needed = max(peak, base + made + op.scratch_bytes - shared)
                     following[then] = min(needed, following.get(then, needed))
         level = following
     return min(level.values())

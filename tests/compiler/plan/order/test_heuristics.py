@@ -10,7 +10,7 @@ from tests.compiler.plan.order.irregular import randwire, tangled
 from tests.compiler.synthetic import Builder
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, RowMap
 from tigris_pio.compiler.plan.order.candidates import orders
-from tigris_pio.compiler.plan.order.flow import Flow, live_bytes, peak, reordered
+from tigris_pio.compiler.plan.order.flow import Flow, peak, reordered, steps
 from tigris_pio.compiler.plan.order.heuristics import HEURISTICS
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import CommitParams
@@ -120,7 +120,7 @@ def test_states_and_what_is_committed_stay_and_commits_are_last() -> None:
     program = stateful()
     for candidate in (*orders(program), reordered(program, [1, 0])):
         assert candidate.ops[-1].kind is OpKind.COMMIT
-        assert max(live_bytes(Flow.of(candidate), range(2))) == 4 * 4  # x, the state and both results
+        assert peak(Flow.of(candidate), range(2)) == 4 * 4  # x, the state and both results
 
 
 def test_what_nothing_reads_dies_at_once() -> None:
@@ -128,4 +128,4 @@ def test_what_nothing_reads_dies_at_once() -> None:
     x = b.input(1, 4)
     b.op([Operand(x, RowMap.same())], 1, 100)
     program = b.program(b.op([Operand(x, RowMap.same())], 1, 8))
-    assert live_bytes(Flow.of(program), range(2)) == [104, 12]
+    assert steps(Flow.of(program), range(2)) == [(4, 104), (4, 12)]

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tigris_pio.compiler.plan.order.flow import Flow, live_bytes
+from tigris_pio.compiler.plan.order.flow import Flow, steps
 
 #: Steps from set to set that all pieces of a program may take, first exactly, then in the beam. About two million
 #: are taken in a second.
@@ -36,7 +36,8 @@ class _Operator(NamedTuple):
     parents: int  #: within the piece
     children: tuple[int, ...]
     made: int  #: bytes of its output
-    during: int  #: bytes it adds while it runs
+    during: int  #: bytes it adds while it runs, where it shares none
+    shared: tuple[tuple[int, int], ...]  #: what it may lie in: all readers, and bytes
     freed: tuple[tuple[int, int], ...]  #: what it may free: all readers, and bytes
 
 
@@ -54,6 +55,15 @@ class _Piece:
 
     def ready(self) -> int:
         return sum(op.bit for op in self.ops if not op.parents)
+
+    def while_running(self, done: int, live: int, number: int) -> int:
+        """Live bytes while operator `number` runs."""
+        op = self.ops[number]
+        if not op.shared:
+            return live + op.during
+        done |= op.bit
+        dying = sum(size for readers, size in op.shared if not readers & ~done)
+        return live + op.during - min(dying, op.made)
 
     def after(self, done: int, live: int, number: int) -> int:
         """Live bytes once operator `number` has run too."""
@@ -87,15 +97,14 @@ def least_peak(flow: Flow, known: Sequence[Sequence[int]]) -> list[int]:
     known: orders to better; where none is, the first of the best of them is kept. Each piece is made as good as can be,
     not only the fullest.
     """
-    lives = [live_bytes(flow, order) for order in known]
+    ways = [steps(flow, order) for order in known]
     found, hard = list[int](), []
     for first, end in _pieces(flow):
-        best = min(range(len(known)), key=lambda place: max(lives[place][first:end]))
-        start = known[best][first]
+        peaks = [max(step.during for step in way[first:end]) for way in ways]
+        best = min(range(len(known)), key=peaks.__getitem__)
         found += known[best][first:end]
-        if end - first > 2:
-            live = lives[best][first] - flow.scratch[start] - flow.bytes[flow.makes[start]]
-            hard.append((max(lives[best][first:end]), first, end, live))
+        if end - first > 1:
+            hard.append((peaks[best], first, end, ways[best][first].before))
     exact, beam = EXACT_STEPS, BEAM_STEPS
     for bound, first, end, live in sorted(hard, reverse=True):
         piece = _piece(flow, first, end, live)
@@ -133,36 +142,42 @@ def _pieces(flow: Flow) -> Iterator[tuple[int, int]]:
 def _piece(flow: Flow, first: int, end: int, live: int) -> _Piece:
     inside = range(first, end)
 
-    def may_free(op: int) -> Iterator[int]:
-        """What no operator behind the piece reads: of the inputs, and of outputs that nothing reads."""
-        for name in (*flow.reads[op], flow.makes[op]):
-            readers = flow.readers[name]
-            if not flow.kept[name] and (readers[-1] < end if readers else name == flow.makes[op]):
-                yield name
+    def frees(op: int) -> Iterator[int]:
+        """What no operator behind the piece reads: of the inputs, and the output if nothing reads it."""
+        names = (name for name in flow.reads[op] if flow.readers[name][-1] < end)
+        unread = () if flow.readers[flow.makes[op]] else (flow.makes[op],)
+        return (name for name in (*names, *unread) if not flow.kept[name])
 
     def bits(ops: Sequence[int]) -> int:
         return sum(1 << op - first for op in ops if op in inside)
 
-    ops = tuple(
-        _Operator(
+    def of(op: int) -> _Operator:
+        made, freed = flow.bytes[flow.makes[op]], tuple(frees(op))
+        sizes = {name: (bits(flow.readers[name]), flow.bytes[name]) for name in freed}
+        return _Operator(
             1 << op - first,
             bits(flow.parents[op]),
             tuple(child - first for child in flow.children(op) if child in inside),
-            flow.bytes[flow.makes[op]],
-            flow.bytes[flow.makes[op]] + flow.scratch[op],
-            tuple((bits(flow.readers[name]), flow.bytes[name]) for name in may_free(op) if name != flow.makes[op]
-                  or not flow.readers[name]),
+            made,
+            made + flow.scratch[op],
+            tuple(sizes[name] for name in flow.shares[op] if name in sizes),
+            tuple(sizes.values()),
         )
-        for op in inside
-    )  # fmt: skip
-    made = {flow.makes[op] for op in inside}
-    borrowed = {name for op in inside for name in may_free(op)} - made
-    passing = live - sum(flow.bytes[name] for name in borrowed)
-    least = max(
-        passing + ops[op - first].during + sum(flow.bytes[n] for n in flow.reads[op] if n in made or n in borrowed)
-        for op in inside
-    )
-    return _Piece(ops, live, least)
+
+    ops = tuple(of(op) for op in inside)
+    given = {name for op in inside for name in frees(op)} - {flow.makes[op] for op in inside}
+    passing = live - sum(flow.bytes[name] for name in given)
+    return _Piece(ops, live, passing + max(_alone(flow, op, first, given) for op in inside))
+
+
+def _alone(flow: Flow, op: int, first: int, given: Collection[int]) -> int:
+    """Least bytes that an operator of a piece runs beside what passes over the piece: what it makes, and what it reads
+    that is made in the piece or lives no longer."""
+    made_before = range(flow.makes[first], flow.makes[op])  # activations have their makers' order
+    read = {name: flow.bytes[name] for name in flow.reads[op] if name in made_before or name in given}
+    shared = sum(size for name, size in read.items() if name in flow.shares[op])
+    made = flow.bytes[flow.makes[op]]
+    return made + flow.scratch[op] + sum(read.values()) - min(shared, made)
 
 
 def _least_first(piece: _Piece, bound: int, steps: int) -> tuple[list[int] | None, int]:
@@ -215,7 +230,7 @@ def _following(piece: _Piece, state: _State, bound: int) -> Iterator[tuple[int, 
         bit = ready & -ready
         ready ^= bit
         number = bit.bit_length() - 1
-        during = state.live + piece.ops[number].during
+        during = piece.while_running(state.done, state.live, number)
         if during >= bound:
             continue
         live = piece.after(state.done, state.live, number)

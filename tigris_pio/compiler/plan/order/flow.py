@@ -7,10 +7,11 @@ read lives to the end, as do outputs and states. Constants lie in flash and are 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
-from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.ir.program import Program, ProgramOp
 
 #: Operators by their places in the program.
 Order = Sequence[int]
@@ -21,11 +22,12 @@ class Flow:
     """The body of a program, in the order it has there.
 
     reads: the activations that each operator reads, once each
-    makes: the one that each operator makes
+    makes: the one that each operator makes; they are numbered in this order, behind those that are given
     scratch: bytes that each operator needs while it runs
     bytes: of each activation
     kept: whether each activation is never free
     given: the activations that are there before the first operator
+    shares: the activations that what each operator makes may lie in or around, where they die with the operator
     """
 
     reads: tuple[tuple[int, ...], ...]
@@ -34,6 +36,7 @@ class Flow:
     bytes: tuple[int, ...]
     kept: tuple[bool, ...]
     given: tuple[int, ...]
+    shares: tuple[tuple[int, ...], ...]
 
     @staticmethod
     def of(program: Program) -> Flow:
@@ -50,6 +53,7 @@ class Flow:
             tuple(program.tensors[name].bytes for name in number),
             tuple(name in kept for name in number),
             tuple(range(len(given))),
+            tuple(tuple(dict.fromkeys(number[name] for name in _shared(op) if name in number)) for op in body),
         )
 
     @cached_property
@@ -72,15 +76,29 @@ class Flow:
         return self.readers[self.makes[op]]
 
 
-def live_bytes(flow: Flow, order: Order) -> list[int]:
-    """Bytes live while each operator of `order`, all of the body, runs: everything whole, its scratch included."""
+def _shared(op: ProgramOp) -> Iterator[str]:
+    for place in (*op.in_place, *(alias.operand for alias in op.aliases)):
+        yield op.operands[place].tensor
+
+
+class Step(NamedTuple):
+    """Bytes live before and while an operator runs."""
+
+    before: int
+    during: int
+
+
+def steps(flow: Flow, order: Order) -> list[Step]:
+    """What is live as the operators of `order`, all of the body, run: everything whole, their scratch included, and
+    what they make in place of what dies with them."""
     waiting = [len(readers) + kept for readers, kept in zip(flow.readers, flow.kept, strict=True)]
     alive = sum(flow.bytes[name] for name in flow.given if waiting[name])
     found = []
     for op in order:
-        made = flow.makes[op]
+        before, made = alive, flow.makes[op]
         alive += flow.bytes[made]
-        found.append(alive + flow.scratch[op])
+        shared = sum(flow.bytes[name] for name in flow.shares[op] if waiting[name] == 1)
+        found.append(Step(before, alive + flow.scratch[op] - min(shared, flow.bytes[made])))
         for name in flow.reads[op]:
             waiting[name] -= 1
             if not waiting[name]:
@@ -92,7 +110,7 @@ def live_bytes(flow: Flow, order: Order) -> list[int]:
 
 def peak(flow: Flow, order: Order) -> int:
     """Most bytes that are live while an operator runs."""
-    return max(live_bytes(flow, order), default=0)
+    return max((step.during for step in steps(flow, order)), default=0)
 
 
 def reordered(program: Program, order: Order) -> Program:
