@@ -41,8 +41,10 @@ class Flow:
     @staticmethod
     def of(program: Program) -> Flow:
         """The flow of `program`."""
-        given = dict.fromkeys(io.tensor for io in (*program.inputs, *program.states))
         body = program.ops[: program.body]
+        made = {op.output for op in body}  # a streamed input is what an operator makes
+        there = (io.tensor for io in (*program.inputs, *program.states))
+        given = dict.fromkeys(name for name in there if name not in made)
         number = {name: place for place, name in enumerate((*given, *(op.output for op in body)))}
         kept = {io.tensor for io in (*program.outputs, *program.states)}
         kept |= {operand.tensor for op in program.ops[program.body :] for operand in op.operands}
