@@ -92,7 +92,8 @@ typedef struct tigris_rows_config {
 typedef struct tigris_rows_adapter {
     tigris_rows_config config;
     uint32_t *sums;
-    uint8_t *input;     /* NULL: no frame was begun */
+    uint8_t *input;     /* row first_row of the input; NULL: no frame was begun, or nothing fetched of it */
+    uint32_t first_row; /* 0 but for rows that are fetched */
     uint32_t line;      /* of the frame, the next to come */
     uint32_t next_row;  /* of the model, the first that is not complete */
     uint32_t missing;   /* area: of that row's height, in lines times `height` */
@@ -125,6 +126,20 @@ TIGRIS_MUST_CHECK tigris_status tigris_rows_begin(tigris_rows_adapter *rows, voi
  * outside of the crop are counted only. TIGRIS_ERR_ARGUMENT, and nothing changes: a null pointer, too few bytes, no frame
  * begun, or all of its lines taken. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_line(tigris_rows_adapter *rows, const uint8_t *line, size_t bytes);
+
+/* For inputs that are streamed: the next line of the frame, and in `*bytes` its bytes; it may wait for it. NULL: there is
+ * none, and the run is to stop. */
+typedef const uint8_t *(*tigris_rows_next_line)(void *context, size_t *bytes);
+
+/* Begins a frame whose rows are fetched, in place of tigris_rows_begin. TIGRIS_ERR_ARGUMENT: a null pointer, an adapter that
+ * was refused, or a crop of fewer lines than the model has rows, of which one would complete several. */
+TIGRIS_MUST_CHECK tigris_status tigris_rows_begin_stream(tigris_rows_adapter *rows);
+
+/* What the session's fetch_rows is to do: writes the `count` rows that come next, from row `first` on, to `destination`, and
+ * takes the lines that they need from `next`. TIGRIS_ERR_ROWS when that has none; TIGRIS_ERR_ARGUMENT as for a line, or for
+ * other rows than those that come next. */
+TIGRIS_MUST_CHECK tigris_status tigris_rows_fetch(tigris_rows_adapter *rows, uint32_t first, uint32_t count,
+                                                  void *destination, tigris_rows_next_line next, void *context);
 
 /* Whether the input tensor is complete, which it is with the crop's last line at the latest: other lines need not come. */
 static inline int tigris_rows_complete(const tigris_rows_adapter *rows)

@@ -46,6 +46,8 @@ static tigris_status check_absence(const tigris_model *model)
     return status != TIGRIS_OK || is_erased(behind, sizeof behind) ? TIGRIS_ERR_PLAN_ABSENT : TIGRIS_ERR_DAMAGED;
 }
 
+#define STREAM_FLAGS ((uint32_t)(TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES))
+
 /* What can be told before anything is mapped: `header` is a copy of the plan's first bytes, of which the checksum leaves
  * out the first few. */
 static tigris_status check_header(const tigris_model *model, const tigris_header_record *header)
@@ -62,7 +64,8 @@ static tigris_status check_header(const tigris_model *model, const tigris_header
     /* The weights are the last section, and gaps only bring sections to their alignment. */
     const uint32_t gap = header->total_bytes - header->weights - header->weights_bytes;
     const int is_whole = has_magic && has_size && header->total_bytes >= sizeof *header &&
-                         gap < TIGRIS_SECTION_ALIGNMENT && (header->flags & ~(uint32_t)TIGRIS_HEADER_FLAG_XIP) == 0U;
+                         gap < TIGRIS_SECTION_ALIGNMENT &&
+                         (header->flags & ~(uint32_t)(TIGRIS_HEADER_FLAG_XIP | STREAM_FLAGS)) == 0U;
     return is_whole ? TIGRIS_OK : TIGRIS_ERR_DAMAGED;
 }
 
@@ -84,6 +87,17 @@ static tigris_status check_fit(const tigris_model *model, const tigris_plan *pla
     return plan->header->slow_bytes > model->slow_bytes ? TIGRIS_ERR_SLOW_TOO_SMALL : TIGRIS_OK;
 }
 
+/* What inputs and outputs say of the hooks that a run needs. */
+static uint32_t stream_flags(const tigris_plan *plan)
+{
+    uint32_t flags = 0U;
+    for (uint32_t i = 0; i < (uint32_t)plan->header->input_count + plan->header->output_count; i++) {
+        if (plan->io[i].mover != 0U)
+            flags |= i < plan->header->input_count ? TIGRIS_HEADER_FLAG_FETCHES : TIGRIS_HEADER_FLAG_TAKES;
+    }
+    return flags;
+}
+
 /* The mapped plan, whose first bytes `header` is a copy of. */
 static tigris_status open_mapped(const tigris_model *model, const tigris_header_record *header, const uint8_t *data,
                                  tigris_plan *plan)
@@ -95,13 +109,15 @@ static tigris_status open_mapped(const tigris_model *model, const tigris_header_
     if (status == TIGRIS_OK)
         status = tigris_plan_open(plan, data, header->total_bytes);
     /* The checksum does not cover the flags: this one is set, and yet weights are to be copied. */
-    if (status == TIGRIS_ERR_STAGE && header->flags == TIGRIS_HEADER_FLAG_XIP)
+    if (status == TIGRIS_ERR_STAGE && (header->flags & TIGRIS_HEADER_FLAG_XIP) != 0U)
         return TIGRIS_ERR_DAMAGED;
+    if (status == TIGRIS_OK && (header->flags & STREAM_FLAGS) != stream_flags(plan))
+        status = TIGRIS_ERR_DAMAGED;
     if (status == TIGRIS_OK) {
         status = check_fit(model, plan);
-        if (status != TIGRIS_OK)
-            memset(plan, 0, sizeof *plan);
     }
+    if (status != TIGRIS_OK && plan->header != NULL)
+        memset(plan, 0, sizeof *plan);
     return status;
 }
 

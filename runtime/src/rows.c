@@ -69,6 +69,19 @@ tigris_status tigris_rows_init(tigris_rows_adapter *rows, const tigris_rows_conf
     return TIGRIS_OK;
 }
 
+static void begin(tigris_rows_adapter *rows, uint8_t *input)
+{
+    const tigris_rows_config *config = &rows->config;
+    rows->input = input;
+    rows->first_row = 0;
+    rows->line = 0;
+    rows->next_row = 0;
+    rows->missing = config->crop_height;
+    if (config->resize == TIGRIS_RESIZE_AREA) {
+        memset(rows->sums, 0, (size_t)config->width * config->channels * sizeof *rows->sums);
+    }
+}
+
 tigris_status tigris_rows_begin(tigris_rows_adapter *rows, void *input, size_t bytes)
 {
     if (rows == NULL || input == NULL || rows->element == 0U) {
@@ -79,13 +92,16 @@ tigris_status tigris_rows_begin(tigris_rows_adapter *rows, void *input, size_t b
     if (bytes != (size_t)config->height * config->width * config->channels * rows->element) {
         return TIGRIS_ERR_ARGUMENT;
     }
-    rows->input = input;
-    rows->line = 0;
-    rows->next_row = 0;
-    rows->missing = config->crop_height;
-    if (config->resize == TIGRIS_RESIZE_AREA) {
-        memset(rows->sums, 0, (size_t)config->width * config->channels * sizeof *rows->sums);
+    begin(rows, input);
+    return TIGRIS_OK;
+}
+
+tigris_status tigris_rows_begin_stream(tigris_rows_adapter *rows)
+{
+    if (rows == NULL || rows->element == 0U || rows->config.crop_height < rows->config.height) {
+        return TIGRIS_ERR_ARGUMENT;
     }
+    begin(rows, NULL);
     return TIGRIS_OK;
 }
 
@@ -183,7 +199,7 @@ static void store(const tigris_rows_adapter *rows, uint32_t row, uint32_t value_
 {
     const tigris_rows_config *config = &rows->config;
     const uint8_t *table = config->tables[channel];
-    const size_t at = (size_t)row * config->width * config->channels + value_in_row;
+    const size_t at = (size_t)(row - rows->first_row) * config->width * config->channels + value_in_row;
     if (rows->element == 1U) {
         rows->input[at] = table[value];
     } else {
@@ -314,4 +330,22 @@ tigris_status tigris_rows_line(tigris_rows_adapter *rows, const uint8_t *line, s
         step_area(rows);
     }
     return TIGRIS_OK;
+}
+
+tigris_status tigris_rows_fetch(tigris_rows_adapter *rows, uint32_t first, uint32_t count, void *destination,
+                                tigris_rows_next_line next, void *context)
+{
+    if (rows == NULL || destination == NULL || next == NULL || rows->element == 0U || first != rows->next_row ||
+        count > rows->config.height - first) {
+        return TIGRIS_ERR_ARGUMENT;
+    }
+    rows->input = destination;
+    rows->first_row = first;
+    tigris_status status = TIGRIS_OK;
+    while (status == TIGRIS_OK && rows->next_row < first + count) {
+        size_t bytes = 0;
+        const uint8_t *line = next(context, &bytes);
+        status = line != NULL ? tigris_rows_line(rows, line, bytes) : TIGRIS_ERR_ROWS;
+    }
+    return status;
 }

@@ -145,7 +145,8 @@ def test_persons_are_seen_by_a_camera_and_another_network(copied: Copy, tmp_path
     project = copied(PERSON.name, "build_src_filter = +<*> -<main_emulated.c>")
     ini, published = project.folder / "platformio.ini", rows.RUNTIME.parent / "networks" / "vww_int8.tflite"
     text = ini.read_text("utf-8").replace("model/person.tflite", f"person = {published}")
-    ini.write_text(text.replace("custom_tigris_mem = 16K", "custom_tigris_mem = 64K"), "utf-8")
+    text = text.replace("custom_tigris_stream = picture", "custom_tigris_stream = x")
+    ini.write_text(text.replace("custom_tigris_mem = 9K", "custom_tigris_mem = 64K"), "utf-8")
     pictures, _ = part(PERSON, "scenes").scenes(3, 11)
     frames = [part(PERSON, "camera").lines(np.kron(picture, np.ones((2, 2, 1), np.uint8))) for picture in pictures]
     said = said_by_the_chip(project, "esp32s3", tmp_path, b"".join(frame.tobytes() for frame in frames))

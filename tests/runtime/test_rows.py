@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness.examples import examples
-from tests.runtime.build import INCLUDE, RUNTIME, SANITIZERS, compile_each, compiler
+from tests.runtime.build import INCLUDE, RUNTIME, SANITIZERS, compile_each, compile_program, compiler
 
 FORMATS = ("grey", "rgb565 low first", "rgb565 high first", "rgb888", "bgr888", "yuyv", "uyvy")
 PIXEL_BYTES = (1, 2, 2, 3, 3, 2, 2)
@@ -339,3 +339,10 @@ def test_lines_take_integers_alone(tmp_path: Path) -> None:
     command = ["riscv64-unknown-elf-nm", "-u", str(made)]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert set(listing) - {"U"} == {"memcpy", "memset"}
+
+
+def test_rows_that_are_fetched_are_those_of_a_whole_input(tmp_path: Path) -> None:
+    """In pieces of one to four rows, of shrunk and equal pictures; a source that ends early stops it."""
+    program = compile_program(tmp_path / "rows_stream", [Path(__file__).parent / "rows_stream.c"], *SANITIZERS)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2000\n", "")

@@ -4,14 +4,19 @@
 #include "camera.h"
 #include "person.h"
 
-/* The driver has whole pictures; the network needs its lines one after the other. */
-static void look(person *watcher, const camera_fb_t *picture)
+/* Lines of a picture that the driver has. */
+typedef struct {
+    const camera_fb_t *picture;
+    size_t line;
+} pictured;
+
+static const uint8_t *next_line(void *context, size_t *bytes)
 {
-    const size_t bytes = picture->len / picture->height;
-    for (size_t line = 0; line < picture->height; line++) {
-        if (person_line(watcher, picture->buf + line * bytes, bytes))
-            printf(watcher->seen ? "%ld person\n" : "%ld\n", (long)watcher->score);
-    }
+    pictured *at = context;
+    if (at->line == at->picture->height)
+        return NULL;
+    *bytes = at->picture->len / at->picture->height;
+    return at->picture->buf + *bytes * at->line++;
 }
 
 void app_main(void)
@@ -28,7 +33,9 @@ void app_main(void)
             printf("the camera gives no picture\n");
             continue;
         }
-        look(&watcher, picture);
+        pictured at = {picture, 0};
+        if (person_look(&watcher, next_line, &at) == TIGRIS_OK)
+            printf(watcher.seen ? "%ld person\n" : "%ld\n", (long)watcher.score);
         esp_camera_fb_return(picture);
     }
 }

@@ -37,9 +37,12 @@ static tigris_status start_rows(person *state, tigris_pixels format, uint32_t wi
     return status != TIGRIS_OK ? status : tigris_rows_init(&state->rows, &config, sums, sizeof sums / sizeof *sums);
 }
 
-static tigris_status next_picture(person *state)
+/* The network asks for rows of its input; they are made of as many lines as that takes. */
+static int fetch(void *context, uint32_t input, uint32_t first, uint32_t rows, void *destination)
 {
-    return tigris_rows_begin(&state->rows, tigris_input(&state->session, 0), tigris_input_bytes(&state->session, 0));
+    person *state = context;
+    (void)input;
+    return tigris_rows_fetch(&state->rows, first, rows, destination, state->next, state->next_context) != TIGRIS_OK;
 }
 
 tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, uint32_t height)
@@ -48,27 +51,28 @@ tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, 
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_PERSON, &state->plan);
     if (status == TIGRIS_OK)
         status = tigris_session_init(&state->session, &state->plan, fast, sizeof fast, NULL, 0, NULL);
-    if (status == TIGRIS_OK)
-        status = start_rows(state, format, width, height);
-    return status != TIGRIS_OK ? status : next_picture(state);
+    state->session.fetch_rows = fetch;
+    state->session.rows_context = state;
+    return status != TIGRIS_OK ? status : start_rows(state, format, width, height);
 }
 
-bool person_line(person *state, const uint8_t *line, size_t bytes)
+tigris_status person_look(person *state, tigris_rows_next_line next, void *context)
 {
-    const bool before = tigris_rows_complete(&state->rows);
-    if (tigris_rows_line(&state->rows, line, bytes) != TIGRIS_OK)
-        return false;
-    const bool complete = tigris_rows_complete(&state->rows) && !before;
-    if (complete) {
-        if (tigris_run(&state->session) != TIGRIS_OK)
-            return false;
-        const int8_t *output = tigris_output(&state->session, 0);
-        const int32_t steps = output[PERSON] - TIGRIS_MODEL_PERSON_OUTPUT0_ZERO_POINT;
-        state->score = (int32_t)((float)steps * TIGRIS_MODEL_PERSON_OUTPUT0_SCALE * 256 + 0.5F);
-        state->seen = state->score > PERSON_CUTOFF;
+    state->next = next;
+    state->next_context = context;
+    tigris_status status = tigris_rows_begin_stream(&state->rows);
+    if (status == TIGRIS_OK)
+        status = tigris_run(&state->session);
+    if (status != TIGRIS_OK)
+        return status;
+    const int8_t *output = tigris_output(&state->session, 0);
+    const int32_t steps = output[PERSON] - TIGRIS_MODEL_PERSON_OUTPUT0_ZERO_POINT;
+    state->score = (int32_t)((float)steps * TIGRIS_MODEL_PERSON_OUTPUT0_SCALE * 256 + 0.5F);
+    state->seen = state->score > PERSON_CUTOFF;
+    /* Lines below the square: what comes next are the first of another picture. */
+    for (size_t bytes; state->rows.line < state->rows.config.frame_height; state->rows.line++) {
+        if (next(context, &bytes) == NULL)
+            return TIGRIS_ERR_ROWS;
     }
-    /* The input's memory is free again: what comes next are the first lines of another picture. */
-    if (state->rows.line == state->rows.config.frame_height && next_picture(state) != TIGRIS_OK)
-        return false;
-    return complete;
+    return TIGRIS_OK;
 }

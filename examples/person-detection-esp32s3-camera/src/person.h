@@ -1,4 +1,5 @@
-/* From a camera's lines to whether there is a person: the row adapter and the network. */
+/* From a camera's lines to whether there is a person: the row adapter and the network, whose input is never whole in
+ * memory. */
 #ifndef PERSON_H
 #define PERSON_H
 
@@ -14,6 +15,8 @@ typedef struct {
     tigris_plan plan;
     tigris_session session;
     tigris_rows_adapter rows;
+    tigris_rows_next_line next;
+    void *next_context;
     int32_t score; /* of the latest picture, 0 to 256: how likely there is a person, in 256ths */
     bool seen;     /* whether that is more than PERSON_CUTOFF */
 } person;
@@ -24,8 +27,8 @@ typedef struct {
  * anew. */
 tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, uint32_t height);
 
-/* Takes the next line of a picture. Whether that made the network answer; then `score` and `seen` are new. Lines that are
- * too short are none. */
-bool person_line(person *state, const uint8_t *line, size_t bytes);
+/* Looks at a picture, whose lines come from `next` while the network runs: none of them is kept. Then `score` and `seen` are
+ * new. TIGRIS_ERR_ROWS when `next` has no line. */
+tigris_status person_look(person *state, tigris_rows_next_line next, void *context);
 
 #endif
