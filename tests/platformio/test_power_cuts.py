@@ -115,7 +115,7 @@ def opened(plans, tmp_path_factory):
     (folder / "tigris_models.h").write_text(layout.models_header(placed), "utf-8")
     (folder / "open.c").write_text(OPENER, "utf-8")
     runtime = ROOT / "runtime"
-    core = (runtime / "src" / f"{name}.c" for name in ("plan", "records", "band", "crc32", "status"))
+    core = (runtime / "src" / f"{name}.c" for name in ("plan", "extents", "records", "band", "crc32", "status"))
     sources = [*(runtime / "port" / f"{name}.c" for name in ("model", "slots", "slot_log")), *core]
     command = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-Wl,--no-undefined"]
     command += ["-DTIGRIS_TENSOR_ALIGN=4", f"-DFLASH_BYTES={FLASH_BYTES}U"]

@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 SLOT_BYTES = 0x2000
 #: As nor.h has it.
 PARTITION = Partition("model", "data", "0x40", 0, 8 * 4096)
-LOADER = ("plan", "records", "band", "crc32", "status")
+LOADER = ("plan", "extents", "records", "band", "crc32", "status")
 PORT = ("model", "slots", "slot_log", "update")
 
 
