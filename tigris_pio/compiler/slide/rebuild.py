@@ -7,7 +7,7 @@ window of rows may be given more than they need; the others are given exactly th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class Rebuilder:
         self.ops: list[ProgramOp] = []
         self.commits: list[ProgramOp] = []
         self.states: list[ProgramIo] = []
+        self._heads: set[str] = set()
         self._parts: dict[str, list[Part]] = {}
         self._rings: dict[str, Part] = {}
 
@@ -67,6 +68,8 @@ class Rebuilder:
         for rows in pieces.made:
             suffix = "/head" if rows[0] == 0 and rows[1] < pieces.end else ""
             self._emit(op, op.output + suffix, rows, suffix)
+            if suffix:
+                self._heads.add(op.output + suffix)
             self._add_part(op.output, op.output + suffix, rows)
         self._keep(op.output)
 
@@ -81,8 +84,9 @@ class Rebuilder:
         outputs = tuple(dataclasses.replace(io, tensor=self._output(io)) for io in self.program.outputs)
         values = {name: value for name, value in self.program.values.items()
                   if value.tensor not in self.pieces and value.tensor in self.tensors}
-        return dataclasses.replace(self.program, tensors=self.tensors, ops=(*self.ops, *self.commits), inputs=inputs,
-                                   outputs=outputs, values=values, states=tuple(self.states))
+        ops = (*_those_first(self.ops, self._heads), *self.commits)
+        return dataclasses.replace(self.program, tensors=self.tensors, ops=ops, inputs=inputs, outputs=outputs,
+                                   values=values, states=tuple(self.states))
 
     def _output(self, io: ProgramIo) -> str:
         name = self.whole(io.tensor)
@@ -239,6 +243,16 @@ class Rebuilder:
                                        constant=row.reshape(1, 1, *row.shape))
         self.tensors[constant.name] = constant
         return 0, (Operand(constant.name, RowMap.whole(1)),)
+
+
+def _those_first(ops: Sequence[ProgramOp], wanted: set[str]) -> list[ProgramOp]:
+    """`ops` in an order in which those that make `wanted`, and what these need, come before all others: heads go from
+    the input to the last of them in one stage then, and their layers never lie beside those of the tails."""
+    needed = set(wanted)
+    for op in reversed(ops):
+        if op.output in needed:
+            needed |= {operand.tensor for operand in op.operands}
+    return [*(op for op in ops if op.output in needed), *(op for op in ops if op.output not in needed)]
 
 
 def _moved(rows: RowMap, made: Rows, part: Part) -> RowMap:
