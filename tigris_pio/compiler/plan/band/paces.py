@@ -23,8 +23,8 @@ class StageSchedule:
 class Rolling:
     """The paces of a rolling stage, built up from its first operator to its last.
 
-    Tensors from before the stage can be had at any time; they count as arriving `band_rows` rows a band, in
-    proportion to their heights when the stage reads several. So does what is made of nothing but whole ones.
+    Tensors from before the stage can be had at any time; they count as arriving `band_rows` rows a band, one of a
+    multiple of the first one's height as many times that. So does what is made of nothing but whole ones.
     """
 
     def __init__(self, index: ProgramIndex, band_rows: int) -> None:
@@ -49,21 +49,18 @@ class Rolling:
             if operand.tensor in made:
                 inside.append((self.paces[operand.tensor], operand.rows))
             elif self._index.tensor(operand.tensor).constant is None and operand.rows.numerator:
-                arrival = self._arrival(operand.tensor)
-                if arrival is None:
-                    return None
-                outside.append((arrival, operand.rows))
+                outside.append((self._arrival(operand.tensor), operand.rows))
         pace = output_pace(inside or outside) if inside or outside else self._arrival(op.output)
         if pace is not None:
             self.paces[op.output] = pace
         return pace
 
-    def _arrival(self, tensor: str) -> Pace | None:
+    def _arrival(self, tensor: str) -> Pace:
         height = self._index.tensor(tensor).height
         if self._base is None:
             self._base = height
-        rows = self._band_rows * height
-        return Pace(rows // self._base) if rows % self._base == 0 else None
+        whole, rest = divmod(height, self._base)
+        return Pace(self._band_rows * (1 if rest else whole))
 
 
 def bands_until_complete(index: ProgramIndex, paces: Mapping[str, Pace], names: tuple[str, ...]) -> int:
