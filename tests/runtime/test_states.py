@@ -13,6 +13,7 @@ import pytest
 from tests.compiler.lower.test_states import ring
 from tests.compiler.models import make, node
 from tests.compiler.test_states import Recurrent
+from tests.networks.folders import OWN
 from tests.runtime.build import INCLUDE, ROOT, SANITIZERS, compile_program
 from tests.runtime.loader import bind_status, statuses
 from tests.runtime.plan_builder import with_crc
@@ -47,6 +48,9 @@ def plans() -> list[bytes]:
     found.append(compile_model(other.model(), state=other.ties(), alignment=32, fast=peak, slow="64K"))
     found.append(compile_model(ring((1, 3, 5, 2), (1, 3, 1, 2), 2), state={"n": "h"}, alignment=32))
     assert found[-1].plan.program.ops[-1].params.kept_bytes > 0  # type: ignore[attr-defined]
+    found.append(compile_model(OWN / "sww_int8.onnx", hop=1, alignment=32))
+    commits = [op for op in found[-1].plan.program.ops if op.kind is OpKind.COMMIT]
+    assert any(len(op.operands) == 2 for op in commits), "a state begins with a row, repeated"
     return [compiled.data for compiled in found]
 
 

@@ -14,6 +14,8 @@ from tests.networks.folders import OWN
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.slide import slide
 from tigris_pio.errors import TigrisError, UsageError
+from tigris_pio.format.enums import Home, ViewFlag
+from tigris_pio.format.reader import read_plan
 
 NOISE = np.random.default_rng(5)
 
@@ -123,6 +125,18 @@ def test_states_begin_with_silence_and_are_forgotten_by_a_reset() -> None:
     with Session(compiled) as session:
         assert session.state()["a/kept"].tolist() == [[[[1, 2, 3]]] * 3]
     assert wrong_runs(biased, compiled) == []
+
+
+def test_what_is_kept_lies_in_what_it_is_joined_to() -> None:
+    """Where a layer reads all that is kept and the new row at once, nothing is copied to bring them together."""
+    compiled = compile_model(str(OWN / "sww_int8.onnx"), hop=1)
+    plan, program = read_plan(compiled.data), compiled.plan.program
+    names = [plan.text(tensor.name) for tensor in plan.tensors]
+    lies = {names[view.tensor]: view.offset for view in plan.views if view.flags & ViewFlag.WINDOW}
+    lies |= {plan.text(tensor.name): tensor.home_offset for tensor in plan.tensors if tensor.home == Home.FAST}
+    for name in ("conv0_relu", "conv1_relu", "conv2_relu"):
+        kept = program.tensors[f"{name}/kept"].bytes
+        assert lies[f"{name}/window"] == lies[f"{name}/kept"] == lies[name] - kept, name
 
 
 def test_where_silence_is_not_known_the_first_runs_are_not_exact() -> None:

@@ -14,7 +14,7 @@ from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramO
 from tigris_pio.compiler.lower import element_types, numerics
 from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
 from tigris_pio.compiler.lower.element_order import Layout, fold, plain, same_bytes, steps
-from tigris_pio.compiler.lower.in_place import aliases, in_place
+from tigris_pio.compiler.lower.in_place import with_sharing
 from tigris_pio.compiler.lower.islands import island_warning
 from tigris_pio.compiler.lower.rearrange import banded_transpose
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -318,7 +318,7 @@ class Builder:
         used = {io.tensor for io in (*inputs, *outputs)} | {op.output for op in ops}
         used |= {operand.tensor for op in ops for operand in op.operands}
         tensors = {name: storage.tensor() for name, storage in self.storages.items() if name in used}
-        ops = tuple(dataclasses.replace(op, in_place=in_place(op, tensors), aliases=aliases(op, tensors)) for op in ops)
+        ops = tuple(with_sharing(op, tensors) for op in ops)
         warnings = tuple(dict.fromkeys(filter(None, (*self.warnings, island_warning(ops, self.graph.nodes)))))
         values = {name: self._stored(name) for name in self.values
                   if name in self.graph.tensors and name not in self.graph.output_permutations}

@@ -7,6 +7,7 @@ test runs each of them so.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from tigris_pio.compiler.ir.program import Alias, ProgramOp, ProgramTensor
@@ -29,6 +30,11 @@ _NARROWING = {
 }
 
 _STEPS = ("row_step", "column_step", "channel_step")
+
+
+def with_sharing(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> ProgramOp:
+    """`op` with what its output may share with its operands."""
+    return dataclasses.replace(op, in_place=in_place(op, tensors), aliases=aliases(op, tensors))
 
 
 def in_place(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> tuple[int, ...]:

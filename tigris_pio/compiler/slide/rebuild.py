@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.lower.in_place import with_sharing
 from tigris_pio.compiler.lower.selection import identity, select_params
 from tigris_pio.compiler.lower.states import commit_params
 from tigris_pio.compiler.slide.motion import WINDOWS
@@ -84,9 +85,32 @@ class Rebuilder:
         outputs = tuple(dataclasses.replace(io, tensor=self._output(io)) for io in self.program.outputs)
         values = {name: value for name, value in self.program.values.items()
                   if value.tensor not in self.pieces and value.tensor in self.tensors}
-        ops = (*_those_first(self.ops, self._heads), *self.commits)
+        lasting = {io.tensor for io in outputs} | {item.tensor for op in self.commits for item in op.operands}
+        ordered = _those_first(self.ops, self._heads)
+        ops = (*(self._with_sharing(op, lasting) for op in ordered), *self.commits)
         return dataclasses.replace(self.program, tensors=self.tensors, ops=ops, inputs=inputs, outputs=outputs,
                                    values=values, states=tuple(self.states))
+
+    def _with_sharing(self, op: ProgramOp, lasting: set[str]) -> ProgramOp:
+        """`op` with what its output may share with its operands.
+
+        Where readers see most rows of a join at once, its parts lie in it; what is kept too, if the join is read no
+        more when the first COMMIT comes: not in `lasting`. Where they see a few, a stage had better roll through it.
+        """
+        shared = with_sharing(op, self.tensors)
+        if op.params != ConcatParams(0) or op.output in lasting:
+            return shared
+        if not self._is_seen_at_once(op.output):
+            return op
+        sizes = [self.tensors[operand.tensor].bytes for operand in op.operands]
+        kept = [Alias(place, sum(sizes[:place])) for place, operand in enumerate(op.operands)
+                if self.tensors[operand.tensor].state]  # fmt: skip
+        return dataclasses.replace(shared, aliases=(*kept, *shared.aliases))
+
+    def _is_seen_at_once(self, name: str) -> bool:
+        seen = [operand.rows for op in self.ops for operand in op.operands if operand.tensor == name]
+        height = self.tensors[name].height
+        return any(rows.numerator == 0 or 2 * (rows.last - rows.first + 1) >= height for rows in seen)
 
     def _output(self, io: ProgramIo) -> str:
         name = self.whole(io.tensor)
