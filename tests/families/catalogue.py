@@ -25,6 +25,7 @@ _MODULES = {
 FAMILIES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     **{name: getattr(module, name) for module, names in _MODULES.items() for name in names},
     "mobilenet_v3_decomposed": lambda: classifiers.mobilenet_v3(hard_swish_op=False),
+    "streaming_spotter": signals.streaming_spotter,
 }
 #: quantize_static takes operator sets from 11 on, and older than 13 per tensor only; onnx converts these before.
 _OLD = {"opset_7": SCHEMES[0], "opset_9": SCHEMES[2]}

@@ -42,6 +42,16 @@ def dscnn() -> onnx.ModelProto:
     return net.model([net.softmax(net.linear(t, 12), 1)])
 
 
+def streaming_spotter() -> onnx.ModelProto:
+    """Keyword spotting on a second of log-mel frames, made to be streamed: no padding, dilated separable blocks."""
+    net = Net("streaming", {"x": (1, 40, 98)}, 38)
+    t = net.relu(net.batch_norm(net.conv("x", 64, 5, pad=0, bias=False)))
+    for dilation in (1, 2, 4):
+        t = net.relu(net.batch_norm(net.conv(t, 64, 9, pad=0, dilation=dilation, groups=64, bias=False)))
+        t = net.relu(net.batch_norm(net.conv(t, 64, 1, bias=False)))
+    return net.model([net.softmax(net.linear(net.flatten(net.global_pool(t)), 12), 1)])
+
+
 def audio_embedding() -> onnx.ModelProto:
     """Log-mel frames: Unsqueeze, Elu and Tanh convolutions, statistics pooling over time, L2-free embedding."""
     net = Net("audio", {"frames": (1, 64, 32)}, 34)

@@ -8,8 +8,10 @@ import numpy as np
 import onnx
 import pytest
 
+from bench.hop import rows
 from tests.compiler.models import make, node, program
 from tests.compiler.slide.signals import Signal, wrong_runs
+from tests.families.catalogue import int8_model
 from tests.networks.folders import OWN
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.slide import slide
@@ -208,6 +210,17 @@ def test_recurrent_layers_and_joins_of_rows_read_all_rows() -> None:
     compiled = compile_model(joined, hop=3)
     assert [halt["op"] for halt in compiled.report["hop"]["all_rows"]] == ["concat_y"]
     assert wrong_runs(joined, compiled) == []
+
+
+def test_a_network_made_to_be_streamed() -> None:
+    """No padding and 98 frames: a hop of one makes a row of each layer, in little more memory than whole windows."""
+    table = rows("spotter", int8_model("streaming_spotter"), [1])
+    whole, hopped = ([cell.replace(",", "") for cell in row] for row in table)
+    assert int(hopped[2]) == 40 * 64 * 5 + 3 * (64 * 9 + 64 * 64) + 64 * 12
+    assert int(whole[2]) == 94 * 64 * 40 * 5 + (86 + 70 + 38) * (64 * 9 + 64 * 64) + 64 * 12
+    assert int(hopped[4]) == 40 * 4 + 64 * (8 + 16 + 32 + 37)
+    assert int(hopped[5]) < 1.1 * int(whole[5])
+    assert hopped[6] == ""
 
 
 def test_what_the_model_is_without_a_hop_does_not_change() -> None:
