@@ -1,4 +1,4 @@
-/* CONCAT: inputs side by side along rows, columns or channels. */
+/* CONCAT: inputs side by side along rows, columns or channels. What lies in its place already is not copied. */
 #include <string.h>
 
 #include "access.h"
@@ -16,8 +16,11 @@ static void copy_rows(const tigris_band *in, const tigris_band *out, int32_t sta
     const int32_t first = in_first > out->first ? in_first : out->first;
     const int32_t end = in_end < out_end ? in_end : out_end;
     if (first < end) {
-        memmove(tigris_band_row(out, first), tigris_band_row(in, first - start),
-                (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
+        uint8_t *to = tigris_band_row(out, first);
+        const uint8_t *from = tigris_band_row(in, first - start);
+        if (from != to) {
+            memmove(to, from, (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
+        }
     }
 }
 
@@ -46,7 +49,7 @@ static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
         const uint32_t bytes = piece_bytes(call->inputs[i].tensor, axis);
         const uint8_t *from = tigris_band_row(&call->inputs[i], out->first);
         uint8_t *to = out->data + offset;
-        for (uint32_t piece = 0; piece < pieces; piece++) {
+        for (uint32_t piece = from == to ? pieces : 0U; piece < pieces; piece++) {
             memmove(to, from, bytes);
             from += bytes;
             to += step;

@@ -1,5 +1,5 @@
 /* COPY: the input's bytes, unchanged. Either of the same rows, or of the whole tensor in another shape; bytes may become
- * int16. */
+ * int16. What lies in its place already is not copied. */
 #include <string.h>
 
 #include "access.h"
@@ -12,8 +12,10 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *out = call->output;
     const uint32_t row_bytes = tigris_row_bytes(out->tensor);
     const int same_rows = in->rows == out->rows && tigris_row_bytes(in->tensor) == row_bytes;
-    const uint32_t skipped = same_rows ? 0U : (uint32_t)out->first * row_bytes;
-    memmove(out->data, in->data + skipped, (uint32_t)out->rows * row_bytes);
+    const uint8_t *from = in->data + (same_rows ? 0U : (uint32_t)out->first * row_bytes);
+    if (from != out->data) {
+        memmove(out->data, from, (uint32_t)out->rows * row_bytes);
+    }
 }
 
 /* Output row r is input row r + first, all of them inside the input. */

@@ -96,7 +96,7 @@ static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uin
     const uint32_t from_step = s->in->tensor->channels * s->element_bytes;
     const uint32_t to_step = s->output->channels * s->element_bytes;
     const uint8_t *from = row + first;
-    uint32_t column = s->output->width;
+    uint32_t column = from == to ? 0U : s->output->width; /* a slice of a vector may lie in its place already */
     for (; bytes == 1U && column != 0U; column--) {
         *to = *from;
         from += from_step;
@@ -158,9 +158,9 @@ static void run(const tigris_kernel_call *call)
         const int32_t from = selected(&s.axes[ROWS], call->output->first + row);
         if (from < 0) {
             fill_elements(&s, to, tigris_row_elements(output));
-        } else if (whole_rows) {
+        } else if (whole_rows && tigris_band_row(in, from) != to) {
             memmove(to, tigris_band_row(in, from), tigris_row_bytes(output));
-        } else {
+        } else if (!whole_rows) {
             select_pixels(&s, tigris_band_row(in, from), to);
         }
         to += tigris_row_bytes(output);

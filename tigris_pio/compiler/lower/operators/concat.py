@@ -82,6 +82,8 @@ def _dims(stored_shape: tuple[int, ...], axis: int) -> Dims:
     if len(stored_shape) in (3, 4) and axis > 0:
         return fold(stored_shape)
     before, after = math.prod(stored_shape[:axis]), math.prod(stored_shape[axis + 1 :])
+    if before == after == 1:  # vectors
+        return 1, 1, 1, stored_shape[axis]
     return (1, stored_shape[axis], 1, after) if before == 1 else (1, before, stored_shape[axis], after)
 
 
@@ -89,7 +91,9 @@ def _kernel_axis(stored_shape: tuple[int, ...], axis: int) -> int:
     """0 rows, 1 columns, 2 channels of `_dims`."""
     if len(stored_shape) in (3, 4) and axis > 0:
         return axis - 1 if len(stored_shape) == 4 else (0, 2)[axis - 1]
-    return 0 if math.prod(stored_shape[:axis]) == 1 else 1
+    if math.prod(stored_shape[:axis]) > 1:
+        return 1
+    return 0 if math.prod(stored_shape[axis + 1 :]) > 1 else 2
 
 
 def _emit(builder: Builder, node: Node, parts: list[tuple[str, Layout]], axis: int, numeric: Numeric) -> None:
