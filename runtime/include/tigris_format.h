@@ -140,6 +140,10 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_PLAIN_CONV_2D = 41,
     TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D = 42,
     TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43,
+    /* products of a row with its part of a matrix, added up row by row in a folded tensor */
+    TIGRIS_OP_KIND_SUM_PRODUCTS = 47,
+    /* what a fully connected layer makes of the last row of SUM_PRODUCTS's result */
+    TIGRIS_OP_KIND_SCALE_SUMS = 48,
     /* the larger or the smaller of two int8 */
     TIGRIS_OP_KIND_EXTREME = 50,
     /* int8: negative elements times their slope */
@@ -1278,6 +1282,47 @@ typedef struct tigris_sum_map_params {
     uint32_t taps;
 } tigris_sum_map_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_map_params) == 4U, tigris_sum_map_params_size);
+
+/* sums[o] += sum_i weights[row][o][i] * in[row][i], from bias[o] at row 0; the output is folded. A
+ * fully connected layer of a whole map, row by row. INT8: int32 sums, the zero point folded into
+ * the bias. */
+typedef struct tigris_sum_products_params {
+    /* elements of an input row */
+    uint32_t in_features;
+    /* sums */
+    uint32_t out_features;
+    /* [rows][out_features][in_features]; int8: each row's packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 or float32 per output */
+    uint32_t bias;
+} tigris_sum_products_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_products_params) == 16U, tigris_sum_products_params_size);
+
+/* out[o] = requantise(sums[o]), of the last row of sums. */
+typedef struct tigris_scale_sums_int8_params {
+    /* 0: one multiplier and shift for all outputs; 1: one per output */
+    uint32_t requantise_step;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int32, Q0.31 */
+    uint32_t multiplier;
+    /* int8 */
+    uint32_t shift;
+} tigris_scale_sums_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_scale_sums_int8_params) == 24U, tigris_scale_sums_int8_params_size);
+
+/* out[o] = clamp(sums[o]), of the last row of sums. */
+typedef struct tigris_scale_sums_float_params {
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_scale_sums_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_scale_sums_float_params) == 8U, tigris_scale_sums_float_params_size);
 
 /* Without rescale: the sum divided by taps, rounding half away from zero. With rescale: (sum - taps
  * * input_zero_point) is requantised, then output_zero_point is added. */

@@ -18,6 +18,7 @@ Cost = tuple[float, float]
 
 _CONVOLUTIONS: Mapping[OpKind, Cost] = {
     OpKind.CONV_2D: (2.5, 20), OpKind.DEPTHWISE_CONV_2D: (4.5, 0), OpKind.FULLY_CONNECTED: (3.3, 25),
+    OpKind.SUM_PRODUCTS: (3.3, 5), OpKind.SCALE_SUMS: (0, 25),
     OpKind.MAT_MUL: (3.6, 30), OpKind.TRANSPOSE_CONV: (6, 40), OpKind.ASYMMETRIC_CONV_2D: (6, 40),
     OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D: (9, 40), OpKind.ASYMMETRIC_FULLY_CONNECTED: (5, 30),
 }
@@ -46,6 +47,7 @@ _TAP, _LINE = 15, 40
 _SOFT_FLOAT: Cost = (165, 150)
 _FPU: Mapping[OpKind, Cost] = {
     OpKind.CONV_2D: (3.6, 60), OpKind.DEPTHWISE_CONV_2D: (14, 30), OpKind.FULLY_CONNECTED: (8.5, 30),
+    OpKind.SUM_PRODUCTS: (8.5, 5),
 }
 _OTHER_FLOATS: Cost = (9, 25)
 

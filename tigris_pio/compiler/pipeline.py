@@ -31,6 +31,7 @@ from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.lower.fold_products import fold_products
 from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.normalise import PassStatistics, normalise
 from tigris_pio.compiler.plan.aim import WeightOptions
@@ -186,7 +187,12 @@ def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | Non
     """
 
     def find(wanted: Program, budget: Budget) -> ExecutionPlan | None:
-        return find_plan(wanted, budget, options.alignment, options.weights(), index if wanted is program else None)
+        plan = find_plan(wanted, budget, options.alignment, options.weights(), index if wanted is program else None)
+        if plan is not None and plan.slow_bytes == 0:
+            return plan
+        folded = fold_products(wanted)
+        other = None if folded is None else find_plan(folded, budget, options.alignment, options.weights())
+        return other if plan is None or (other is not None and other.slow_bytes == 0) else plan
 
     backend = find_backend(options.backend)
     if backend is None:
@@ -204,7 +210,8 @@ def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
         if plans:
             best = min(plans, key=cost_of)
             return dataclasses.replace(best, budget=options.budget)
-    return plan_program(programs[0], options.budget, options.alignment, options.weights())
+    other = fold_products(programs[0])
+    return plan_program(programs[0], options.budget, options.alignment, options.weights(), other)
 
 
 def _plans(programs: Iterable[Program], options: CompileOptions) -> Iterator[ExecutionPlan]:

@@ -1,29 +1,8 @@
 /* Fully connected, float32. */
 #include "access.h"
 #include "check.h"
+#include "dot_float.h"
 #include "tigris_kernels.h"
-
-/* Eight partial sums: shorter rounding chains, and independent additions for the processor. */
-#define PARTIAL_SUMS 8U
-
-static float dot(const float *a, const float *b, uint32_t count)
-{
-    float partial[PARTIAL_SUMS] = {0.0F};
-    uint32_t i = 0;
-    for (; count - i >= PARTIAL_SUMS; i += PARTIAL_SUMS) {
-        for (uint32_t k = 0; k < PARTIAL_SUMS; k++) {
-            partial[k] += a[i + k] * b[i + k];
-        }
-    }
-    float sum = 0.0F;
-    for (uint32_t k = 0; k < PARTIAL_SUMS; k++) {
-        sum += partial[k];
-    }
-    for (; i < count; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
 
 static void run(const tigris_kernel_call *call)
 {
@@ -40,7 +19,7 @@ static void run(const tigris_kernel_call *call)
     float *output = tigris_float_output(call);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < params->out_features; k++) {
-            const float sum = bias[k] + dot(input, weights + k * params->in_features, params->in_features);
+            const float sum = bias[k] + tigris_dot(input, weights + k * params->in_features, params->in_features);
             *output++ = tigris_clamp_float(sum, params->activation_min, params->activation_max);
         }
         input += params->in_features;

@@ -106,6 +106,8 @@ def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.n
         return fully_connected(op, inputs[0], int8)
     if op.kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL):
         return pooling(op, inputs[0], out, int8)
+    if op.kind in (OpKind.SUM_PRODUCTS, OpKind.SCALE_SUMS):
+        return products(op, inputs[0], out, int8)
     if op.kind in (OpKind.SUM_MAP, OpKind.MEAN_OF_SUMS):
         return map_mean(op, inputs[0], out, int8)
     if op.kind in (OpKind.ADD, OpKind.SUB, OpKind.MUL):
@@ -260,6 +262,17 @@ def fully_connected(op: ProgramOp, source: np.ndarray, int8: bool) -> np.ndarray
     total = vectors @ weights.T + op.blobs["bias"]
     channels = np.arange(p.out_features) * (p.requantise_step if int8 else 0)
     return finish(op, total, int8, channels)
+
+
+def products(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -> np.ndarray:
+    p = op.params
+    if op.kind == OpKind.SUM_PRODUCTS:
+        assert out.folded and p.in_features == source[0, 0].size and p.out_features == out.channels
+        weights = op.blobs["weights"].astype(np.float64)
+        rows = np.einsum("roi,ri->ro", weights, source.reshape(source.shape[1], -1).astype(np.float64))
+        return (np.cumsum(rows, axis=0) + op.blobs["bias"]).astype(np.int32 if int8 else np.float32)
+    last = source[:, -1].reshape(-1)
+    return finish(op, last, int8, np.arange(last.size) * (p.requantise_step if int8 else 0))
 
 
 def finish(op: ProgramOp, total: np.ndarray, int8: bool, channels: np.ndarray) -> np.ndarray:

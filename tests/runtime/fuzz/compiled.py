@@ -19,6 +19,7 @@ from tests.fuzz.graphs import INPUTS, LAYERS, graph
 from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import ways, with_constants
 from tests.runtime.test_map_mean import conv_and_mean
+from tests.runtime.test_map_products import conv_and_layer
 from tests.tflite.cases_int16 import CASES, mixed_network
 from tests.tflite.test_lstm import Lstm
 from tigris_pio.compiler import arguments
@@ -37,7 +38,7 @@ ALIGNMENT = 4
 def compiled_seeds() -> Iterator[tuple[str, bytes]]:
     """Names and plans."""
     logging.disable(logging.WARNING)
-    made_by = (_operators, _graphs, _layers, _map_means, _found_at_run_time, _lstms, _int16)
+    made_by = (_operators, _graphs, _layers, _map_means, _map_products, _found_at_run_time, _lstms, _int16)
     for model_name, model in itertools.chain.from_iterable(maker() for maker in made_by):
         for name, plan in _plans(model):
             yield f"{model_name}-{name}", plan
@@ -114,6 +115,12 @@ def _map_means() -> Iterator[tuple[str, Callable[[], Model]]]:
     """Means of whole maps in two operators, with and without another scale."""
     for index, scales in enumerate((None, (0.05, 0.05), (0.05, 0.013))):
         yield f"mean-{index}", lambda scales=scales: conv_and_mean(scales)[0]  # type: ignore[misc]
+
+
+def _map_products() -> Iterator[tuple[str, Callable[[], Model]]]:
+    """Fully connected layers that take a map row by row, because it does not fit."""
+    for dtype in ("float", "int8"):
+        yield f"products-{dtype}", lambda dtype=dtype: conv_and_layer(dtype == "int8", 5)[0]  # type: ignore[misc]
 
 
 def _found_at_run_time() -> Iterator[tuple[str, Callable[[], Model]]]:

@@ -32,14 +32,22 @@ OPS_PER_STAGE, OPS_PER_SMALL_STAGE = 64, 16
 EXHAUSTIVE = 300
 
 
-def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
-    """The best plan found within `budget`; BudgetError, with the smallest that works, when there is none."""
+def plan_program(
+    program: Program, budget: Budget, alignment: int, weights: WeightOptions, other: Program | None = None
+) -> ExecutionPlan:
+    """The best plan found within `budget`; BudgetError, with the smallest that works, when there is none.
+
+    `other`: the same network in operators that take less memory, for when `program` does not fit."""
     index = ProgramIndex.of(program)
     plan = find_plan(program, budget, alignment, weights, index)
+    if plan is None and other is not None:
+        plan = find_plan(other, budget, alignment, weights)
     if plan is None:
+        indices = [index] if other is None else [index, ProgramIndex.of(other)]
 
         def find(fast: int, slow: int) -> Arrangement | None:
-            return find_arrangement(index, Budget(fast, slow), alignment, weights)
+            found = (find_arrangement(each, Budget(fast, slow), alignment, weights) for each in indices)
+            return next((arrangement for arrangement in found if arrangement is not None), None)
 
         raise BudgetError(refusal(program.name, budget, alignment, _ample_fast(index), find))
     return plan

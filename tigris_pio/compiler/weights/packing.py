@@ -31,6 +31,8 @@ def packed_blobs(kind: OpKind, dtype: DType, params: Record, blobs: Mapping[str,
         result["weights"] = np.concatenate([pack_rows(group) for group in groups])
     elif kind in (OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED):
         result["weights"] = _packed(weights)
+    elif kind == OpKind.SUM_PRODUCTS:
+        result["weights"] = np.concatenate([pack_rows(part) for part in weights])
     elif kind == OpKind.DEPTHWISE_CONV_2D:
         result["weights"] = pack_columns(weights.reshape(-1, weights.shape[-1]))
     return result

@@ -54,6 +54,45 @@ class FullyConnectedFloatParams(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class SumProductsParams(Record):
+    """sums[o] += sum_i weights[row][o][i] * in[row][i], from bias[o] at row 0; the output is folded.
+
+    A fully connected layer of a whole map, row by row. INT8: int32 sums, the zero point folded into the bias.
+    """
+
+    C_NAME = "tigris_sum_products_params"
+
+    in_features: int = u32("elements of an input row")
+    out_features: int = u32("sums")
+    weights: int = u32("[rows][out_features][in_features]; int8: each row's packed as SPEC.md section 6 says")
+    bias: int = u32("int32 or float32 per output")
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaleSumsInt8Params(Record):
+    """out[o] = requantise(sums[o]), of the last row of sums."""
+
+    C_NAME = "tigris_scale_sums_int8_params"
+
+    requantise_step: int = u32("0: one multiplier and shift for all outputs; 1: one per output")
+    output_zero_point: int = i32("added after requantisation")
+    activation_min: int = i32("lowest output value")
+    activation_max: int = i32("highest output value")
+    multiplier: int = u32("int32, Q0.31")
+    shift: int = u32("int8")
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaleSumsFloatParams(Record):
+    """out[o] = clamp(sums[o]), of the last row of sums."""
+
+    C_NAME = "tigris_scale_sums_float_params"
+
+    activation_min: float = f32("lowest output value; -inf: none")
+    activation_max: float = f32("highest output value; inf: none")
+
+
+@dataclasses.dataclass(frozen=True)
 class MatMulInt8Params(Record):
     """The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point), requantised."""
 

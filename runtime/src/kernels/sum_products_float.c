@@ -1,0 +1,53 @@
+/* A fully connected layer of a map, float32, in two operators; see sum_products_int8.c. */
+#include <string.h>
+
+#include "dot_float.h"
+#include "sum_products.h"
+#include "tigris_kernels.h"
+
+static void sum_products(const tigris_kernel_call *call)
+{
+    const tigris_sum_products_params *params = call->params;
+    const tigris_band *out = call->output;
+    const float *input = tigris_float_row(&call->inputs[0], out->first);
+    const float *weights = tigris_float_data(call, params->weights);
+    float *sums = tigris_float_output(call);
+    weights += (uint32_t)out->first * params->out_features * params->in_features;
+    if (out->first == 0) {
+        memcpy(sums, tigris_float_data(call, params->bias), params->out_features * sizeof *sums);
+    }
+    for (int32_t row = 0; row < out->rows; row++) {
+        for (uint32_t k = 0; k < params->out_features; k++) {
+            sums[k] += tigris_dot(input, weights, params->in_features);
+            weights += params->in_features;
+        }
+        input += params->in_features;
+    }
+}
+
+static void scale_sums(const tigris_kernel_call *call)
+{
+    const tigris_scale_sums_float_params *params = call->params;
+    const float *sums = (const float *)(const void *)call->inputs[0].data;
+    float *to = tigris_float_output(call);
+    for (uint32_t k = 0; k < call->inputs[0].tensor->channels; k++) {
+        to[k] = tigris_clamp_float(sums[k], params->activation_min, params->activation_max);
+    }
+}
+
+static tigris_status check_sums(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               tigris_check_sum_products(call));
+}
+
+static tigris_status check_scale(const tigris_check_call *call)
+{
+    return tigris_check_result(tigris_check_types(call, 1U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               tigris_check_scale_sums(call));
+}
+
+const tigris_kernel_entry tigris_sum_products_float = {TIGRIS_OP_KIND_SUM_PRODUCTS, TIGRIS_DTYPE_FLOAT32,
+                                                       sizeof(tigris_sum_products_params), sum_products, check_sums};
+const tigris_kernel_entry tigris_scale_sums_float = {TIGRIS_OP_KIND_SCALE_SUMS, TIGRIS_DTYPE_FLOAT32,
+                                                     sizeof(tigris_scale_sums_float_params), scale_sums, check_scale};

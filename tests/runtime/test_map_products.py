@@ -1,0 +1,92 @@
+"""Fully connected layers that take a map row by row: the sums of the layer that takes it whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.compiler.lower.program_interpreter import run as interpreted
+from tests.compiler.models import make, node
+from tests.families.quantised import SCHEMES, quantise
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.lower.fold_products import fold_products
+from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.search import plan_program
+from tigris_pio.errors import BudgetError
+from tigris_pio.format.enums import OpKind, WeightMode
+
+SHAPE = (1, 3, 8, 5)
+
+
+def conv_and_layer(int8: bool, outputs: int, shape: tuple[int, ...] = SHAPE) -> tuple[onnx.ModelProto, np.ndarray]:
+    """A convolution of four channels, and a layer of its whole map with a Relu."""
+    random = np.random.default_rng(outputs)
+    elements = 4 * shape[2] * shape[3]
+    weights = {"w": random.standard_normal((4, shape[1], 3, 3)).astype(np.float32) / 4,
+               "m": random.standard_normal((outputs, elements)).astype(np.float32) / 8,
+               "b": random.standard_normal(outputs).astype(np.float32)}
+    nodes = [node("Conv", "x w", "c", pads=[1] * 4, kernel_shape=[3, 3]), node("Flatten", "c", "f"),
+             node("Gemm", "f m b", "g", transB=1), node("Relu", "g", "y")]
+    model = make(nodes, {"x": shape}, ["y"], weights)
+    return quantise(model, SCHEMES[0]) if int8 else model, random.standard_normal(shape).astype(np.float32)
+
+
+def raw(program: Program, budget: Budget, x: np.ndarray, weights: WeightMode = WeightMode.IN_PLACE) -> np.ndarray:
+    plan = plan_program(program, budget, 16, WeightOptions(False, weights))
+    with Session(write_plan(plan, False)) as session:
+        (io,) = session.inputs
+        (output,) = session.run_raw({io.name: io.to_stored(x)}).values()
+    return output
+
+
+@pytest.mark.parametrize("int8", [False, True], ids=["float", "int8"])
+@pytest.mark.parametrize("outputs", [1, 2, 4, 5, 8, 10, 31, 32, 33, 70])
+def test_the_sums_are_those_of_the_whole_layer(int8: bool, outputs: int) -> None:
+    model, x = conv_and_layer(int8, outputs)
+    program = front(model, CompileOptions()).program
+    folded = fold_products(program)
+    assert folded is not None
+    assert [op.kind for op in folded.ops if op.kind not in (OpKind.QUANTIZE, OpKind.DEQUANTIZE)] == [
+        OpKind.CONV_2D, OpKind.SUM_PRODUCTS, OpKind.SCALE_SUMS]
+    whole, smallest = raw(program, Budget(None), x), 0
+    for budget in (Budget(None), Budget(1300), Budget(700, 1 << 16)):
+        for weights in (WeightMode.IN_PLACE, WeightMode.LZ4):
+            rows = raw(folded, budget, x, weights)
+            if int8:
+                np.testing.assert_array_equal(rows, whole)
+            else:
+                np.testing.assert_allclose(rows, whole, rtol=1e-5, atol=1e-5)
+            smallest += 1
+    (x_name,) = (io.name for io in program.inputs)
+    (expected,), (got,) = (list(interpreted(item, {x_name: x}).values()) for item in (program, folded))
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_maps_that_are_there_anyway_are_taken_whole() -> None:
+    """A layer of the model's input, and one of a single row."""
+    weights = {"m": np.ones((60, 4), np.float32)}
+    for nodes, shape in (([node("Flatten", "x", "f"), node("MatMul", "f m", "y")], (1, 3, 4, 5)),
+                         ([node("Relu", "x", "r"), node("MatMul", "r m", "y")], (1, 60))):
+        assert fold_products(front(make(nodes, {"x": shape}, ["y"], weights), CompileOptions()).program) is None
+
+
+@pytest.mark.parametrize("int8", [False, True], ids=["float", "int8"])
+def test_only_what_does_not_fit_otherwise_is_folded(int8: bool) -> None:
+    model, x = conv_and_layer(int8, 10, (1, 3, 32, 32))
+    ample = compile_model(model)
+    with pytest.raises(BudgetError, match="smallest fast memory that works is") as refused:
+        compile_model(model, fast=1040)
+    smallest = int(str(refused.value).split("works is ")[1].split()[0])
+    least = compile_model(model, fast=smallest)
+    kinds = [{op.kind for op in compiled.plan.program.ops} for compiled in (ample, least)]
+    assert OpKind.SUM_PRODUCTS not in kinds[0] and OpKind.SUM_PRODUCTS in kinds[1]
+    map_bytes = 4 * 32 * 32 * (1 if int8 else 4)
+    assert smallest < 3 * 32 * 32 * (1 if int8 else 4) + map_bytes // 2
+    with Session(ample) as one, Session(least) as other:
+        (expected,), (got,) = (list(session.run({"x": x}).values()) for session in (one, other))
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=0 if int8 else 1e-5)
