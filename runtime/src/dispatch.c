@@ -4,13 +4,12 @@
 #include "extents.h"
 
 /* The operators that know of folded tensors; any other kernel, of any backend, takes a band for rows that lie behind each
- * other. Each that makes sums has one behind it, by number, that reads them: SUM_MAP and MEAN_OF_SUMS, and with one bit
- * more SUM_PRODUCTS and SCALE_SUMS. Behind RECURRENT is none. */
+ * other. SUM_MAP and SUM_PRODUCTS, whose numbers differ in one bit, make sums; those of the next numbers read them. */
 static int knows_folded(uint32_t kind, int is_input)
 {
     const uint32_t makes = kind - (uint32_t)is_input;
-    return (makes & ~((uint32_t)TIGRIS_OP_KIND_SUM_PRODUCTS ^ TIGRIS_OP_KIND_SUM_MAP)) == TIGRIS_OP_KIND_SUM_MAP ||
-           makes == TIGRIS_OP_KIND_RECURRENT;
+    const uint32_t differs = (uint32_t)TIGRIS_OP_KIND_SUM_PRODUCTS ^ TIGRIS_OP_KIND_SUM_MAP;
+    return (makes & ~differs) == TIGRIS_OP_KIND_SUM_MAP || (!is_input && kind == TIGRIS_OP_KIND_RECURRENT);
 }
 
 const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import onnx
 import pytest
@@ -9,6 +11,10 @@ import pytest
 from tests.compiler.lower.program_interpreter import run as interpreted
 from tests.compiler.models import make, node
 from tests.families.quantised import SCHEMES, quantise
+from tests.runtime.kernel_harness import Operator, Way, plan_for
+from tests.runtime.loader import bind_status
+from tests.runtime.operators import operators
+from tests.runtime.plan_builder import PlanBuilder, padded_tuple
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
@@ -18,7 +24,7 @@ from tigris_pio.compiler.pipeline import CompileOptions, front
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.search import plan_program
 from tigris_pio.errors import BudgetError
-from tigris_pio.format.enums import OpKind, WeightMode
+from tigris_pio.format.enums import OpKind, TensorFlag, WeightMode
 
 SHAPE = (1, 3, 8, 5)
 
@@ -90,3 +96,30 @@ def test_only_what_does_not_fit_otherwise_is_folded(int8: bool) -> None:
     with Session(ample) as one, Session(least) as other:
         (expected,), (got,) = (list(session.run({"x": x}).values()) for session in (one, other))
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=0 if int8 else 1e-5)
+
+
+TIGRIS_ERR_OP = -26
+KNOW_FOLDED_INPUTS = {OpKind.MEAN_OF_SUMS, OpKind.SCALE_SUMS}
+KNOW_FOLDED_OUTPUTS = {OpKind.SUM_MAP, OpKind.SUM_PRODUCTS, OpKind.RECURRENT}
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
+def test_other_operators_are_refused_folded_tensors(op: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would take a band of one row's memory for rows that lie behind each other."""
+    build = PlanBuilder.build
+    for place in range(len(op.inputs) + 1):
+        known = KNOW_FOLDED_INPUTS if place < len(op.inputs) else KNOW_FOLDED_OUTPUTS
+
+        def with_folded(plan: PlanBuilder, place: int = place) -> bytes:
+            tensor = plan.tensors[place] = dataclasses.replace(plan.tensors[place], flags=TensorFlag.FOLDED)
+            row = padded_tuple((tensor.batch, 1, tensor.width, tensor.channels))
+            for ios in (plan._inputs, plan._outputs):  # it has one row's bytes
+                ios[:] = [dataclasses.replace(io, shape=row, stored_shape=row) if io.tensor == place else io
+                          for io in ios]
+            return build(plan)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(PlanBuilder, "build", with_folded)
+            data = plan_for(op, Way(op.output_shape[1]))
+        if op.kind not in known and {op.images, op.output_shape[0], *(array.shape[0] for array in op.inputs)} == {1}:
+            assert bind_status(data) == TIGRIS_ERR_OP

@@ -108,7 +108,7 @@ class OpKind(enum.IntEnum):
     PLAIN_CONV_2D = 41  #: CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded
     PLAIN_DEPTHWISE_CONV_2D = 42
     PLAIN_FULLY_CONNECTED = 43
-    # 47 and 48 differ from 39 and 40 in one bit, and 62 is nothing: so the runtime tells which take folded tensors.
+    # 47 and 48 differ from 39 and 40 in one bit: so the runtime tells which take folded tensors.
     SUM_PRODUCTS = 47  #: products of a row with its part of a matrix, added up row by row in a folded tensor
     SCALE_SUMS = 48  #: what a fully connected layer makes of the last row of SUM_PRODUCTS's result
     EXTREME = 50  #: the larger or the smaller of two int8
