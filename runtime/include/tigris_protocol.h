@@ -61,6 +61,20 @@ typedef enum tigris_serve_stream_frame {
     TIGRIS_SERVE_STREAM_FRAME_CREDIT = 243
 } tigris_serve_stream_frame;
 
+/* Types of the frames that move rows of streamed inputs and outputs during a run, in pairs of which
+ * the board sends the first, until the second comes. They carry session and number of the RUN or
+ * TRACE, and tigris_serve_moved. */
+typedef enum tigris_serve_rows_frame {
+    /* to the host: the run waits for these bytes of an input */
+    TIGRIS_SERVE_ROWS_FRAME_WANT = 244,
+    /* to the board: the same, and the bytes */
+    TIGRIS_SERVE_ROWS_FRAME_GIVE = 245,
+    /* to the host: these bytes of an output, and they themselves */
+    TIGRIS_SERVE_ROWS_FRAME_MADE = 246,
+    /* to the board: the same, without them */
+    TIGRIS_SERVE_ROWS_FRAME_TOOK = 247
+} tigris_serve_rows_frame;
+
 /* Types of the frames that the board sends besides responses. */
 typedef enum tigris_serve_answer {
     /* tigris_serve_busy: the request is being worked on */
@@ -336,6 +350,17 @@ typedef struct tigris_serve_busy {
     uint32_t yields;
 } tigris_serve_busy;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_busy) == 4U, tigris_serve_busy_size);
+
+/* Payload of the frames that move rows, or its beginning. */
+typedef struct tigris_serve_moved {
+    /* index of the input, or of the output */
+    uint32_t port;
+    /* first byte of it */
+    uint32_t first;
+    /* how many */
+    uint32_t bytes;
+} tigris_serve_moved;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_moved) == 12U, tigris_serve_moved_size);
 
 /* Response to FAULT. Indices of the plan, 0xFFFFFFFF where there is none. */
 typedef struct tigris_serve_fault {

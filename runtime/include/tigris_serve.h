@@ -140,6 +140,7 @@ typedef struct tigris_serve {
     const tigris_serve_model *running;
     tigris_yield_hook yield;
     void *yield_context;
+    const tigris_session *rows_session; /* whose streamed rows travel */
     uint64_t elapsed;
     uint32_t resumed;   /* counter when the network went on */
     uint32_t told_busy; /* counter at the last sign of life */

@@ -75,23 +75,38 @@ void tigris_serve_start_work(tigris_serve *server, const tigris_session *session
     tell_busy(server);
 }
 
-/* What arrives during work: the session's next request may be to cancel it, another host learns that it must wait. All
- * else is dropped, and sent again by a host that gets no answer. */
-static int hear(tigris_serve *server)
+/* The session's next request may be to cancel the work. What is nothing of all this is dropped, and sent again by a host
+ * that gets no answer. */
+tigris_serve_heard tigris_serve_hear(tigris_serve *server, tigris_serve_header *header)
 {
-    tigris_serve_header header;
-    int stop = 0;
-
-    while (tigris_serve_receive(server, &header)) {
-        if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_HELLO) {
-            tigris_serve_refuse_aside(server, &header, TIGRIS_SERVE_REFUSAL_BUSY);
-        } else if (header.type == (uint8_t)TIGRIS_SERVE_REQUEST_CANCEL && header.session == server->host_session &&
-                   tigris_serve_sequence(&header) == tigris_serve_next_sequence(server->sequence)) {
-            server->sequence = tigris_serve_sequence(&header);
-            stop = 1;
+    while (tigris_serve_receive(server, header)) {
+        const int is_of_host = header->session == server->host_session;
+        const uint32_t sequence = tigris_serve_sequence(header);
+        if (header->type == (uint8_t)TIGRIS_SERVE_REQUEST_HELLO) {
+            tigris_serve_refuse_aside(server, header, TIGRIS_SERVE_REFUSAL_BUSY);
+        } else if (header->type == (uint8_t)TIGRIS_SERVE_REQUEST_CANCEL && is_of_host &&
+                   sequence == tigris_serve_next_sequence(server->sequence)) {
+            server->sequence = sequence;
+            return TIGRIS_SERVE_HEARD_STOP;
+        } else if ((header->type == (uint8_t)TIGRIS_SERVE_ROWS_FRAME_GIVE ||
+                    header->type == (uint8_t)TIGRIS_SERVE_ROWS_FRAME_TOOK) &&
+                   is_of_host && sequence == server->sequence) {
+            return TIGRIS_SERVE_HEARD_ROWS;
         }
     }
-    return stop;
+    return TIGRIS_SERVE_HEARD_NOTHING;
+}
+
+/* Whether the work is to stop; late frames of rows are dropped. */
+static int hear_stop(tigris_serve *server)
+{
+    tigris_serve_header header;
+    tigris_serve_heard heard;
+
+    do {
+        heard = tigris_serve_hear(server, &header);
+    } while (heard == TIGRIS_SERVE_HEARD_ROWS);
+    return heard == TIGRIS_SERVE_HEARD_STOP;
 }
 
 int tigris_serve_go_on(tigris_serve *server)
@@ -101,7 +116,7 @@ int tigris_serve_go_on(tigris_serve *server)
         tigris_serve_count(server) - server->told_busy >= server->board->busy_counts) {
         tell_busy(server);
     }
-    const int cancelled = hear(server);
+    const int cancelled = hear_stop(server);
     const int stopped = server->yield != NULL && server->yield(server->yield_context) != 0;
     return cancelled || stopped;
 }

@@ -40,6 +40,21 @@ tigris_session *tigris_serve_session(const tigris_serve_model *model);
 void tigris_serve_start_work(tigris_serve *server, const tigris_session *session);
 int tigris_serve_go_on(tigris_serve *server);
 
+/* What arrives during work: nothing more, a request to stop, or a frame that moves rows of the run, whose header is then
+ * in `header` and whose payload lies in server->frame. Another host is told that it must wait. */
+typedef enum tigris_serve_heard {
+    TIGRIS_SERVE_HEARD_NOTHING,
+    TIGRIS_SERVE_HEARD_STOP,
+    TIGRIS_SERVE_HEARD_ROWS
+} tigris_serve_heard;
+tigris_serve_heard tigris_serve_hear(tigris_serve *server, tigris_serve_header *header);
+
+/* Adds the time since the network went on to that of the run. */
+void tigris_serve_stop_clock(tigris_serve *server);
+
+/* tigris_run, with rows of what is streamed from the host and to it; the session's own hooks come back afterwards. */
+tigris_status tigris_serve_run_session(tigris_serve *server, tigris_session *session);
+
 /* Is [first, first + count) inside the `bytes` bytes at `memory`, NULL if there is no such tensor? Has the model outputs
  * of its last run, with the inputs written since? Both refuse the request when not. */
 int tigris_serve_inside(tigris_serve *server, const void *memory, uint32_t bytes, const tigris_serve_range *range);

@@ -5,7 +5,7 @@
 #include "serve_requests.h"
 
 /* Time in the hook, which sends and lets other tasks run, is not the network's. */
-static void stop_clock(tigris_serve *server)
+void tigris_serve_stop_clock(tigris_serve *server)
 {
     server->elapsed += tigris_serve_count(server) - server->resumed;
 }
@@ -14,7 +14,7 @@ static int yield_hook(void *context)
 {
     tigris_serve *server = (tigris_serve *)context;
 
-    stop_clock(server);
+    tigris_serve_stop_clock(server);
     const int stop = tigris_serve_go_on(server);
     server->resumed = tigris_serve_count(server);
     return stop;
@@ -48,8 +48,8 @@ static tigris_status run_session(tigris_serve *server, tigris_session *session)
     session->profile_context = server;
     server->elapsed = 0U;
     server->resumed = tigris_serve_count(server);
-    status = tigris_run(session);
-    stop_clock(server);
+    status = tigris_serve_run_session(server, session);
+    tigris_serve_stop_clock(server);
     session->yield = before.yield;
     session->yield_context = before.yield_context;
     session->counter = before.counter;

@@ -93,7 +93,7 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     tigris_begin_calls(&calls, session, call_hook, &run);
     session->yield = yield_hook;
     session->yield_context = &run;
-    run.answer.status = (int32_t)tigris_run(session);
+    run.answer.status = (int32_t)tigris_serve_run_session(server, session);
     session->yield = yield;
     session->yield_context = yield_context;
     tigris_end_calls(&calls);

@@ -13,6 +13,7 @@ HEADER_PATH = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tig
 _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (protocol.Request, "serve_request"),
     (protocol.StreamFrame, "serve_stream_frame"),
+    (protocol.RowsFrame, "serve_rows_frame"),
     (protocol.Answer, "serve_answer"),
     (protocol.Refusal, "serve_refusal"),
     (protocol.Direction, "serve_direction"),

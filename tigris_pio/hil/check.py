@@ -242,9 +242,13 @@ def _check_sample(
 
 
 def write_inputs(board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array]) -> None:
-    """Fills all of a model's inputs with arrays as stored."""
+    """Fills all of a model's inputs with arrays as stored; what is streamed travels during the run."""
     for index, io in enumerate(session.inputs):
-        board.write_input(model.index, index, np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes())
+        data = np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes()
+        if session.is_streamed(io):
+            board.streamed_inputs[index] = data
+        else:
+            board.write_input(model.index, index, data)
 
 
 def run_on_board(
@@ -255,7 +259,10 @@ def run_on_board(
     run = board.run(model.index, clear_profile)
     outputs: dict[str, Array] = {}
     for index, io in enumerate(session.outputs):
-        data = board.read_output(model.index, index, io.stored_bytes)
+        if session.is_streamed(io):
+            data = bytes(board.streamed_outputs[index])
+        else:
+            data = board.read_output(model.index, index, io.stored_bytes)
         outputs[io.name] = np.frombuffer(data, io.stored_dtype).reshape(io.stored_shape)
     return run, outputs
 

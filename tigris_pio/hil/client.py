@@ -176,6 +176,7 @@ class Board(Streams):
 
         InputsError when the board computed it from other inputs than were written.
         """
+        self.streamed_outputs.clear()
         indices = sorted(index for owner, index in self._written if owner == model)
         sent = [self._written.pop((model, index)) for index in indices]
         flags = protocol.RunFlag.CLEAR_PROFILE if clear_profile else 0
@@ -234,7 +235,8 @@ class Board(Streams):
         if inputs and model not in self._input_bytes:
             count = self._record(protocol.Info, Request.INFO, protocol.Select(model)).input_count
             self._input_bytes[model] = [self.tensor(model, Direction.INPUT, index).size for index in range(count)]
-        return bool(inputs) and [len(data) for data in inputs] == self._input_bytes[model]
+        whole = [size for size in self._input_bytes.get(model, []) if size]  # of what is streamed there are none
+        return bool(inputs) and [len(data) for data in inputs] == whole
 
 
 def _wide(words: tuple[int, int]) -> int:

@@ -24,7 +24,7 @@ from tigris_pio.hil.errors import (
 )
 from tigris_pio.hil.frames import Frame, FrameReader, describe_noise, encode
 from tigris_pio.hil.line import Line
-from tigris_pio.hil.protocol import Answer, Refusal, Request
+from tigris_pio.hil.protocol import Answer, Refusal, Request, RowsFrame
 
 _R = TypeVar("_R", bound=Record)
 
@@ -90,6 +90,8 @@ class Conversation:
         self._lost = False  # what the board makes of the last request is not known: a new session is needed
         self._signed = 0.0  # when the board last said that it works on the request; 0: it did not
         self._received = 0
+        self.streamed_inputs: dict[int, bytes] = {}  #: of the run that comes next, whole, by index
+        self.streamed_outputs: dict[int, bytearray] = {}  #: of the last run
         self.repeats = 0  #: frames that had to be sent again so far
         try:
             self.info = self._connect()
@@ -174,12 +176,34 @@ class Conversation:
         while (frame := self._next_frame(until)) is not None:
             if frame.type in {request | protocol.RESPONSE_BIT, Answer.ERROR}:
                 return frame
+            if frame.type in (RowsFrame.WANT, RowsFrame.MADE):
+                self._signed = self._line.now()
+                until = min(self._signed + min(patience, self._silence()), end)
+                self._answer_rows(frame)
             if frame.type == Answer.BUSY:
                 self._signed = self._line.now()
                 until = min(self._signed + min(patience, self._silence()), end)
                 if on_busy is not None and len(frame.payload) == protocol.Busy.size():
                     on_busy(protocol.Busy.unpack(frame.payload).yields)
         return None
+
+    def _answer_rows(self, frame: Frame) -> None:
+        """Gives the rows of a streamed input that a run wants, or takes those of an output that it has made."""
+        if len(frame.payload) < protocol.Moved.size():
+            return
+        place, data = protocol.Moved.unpack(frame.payload), frame.payload[protocol.Moved.size() :]
+        end = place.first + place.bytes
+        if frame.type == RowsFrame.MADE and len(data) == place.bytes:
+            made = self.streamed_outputs.setdefault(place.port, bytearray())
+            made.extend(bytes(max(0, end - len(made))))
+            made[place.first : end] = data
+            self._send_rows(RowsFrame.TOOK, place.pack())
+        given = self.streamed_inputs.get(place.port, b"")
+        if frame.type == RowsFrame.WANT and end <= len(given):
+            self._send_rows(RowsFrame.GIVE, place.pack() + given[place.first : end])
+
+    def _send_rows(self, kind: RowsFrame, payload: bytes) -> None:
+        self._line.write(encode(Frame(kind, self._sequence, self._session, payload)))
 
     def _next_frame(self, until: float) -> Frame | None:
         """The next frame with the last request's number, or None when none has come by `until`."""

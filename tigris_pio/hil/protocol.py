@@ -61,6 +61,16 @@ class StreamFrame(enum.IntEnum):
     CREDIT = 243  #: to the board, of an output: tigris_serve_window, whose bits are the frames to be sent again
 
 
+class RowsFrame(enum.IntEnum):
+    """Types of the frames that move rows of streamed inputs and outputs during a run, in pairs of which the board sends
+    the first, until the second comes. They carry session and number of the RUN or TRACE, and tigris_serve_moved."""
+
+    WANT = 244  #: to the host: the run waits for these bytes of an input
+    GIVE = 245  #: to the board: the same, and the bytes
+    MADE = 246  #: to the host: these bytes of an output, and they themselves
+    TOOK = 247  #: to the board: the same, without them
+
+
 class Answer(enum.IntEnum):
     """Types of the frames that the board sends besides responses."""
 
@@ -301,6 +311,17 @@ class Busy(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class Moved(Record):
+    """Payload of the frames that move rows, or its beginning."""
+
+    C_NAME = "tigris_serve_moved"
+
+    port: int = u32("index of the input, or of the output")
+    first: int = u32("first byte of it")
+    bytes: int = u32("how many")
+
+
+@dataclasses.dataclass(frozen=True)
 class Fault(Record):
     """Response to FAULT. Indices of the plan, 0xFFFFFFFF where there is none."""
 
@@ -338,6 +359,7 @@ RECORDS: tuple[type[Record], ...] = (
     Profile,
     Status,
     Busy,
+    Moved,
     Fault,
     Error,
 )

@@ -52,6 +52,10 @@ class Rows:
         """Whether the rows of an input come during the run."""
         return any(io.name == name for io, _ in self._inputs.values())
 
+    def moves(self, io: IoDescriptor) -> bool:
+        """Whether an input or output is among those."""
+        return any(io is known for known, _ in (*self._inputs.values(), *self._outputs.values()))
+
     def is_sink(self, index: int) -> bool:
         """Whether the rows of an output go during the run."""
         return index in self._outputs

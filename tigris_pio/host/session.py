@@ -252,6 +252,10 @@ class Session:
         shapes = {index: self._records.rows_of(before + index) for index in range(len(ports))}
         return {index: (ports[index], shape) for index, shape in shapes.items() if shape is not None}
 
+    def is_streamed(self, io: IoDescriptor) -> bool:
+        """Whether rows of an input or output of this session come or go during the run."""
+        return self._rows.moves(io)
+
     def _bind(self) -> None:
         fast, slow, header = self._fast, self._slow, self._records.header
         status = self._library.tigris_host_bind(

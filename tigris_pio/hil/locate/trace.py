@@ -14,7 +14,7 @@ from tigris_pio.hil.errors import InputsError, RunError
 from tigris_pio.hil.protocol import Request
 from tigris_pio.host import Session
 from tigris_pio.host.calls import Call
-from tigris_pio.host.io import Array
+from tigris_pio.host.io import Array, IoDescriptor
 
 #: Checksums of one answer.
 CHECKSUMS = len(protocol.Trace(0, 0, 0, 0, 0, 0, 0, 0, (0,) * 8, (0,) * 11).checksums)
@@ -121,14 +121,24 @@ class Replay:
         self.host(step)
         arrays = [self._outputs[step][io.name] for io in self._session.outputs]
         host = [zlib.crc32(np.ascontiguousarray(array).tobytes()) for array in arrays]
-        return host == [self._board.output_crc32(self._model.index, index) for index in range(len(arrays))]
+        return host == [self._output_crc32(index, io) for index, io in enumerate(self._session.outputs)]
+
+    def _output_crc32(self, index: int, io: IoDescriptor) -> int:
+        if self._session.is_streamed(io):
+            return zlib.crc32(self._board.streamed_outputs.get(index, b""))
+        return self._board.output_crc32(self._model.index, index)
 
     def _write(self, step: int) -> list[bytes]:
         inputs = self.steps[step]
-        data = [np.ascontiguousarray(inputs[io.name]).tobytes() for io in self._session.inputs]
-        for index, item in enumerate(data):
-            self._board.write_input(self._model.index, index, item)
-        return data
+        written = []
+        for index, io in enumerate(self._session.inputs):
+            data = np.ascontiguousarray(inputs[io.name]).tobytes()
+            if self._session.is_streamed(io):
+                self._board.streamed_inputs[index] = data
+            else:
+                self._board.write_input(self._model.index, index, data)
+                written.append(data)
+        return written
 
     def _go_to(self, step: int) -> None:
         if not self._session.states or self._position == step:

@@ -9,7 +9,7 @@ from typing import Any
 from tigris_pio.format.record import Record
 from tigris_pio.hil import protocol
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import CANCELLED, RESPONSE_BIT, Answer, Refusal, Request, StreamFrame
+from tigris_pio.hil.protocol import CANCELLED, RESPONSE_BIT, Answer, Refusal, Request, RowsFrame, StreamFrame
 
 _REQUESTS: dict[int, type[Record]] = {
     Request.HELLO: protocol.HelloRequest,
@@ -119,7 +119,7 @@ def is_from_host(frame: Frame) -> bool:
 
 def name_of(frame: Frame) -> str:
     """The request's name, also for its response; BUSY; ERROR; a number for types of other versions."""
-    kinds = {int(kind): kind.name for kind in (*Answer, *StreamFrame)}
+    kinds = {int(kind): kind.name for kind in (*Answer, *StreamFrame, *RowsFrame)}
     requests = {int(kind): kind.name for kind in Request}
     return kinds.get(frame.type) or requests.get(frame.type & ~RESPONSE_BIT) or f"type {frame.type}"
 

@@ -1,0 +1,70 @@
+"""Streamed inputs and outputs on a board: their rows travel during the run, whatever the line loses."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import save
+
+from tests.compiler.models import make, node
+from tests.harness.command import tigris
+from tests.hil.bridge import Bridge
+from tests.hil.conftest import CALM, QUICK
+from tigris_pio.hil.check import check, open_plan
+from tigris_pio.hil.client import Board
+from tigris_pio.hil.samples import random_samples
+
+Connect = Callable[..., Bridge]
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two inputs, of which one is streamed, and two outputs, of which one is: in bands."""
+    weights = {"w": RNG.normal(size=(3, 2, 3, 3)).astype(np.float32)}
+    nodes = [node("Conv", "x w", "t", pads=[1, 1, 1, 1]), node("Add", "t b", "y"), node("GlobalAveragePool", "y", "z")]
+    folder = tmp_path_factory.mktemp("plans")
+    save(make(nodes, {"x": (1, 2, 20, 9), "b": (1, 3, 1, 1)}, ["y", "z"], weights), folder / "net.onnx")
+    tigris("compile", folder / "net.onnx", "-m", "1600", "--stream", "x", "--stream", "y", "-o", folder / "net.tgrs")
+    plan = open_plan(folder / "net.tgrs")
+    assert any(stage.band_count > 4 for stage in plan.file.stages)
+    return folder / "net.tgrs"
+
+
+def losing(every: int) -> Callable[[bytes], list[bytes]]:
+    """Every so many bytes one is changed."""
+    seen = [0]
+
+    def fault(data: bytes) -> list[bytes]:
+        changed = bytearray(data)
+        for place in range(len(changed)):
+            seen[0] += 1
+            if seen[0] % every == 0:
+                changed[place] ^= 0x10
+        return [bytes(changed)]
+
+    return fault
+
+
+@pytest.mark.parametrize("faults", [{}, {"to_board": losing(1500)}, {"to_host": losing(1700)}],
+                         ids=["clean", "to board", "to host"])  # fmt: skip
+def test_outputs_are_the_hosts(real_board: Path, plan_path: Path, line: Connect, faults: dict[str, object]) -> None:
+    plan = open_plan(plan_path)
+    samples = random_samples(plan.session.inputs, 3)
+    with Board(line([real_board, "--model", plan_path], **faults).url, timing=CALM if not faults else QUICK) as board:
+        report = check(board, plan, samples.inputs)
+    assert report.equal and len(report.samples) == 3
+
+
+def test_a_run_without_its_rows_ends(real_board: Path, plan_path: Path, line: Connect) -> None:
+    """What the host does not have is asked for until the host gives up; the board then says nothing of a result."""
+    timing = dataclasses.replace(QUICK, run=1.0)
+    with Board(line([real_board, "--model", plan_path]).url, timing=timing) as board:
+        board.write_input(0, 1, bytes(12))
+        board.streamed_inputs[0] = bytes(40)  # the first rows only
+        with pytest.raises(Exception, match=r"did not finish RUN|no sign of life|status -7"):
+            board.run(0)
