@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NETWORKS = ROOT / "networks"
 FIRMWARE = ROOT / "bench" / "firmware"
 RUNTIME = ROOT / "runtime"
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS, BUILD_SECONDS = 60, 600
 SECTIONS = ("-ffunction-sections", "-fdata-sections")
 
 
@@ -91,7 +91,7 @@ def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[st
         f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "bench.c"), str(FIRMWARE / machine.support),
         *map(str, runtime_sources()), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-lm",
         "-o", str(target),
-    ])  # fmt: skip
+    ], timeout=BUILD_SECONDS)  # fmt: skip
     return target
 
 

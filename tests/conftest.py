@@ -12,10 +12,11 @@ import onnx
 import pytest
 from hypothesis import settings
 
+from bench.float_twin import float_twin
 from tests.compiler.passes import verify_after
 from tests.harness import timeout, vendors
 from tests.harness.core_dir import core_dir  # noqa: F401 - a fixture
-from tests.networks.folders import OWN, float_twin
+from tests.networks.folders import OWN
 from tigris_pio.compiler.normalise import manager
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.

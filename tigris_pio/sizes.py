@@ -53,3 +53,9 @@ def size_option(size: int) -> str:
 def round_up(value: int, alignment: int) -> int:
     """The smallest multiple of `alignment` that is not below `value`."""
     return -(-value // alignment) * alignment
+
+
+def about(count: float) -> str:
+    """An estimate to two digits."""
+    rounded = float(f"{count:.1e}")
+    return f"{rounded / 1e6:,.12g} million" if rounded >= 1e6 else f"{rounded:,.0f}"

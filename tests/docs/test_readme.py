@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 import pytest
 
+from bench.float_twin import float_twin
 from tests.docs.pages import ROOT, blocks
 from tests.docs.run import run_block, run_page
-from tests.networks.folders import float_twin
 from tests.verify.test_tflite import streaming
 from tigris_pio.platformio import options
 

@@ -9,7 +9,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from tests.networks.folders import OWN, Network, float_twin, networks, pruned
+from bench.float_twin import float_twin
+from tests.networks.folders import OWN, Network, networks, pruned
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError

@@ -10,8 +10,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from bench.float_twin import float_twin
 from networks.making import samples
-from tests.networks.folders import OWN, float_twin
+from tests.networks.folders import OWN
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "model"
 _SEED = 40

@@ -8,7 +8,7 @@ from typing import Any
 from tigris_pio.cli.console import out
 from tigris_pio.compiler.normalise import PassStatistics
 from tigris_pio.fitted import Column, Facts, Fitted
-from tigris_pio.sizes import format_size
+from tigris_pio.sizes import about, format_size
 
 
 def _limit(size: int | None) -> str:
@@ -33,6 +33,8 @@ def print_report(document: dict[str, Any]) -> None:
         ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "
                           f"{format_size(document['traffic']['slow_written'])} written, "
                           f"{compute['recomputed_macs']:,} MACs computed again"),
+        ("instructions", "predicted: " + ", ".join(f"{about(count)} on {processor}" for processor, count
+                                                   in document["predicted_instructions"].items())),
     ]  # fmt: skip
     if document["states"]:
         names = ", ".join(state["name"] for state in document["states"])

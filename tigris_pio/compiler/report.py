@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from tigris_pio.compiler.instructions.predict import PROCESSORS
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramIo
+from tigris_pio.compiler.plan.prediction import stage_instructions
 from tigris_pio.compiler.slide import Slid
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType, OpKind
@@ -25,6 +27,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     inputs = [_io(plan, io, (OpKind.FETCH, place)) for place, io in enumerate(program.inputs)]
     outputs = [_io(plan, io, (OpKind.TAKE, place)) for place, io in enumerate(program.outputs)]
     io_fast = sum(io["bytes"] for io in (*inputs, *outputs) if io["home"] == "fast")
+    stages = [_stage(plan, stage) for stage in plan.stages]
     document: Report = {
         "model": program.name,
         "dtype": next((kind.name.lower() for kind in (DType.INT8, DType.INT16) if kind in found), "float32"),
@@ -52,7 +55,10 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages),
         },
         "flash": {"plan": plan_bytes, "weights": block_bytes(program.ops)},
-        "stages": [_stage(plan, stage) for stage in plan.stages],
+        "predicted_instructions": {
+            processor: sum(stage["predicted_instructions"][processor] for stage in stages) for processor in PROCESSORS
+        },
+        "stages": stages,
         "allocation": {"strategy": plan.allocation.strategy, "peaks": dict(plan.allocation.peaks)},
         "backend": _backend(plan),
         "inputs": inputs,
@@ -107,6 +113,7 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
         "slow_written": stage.slow_written,
         "macs": sum(op.macs for op in ops),
         "recomputed_macs": stage.recomputed_macs,
+        "predicted_instructions": stage_instructions(plan, stage),
         "weights": stage.weight_mode.name.lower(),
         "weights_bytes": block_bytes(ops),
         "compression_saves": stage.compression_saves,

@@ -19,7 +19,7 @@ from tigris_pio.report.sections import (
     sweep_section,
 )
 from tigris_pio.report.sweep import Sweep
-from tigris_pio.sizes import format_size
+from tigris_pio.sizes import about, format_size
 
 
 def compiled_page(
@@ -102,12 +102,6 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
     if memory["states"]:
         facts.append(Fact("states", format_size(memory["states"]), "of fast memory live from run to run"))
     return tuple(facts)
-
-
-def about(count: float) -> str:
-    """An estimate to two digits."""
-    rounded = float(f"{count:.1e}")
-    return f"{rounded / 1e6:,.12g} million" if rounded >= 1e6 else f"{rounded:,.0f}"
 
 
 def _again(compute: dict[str, Any]) -> str:

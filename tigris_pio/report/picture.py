@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tigris_pio.compiler.instructions import operator_instructions
+from tigris_pio.compiler.instructions.predict import operator_instructions
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode

@@ -1,16 +1,15 @@
-"""About how many instructions a run of a plan takes.
+"""Kernels that no measured network has: instructions for a multiplication and for an element, by their kinds.
 
-Multiplications and elements times what the portable kernels take for each, as `python -m bench.instructions` and
-`python -m bench.operators` count them under QEMU: integers on RV32IMC, float32 there by the compiler's library and on
-a Cortex-M7 by its FPU. Rows that tiles compute twice are left out. Whole networks come within a quarter of what is
-counted.
+As `python -m bench.operators` counts them under QEMU: integers on RV32IMC, float32 there by the compiler's library and
+on a Cortex-M7 by its FPU. Within a quarter or so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tigris_pio.compiler.ir.program import Program, ProgramOp
+from tigris_pio.compiler.instructions.call import Call
+from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
 
 #: For a multiplication, and for an element of what is written or, where that is more, read.
@@ -42,36 +41,22 @@ _INT16: Mapping[OpKind, Cost] = {
 }  # fmt: skip
 _MOVING = frozenset((OpKind.COPY, OpKind.COMMIT, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.GATHER))
 _OTHER_INTEGERS: Cost = (6, 25)
-#: Copying a tap of a pixel for all its output channels; a line of one channel of a depthwise convolution.
-_TAP, _LINE = 15, 40
 _SOFT_FLOAT: Cost = (165, 150)
 _FPU: Mapping[OpKind, Cost] = {
     OpKind.CONV_2D: (3.6, 60), OpKind.DEPTHWISE_CONV_2D: (14, 30), OpKind.FULLY_CONNECTED: (8.5, 30),
     OpKind.SUM_PRODUCTS: (8.5, 5),
 }
 _OTHER_FLOATS: Cost = (9, 25)
+#: Starting a call.
+_CALL = 60.0
 
 
-def instructions(program: Program, *, fpu: bool) -> int:
-    """Of one run, on a processor with or without single-precision floating point."""
-    return round(sum(operator_instructions(program, op, fpu=fpu) for op in program.ops))
-
-
-def operator_instructions(program: Program, op: ProgramOp, *, fpu: bool) -> float:
-    """The share of `op`, an operator of `program`."""
-    tensors = program.tensors
-    sizes = [tensor.batch * tensor.height * tensor.width * tensor.channels
-             for tensor in (tensors[name] for name in (op.output, *(operand.tensor for operand in op.operands)))]
-    product, element = _cost(op, fpu)
-    taken = op.macs * product + (sizes[0] if op.macs else max(sizes)) * element
-    output = tensors[op.output]
-    if op.dtype is DType.INT16 and op.kind in _INT16:
-        return taken
-    if op.dtype is not DType.FLOAT32 and op.kind is OpKind.CONV_2D:
-        taken += op.macs / output.channels * _TAP
-    if op.dtype is not DType.FLOAT32 and op.kind is OpKind.DEPTHWISE_CONV_2D:
-        taken += output.batch * output.height * output.channels * _LINE
-    return taken
+def fallback(call: Call, processor: str) -> float:
+    """Instructions of a call."""
+    product, element = _cost(call.op, processor != "rv32imc")
+    share = call.rows / max(1, call.output.height) / call.op.images
+    most = call.elements if call.op.macs else max(call.elements, call.read)
+    return _CALL + call.op.macs * share * product + most * element
 
 
 def _cost(op: ProgramOp, fpu: bool) -> Cost:

@@ -1,0 +1,173 @@
+"""Calibrates the cost model: python -m bench.calibrate [--machines …] [--json FILE] [--from FILE] [--write]
+
+Runs the project's networks at several budgets, their float32 twins, single layers and single operators on emulated
+machines that count instructions, and fits how many each thing takes that kernels and the executor do. Prints how far
+the prediction is from the count for each network, budget and machine. `--write` puts the coefficients into
+tigris_pio/compiler/instructions/coefficients.py; `--from` fits what `--json` wrote before, without running anything.
+Takes about twenty minutes of a processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+import tempfile
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.calibration_cases import content_of, plans, subjects
+from bench.emulator import MACHINES, NETWORKS, ROOT, BenchError, build, measure, run_tool
+from bench.fit import ENOUGH, fit
+from tigris_pio.compiler.instructions.call import Call
+from tigris_pio.compiler.instructions.kernels import name_of, work_of
+from tigris_pio.compiler.ir.plan import ExecutionPlan
+from tigris_pio.compiler.plan.band.calls import stage_calls
+
+MODULE = ROOT / "tigris_pio" / "compiler" / "instructions" / "coefficients.py"
+EXECUTOR = "executor"
+Row = dict[str, Any]
+Coefficients = Mapping[str, Mapping[str, float]]
+
+
+def described(plan: ExecutionPlan) -> Row:
+    """What a run of the plan does: of each operator its kernel's name and work, and the executor's way."""
+    walked: dict[str, int] = defaultdict(int)
+    ops = []
+    for stage in plan.stages:
+        found = stage_calls(plan, stage)
+        for name, amount in found.walked.items():
+            walked[name] += amount
+        for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):
+            work: dict[str, float] = defaultdict(float)
+            for rows, count in counts.items():
+                for name, amount in work_of(Call.of(op, plan.program.tensors, rows)).items():
+                    work[name] += amount * count * op.images
+            ops.append({"kernel": name_of(op), "name": op.name, "work": dict(work)})
+    return {"ops": ops, "walked": dict(walked)}
+
+
+def measured(machines: Sequence[str], folder: Path) -> Iterator[Row]:
+    """Every subject at every budget on each machine, with what was counted."""
+    programs = {name: build(MACHINES[name], folder) for name in machines}
+    for subject in subjects():
+        for budget, compiled in plans(subject):
+            content, done = content_of(subject, compiled), described(compiled.plan)
+            for name, program in programs.items():
+                counted = measure(MACHINES[name], program, compiled.data, content, folder)
+                ops = [{**op, "counted": count} for op, count in zip(done["ops"], counted.ops, strict=True)]
+                yield {"machine": name, "name": subject.name, "dtype": subject.dtype, "budget": budget,
+                       "counted": counted.run, "walked": done["walked"], "ops": ops}  # fmt: skip
+
+
+def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Of one machine: by kernel, and of the executor."""
+    by_kernel: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
+    for row in rows:
+        for op in row["ops"]:
+            by_kernel[op["kernel"]].append((row, op))
+    found = {}
+    for kernel, ops in sorted(by_kernel.items()):
+        names = list(dict.fromkeys(name for _, op in ops for name in op["work"]))
+        if len({(row["name"], op["name"]) for row, op in ops}) < ENOUGH:
+            names = ["call", list(ops[0][1]["work"])[-1]]
+        found[kernel] = fit([op["work"] for _, op in ops], [op["counted"] for _, op in ops], names)
+    around = [row["counted"] - sum(op["counted"] for op in row["ops"]) for row in rows]
+    found[EXECUTOR] = fit([row["walked"] for row in rows], around, list(rows[0]["walked"]))
+    return found
+
+
+def predicted(row: Row, known: Coefficients) -> float:
+    """Instructions of a run by the model."""
+    doing = [(op["kernel"], op["work"]) for op in row["ops"]] + [(EXECUTOR, row["walked"])]
+    return sum(known[kernel].get(name, 0.0) * amount for kernel, work in doing for name, amount in work.items())
+
+
+def print_errors(rows: Sequence[Row], known: Mapping[str, Coefficients]) -> None:
+    """How far the prediction is off, of networks one by one and of all others together."""
+    networks = {path.name.removesuffix("_int8.onnx") for path in NETWORKS.glob("*_int8.onnx")}
+    others: dict[tuple[str, str], list[float]] = defaultdict(list)
+    print(f"{'machine':11}{'network':16}{'type':9}{'budget':8}{'counted':>14}{'predicted':>14}{'error':>8}")
+    for row in rows:
+        guess = predicted(row, known[row["machine"]])
+        error = guess / row["counted"] - 1
+        if row["name"] in networks:
+            print(f"{row['machine']:11}{row['name']:16}{row['dtype']:9}{row['budget']:8}{row['counted']:14,d}"
+                  f"{guess:14,.0f}{error:8.1%}")  # fmt: skip
+        else:
+            others[row["machine"], row["dtype"]].append(abs(error))
+    for (machine, dtype), errors in others.items():
+        print(f"{machine:11}{'layers':16}{dtype:9}{len(errors):4} plans, error {sum(errors) / len(errors):.1%} on "
+              f"average, {max(errors):.1%} at most")  # fmt: skip
+
+
+def module(known: Mapping[str, Coefficients], machines: Sequence[str]) -> str:
+    """The source of coefficients.py."""
+    today = datetime.datetime.now(datetime.timezone.utc)
+    commit = run_tool(["git", "rev-parse", "--short=12", "HEAD"], ROOT).strip()
+    compilers = [f"{name}: {run_tool([MACHINES[name].toolchain + '-gcc', '--version']).splitlines()[0]}, -O2"
+                 for name in machines]  # fmt: skip
+    lines = [
+        '"""Instructions that kernels and the executor take, by processor, kernel and what is done. Generated.',
+        "",
+        f"Written by `python -m bench.calibrate --write` on {today:%Y-%m-%d} at commit {commit}; counted under QEMU.",
+        *compilers,
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Mapping",
+        "",
+        "COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {",
+    ]
+    for machine in machines:
+        lines.append(f'    "{machine}": {{')
+        for kernel, values in known[machine].items():
+            text = " ".join(f'"{name}": {value:g},'.replace(" ", "\0") for name, value in values.items())
+            lines.append(f'        "{kernel}": {{')
+            wrapped = textwrap.wrap(text, 119, initial_indent=" " * 12, subsequent_indent=" " * 12)
+            lines += [line.replace("\0", " ") for line in wrapped]
+            lines.append("        },")
+        lines.append("    },")
+    return "\n".join([*lines, "}", ""])
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--machines", default=",".join(MACHINES))
+    parser.add_argument("--json", type=Path, help="write what was counted to this file")
+    parser.add_argument("--from", type=Path, dest="counted", help="fit what --json wrote")
+    parser.add_argument("--write", action="store_true", help=f"write {MODULE.name}")
+    options = parser.parse_args()
+    machines = options.machines.split(",")
+    if unknown := [name for name in machines if name not in MACHINES]:
+        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
+    if options.write and set(machines) != set(MACHINES):
+        parser.error("--write needs all machines")
+    try:
+        if options.counted:
+            rows = json.loads(options.counted.read_text())
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                rows = list(measured(machines, Path(folder)))
+        known = {name: coefficients([row for row in rows if row["machine"] == name]) for name in machines}
+        print_errors([row for row in rows if row["machine"] in machines], known)
+        if options.write:
+            MODULE.write_text(module(known, machines))
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        options.json.write_text(json.dumps(rows) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What the model says that kernels do, against counting it out; and the fit of its coefficients."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from bench.fit import fit
+from bench.layers import Layer, build_layer
+from tests.networks.folders import OWN
+from tigris_pio.compiler.backends.chips import CHIPS
+from tigris_pio.compiler.instructions.call import Call, rows_read
+from tigris_pio.compiler.instructions.coefficients import COEFFICIENTS
+from tigris_pio.compiler.instructions.convolutions import _inside_on_average
+from tigris_pio.compiler.instructions.kernels import work_of
+from tigris_pio.compiler.instructions.predict import PROCESSORS, call_instructions, nearest
+from tigris_pio.compiler.ir.program import Program, RowMap
+from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.format.enums import OpKind
+
+
+def layer(*sizes: int, kernel: int = 3, outputs: int = 8) -> Program:
+    """A convolution of 4 channels, `sizes` high and wide."""
+    return front(build_layer(Layer("layer", (1, 4, *sizes), (outputs, 4, kernel, kernel))), CompileOptions()).program
+
+
+def conv_of(program: Program) -> Call:
+    (op,) = (op for op in program.ops if op.kind is OpKind.CONV_2D)
+    return Call.of(op, program.tensors)
+
+
+@pytest.mark.parametrize(("rows", "pairs"), [(1, 3), (2, 5), (3, 8), (4, 10)])
+def test_a_last_odd_pixel_counts_as_two(rows: int, pairs: int) -> None:
+    """A band of rows of five pixels."""
+    work = work_of(dataclasses.replace(conv_of(layer(6, 5)), rows=rows))
+    assert work["pair"] == pairs
+    assert work["output"] == 8 * pairs  # two pixels' at a time
+    assert work["block tap"] == 2 * 36 * pairs and work["channel tap"] == 0
+
+
+def test_more_taps_than_a_patch_holds_are_gathered_for_each_batch_of_channels() -> None:
+    few, many = (work_of(conv_of(layer(4, 4, kernel=5, outputs=outputs))) for outputs in (24, 48))
+    assert few["tap"] == 8 * 100 and many["tap"] == 2 * few["tap"]
+    assert few["gather"] == 8 * 2 and many["gather"] == 2 * few["gather"]
+
+
+@pytest.mark.parametrize(("outputs", "kernel", "stride", "dilation", "pad"),
+                         list(itertools.product([1, 4, 7], [1, 3, 5], [1, 2], [1, 2], [0, 1, 3])))
+def test_taps_inside(outputs: int, kernel: int, stride: int, dilation: int, pad: int) -> None:
+    size = 6
+    inside = [0 <= x * stride - pad + tap * dilation < size for x in range(outputs) for tap in range(kernel)]
+    assert _inside_on_average(outputs, size, kernel, stride, dilation, pad) * outputs == pytest.approx(sum(inside))
+
+
+@pytest.mark.parametrize("rows", [RowMap.same(), RowMap.window(3, 2, 1, 1), RowMap(1, 2, 0, 0), RowMap.whole(9)])
+def test_rows_read(rows: RowMap) -> None:
+    """Of bands that begin anywhere, those that read most."""
+    for made in range(1, 6):
+        spans = [((a + made - 1) * rows.numerator + rows.last) // rows.denominator
+                 - (a * rows.numerator + rows.first) // rows.denominator + 1 for a in range(8)]
+        assert abs(rows_read(rows, made) - max(spans)) <= rows.denominator - 1
+
+
+def test_rows_in_one_call_take_fewer_instructions_than_in_several() -> None:
+    program = front(OWN / "kws_int8.onnx", CompileOptions()).program
+    for op, processor in itertools.product(program.ops, PROCESSORS):
+        height = program.tensors[op.output].height
+        (whole,) = call_instructions(op, program.tensors, None, (processor,))
+        (row,) = call_instructions(op, program.tensors, 1, (processor,))
+        assert row > 0 and whole <= height * row * 1.0001
+
+
+def test_each_chip_has_a_processor_that_was_measured() -> None:
+    assert {nearest(chip) for chip in (*CHIPS, "")} == set(PROCESSORS) == set(COEFFICIENTS)
+    assert nearest("") == nearest("esp32s3") == nearest("cortex-m3") == "rv32imc"
+    assert (nearest("cortex-m33"), nearest("cortex-m7")) == ("cortex-m4", "cortex-m7")
+
+
+def test_the_fit_finds_what_there_is_and_nothing_below_zero() -> None:
+    random = np.random.default_rng(0)
+    work = [{"a": x, "b": y, "c": z} for x, y, z in random.uniform(1, 100, (40, 3))]
+    counted = [3 * item["a"] + 0.25 * item["b"] for item in work]
+    assert fit(work, counted, ["a", "b", "c"]) == pytest.approx({"a": 3, "b": 0.25})
+    falling = [1000 - item["a"] for item in work]
+    assert "a" not in fit(work, falling, ["a"]) or fit(work, falling, ["a"])["a"] > 0

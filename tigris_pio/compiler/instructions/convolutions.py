@@ -1,0 +1,210 @@
+"""What convolutions and products of matrices do, as their kernels do it (runtime/src/kernels)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tigris_pio.compiler.instructions.call import Call, Work
+
+#: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS.
+_BLOCK, _TILE, _PATCH, _BATCH, _ROWS = 4, 4, 64, 24, 32
+
+
+def conv_int8(call: Call) -> Work:
+    """Pairs of pixels: their taps are gathered into patches, from which the channels of a group are computed."""
+    params: Any = call.op.params
+    groups = params.groups
+    inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
+    taps = params.kernel_height * params.kernel_width * inputs
+    batches = math.ceil(outputs / _BATCH)
+    parts = math.ceil(taps / _PATCH)
+    gathers = 1 if parts == 1 else parts * batches
+    fills = 1 if parts == 1 else batches
+    inside = _inside(call) if groups == 1 and params.dilation_width == 1 else 0.0
+    runs = params.kernel_height * (inside + (1 - inside) * params.kernel_width)
+    pairs = math.ceil(call.pixels / 2)
+    of_groups = pairs * groups
+    blocks, rest = divmod(outputs, _BLOCK)
+    whole = taps // _TILE * _TILE
+    return {
+        "call": 1,
+        "row": call.images * call.rows,
+        "pair": pairs,
+        "group": of_groups,
+        "gather": of_groups * gathers,
+        "run": of_groups * (runs * fills + gathers - fills),
+        "tap": of_groups * taps * fills,
+        "batch": of_groups * batches * parts,
+        "block": of_groups * blocks * parts,
+        "block tap": of_groups * blocks * whole,
+        "block rest": of_groups * blocks * (taps - whole),
+        "channel": of_groups * rest * parts,
+        "channel tap": of_groups * rest * taps,
+        "output": pairs * call.output.channels,
+    }
+
+
+def _inside(call: Call) -> float:
+    """The share of pairs of pixels whose windows lie inside the columns."""
+    params: Any = call.op.params
+    width, reach = call.inputs[0].width, int(params.kernel_width) - 1
+    starts: list[int] = [x * params.stride_width - params.pad_left for x in range(call.output.width)]
+    inside = [start >= 0 and start + reach < width for start in starts]
+    if len(inside) == 1:
+        return float(inside[0])
+    return sum(a and b for a, b in zip(inside, (*inside[1:], inside[0]), strict=True)) / len(inside)
+
+
+def depthwise_int8(call: Call) -> Work:
+    """Kernels of 3 x 3 go along lines of outputs, a channel at a time; others pixel by pixel."""
+    params: Any = call.op.params
+    plain = (params.kernel_height, params.kernel_width, params.dilation_height, params.dilation_width) == (3, 3, 1, 1)
+    if plain and call.inputs[0].channels == call.output.channels and max(_strides(call)) <= 2:
+        return _lines(call)
+    return _pixels(call)
+
+
+def _strides(call: Call) -> tuple[int, int]:
+    params: Any = call.op.params
+    return params.stride_height, params.stride_width
+
+
+def _lines(call: Call) -> Work:
+    params: Any = call.op.params
+    channels, down = call.output.channels, call.rows > call.output.width
+    along, across = (call.rows, call.output.width) if down else (call.output.width, call.rows)
+    stride = params.stride_height if down else params.stride_width
+    padded = 0 if not down else int(params.pad_left > 0) + int(across > 1)
+    lines, outputs = channels * across, channels * across * along
+    return {
+        "call": 1,
+        "channel": channels,
+        "walk": channels * min(across, 1 + padded),
+        "line": lines if stride == 1 else 0,
+        "line of stride 2": lines if stride == 2 else 0,
+        "line output": outputs if stride == 1 else 0,
+        "line output of stride 2": outputs if stride == 2 else 0,
+    }
+
+
+def _pixels(call: Call) -> Work:
+    params: Any = call.op.params
+    channels = call.output.channels
+    blocks = channels // _BLOCK if call.inputs[0].channels == channels else 0
+    rest = channels - blocks * _BLOCK
+    narrow, wide = sorted((params.kernel_height, params.kernel_width))
+    outer = 1 if narrow == 1 else params.kernel_height
+    taps = narrow * wide
+    return {
+        "call": 1,
+        "row": call.images * call.rows,
+        "pixel": call.pixels,
+        "pixel batch": call.pixels * math.ceil(blocks / 4),
+        "pixel block": call.pixels * blocks,
+        "pixel run": call.pixels * blocks * outer,
+        "pixel tap": call.pixels * blocks * taps,
+        "pixel channel": call.pixels * rest,
+        "pixel channel tap": call.pixels * rest * taps,
+    }
+
+
+def fully_connected_int8(call: Call) -> Work:
+    """Vectors: up to 32 outputs are summed together, eight or two side by side."""
+    params: Any = call.op.params
+    inputs, outputs = params.in_features, params.out_features
+    vectors = call.elements // outputs
+    whole = inputs // _TILE * _TILE
+    eights = sum(min(_ROWS, outputs - first) // 8 * 8 for first in range(0, outputs, _ROWS))
+    return {
+        "call": 1,
+        "vector": vectors,
+        "batch": vectors * math.ceil(outputs / _ROWS),
+        "batch tap": vectors * math.ceil(outputs / _ROWS) * inputs,
+        "output": vectors * outputs,
+        "eight tap": vectors * eights * whole,
+        "two tap": vectors * (outputs - eights) * whole,
+        "rest": vectors * outputs * (inputs > whole),
+        "rest tap": vectors * outputs * (inputs - whole),
+    }
+
+
+def conv(call: Call) -> Work:
+    """Float32 and int16: pixels, blocks of channels, kernel rows, products; taps in the padding are left out."""
+    params: Any = call.op.params
+    groups = getattr(params, "groups", 1)
+    inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
+    rows, columns = _taps_inside(call)
+    blocks, rest = divmod(outputs, _BLOCK)
+    run = 1 if groups == 1 and params.dilation_width == 1 else columns
+    return {
+        "call": 1,
+        "row": call.images * call.rows,
+        "pixel": call.pixels,
+        "group": call.pixels * groups * (blocks + (rest > 0)),
+        "output": call.elements,
+        "block run": call.pixels * groups * blocks * rows * run,
+        "block tap": call.pixels * groups * blocks * _BLOCK * rows * columns * inputs,
+        "rest run": call.pixels * groups * rest * rows * run,
+        "rest tap": call.pixels * groups * rest * rows * columns * inputs,
+    }
+
+
+def depthwise(call: Call) -> Work:
+    """Float32 and int16."""
+    rows, columns = _taps_inside(call)
+    return {
+        "call": 1,
+        "row": call.images * call.rows,
+        "pixel": call.pixels,
+        "output": call.elements,
+        "run": call.elements * rows,
+        "tap": call.elements * rows * columns,
+    }
+
+
+def _taps_inside(call: Call) -> tuple[float, float]:
+    """Rows and columns of the kernel that lie inside, on average."""
+    params: Any = call.op.params
+    return (
+        _inside_on_average(call.output.height, call.inputs[0].height, params.kernel_height, params.stride_height,
+                           params.dilation_height, -call.op.operands[0].rows.first),
+        _inside_on_average(call.output.width, call.inputs[0].width, params.kernel_width, params.stride_width,
+                           params.dilation_width, params.pad_left),
+    )  # fmt: skip
+
+
+def _inside_on_average(outputs: int, size: int, kernel: int, stride: int, dilation: int, pad: int) -> float:
+    # 0 <= output * stride - pad + tap * dilation < size, for each tap
+    count = 0
+    for tap in range(kernel):
+        first = max(0, -(-(pad - tap * dilation) // stride))
+        end = min(outputs, -(-(size + pad - tap * dilation) // stride))
+        count += max(0, end - first)
+    return count / outputs
+
+
+def fully_connected(call: Call) -> Work:
+    """Float32 and int16: a sum of products an output."""
+    params: Any = call.op.params
+    inputs, outputs = params.in_features, params.out_features
+    vectors = call.elements // outputs
+    return {
+        "call": 1,
+        "vector": vectors,
+        "output": call.elements,
+        "tap": call.elements * (inputs // 8 * 8),
+        "rest tap": call.elements * (inputs % 8),
+    }
+
+
+def products(call: Call) -> Work:
+    """Any other operator of multiplications: as many as the program says, evenly over the rows."""
+    share = call.rows / max(1, call.output.height)
+    return {
+        "call": 1,
+        "row": call.images * call.rows,
+        "output": call.elements,
+        "read": call.read,
+        "product": call.op.macs * share / call.op.images,
+    }

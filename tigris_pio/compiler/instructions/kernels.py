@@ -1,0 +1,60 @@
+"""Which kernels do what, by the kind and the element type of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tigris_pio.compiler.instructions import convolutions, others
+from tigris_pio.compiler.instructions.call import Call, Work
+from tigris_pio.compiler.ir.program import ProgramOp
+from tigris_pio.format.enums import DType, OpKind
+
+_PLAIN = {
+    OpKind.PLAIN_CONV_2D: OpKind.CONV_2D,
+    OpKind.PLAIN_DEPTHWISE_CONV_2D: OpKind.DEPTHWISE_CONV_2D,
+    OpKind.PLAIN_FULLY_CONNECTED: OpKind.FULLY_CONNECTED,
+}
+_INT8: Mapping[OpKind, Callable[[Call], Work]] = {
+    OpKind.CONV_2D: convolutions.conv_int8,
+    OpKind.ASYMMETRIC_CONV_2D: convolutions.conv_int8,
+    OpKind.DEPTHWISE_CONV_2D: convolutions.depthwise_int8,
+    OpKind.FULLY_CONNECTED: convolutions.fully_connected_int8,
+    OpKind.ASYMMETRIC_FULLY_CONNECTED: convolutions.fully_connected_int8,
+    OpKind.SUM_MAP: others.sum_map,
+}
+_ANY: Mapping[OpKind, Callable[[Call], Work]] = {
+    OpKind.CONV_2D: convolutions.conv,
+    OpKind.DEPTHWISE_CONV_2D: convolutions.depthwise,
+    OpKind.FULLY_CONNECTED: convolutions.fully_connected,
+    OpKind.MAT_MUL: convolutions.products,
+    OpKind.AVERAGE_POOL: others.pool,
+    OpKind.MAX_POOL: others.pool,
+    OpKind.SUM_MAP: others.reduced,
+    OpKind.MEAN_OF_SUMS: others.reduced,
+    OpKind.REDUCE: others.reduced,
+    OpKind.ARG_REDUCE: others.reduced,
+    **dict.fromkeys((OpKind.COPY, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.COMMIT), others.elements),
+}
+
+
+def work_of(call: Call) -> Work:
+    """What a call does."""
+    kind = _PLAIN.get(call.op.kind, call.op.kind)
+    if call.op.dtype is DType.INT8 and kind in _INT8:
+        return _INT8[kind](call)
+    if kind in _ANY:
+        return _ANY[kind](call)
+    return convolutions.products(call) if call.op.macs else others.elements(call)
+
+
+def name_of(op: ProgramOp) -> str:
+    """The name of what an operator runs: kernels that do the same work for the same instructions share one."""
+    kind = _PLAIN.get(op.kind, op.kind)
+    name = f"{kind.name} {op.dtype.name}"
+    if kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL):
+        params = op.params
+        sizes = getattr(params, "kernel_height", 0), getattr(params, "kernel_width", 0)
+        name += " 2x2" if sizes == (2, 2) and kind is OpKind.AVERAGE_POOL else ""
+        name += " rescaled" if getattr(params, "rescale", 0) == 1 else ""
+    function = getattr(op.params, "function", None)
+    return name if function is None else f"{name} {int(function)}"

@@ -1,0 +1,73 @@
+"""What the executor does in a stage, from the rows of its bands: calls of kernels, and rows that it moves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage, View
+from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
+from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
+from tigris_pio.compiler.weights.block import block_bytes
+from tigris_pio.format.enums import WeightMode
+
+
+@dataclasses.dataclass(frozen=True)
+class StageCalls:
+    """calls: of each operator, how many of its calls make so many rows. walked: how often the executor does what takes
+    instructions beside them, by name."""
+
+    calls: tuple[Mapping[int, int], ...]
+    walked: Mapping[str, int]
+
+
+def stage_calls(plan: ExecutionPlan, stage: Stage) -> StageCalls:
+    """Those of a stage of `plan`."""
+    ops, tensors = plan.program.ops[stage.first_op : stage.end_op], plan.program.tensors
+    paces = {view.tensor: view.pace for view in stage.views if view.pace is not None}
+    at_home = frozenset(view.tensor for view in stage.views if not view.window)
+    keep = any(view.keep for view in stage.views)
+    rows = stage_rows(ops, tensors, paces, stage.bands, keep, at_home)
+    calls = tuple(_calls(rows[op.output]) for op in ops)
+    return StageCalls(calls, _walked(stage, ops, tensors, rows, calls))
+
+
+def _calls(rows: BandRows) -> Mapping[int, int]:
+    counts = Counter((rows.end - rows.made).tolist())
+    return {made: count for made, count in counts.items() if made > 0}
+
+
+def _walked(
+    stage: Stage,
+    ops: tuple[ProgramOp, ...],
+    tensors: Mapping[str, ProgramTensor],
+    rows: Mapping[str, BandRows],
+    calls: tuple[Mapping[int, int], ...],
+) -> Mapping[str, int]:
+    moves = [_moved(view, tensors[view.tensor], rows[view.tensor]) for view in stage.views if view.window]
+    copies = [rows[view.tensor] for view in stage.views if view.load or view.store]
+    fetched = 0 if stage.weight_mode is WeightMode.IN_PLACE else block_bytes(ops)
+    return {
+        "stage": 1,
+        "view": len(stage.views),
+        "operator": len(ops),
+        "band": stage.bands,
+        "band view": stage.bands * len(stage.views),
+        "band operator": stage.bands * len(ops),
+        "band operand": stage.bands * sum(len(op.operands) for op in ops),
+        "call": sum(op.images * sum(counts.values()) for op, counts in zip(ops, calls, strict=True)),
+        "move": sum(count for count, _ in moves),
+        "moved byte": sum(size for _, size in moves),
+        "copy": sum(int((found.end > found.made).sum()) for found in copies),
+        "copied byte": stage.slow_read + stage.slow_written + fetched,
+    }
+
+
+def _moved(view: View, tensor: ProgramTensor, rows: BandRows) -> tuple[int, int]:
+    """How often the kept rows of a window move to its start, and their bytes."""
+    if not view.keep or tensor.folded:
+        return 0, 0
+    kept = (rows.end[:-1] - rows.first[1:]).clip(0)
+    kept[rows.first[1:] <= rows.first[:-1]] = 0
+    return int((kept > 0).sum()), int(kept.sum()) * tensor.row_bytes

@@ -1,0 +1,29 @@
+"""How many instructions a run of a finished plan takes: its kernels' calls, band by band, and the executor's way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tigris_pio.compiler.instructions.predict import DEFAULT, PROCESSORS, call_instructions, executor_instructions
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
+from tigris_pio.compiler.plan.band.calls import stage_calls
+
+
+def stage_instructions(plan: ExecutionPlan, stage: Stage, processors: Sequence[str] = PROCESSORS) -> dict[str, int]:
+    """Predicted for a stage of `plan` on each of `processors`, its kernels' calls and the executor around them.
+
+    Kernels of a library count as the portable ones do. Float32 without a floating-point unit takes fewer instructions
+    for zeros than for other numbers; it counts as of average ones.
+    """
+    found, tensors = stage_calls(plan, stage), plan.program.tensors
+    taken = [executor_instructions(found.walked, processor) for processor in processors]
+    for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):
+        for rows, count in counts.items():
+            for place, one in enumerate(call_instructions(op, tensors, rows, processors)):
+                taken[place] += op.images * count * one
+    return {processor: round(amount) for processor, amount in zip(processors, taken, strict=True)}
+
+
+def predicted_instructions(plan: ExecutionPlan, processor: str = DEFAULT) -> int:
+    """Of a run of `plan` on one processor."""
+    return sum(stage_instructions(plan, stage, (processor,))[processor] for stage in plan.stages)
