@@ -21,7 +21,7 @@ def float_twin(network: Path | onnx.ModelProto) -> onnx.ModelProto:
             stands_for[node.output[0]] = inputs[0]
         elif node.op_type == "DequantizeLinear" and node.input[0] in constants:
             values, scale, zero_point = (constants[name] for name in node.input)
-            axis = next((item.i for item in node.attribute if item.name == "axis"), 1)
+            axis = min(next((item.i for item in node.attribute if item.name == "axis"), 1), values.ndim - 1)
             shape = [1] * axis + [-1] + [1] * (values.ndim - axis - 1) if scale.ndim else []
             real = (values.astype(np.float32) - zero_point.reshape(shape)) * scale.reshape(shape)
             used.append(numpy_helper.from_array(real.astype(np.float32), node.output[0]))

@@ -10,10 +10,11 @@ from pathlib import Path
 import onnx
 import pytest
 
+from bench.float_twin import float_twin
 from tests.docs.pages import ROOT
 from tests.docs.run import run_page
 from tests.harness.command import tigris
-from tests.networks.folders import OWN, float_twin
+from tests.networks.folders import OWN
 from tests.verify.test_tflite import streaming
 
 TEXT = (ROOT / "docs" / "models.md").read_text("utf-8")

@@ -13,9 +13,10 @@ import onnx
 import onnxruntime
 import pytest
 
+from bench.float_twin import float_twin
 from tests.compiler.lower import fixed_point
 from tests.compiler.lower.program_interpreter import run, run_tensors, to_stored
-from tests.networks.folders import INT8, float_twin
+from tests.networks.folders import INT8
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
