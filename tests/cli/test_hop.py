@@ -22,6 +22,12 @@ def test_analyze_shows_a_run_beside_one_on_a_whole_window() -> None:
     assert any(line.startswith("whole windows 826,368 MACs a run, ") for line in lines), done
 
 
+def test_the_page_says_it(tmp_path: Path) -> None:
+    tigris("analyze", SWW, "-m", "16K", "--hop", "1", "--no-sweep", "--report", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "1 of 30 rows" in page and "a whole window takes 826,368 multiply-accumulates" in page
+
+
 @pytest.mark.parametrize("memory, fits", [("16K", True), ("4K", False)])
 def test_json_says_it_whether_the_plan_fits_or_not(memory: str, fits: bool) -> None:
     done = tigris("analyze", SWW, "-m", memory, "--hop", "1", "--json", status=0 if fits else 1)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
+from tests.networks.folders import OWN
 from tigris_pio.errors import UsageError
 from tigris_pio.platformio import layout, partitions
 from tigris_pio.project.boards import COMMON, emulated_boards, find_board
@@ -107,6 +108,11 @@ def test_options_of_the_model_go_into_platformio_ini(tmp_path: Path) -> None:
     assert (found["custom_tigris_slots"], found["custom_tigris_slot_size"]) == ("2", "64K")
     assert "tigris_update_confirm(&TIGRIS_MODEL_SUM, &plan);" in (tmp_path / "p" / "src" / "main.c").read_text("utf-8")
     assert (found["board"], found["framework"], found["platform"]) == ("esp32dev", "espidf", "espressif32")
+
+
+def test_a_hop_goes_into_platformio_ini(tmp_path: Path) -> None:
+    tigris("new", tmp_path / "p", "--board", "emu_rv32", "--model", OWN / "sww_int8.onnx", "--hop", "1")
+    assert settings(tmp_path / "p")["custom_tigris_hop"] == "1"
 
 
 def test_weights_beside_the_model_come_along(tmp_path: Path) -> None:

@@ -101,6 +101,10 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
                           f"of fast memory for {report['backend']['name']}"))  # fmt: skip
     if memory["states"]:
         facts.append(Fact("states", format_size(memory["states"]), "of fast memory live from run to run"))
+    if "hop" in report:
+        hop = report["hop"]
+        facts.append(Fact("hop", f"{hop['rows']} of {hop['window']} rows",
+                          f"a whole window takes {hop['whole_macs']:,} multiply-accumulates"))  # fmt: skip
     return tuple(facts)
 
 
