@@ -28,8 +28,8 @@ def fold_products(program: Program) -> Program | None:
     made = {op.output for op in program.ops}
     tensors, ops = dict(program.tensors), list[ProgramOp]()
     for op in program.ops:
-        source = tensors[op.operands[0].tensor]
-        if source.name in made and _takes_a_map(op, source):
+        source = tensors[op.operands[0].tensor] if op.operands else None
+        if source is not None and source.name in made and _takes_a_map(op, source):
             sums = _sums_of(op, source, _fresh(f"{op.output}/sums", tensors))
             tensors[sums.name] = sums
             ops += _folded(op, source, sums)
