@@ -20,6 +20,7 @@ from tigris_pio.compiler.lower.element_order import (
     transposed,
 )
 from tigris_pio.compiler.lower.input_layout import input_layout
+from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, report
 from tigris_pio.compiler.lower.rings import roll_rings
@@ -51,7 +52,7 @@ def lower(graph: Graph) -> Program:
         raise UnsupportedError(report(problems, graph.name))
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    return roll_rings(builder.finish(inputs, outputs, _commit_states(builder)))
+    return join_layers(roll_rings(builder.finish(inputs, outputs, _commit_states(builder))))
 
 
 def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:

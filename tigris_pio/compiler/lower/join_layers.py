@@ -1,0 +1,90 @@
+"""Fully connected layers of the same vectors whose outputs are joined are one layer, with all their outputs.
+
+That leaves out the join, and the vectors are read by one call instead of several. Each output is the sum it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import Program, ProgramOp
+from tigris_pio.format.enums import OpKind
+from tigris_pio.format.params import ConcatParams, FullyConnectedFloatParams, FullyConnectedInt8Params
+
+_CHANNELS = 2  #: the axis of a CONCAT
+_LAYERS = (FullyConnectedInt8Params, FullyConnectedFloatParams)
+#: What layers may differ in that become one.
+_OWN = {"out_features": 0, "requantise_step": 0}
+
+
+def join_layers(program: Program) -> Program:
+    """`program` with such layers and their CONCAT as one operator, in the place of the last layer."""
+    made = {op.output: step for step, op in enumerate(program.ops)}
+    readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
+    readers.update(io.tensor for io in (*program.outputs, *program.states))
+    ops: list[ProgramOp | None] = list(program.ops)
+    for step, op in enumerate(program.ops):
+        steps = [made.get(operand.tensor) for operand in op.operands]
+        layers = [program.ops[at] for at in steps if at is not None]
+        alone = all(readers[operand.tensor] == 1 for operand in op.operands)
+        if len(layers) == len(steps) > 1 and alone and _are_one(program, op, layers):
+            for at in (*steps, step):
+                ops[at] = None  # type: ignore[index]  # none of them is None
+            ops[max(at for at in steps if at is not None)] = _joined(op, layers)
+    kept = tuple(op for op in ops if op is not None)
+    if len(kept) == len(program.ops):
+        return program
+    used = {op.output for op in kept} | {operand.tensor for op in kept for operand in op.operands}
+    used |= {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
+    return dataclasses.replace(
+        program,
+        ops=kept,
+        tensors={name: tensor for name, tensor in program.tensors.items() if name in used},
+        values={name: value for name, value in program.values.items() if value.tensor in used},
+    )
+
+
+def _are_one(program: Program, join: ProgramOp, layers: list[ProgramOp]) -> bool:
+    if not isinstance(join.params, ConcatParams) or join.params.axis != _CHANNELS:
+        return False
+    plain = all(layer.kind is OpKind.FULLY_CONNECTED and type(layer.params) in _LAYERS for layer in layers)
+    return plain and len({_common(layer) for layer in layers}) == 1 and all(
+        program.tensors[layer.output].channels == _outputs(layer) for layer in layers
+    )
+
+
+def _common(layer: ProgramOp) -> tuple[object, ...]:
+    """What layers that are one have in common: the vectors, how they are read, and everything but their outputs."""
+    assert isinstance(layer.params, FullyConnectedInt8Params | FullyConnectedFloatParams)
+    fields = {field.name: getattr(layer.params, field.name) for field in dataclasses.fields(layer.params)}
+    return layer.dtype, layer.operands, layer.images, tuple({**fields, **_OWN}.items())
+
+
+def _joined(join: ProgramOp, layers: list[ProgramOp]) -> ProgramOp:
+    outputs = [_outputs(layer) for layer in layers]
+    blobs = {"weights": np.concatenate([layer.blobs["weights"].reshape(count, -1)
+                                        for layer, count in zip(layers, outputs, strict=True)])}
+    for name in ("bias", "multiplier", "shift"):
+        if name in layers[0].blobs:
+            blobs[name] = np.concatenate([_each(layer.blobs, name, count)
+                                          for layer, count in zip(layers, outputs, strict=True)])
+    steps = {"requantise_step": 1} if "multiplier" in blobs else {}
+    params = dataclasses.replace(layers[0].params, out_features=sum(outputs), **steps)  # type: ignore[type-var]
+    return dataclasses.replace(
+        layers[0], name=join.name, output=join.output, params=params, blobs=blobs,
+        macs=sum(layer.macs for layer in layers),
+    )  # fmt: skip
+
+
+def _outputs(layer: ProgramOp) -> int:
+    assert isinstance(layer.params, FullyConnectedInt8Params | FullyConnectedFloatParams)
+    return layer.params.out_features
+
+
+def _each(blobs: Mapping[str, np.ndarray], name: str, count: int) -> np.ndarray:
+    """One constant an output, where all may share one."""
+    return np.broadcast_to(blobs[name].reshape(-1), (count,))
