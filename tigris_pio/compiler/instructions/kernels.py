@@ -57,4 +57,4 @@ def name_of(op: ProgramOp) -> str:
         name += " 2x2" if sizes == (2, 2) and kind is OpKind.AVERAGE_POOL else ""
         name += " rescaled" if getattr(params, "rescale", 0) == 1 else ""
     function = getattr(op.params, "function", None)
-    return name if function is None else f"{name} {int(function)}"
+    return f"{name} {int(function)}" if isinstance(function, int) else name  # a recurrent layer has three
