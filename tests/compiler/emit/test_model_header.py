@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import retrained
+from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.model_header import interface_crc32, render_model_header
 from tigris_pio.format.records import Header
@@ -65,3 +66,10 @@ def test_the_interface_is_types_shapes_scales_and_zero_points(first):
         assert interface_crc32(other) != interface_crc32(plan), at
     fewer = dataclasses.replace(fields, output_count=0).pack() + plan[Header.size() :]
     assert interface_crc32(fewer) != interface_crc32(plan)
+
+
+def test_rows_of_what_is_streamed() -> None:
+    compiled = compile_model(OWN / "vww_int8.onnx", fast="64K", stream="input")
+    header = render_model_header(compiled.plan, compiled.data)
+    assert re.findall(r"INPUT0_(ROWS|ROW_BYTES) +(\d+)u", header) == [("ROWS", "96"), ("ROW_BYTES", "288")]
+    assert "OUTPUT0_ROWS" not in header

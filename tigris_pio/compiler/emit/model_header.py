@@ -12,7 +12,7 @@ import zlib
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramTensor
-from tigris_pio.format.enums import DType
+from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.records import Header, IoRecord, TensorRecord
 from tigris_pio.sizes import round_up
 from tigris_pio.text import c_comment, c_identifier, c_string
@@ -55,6 +55,8 @@ def interface_crc32(data: bytes) -> int:
 def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     """`tigris_model_<name>.h`. Sizes in bytes; scale and zero point: real = (q - zero_point) * scale.
 
+    ROWS and ROW_BYTES are there of what is streamed: rows in a run, bytes of each.
+
     STATES_BYTES live from run to run; a comment names the states and what makes them begin anew.
 
     KERNELS initialises a table of `const tigris_kernel_entry *`: firmware that passes a backend of just these to
@@ -71,10 +73,13 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         ("OPS", f"{header.op_count}u"),
         ("STATES_BYTES", f"{sum(program.tensors[io.tensor].bytes for io in program.states)}u"),
     ]
-    for kind, ports in (("INPUT", program.inputs), ("OUTPUT", program.outputs)):
+    sides = (("INPUT", program.inputs, OpKind.FETCH), ("OUTPUT", program.outputs, OpKind.TAKE))
+    for kind, ports, mover in sides:
         constants.append((f"{kind}S", f"{len(ports)}u"))
         for place, io in enumerate(ports):
             constants += _io_constants(f"{kind}{place}", io, program.tensors[io.tensor])
+            if (mover, place) in program.movers:
+                constants += _stream_constants(f"{kind}{place}", program.tensors[io.tensor])
     constants.append(("KERNELS", ", ".join(kernel_symbols(plan))))
     width = max(len(name) for name, _ in constants)
     lines = [f"#define {prefix}_{name:<{width}} {value}" for name, value in constants]
@@ -100,6 +105,11 @@ def _mark(name: str) -> str:
     program that includes both headers is told so, and does not silently get the first one's constants twice."""
     plain = c_identifier(name).lower() == name
     return "" if plain else f"_{zlib.crc32(name.encode()):08X}"
+
+
+def _stream_constants(prefix: str, tensor: ProgramTensor) -> list[tuple[str, str]]:
+    """Of what is streamed: how many rows come or go during a run, and the bytes of each."""
+    return [(f"{prefix}_ROWS", f"{tensor.height}u"), (f"{prefix}_ROW_BYTES", f"{tensor.row_bytes}u")]
 
 
 def _io_constants(prefix: str, io: ProgramIo, tensor: ProgramTensor) -> list[tuple[str, str]]:
