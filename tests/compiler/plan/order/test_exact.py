@@ -98,3 +98,15 @@ def test_many_pieces_are_solved_one_by_one() -> None:
     program = cells(1000)
     flow = Flow.of(program)
     assert peak(flow, least_peak(flow, [range(len(program.ops))])) == least_fullest_step(cells(4))
+
+
+def test_what_frees_memory_waits_where_it_takes_more_meanwhile() -> None:
+    """Run first, the operator with 100 bytes of scratch is above what the one with 200 needs when it comes last."""
+    b = Builder()
+    sources = [b.input(1, size) for size in (60, 50, 10)]
+    pairs = zip(sources, (100, 0, 200), strict=True)
+    made = [b.op([Operand(name, RowMap.same())], 1, 1, scratch) for name, scratch in pairs]
+    program = b.program(b.op([Operand(name, RowMap.same()) for name in made], 1, 1))
+    flow = Flow.of(program)
+    assert peak(flow, least_peak(flow, [[2, 0, 1, 3]])) == least_fullest_step(program) == 213
+    assert peak(flow, [0, 1, 2, 3]) == 221
