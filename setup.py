@@ -26,14 +26,13 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 from tigris_pio.installation import REASON_FILE, install_a_compiler  # noqa: E402
 
-HOST_FUNCTIONS = ROOT / "runtime" / "host" / "tigris_host.c"
 #: Set where an installation without the library is of no use: a build that lacks it then fails.
 REQUIRED = "TIGRIS_REQUIRE_RUNTIME"
 
 
 def runtime_sources() -> list[str]:
     """Every portable C file of the runtime, relative to the project, in a fixed order."""
-    sources = [*(ROOT / "runtime" / "src").rglob("*.c"), HOST_FUNCTIONS]
+    sources = [*(ROOT / "runtime" / "src").rglob("*.c"), *(ROOT / "runtime" / "host").glob("*.c")]
     return sorted(path.relative_to(ROOT).as_posix() for path in sources)
 
 

@@ -54,7 +54,7 @@ class DistError(Exception):
 
 def sources() -> list[Path]:
     """The files that setup.py builds."""
-    return sorted([*(ROOT / "runtime" / "src").rglob("*.c"), ROOT / "runtime" / "host" / "tigris_host.c"])
+    return sorted([*(ROOT / "runtime" / "src").rglob("*.c"), *(ROOT / "runtime" / "host").glob("*.c")])
 
 
 def build_library(target: Target, folder: Path) -> Path:

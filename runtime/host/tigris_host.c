@@ -12,12 +12,7 @@
 #include "../src/extents.h"
 #include "../src/serve_calls.h"
 #include "tigris_kernel.h"
-
-#if defined(_WIN32)
-#define TIGRIS_HOST_API __declspec(dllexport)
-#else
-#define TIGRIS_HOST_API __attribute__((visibility("default")))
-#endif
+#include "host_export.h"
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
 #define TIGRIS_HOST_VERSION 6U

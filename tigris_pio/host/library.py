@@ -1,4 +1,4 @@
-"""Finds and loads the runtime's shared library, and declares its functions (runtime/host/tigris_host.c)."""
+"""Finds and loads the runtime's shared library, and declares its functions (runtime/host)."""
 
 from __future__ import annotations
 
@@ -125,6 +125,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_status_text": (ctypes.c_char_p, (int32,)),
         "tigris_host_kernel_count": (size, ()),
         "tigris_host_kernel": (uint32, (size,)),
+        "tigris_host_place": (int32, (pointer, pointer, pointer)),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)

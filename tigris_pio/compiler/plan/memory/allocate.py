@@ -1,17 +1,26 @@
-"""Runs the strategies, checks every answer and keeps the best."""
+"""Runs the strategies, checks every answer and keeps the best; searches for a better one when that is above the bound."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from tigris_pio.compiler.plan.memory.exact import place_exactly
 from tigris_pio.compiler.plan.memory.request import Placement, Request, check, lower_bound
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES
+from tigris_pio.sizes import round_up
+
+#: Nodes of the exact search in a placement of the planner, which asks for many: some 20 ms.
+NODES = 2000
+#: The exact search is left out above so many requests: its set-up alone grows with their square.
+MOST_REQUESTS = 400
+EXACT = "exact"
 
 
-def allocate(requests: Sequence[Request], alignment: int) -> Placement:
+def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES) -> Placement:
     """Offsets for all requests with the lowest peak found.
 
-    Stops early at the lower bound. The peak is not rounded up: it is the highest byte used.
+    Stops early at the lower bound. The peak is not rounded up: it is the highest byte used. `nodes`: the budget of
+    the exact search, which runs when no strategy reaches the bound; 0: it does not run.
     """
     bound = lower_bound(requests, alignment)
     best: Placement | None = None
@@ -19,12 +28,26 @@ def allocate(requests: Sequence[Request], alignment: int) -> Placement:
     for name, strategy in STRATEGIES.items():
         offsets = strategy(requests, alignment)
         check(requests, offsets, alignment)
-        peak = max((offsets[r.name] + r.bytes for r in requests), default=0)
+        peak = highest_byte(requests, offsets)
         peaks[name] = peak
         if best is None or peak < best.peak:
             best = Placement(offsets, peak, bound, name)
         if peak <= bound:
             break
     assert best is not None
+    if best.peak > bound and nodes and len(requests) <= MOST_REQUESTS:
+        answer = place_exactly(requests, alignment, bound, round_up(best.peak, alignment), nodes)
+        bound = answer.lower_bound
+        if answer.offsets is not None:
+            check(requests, answer.offsets, alignment)
+            peaks[EXACT] = highest_byte(requests, answer.offsets)
+            if peaks[EXACT] < best.peak:
+                best = Placement(answer.offsets, peaks[EXACT], bound, EXACT)
     offsets = {part.name: best.offsets[r.name] + part.offset for r in requests for part in r.contents}
-    return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks)
+    proved = round_up(best.peak, alignment) <= bound
+    return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks, proved)
+
+
+def highest_byte(requests: Sequence[Request], offsets: Mapping[str, int]) -> int:
+    """The peak of a placement."""
+    return max((offsets[request.name] + request.bytes for request in requests), default=0)

@@ -127,6 +127,7 @@ class Placement:
     lower_bound: int
     strategy: str
     peaks: Mapping[str, int] = dataclasses.field(default_factory=dict)  #: of every strategy tried
+    proved_optimal: bool = False  #: no placement of the requests has a lower peak, rounded up to the alignment
 
 
 def lower_bound(requests: Sequence[Request], alignment: int) -> int:

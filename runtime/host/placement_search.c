@@ -1,0 +1,469 @@
+/* Branch and bound for tigris_pio/compiler/plan/memory/exact.py, which says why each step is right; its sister
+ * search.py takes the same steps in Python. */
+#include "placement_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How often lower bounds of blocked requests are drawn from those of others. */
+#define ROUNDS 4
+
+static void set(tigris_place_state *s, int32_t *where, int32_t value) {
+    if (s->changes == s->room) {
+        size_t room = s->room ? 2U * s->room : 4096U;
+        tigris_place_change *trail = realloc(s->trail, room * sizeof *trail);
+        if (trail == NULL) {
+            s->failed = 1;
+            return;
+        }
+        s->trail = trail;
+        s->room = room;
+    }
+    s->trail[s->changes].where = where;
+    s->trail[s->changes++].old = *where;
+    *where = value;
+}
+
+static void undo(tigris_place_state *s, size_t changes) {
+    while (s->changes > changes) {
+        s->changes--;
+        *s->trail[s->changes].where = s->trail[s->changes].old;
+    }
+}
+
+static int32_t aligned(const tigris_place_state *s, int32_t value) {
+    int32_t step = s->problem->step;
+    return (value + step - 1) / step * step;
+}
+
+/* The lowest start from `from` on where a request meets nothing that is placed. */
+static int32_t lowest(const tigris_place_state *s, int32_t request, int32_t from) {
+    const tigris_place_problem *p = s->problem;
+    int32_t at = aligned(s, from), again = 1;
+    while (again) {
+        again = 0;
+        for (int32_t i = p->first_piece[request]; i < p->first_piece[request + 1]; i++) {
+            for (int32_t k = s->first_rival[i]; k < s->first_rival[i + 1]; k++) {
+                int32_t j = s->rivals[k], bottom;
+                if (!s->placed[s->owner[j]]) {
+                    continue;
+                }
+                bottom = s->start[s->owner[j]] + p->offset[j];
+                if (at + p->offset[i] < bottom + p->size[j] && bottom < at + p->offset[i] + p->size[i]) {
+                    at = aligned(s, bottom + p->size[j] - p->offset[i]);
+                    again = 1;
+                }
+            }
+        }
+    }
+    return at;
+}
+
+static void put(tigris_place_state *s, int32_t request, int32_t at) {
+    int32_t simple = !s->staircases && (s->problem->rules & TIGRIS_PLACE_DOMINANCE);
+    set(s, &s->placed[request], 1);
+    set(s, &s->start[request], at);
+    for (int32_t k = s->first_neighbour[request]; k < s->first_neighbour[request + 1]; k++) {
+        int32_t u = s->neighbours[k], low;
+        if (s->placed[u]) {
+            continue;
+        }
+        low = simple ? at + s->height[request] : lowest(s, u, s->low[u]);
+        if (low > s->low[u]) {
+            set(s, &s->low[u], low);
+            if (s->postponed[u]) {
+                set(s, &s->postponed[u], 0);
+            }
+        }
+    }
+}
+
+/* Where a blocked request may start at the earliest: above whatever blocks it; -1 when nothing can. */
+static int32_t above_blockers(const tigris_place_state *s, int32_t request) {
+    const tigris_place_problem *p = s->problem;
+    int32_t i = p->first_piece[request], single = !tigris_place_is_staircase(p, request), best = INT32_MAX;
+    int32_t end = s->low[request] + s->height[request];
+    if (!single || s->staircases) {
+        if (!single) {
+            for (int32_t k = s->first_neighbour[request]; k < s->first_neighbour[request + 1]; k++) {
+                int32_t u = s->neighbours[k];
+                if (!s->placed[u] && s->head[u] < end) {
+                    return s->head[request];
+                }
+            }
+            return -1;
+        }
+        for (int32_t k = s->first_rival[i]; k < s->first_rival[i + 1]; k++) {
+            int32_t j = s->rivals[k], u = s->owner[j], bottom = s->head[u] + p->offset[j];
+            if (!s->placed[u] && bottom < end && bottom + p->size[j] < best) {
+                best = bottom + p->size[j];
+            }
+        }
+    } else {
+        for (int32_t k = s->first_neighbour[request]; k < s->first_neighbour[request + 1]; k++) {
+            int32_t u = s->neighbours[k];
+            if (!s->placed[u] && s->head[u] < end && s->head[u] + s->height[u] < best) {
+                best = s->head[u] + s->height[u];
+            }
+        }
+    }
+    return best == INT32_MAX ? -1 : aligned(s, best);
+}
+
+/* Lower bounds of the starts of `count` requests; 0 when one of them has no place left. */
+static int32_t find_heads(tigris_place_state *s, const int32_t *open, int32_t count) {
+    int32_t again = (s->problem->rules & TIGRIS_PLACE_BLOCKERS) != 0U;
+    for (int32_t i = 0; i < count; i++) {
+        s->head[open[i]] = s->low[open[i]];
+    }
+    for (int32_t round = 0; again && round < ROUNDS; round++) {
+        again = 0;
+        for (int32_t i = 0; i < count; i++) {
+            int32_t u = open[i], head;
+            if (!s->postponed[u]) {
+                continue;
+            }
+            head = above_blockers(s, u);
+            if (head < 0) {
+                return 0;
+            }
+            if (head > s->head[u]) {
+                s->head[u] = head;
+                again = 1;
+            }
+        }
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (s->head[open[i]] + s->height[open[i]] > s->problem->capacity) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int32_t comes_before(const tigris_place_state *s, int32_t a, int32_t b) {
+    return s->head[a] != s->head[b] ? s->head[a] < s->head[b] : s->problem->rank[a] < s->problem->rank[b];
+}
+
+static void sort_by_head(const tigris_place_state *s, int32_t *open, int32_t count) {
+    for (int32_t i = 1; i < count; i++) {
+        int32_t u = open[i], at = i;
+        for (; at > 0 && comes_before(s, u, open[at - 1]); at--) {
+            open[at] = open[at - 1];
+        }
+        open[at] = u;
+    }
+}
+
+static void add_item(tigris_place_state *s, int32_t *count, int32_t piece, int32_t head) {
+    int32_t at = (*count)++;
+    for (; at > 0 && (head < s->item_head[at - 1] || (head == s->item_head[at - 1] && piece < s->item[at - 1])); at--) {
+        s->item_head[at] = s->item_head[at - 1];
+        s->item[at] = s->item[at - 1];
+    }
+    s->item_head[at] = head;
+    s->item[at] = piece;
+}
+
+/* Pieces by head: of the open requests, and placed ones too where others may still come below them. */
+static int32_t list_items(tigris_place_state *s, const int32_t *open, int32_t count) {
+    const tigris_place_problem *p = s->problem;
+    int32_t items = 0;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t u = open[i];
+        if (!s->staircases) {
+            s->item[items] = u;
+            s->item_head[items++] = s->head[u];
+            continue;
+        }
+        for (int32_t j = p->first_piece[u]; j < p->first_piece[u + 1]; j++) {
+            add_item(s, &items, j, s->head[u] + p->offset[j]);
+        }
+    }
+    if (s->staircases) {
+        for (int32_t j = 0; j < p->pieces; j++) {
+            if (s->placed[s->owner[j]]) {
+                add_item(s, &items, j, s->start[s->owner[j]] + p->offset[j]);
+            }
+        }
+    }
+    return items;
+}
+
+/* The section with the lowest open piece; of several the fullest, or the one with the first request to try. */
+static int32_t is_better_pivot(const tigris_place_state *s, int32_t a, int32_t b) {
+    if (s->least[a] != s->least[b]) {
+        return s->least[a] < s->least[b];
+    }
+    if (s->problem->fullest_first) {
+        return s->top[a] != s->top[b] ? s->top[a] > s->top[b] : a < b;
+    }
+    return s->first[a] != s->first[b] ? s->first[a] < s->first[b] : a < b;
+}
+
+/* Stacks every section's pieces on their heads; 0 when one section ends above the capacity. `pivot`: the section
+ * to go on with; -1: none holds two open pieces. */
+static int32_t stack_sections(tigris_place_state *s, const int32_t *open, int32_t count, int32_t *pivot) {
+    const tigris_place_problem *p = s->problem;
+    int32_t items = list_items(s, open, count), sections = 0;
+    int32_t heads = (p->rules & TIGRIS_PLACE_HEADS) != 0U, loads = (p->rules & TIGRIS_PLACE_LOADS) != 0U;
+    s->tick++;
+    for (int32_t i = 0; i < items; i++) {
+        int32_t j = s->item[i], head = s->item_head[i], is_open = !s->placed[s->owner[j]];
+        for (int32_t k = s->first_section[j]; k < s->first_section[j + 1]; k++) {
+            int32_t at = s->piece_sections[k];
+            if (s->active[at] != s->tick) {
+                s->active[at] = s->tick;
+                s->active_list[sections++] = at;
+                s->alive[at] = 0;
+                s->top[at] = head;
+                s->least[at] = INT32_MAX;
+                s->first[at] = INT32_MAX;
+            }
+            if (s->top[at] < head && (heads || s->alive[at] == 0)) {
+                s->top[at] = head;
+            }
+            s->top[at] += p->size[j];
+            if (is_open) {
+                s->alive[at]++;
+                if (p->rank[s->owner[j]] < s->first[at]) {
+                    s->first[at] = p->rank[s->owner[j]];
+                }
+                if (head < s->least[at]) {
+                    s->least[at] = head;
+                }
+            }
+        }
+    }
+    *pivot = -1;
+    for (int32_t i = 0; i < sections; i++) {
+        int32_t at = s->active_list[i], best = *pivot;
+        if (s->alive[at] == 0) {
+            continue;
+        }
+        if ((heads || loads) && s->top[at] > p->capacity) {
+            return 0;
+        }
+        if (s->alive[at] > 1 && (best < 0 || is_better_pivot(s, at, best))) {
+            *pivot = at;
+        }
+    }
+    return 1;
+}
+
+/* Whether another open request fits wholly below a request's lowest start. */
+static int32_t is_dominated(const tigris_place_state *s, int32_t request) {
+    if (!(s->problem->rules & TIGRIS_PLACE_DOMINANCE)) {
+        return 0;
+    }
+    for (int32_t k = s->first_neighbour[request]; k < s->first_neighbour[request + 1]; k++) {
+        int32_t u = s->neighbours[k];
+        if (!s->placed[u] && s->head[u] + s->height[u] <= s->low[request]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void consider(const tigris_place_state *s, int32_t request, int32_t *best) {
+    int32_t low = s->low[request];
+    if (s->placed[request] || s->postponed[request]) {
+        return;
+    }
+    if (*best >= 0 && (low > s->low[*best] || (low == s->low[*best] &&
+                                               s->problem->rank[request] >= s->problem->rank[*best]))) {
+        return;
+    }
+    if (!is_dominated(s, request)) {
+        *best = request;
+    }
+}
+
+/* The request to place or to postpone next; -1 when all are postponed. */
+static int32_t choose(const tigris_place_state *s, const int32_t *open, int32_t count, int32_t pivot) {
+    const tigris_place_problem *p = s->problem;
+    int32_t best = -1;
+    if (pivot >= 0) {
+        for (int32_t k = p->first_member[pivot]; k < p->first_member[pivot + 1]; k++) {
+            consider(s, s->owner[p->members[k]], &best);
+        }
+    }
+    if (best < 0) {
+        for (int32_t i = 0; i < count; i++) {
+            consider(s, open[i], &best);
+        }
+    }
+    return best;
+}
+
+static int32_t solve(tigris_place_state *s, int32_t *open, int32_t count);
+
+/* Collects into `group` what is joined to open[0] by meeting, and leaves the rest in `open`, in order. */
+static int32_t take_group(tigris_place_state *s, int32_t *open, int32_t *count, int32_t *group) {
+    int32_t reached = 0, size = 0, left = 0, mark = ++s->mark;
+    s->seen[open[0]] = mark;
+    group[reached++] = open[0];
+    for (int32_t i = 0; i < reached && reached < *count; i++) {
+        for (int32_t k = s->first_neighbour[group[i]]; k < s->first_neighbour[group[i] + 1]; k++) {
+            int32_t u = s->neighbours[k];
+            if (!s->placed[u] && s->seen[u] != mark) {
+                s->seen[u] = mark;
+                group[reached++] = u;
+            }
+        }
+    }
+    for (int32_t i = 0; i < *count; i++) {
+        if (s->seen[open[i]] == mark) {
+            group[size++] = open[i];
+        } else {
+            open[left++] = open[i];
+        }
+    }
+    *count = left;
+    return size;
+}
+
+/* Requests that meet none of the others in hand are searched by themselves, the smallest group first. */
+static int32_t solve_groups(tigris_place_state *s, int32_t *open, int32_t count) {
+    int32_t *groups, *sizes, found = 0, used = 0, result = TIGRIS_PLACE_FOUND;
+    size_t changes = s->changes;
+    if (!(s->problem->rules & TIGRIS_PLACE_DECOMPOSITION) || count < 2) {
+        return solve(s, open, count);
+    }
+    groups = malloc(2U * (size_t)count * sizeof *groups);
+    if (groups == NULL) {
+        return TIGRIS_PLACE_NO_MEMORY;
+    }
+    sizes = groups + count;
+    while (count > 0) {
+        sizes[found] = take_group(s, open, &count, groups + used);
+        used += sizes[found++];
+    }
+    for (int32_t done = 0; done < found && result == TIGRIS_PLACE_FOUND; done++) {
+        int32_t next = -1, from = 0, at = 0;
+        for (int32_t i = 0; i < found; i++) {
+            if (sizes[i] > 0 && (next < 0 || sizes[i] < sizes[next])) {
+                next = i;
+                from = at;
+            }
+            at += sizes[i] > 0 ? sizes[i] : -sizes[i];
+        }
+        result = solve(s, groups + from, sizes[next]);
+        sizes[next] = -sizes[next];
+    }
+    free(groups);
+    if (result != TIGRIS_PLACE_FOUND) {
+        undo(s, changes);
+    }
+    return result;
+}
+
+/* `open` without one request, searched on; the caller undoes. */
+static int32_t solve_rest(tigris_place_state *s, const int32_t *open, int32_t count, int32_t placed) {
+    int32_t *rest, left = 0, result;
+    if (count == 1) {
+        return s->failed ? TIGRIS_PLACE_NO_MEMORY : TIGRIS_PLACE_FOUND;
+    }
+    rest = malloc((size_t)count * sizeof *rest);
+    if (rest == NULL || s->failed) {
+        free(rest);
+        return TIGRIS_PLACE_NO_MEMORY;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (open[i] != placed) {
+            rest[left++] = open[i];
+        }
+    }
+    result = solve_groups(s, rest, left);
+    free(rest);
+    return result;
+}
+
+/* Every place of one request with several pieces, from the lowest on. */
+static int32_t try_every_place(tigris_place_state *s, const int32_t *open, int32_t count, int32_t request) {
+    int32_t at = s->low[request], result = TIGRIS_PLACE_EXHAUSTED;
+    size_t changes = s->changes;
+    while (at + s->height[request] <= s->problem->capacity && result == TIGRIS_PLACE_EXHAUSTED) {
+        if (s->nodes++ >= s->problem->limit) {
+            return TIGRIS_PLACE_LIMIT;
+        }
+        put(s, request, at);
+        result = solve_rest(s, open, count, request);
+        if (result != TIGRIS_PLACE_FOUND) {
+            undo(s, changes);
+            at = lowest(s, request, at + 1);
+        }
+    }
+    return result;
+}
+
+static int32_t next_staircase(const tigris_place_state *s, const int32_t *open, int32_t count) {
+    int32_t best = -1;
+    for (int32_t i = 0; s->problem->staircases_first && i < count; i++) {
+        if (tigris_place_is_staircase(s->problem, open[i]) && (best < 0 || s->problem->rank[open[i]] < s->problem->rank[best])) {
+            best = open[i];
+        }
+    }
+    return best;
+}
+
+/* Places one request after the other, each on the lowest place or, when that fails, not there. */
+static int32_t solve(tigris_place_state *s, int32_t *open, int32_t count) {
+    size_t changes = s->changes, before;
+    int32_t result = TIGRIS_PLACE_EXHAUSTED, request, pivot;
+    for (;;) {
+        if (s->nodes++ >= s->problem->limit) {
+            result = TIGRIS_PLACE_LIMIT;
+            break;
+        }
+        if (!find_heads(s, open, count)) {
+            break;
+        }
+        sort_by_head(s, open, count);
+        if (!stack_sections(s, open, count, &pivot)) {
+            break;
+        }
+        request = next_staircase(s, open, count);
+        if (request >= 0) {
+            result = try_every_place(s, open, count, request);
+            break;
+        }
+        request = choose(s, open, count, pivot);
+        if (request < 0) {
+            break;
+        }
+        before = s->changes;
+        put(s, request, s->low[request]);
+        result = solve_rest(s, open, count, request);
+        if (result != TIGRIS_PLACE_EXHAUSTED) {
+            break;
+        }
+        undo(s, before);
+        set(s, &s->postponed[request], 1);
+    }
+    if (result != TIGRIS_PLACE_FOUND) {
+        undo(s, changes);
+    }
+    return s->failed ? TIGRIS_PLACE_NO_MEMORY : result;
+}
+
+int32_t tigris_host_place(const tigris_place_problem *problem, int32_t *starts, int64_t *nodes) {
+    tigris_place_state s;
+    int32_t result = TIGRIS_PLACE_NO_MEMORY, *open;
+    memset(&s, 0, sizeof s);
+    s.problem = problem;
+    open = malloc(((size_t)problem->requests + 1U) * sizeof *open);
+    if (open != NULL && tigris_place_prepare(&s)) {
+        for (int32_t i = 0; i < problem->requests; i++) {
+            open[problem->rank[i]] = i;
+        }
+        result = problem->requests ? solve_groups(&s, open, problem->requests) : TIGRIS_PLACE_FOUND;
+        memcpy(starts, s.start, (size_t)problem->requests * sizeof *starts);
+    }
+    *nodes = s.nodes;
+    free(open);
+    free(s.trail);
+    free(s.pairs);
+    free(s.arrays);
+    return result;
+}

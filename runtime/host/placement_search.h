@@ -1,0 +1,43 @@
+/* Where to put requests of known size and life below a height: a branch and bound. Not part of firmware. */
+#ifndef TIGRIS_PLACEMENT_SEARCH_H
+#define TIGRIS_PLACEMENT_SEARCH_H
+
+#include <stdint.h>
+
+#include "host_export.h"
+
+/* Pruning rules; tigris_pio/compiler/plan/memory/exact.py says what each does. */
+#define TIGRIS_PLACE_LOADS 1U
+#define TIGRIS_PLACE_HEADS 2U
+#define TIGRIS_PLACE_DOMINANCE 4U
+#define TIGRIS_PLACE_BLOCKERS 8U
+#define TIGRIS_PLACE_DECOMPOSITION 16U
+
+#define TIGRIS_PLACE_FOUND 1
+#define TIGRIS_PLACE_EXHAUSTED 0
+#define TIGRIS_PLACE_LIMIT (-1)
+#define TIGRIS_PLACE_NO_MEMORY (-2)
+
+/* All heights in units of which the caller knows the bytes; every sum of sizes is below 2^30. */
+typedef struct tigris_place_problem {
+    int32_t requests;
+    int32_t pieces;
+    int32_t sections;
+    const int32_t *first_piece;  /* of each request, and `pieces`; a request has one or more */
+    const int32_t *offset;       /* of each piece, from its request's start */
+    const int32_t *size;         /* of each piece */
+    const int32_t *first_member; /* of each section, and the length of `members` */
+    const int32_t *members;      /* pieces taken at one moment; two pieces meet when they share a section */
+    const int32_t *rank;         /* of each request, no two alike: the lowest is tried first */
+    int32_t step;                /* every start is a multiple of it */
+    int32_t capacity;            /* no piece ends above it */
+    uint32_t rules;
+    int32_t fullest_first;    /* of sections that are equally low, the fullest is gone on with */
+    int32_t staircases_first; /* every place of requests with several pieces is tried, before all others */
+    int64_t limit;            /* nodes */
+} tigris_place_problem;
+
+/* One of TIGRIS_PLACE_…; `starts`: of each request when found. `nodes`: how many were looked at. */
+TIGRIS_HOST_API int32_t tigris_host_place(const tigris_place_problem *problem, int32_t *starts, int64_t *nodes);
+
+#endif

@@ -1,0 +1,182 @@
+"""The lowest placement there is, by branch and bound within a budget of nodes.
+
+The frame, as in MiniMalloc (M. D. Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated
+Machine Learning", ASPLOS 2023): is there a placement below a given height? Sections are the moments at which most is
+taken. What is branched on differs: a request is either placed on its lowest free start, or postponed ("schedule or
+postpone", C. Le Pape et al., 1994, of tasks over time): then something that is not placed yet must take bytes that it
+would have had there. In a placement whose starts cannot be lowered, one of the two holds of every request at every
+step, so nothing is missed.
+
+The next request is one of the section that has the lowest start left, which keeps neighbouring decisions together;
+ties go to what comes first in an order of requests. The search is run again and again, with more nodes each time, in
+six orders and then in random disturbances of these; a tight height is met by luck as often as by patience.
+
+Requests whose pieces lie at several heights may interlock: their lowest start may be below a request that is placed
+later. So for these every start is tried, before all other requests, where nothing was found the quick way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+from tigris_pio.compiler.plan.memory import branch
+from tigris_pio.compiler.plan.memory.problem import Problem, state_problem
+from tigris_pio.compiler.plan.memory.request import Request
+from tigris_pio.errors import ToolError
+from tigris_pio.host.placement import Geometry, PlacementSearch
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What prunes the search. Without any of them it finds the same, later."""
+
+    loads: bool = True  #: open pieces of a section fit above the lowest of them
+    heads: bool = True  #: and still do when none of them starts below its own lower bound
+    dominance: bool = True  #: nothing is placed as long as another fits wholly below it
+    blockers: bool = True  #: a postponed request starts above something that can still come in its way
+    decomposition: bool = True  #: groups of requests that do not meet are searched one by one
+
+    @property
+    def bits(self) -> int:
+        """As the search in C takes them."""
+        return sum(bit for bit, on in zip(_BITS, dataclasses.astuple(self), strict=True) if on)
+
+
+_BITS = (branch.LOADS, branch.HEADS, branch.DOMINANCE, branch.BLOCKERS, branch.DECOMPOSITION)
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a search came to; heights in bytes."""
+
+    offsets: Mapping[str, int] | None  #: the lowest found; None when nothing is lower than what was known
+    lower_bound: int  #: proved
+    nodes: int
+
+
+#: Orders in which requests are tried: by the fullest of their moments, by bytes times steps, by steps.
+ORDERS = ("LAS", "SLA", "SAL", "ASL", "LSA", "ALS")
+#: Nodes of the first run, a request; a successful run needs one or more.
+FIRST_NODES = 4
+#: By how many percent a round's runs may be longer than those of the last.
+GROWTH = 10
+#: By how much, in thousandths, the values that make an order are disturbed.
+LEAST, SPREAD = 900, 201
+#: Sums of sizes in units that the search in C can hold.
+MOST_UNITS = 1 << 30
+
+
+def place_exactly(
+    requests: Sequence[Request],
+    alignment: int,
+    lower_bound: int,
+    peak: int,
+    nodes: int,
+    rules: Rules = Rules(),
+    run: Callable[..., tuple[int, list[int], int]] | None = None,
+) -> Answer:
+    """Searches for a placement lower than `peak` within a budget of nodes; both heights in bytes, aligned.
+
+    `lower_bound`: no placement is lower. `run`: the search to use; by default the library's, or `branch.run`.
+    """
+    problem = state_problem(requests, alignment)
+    if sum(problem.height) >= MOST_UNITS:
+        return Answer(None, lower_bound, 0)
+    search = _Driver(problem, rules, run or searcher(problem), nodes)
+    found = search.lower(-(-lower_bound // problem.unit), -(-peak // problem.unit))
+    bound = max(lower_bound, found * problem.unit)
+    if search.starts is None:
+        return Answer(None, bound, search.nodes)
+    offsets = {request.name: 0 for request in requests}
+    offsets.update({name: start * problem.unit for name, start in zip(problem.names, search.starts, strict=True)})
+    return Answer(offsets, bound, search.nodes)
+
+
+def searcher(problem: Problem) -> Callable[..., tuple[int, list[int], int]]:
+    """The library's search for a problem; without a library the same one in Python."""
+    geometry = Geometry(
+        problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members, problem.step
+    )
+    try:
+        return PlacementSearch(geometry).run
+    except ToolError:
+        return lambda *arguments: branch.run(problem, *arguments)
+
+
+class _Driver:
+    """Runs of the search, one after the other."""
+
+    def __init__(
+        self, problem: Problem, rules: Rules, run: Callable[..., tuple[int, list[int], int]], budget: int
+    ) -> None:
+        self.problem, self.rules, self.run, self.budget = problem, rules, run, budget
+        self.nodes = 0
+        self.starts: list[int] | None = None  #: of the lowest placement found
+        self._random = 1
+
+    def lower(self, low: int, high: int) -> int:
+        """Searches between a proved bound and a height that is known to do, in units; the bound then proved.
+
+        Each round asks for the bound itself and for one height between it and the best, so that a budget too small
+        for the bound still lowers the peak.
+        """
+        limit, hope = FIRST_NODES * len(self.problem.names), low + 1
+        for number in itertools.count():
+            for at_bound in (True, False):
+                hope = hope if low < hope < high else low + 1
+                capacity = low if at_bound else (hope + high - 1) // 2
+                if capacity >= high or self.nodes >= self.budget:
+                    return low
+                outcome = self._round(number, capacity, limit)
+                if outcome == branch.FOUND:
+                    assert self.starts is not None
+                    high = max(start + h for start, h in zip(self.starts, self.problem.height, strict=True))
+                elif outcome == branch.EXHAUSTED:
+                    low = capacity + 1
+                elif not at_bound:
+                    hope = capacity + 1
+            limit += max(1, limit * GROWTH // 100)
+        raise AssertionError("rounds do not end")
+
+    def _round(self, number: int, capacity: int, limit: int) -> int:
+        """One run in each order; EXHAUSTED is a proof that there is no placement."""
+        interlocking = any(self.problem.staircases)
+        for letters in ORDERS:
+            outcome = self._run(self._rank(letters, number > 0), capacity, number % 2 == 0, False, limit)
+            if outcome == branch.FOUND or (outcome == branch.EXHAUSTED and not interlocking):
+                return outcome
+            if outcome == branch.EXHAUSTED:
+                break
+        if not interlocking:
+            return branch.LIMIT
+        return self._run(self._rank(ORDERS[0], False), capacity, True, True, limit)
+
+    def _run(
+        self, rank: Sequence[int], capacity: int, fullest_first: bool, staircases_first: bool, limit: int
+    ) -> int:
+        limit = min(limit, self.budget - self.nodes)
+        if limit <= 0:
+            return branch.LIMIT
+        outcome, starts, nodes = self.run(rank, capacity, self.rules.bits, fullest_first, staircases_first, limit)
+        self.nodes += min(nodes, limit)
+        if outcome == branch.FOUND:
+            self.starts = starts
+        return outcome
+
+    def _rank(self, letters: str, disturbed: bool) -> list[int]:
+        """The place of each request in an order."""
+        values = {"L": self.problem.load, "A": self.problem.area, "S": self.problem.life}
+        keys = []
+        for place in range(len(self.problem.names)):
+            keys.append([-values[letter][place] * (self._factor() if disturbed else 1) for letter in letters])
+        rank = [0] * len(keys)
+        for position, place in enumerate(sorted(range(len(keys)), key=lambda place: (keys[place], place))):
+            rank[place] = position
+        return rank
+
+    def _factor(self) -> int:
+        """The next random number of thousandths (D. E. Knuth's MMIX generator), the same on every machine."""
+        self._random = (self._random * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        return LEAST + (self._random >> 33) % SPREAD

@@ -1,0 +1,134 @@
+"""A placement as the exact search sees it: pieces of whole units, and the moments at which they meet."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from tigris_pio.compiler.plan.memory.request import EVERY_BAND, Piece, Request
+from tigris_pio.sizes import round_up
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Requests without bytes are left out. Heights and sizes are counted in units of `unit` bytes.
+
+    Two pieces of different requests meet when some section holds both.
+    """
+
+    names: tuple[str, ...]  #: of the requests
+    unit: int
+    step: int  #: every start is a multiple of it, in units
+    first_piece: tuple[int, ...]  #: of each request, then how many there are
+    offset: tuple[int, ...]  #: of each piece from its request's start
+    size: tuple[int, ...]
+    sections: tuple[tuple[int, ...], ...]  #: pieces taken at one moment; none lies within another; the fullest first
+    life: tuple[int, ...]  #: steps of each request
+    area: tuple[int, ...]  #: units times steps
+
+    @functools.cached_property
+    def staircases(self) -> tuple[bool, ...]:
+        """Which requests have several pieces, or one that does not begin at their start."""
+        pairs = itertools.pairwise(self.first_piece)
+        return tuple(end - first > 1 or self.offset[first] != 0 for first, end in pairs)
+
+    @functools.cached_property
+    def owner(self) -> tuple[int, ...]:
+        """The request of each piece."""
+        pairs = enumerate(itertools.pairwise(self.first_piece))
+        return tuple(request for request, (first, end) in pairs for _ in range(first, end))
+
+    @functools.cached_property
+    def height(self) -> tuple[int, ...]:
+        """Where the last piece of each request ends."""
+        pairs = itertools.pairwise(self.first_piece)
+        return tuple(max(self.offset[j] + self.size[j] for j in range(first, end)) for first, end in pairs)
+
+    @functools.cached_property
+    def load(self) -> tuple[int, ...]:
+        """Of each request: the most that is taken at one of its moments."""
+        load = [0] * len(self.names)
+        for section in self.sections:
+            taken = sum(self.size[j] for j in section)
+            for j in section:
+                load[self.owner[j]] = max(load[self.owner[j]], taken)
+        return tuple(load)
+
+    @functools.cached_property
+    def members(self) -> tuple[int, ...]:
+        """The sections one behind the other."""
+        return tuple(itertools.chain.from_iterable(self.sections))
+
+    @functools.cached_property
+    def first_member(self) -> tuple[int, ...]:
+        """Where each section begins in `members`, then where they end."""
+        return tuple(itertools.accumulate(map(len, self.sections), initial=0))
+
+    def bytes(self, units: int) -> int:
+        """A height in bytes."""
+        return units * self.unit
+
+
+def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
+    """The problem of placing `requests`.
+
+    Sizes are rounded up to the alignment, which costs nothing as every piece begins on a multiple of it; where some
+    piece does not, sizes are taken as they are.
+    """
+    solid = [(request, [piece for piece in request.taken if piece.bytes]) for request in requests]
+    solid = [(request, pieces) for request, pieces in solid if pieces]
+    everything = [piece for _, pieces in solid for piece in pieces]
+    aligned = all(piece.offset % alignment == 0 for piece in everything)
+    sizes = [round_up(piece.bytes, alignment) if aligned else piece.bytes for piece in everything]
+    offsets = [piece.offset for piece in everything]
+    unit = math.gcd(*sizes, *offsets, *(() if aligned else (alignment,))) or 1
+    sections = sorted(find_sections(everything), key=lambda section: -sum(sizes[j] for j in section))
+    return Problem(
+        names=tuple(request.name for request, _ in solid),
+        unit=unit,
+        step=1 if aligned else alignment // unit,
+        first_piece=tuple(itertools.accumulate((len(pieces) for _, pieces in solid), initial=0)),
+        offset=tuple(offset // unit for offset in offsets),
+        size=tuple(size // unit for size in sizes),
+        sections=tuple(sections),
+        life=tuple(_steps(request) for request, _ in solid),
+        area=tuple(sum(piece.bytes * _steps(piece) for piece in pieces) // unit for _, pieces in solid),
+    )
+
+
+def _steps(taken: Request | Piece) -> int:
+    return taken.life.death - taken.life.birth + 1
+
+
+def find_sections(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
+    """The largest sets of pieces that are taken at one moment, in the order of moments."""
+    found: list[tuple[int, ...]] = []
+    sets: list[set[int]] = []
+    for at_step in _largest((piece.life.birth, piece.life.death, j) for j, piece in enumerate(pieces)):
+        banded = [j for j in at_step if pieces[j].bands is not EVERY_BAND]
+        always = [j for j in at_step if pieces[j].bands is EVERY_BAND]
+        by_band = _largest((pieces[j].bands.birth, pieces[j].bands.death, j) for j in banded) if banded else [()]
+        for some in by_band:
+            section = {*always, *some}
+            if banded and any(section <= other for other in sets):
+                continue
+            found.append(tuple(sorted(section)))
+            sets.append(section)
+    return found
+
+
+def _largest(intervals: Iterable[tuple[int, int, int]]) -> list[tuple[int, ...]]:
+    """The largest sets of intervals (first, last, key) with a point in common, as keys."""
+    coming = sorted(intervals)
+    live: dict[int, int] = {}  # last points by key
+    found = []
+    for place, (first, last, key) in enumerate(coming):
+        live = {other: end for other, end in live.items() if end >= first}
+        live[key] = last
+        following = coming[place + 1][0] if place + 1 < len(coming) else None
+        if following is None or min(live.values()) < following:
+            found.append(tuple(live))
+    return found

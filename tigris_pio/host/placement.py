@@ -1,0 +1,75 @@
+"""The search for a placement in C (runtime/host/placement_search.c), for those who plan on this machine."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tigris_pio.errors import ToolError
+from tigris_pio.host import library
+
+_INTS = ctypes.POINTER(ctypes.c_int32)
+NO_MEMORY = -2
+
+
+class _Problem(ctypes.Structure):
+    """tigris_place_problem."""
+
+    _fields_ = (
+        ("requests", ctypes.c_int32),
+        ("pieces", ctypes.c_int32),
+        ("sections", ctypes.c_int32),
+        ("first_piece", _INTS),
+        ("offset", _INTS),
+        ("size", _INTS),
+        ("first_member", _INTS),
+        ("members", _INTS),
+        ("rank", _INTS),
+        ("step", ctypes.c_int32),
+        ("capacity", ctypes.c_int32),
+        ("rules", ctypes.c_uint32),
+        ("fullest_first", ctypes.c_int32),
+        ("staircases_first", ctypes.c_int32),
+        ("limit", ctypes.c_int64),
+    )
+
+
+class Geometry(NamedTuple):
+    """What stays the same from one search to the next, in units; tigris_place_problem says what is what."""
+
+    first_piece: Sequence[int]
+    offset: Sequence[int]
+    size: Sequence[int]
+    first_member: Sequence[int]
+    members: Sequence[int]
+    step: int
+
+
+class PlacementSearch:
+    """Searches of one problem. Raises ToolError when there is no library."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self._search = library.load().tigris_host_place
+        self._requests = len(geometry.first_piece) - 1
+        self._arrays = [_array(values) for values in geometry[:-1]]
+        self._sizes = (self._requests, len(geometry.size), len(geometry.first_member) - 1)
+        self._step = geometry.step
+
+    def run(
+        self, rank: Sequence[int], capacity: int, rules: int, fullest_first: bool, staircases_first: bool, limit: int
+    ) -> tuple[int, list[int], int]:
+        """1, 0 or -1 for found, exhausted or at the limit of nodes; starts in units; nodes."""
+        starts, nodes = (ctypes.c_int32 * max(1, self._requests))(), ctypes.c_int64()
+        problem = _Problem(
+            *self._sizes, *self._arrays, _array(rank),
+            self._step, capacity, rules, fullest_first, staircases_first, limit,
+        )  # fmt: skip
+        outcome = self._search(ctypes.byref(problem), starts, ctypes.byref(nodes))
+        if outcome == NO_MEMORY:
+            raise ToolError(f"this machine has too little memory to place {self._requests:,} requests")
+        return outcome, list(starts)[: self._requests], nodes.value
+
+
+def _array(values: Sequence[int]) -> ctypes.Array[ctypes.c_int32]:
+    return (ctypes.c_int32 * max(1, len(values)))(*values)
