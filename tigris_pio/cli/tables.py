@@ -15,6 +15,10 @@ def _limit(size: int | None) -> str:
     return ", no limit" if size is None else f" of {format_size(size)}"
 
 
+def _proved(document: dict[str, Any]) -> str:
+    return ", proved to be the lowest" if document["allocation"]["proved_optimal"] else ""
+
+
 def print_report(document: dict[str, Any]) -> None:
     """The whole report of `analyze` and `compile`."""
     memory, compute = document["memory"], document["compute"]
@@ -26,8 +30,8 @@ def print_report(document: dict[str, Any]) -> None:
         ("fast memory", f"{format_size(memory['fast_peak'])}{_limit(budget['fast'])} ({io})"),
         ("slow memory", f"{format_size(memory['slow_peak'])}{_limit(budget['slow'])}"),
         ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations, without stages and bands"),
-        ("placement", f"{document['allocation']['strategy']}; no placement of these stages needs less than "
-                      f"{format_size(memory['lower_bound'])}"),
+        ("placement", f"{document['allocation']['strategy']}{_proved(document)}; no placement of these stages needs "
+                      f"less than {format_size(memory['lower_bound'])}"),
         ("flash", f"{format_size(document['flash']['plan'])} plan{_limit(budget['flash'])}, "
                   f"{format_size(document['flash']['weights'])} of it weights"),
         ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "

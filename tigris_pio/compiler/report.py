@@ -59,7 +59,12 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             processor: sum(stage["predicted_instructions"][processor] for stage in stages) for processor in PROCESSORS
         },
         "stages": stages,
-        "allocation": {"strategy": plan.allocation.strategy, "peaks": dict(plan.allocation.peaks)},
+        "allocation": {
+            "strategy": plan.allocation.strategy,
+            "peaks": dict(plan.allocation.peaks),
+            "lower_bound": plan.allocation.lower_bound,
+            "proved_optimal": plan.allocation.proved_optimal,
+        },
         "backend": _backend(plan),
         "inputs": inputs,
         "outputs": outputs,

@@ -189,7 +189,8 @@ def compiler_section(report: Mapping[str, Any], passes: Sequence[Mapping[str, An
     columns = tuple(Column(name.replace("_", " "), name != "name") for name in names)
     folded = Grid("What each pass did", columns, tuple(text_cells(*(row[name] for name in names)) for row in passes))
     text = f"No placement of these stages takes less than {lower}, run-time state included; this one takes "
-    text += f"{format_size(report['memory']['fast_peak'])}."
+    proved = ", which is proved to be the least" if report["allocation"]["proved_optimal"] else ""
+    text += f"{format_size(report['memory']['fast_peak'])}{proved}."
     return Section("compiler", "Placement and passes", (Prose(text), placement, folded), folded=True)
 
 

@@ -79,6 +79,7 @@ class AllocationReport:
     peak: int
     lower_bound: int
     peaks: Mapping[str, int]
+    proved_optimal: bool  #: no placement of these requests has a lower peak
 
 
 @dataclasses.dataclass(frozen=True)

@@ -48,7 +48,7 @@ def finish(
         slow_bytes=arrangement.slow.peak,
         unscheduled_peak=index.timeline.peak,
         allocation=AllocationReport(
-            fast.strategy, arrangement.fast_bytes, base + fast.lower_bound, fast.peaks
+            fast.strategy, arrangement.fast_bytes, base + fast.lower_bound, fast.peaks, fast.proved_optimal
         ),
         regions=tuple(
             Region(part.name, base + arrangement.fast.offsets[part.name], part.bytes, part.life.birth, part.life.death)

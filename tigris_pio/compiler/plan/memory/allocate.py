@@ -1,26 +1,25 @@
-"""Runs the strategies, checks every answer and keeps the best; searches for a better one when that is above the bound."""
+"""Runs the strategies, searches further when none reaches the bound, checks every answer and keeps the best."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tigris_pio.compiler.plan.memory.exact import place_exactly
+from tigris_pio.compiler.plan.memory.exact import FIRST_NODES, place_exactly
 from tigris_pio.compiler.plan.memory.request import Placement, Request, check, lower_bound
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES
 from tigris_pio.sizes import round_up
 
 #: Nodes of the exact search in a placement of the planner, which asks for many: some 20 ms.
 NODES = 2000
-#: The exact search is left out above so many requests: its set-up alone grows with their square.
-MOST_REQUESTS = 400
 EXACT = "exact"
 
 
-def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES) -> Placement:
+def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES, enough: int = 0) -> Placement:
     """Offsets for all requests with the lowest peak found.
 
     Stops early at the lower bound. The peak is not rounded up: it is the highest byte used. `nodes`: the budget of
-    the exact search, which runs when no strategy reaches the bound; 0: it does not run.
+    the exact search, which runs when no strategy reaches the bound and the budget is enough for one try. `enough`: a
+    peak at which it stops.
     """
     bound = lower_bound(requests, alignment)
     best: Placement | None = None
@@ -35,8 +34,8 @@ def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES) ->
         if peak <= bound:
             break
     assert best is not None
-    if best.peak > bound and nodes and len(requests) <= MOST_REQUESTS:
-        answer = place_exactly(requests, alignment, bound, round_up(best.peak, alignment), nodes)
+    if best.peak > max(bound, enough) and nodes >= FIRST_NODES * len(requests):
+        answer = place_exactly(requests, alignment, bound, round_up(best.peak, alignment), nodes, enough)
         bound = answer.lower_bound
         if answer.offsets is not None:
             check(requests, answer.offsets, alignment)

@@ -8,8 +8,8 @@ would have had there. In a placement whose starts cannot be lowered, one of the 
 step, so nothing is missed.
 
 The next request is one of the section that has the lowest start left, which keeps neighbouring decisions together;
-ties go to what comes first in an order of requests. The search is run again and again, with more nodes each time, in
-six orders and then in random disturbances of these; a tight height is met by luck as often as by patience.
+ties go to what comes first in an order of requests. The search is run again and again in six orders, then in random
+disturbances of these, most runs being short: a tight height is met by luck more often than by patience.
 
 Requests whose pieces lie at several heights may interlock: their lowest start may be below a request that is placed
 later. So for these every start is tried, before all other requests, where nothing was found the quick way.
@@ -58,12 +58,12 @@ class Answer:
 
 #: Orders in which requests are tried: by the fullest of their moments, by bytes times steps, by steps.
 ORDERS = ("LAS", "SLA", "SAL", "ASL", "LSA", "ALS")
-#: Nodes of the first run, a request; a successful run needs one or more.
+#: Nodes of the shortest runs, a request; a successful run needs one or more.
 FIRST_NODES = 4
-#: By how many percent a round's runs may be longer than those of the last.
-GROWTH = 10
-#: By how much, in thousandths, the values that make an order are disturbed.
-LEAST, SPREAD = 900, 201
+#: By up to how many thousandths the values that make an order are disturbed, in even and in odd rounds.
+DISTURBANCES = (100, 300)
+#: From this round on, only every so many rounds ask for a height above the bound.
+EARLY_ROUNDS, SELDOM = 4, 4
 #: Sums of sizes in units that the search in C can hold.
 MOST_UNITS = 1 << 30
 
@@ -74,19 +74,22 @@ def place_exactly(
     lower_bound: int,
     peak: int,
     nodes: int,
+    enough: int = 0,
     rules: Rules = Rules(),
     run: Callable[..., tuple[int, list[int], int]] | None = None,
 ) -> Answer:
     """Searches for a placement lower than `peak` within a budget of nodes; both heights in bytes, aligned.
 
-    `lower_bound`: no placement is lower. `run`: the search to use; by default the library's, or `branch.run`.
+    `lower_bound`: no placement is lower. `enough`: a peak at which the search stops. `run`: the search to use; by
+    default the library's, or `branch.run`.
     """
     problem = state_problem(requests, alignment)
     if sum(problem.height) >= MOST_UNITS:
         return Answer(None, lower_bound, 0)
     search = _Driver(problem, rules, run or searcher(problem), nodes)
-    found = search.lower(-(-lower_bound // problem.unit), -(-peak // problem.unit))
-    bound = max(lower_bound, found * problem.unit)
+    aim = max(-(-lower_bound // problem.unit), enough // problem.unit)
+    reached = search.lower(aim, -(-peak // problem.unit))
+    bound = max(lower_bound, reached * problem.unit) if reached > aim or enough <= lower_bound else lower_bound
     if search.starts is None:
         return Answer(None, bound, search.nodes)
     offsets = {request.name: 0 for request in requests}
@@ -103,6 +106,13 @@ def searcher(problem: Problem) -> Callable[..., tuple[int, list[int], int]]:
         return PlacementSearch(geometry).run
     except ToolError:
         return lambda *arguments: branch.run(problem, *arguments)
+
+
+def luby(number: int) -> int:
+    """1, 1, 2, 1, 1, 2, 4, 1, …: how long run `number`, from 1 on, may be; at most a logarithm worse than the best
+    lengths for runs whose luck is unknown (M. Luby, A. Sinclair, D. Zuckerman, 1993)."""
+    whole = number.bit_length()
+    return 1 << (whole - 1) if number == (1 << whole) - 1 else luby(number - (1 << (whole - 1)) + 1)
 
 
 class _Driver:
@@ -122,9 +132,12 @@ class _Driver:
         Each round asks for the bound itself and for one height between it and the best, so that a budget too small
         for the bound still lowers the peak.
         """
-        limit, hope = FIRST_NODES * len(self.problem.names), low + 1
+        hope = low + 1
         for number in itertools.count():
+            limit = FIRST_NODES * len(self.problem.names) * luby(number // 2 + 1)
             for at_bound in (True, False):
+                if not at_bound and number >= EARLY_ROUNDS and number % SELDOM:
+                    continue
                 hope = hope if low < hope < high else low + 1
                 capacity = low if at_bound else (hope + high - 1) // 2
                 if capacity >= high or self.nodes >= self.budget:
@@ -137,21 +150,21 @@ class _Driver:
                     low = capacity + 1
                 elif not at_bound:
                     hope = capacity + 1
-            limit += max(1, limit * GROWTH // 100)
         raise AssertionError("rounds do not end")
 
     def _round(self, number: int, capacity: int, limit: int) -> int:
         """One run in each order; EXHAUSTED is a proof that there is no placement."""
         interlocking = any(self.problem.staircases)
+        disturbance = DISTURBANCES[number % 2] if number else 0
         for letters in ORDERS:
-            outcome = self._run(self._rank(letters, number > 0), capacity, number % 2 == 0, False, limit)
+            outcome = self._run(self._rank(letters, disturbance), capacity, number % 2 == 0, False, limit)
             if outcome == branch.FOUND or (outcome == branch.EXHAUSTED and not interlocking):
                 return outcome
             if outcome == branch.EXHAUSTED:
                 break
         if not interlocking:
             return branch.LIMIT
-        return self._run(self._rank(ORDERS[0], False), capacity, True, True, limit)
+        return self._run(self._rank(ORDERS[0], 0), capacity, True, True, limit)
 
     def _run(
         self, rank: Sequence[int], capacity: int, fullest_first: bool, staircases_first: bool, limit: int
@@ -165,18 +178,18 @@ class _Driver:
             self.starts = starts
         return outcome
 
-    def _rank(self, letters: str, disturbed: bool) -> list[int]:
+    def _rank(self, letters: str, disturbance: int) -> list[int]:
         """The place of each request in an order."""
         values = {"L": self.problem.load, "A": self.problem.area, "S": self.problem.life}
         keys = []
         for place in range(len(self.problem.names)):
-            keys.append([-values[letter][place] * (self._factor() if disturbed else 1) for letter in letters])
+            keys.append([-values[letter][place] * self._factor(disturbance) for letter in letters])
         rank = [0] * len(keys)
         for position, place in enumerate(sorted(range(len(keys)), key=lambda place: (keys[place], place))):
             rank[place] = position
         return rank
 
-    def _factor(self) -> int:
+    def _factor(self, disturbance: int) -> int:
         """The next random number of thousandths (D. E. Knuth's MMIX generator), the same on every machine."""
         self._random = (self._random * 6364136223846793005 + 1442695040888963407) % (1 << 64)
-        return LEAST + (self._random >> 33) % SPREAD
+        return 1000 - disturbance + (self._random >> 33) % (2 * disturbance + 1)
