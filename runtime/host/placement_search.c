@@ -31,15 +31,10 @@ static void undo(tigris_place_state *s, size_t changes) {
     }
 }
 
-static int32_t aligned(const tigris_place_state *s, int32_t value) {
-    int32_t step = s->problem->step;
-    return (value + step - 1) / step * step;
-}
-
 /* The lowest start from `from` on where a request meets nothing that is placed. */
 static int32_t lowest(const tigris_place_state *s, int32_t request, int32_t from) {
     const tigris_place_problem *p = s->problem;
-    int32_t at = aligned(s, from), again = 1;
+    int32_t at = from, again = 1;
     while (again) {
         again = 0;
         for (int32_t i = p->first_piece[request]; i < p->first_piece[request + 1]; i++) {
@@ -50,7 +45,7 @@ static int32_t lowest(const tigris_place_state *s, int32_t request, int32_t from
                 }
                 bottom = s->start[s->owner[j]] + p->offset[j];
                 if (at + p->offset[i] < bottom + p->size[j] && bottom < at + p->offset[i] + p->size[i]) {
-                    at = aligned(s, bottom + p->size[j] - p->offset[i]);
+                    at = bottom + p->size[j] - p->offset[i];
                     again = 1;
                 }
             }
@@ -107,7 +102,7 @@ static int32_t above_blockers(const tigris_place_state *s, int32_t request) {
             }
         }
     }
-    return best == INT32_MAX ? -1 : aligned(s, best);
+    return best == INT32_MAX ? -1 : best;
 }
 
 /* Lower bounds of the starts of `count` requests; 0 when one of them has no place left. */

@@ -29,7 +29,6 @@ typedef struct tigris_place_problem {
     const int32_t *first_member; /* of each section, and the length of `members` */
     const int32_t *members;      /* pieces taken at one moment; two pieces meet when they share a section */
     const int32_t *rank;         /* of each request, no two alike: the lowest is tried first */
-    int32_t step;                /* every start is a multiple of it */
     int32_t capacity;            /* no piece ends above it */
     uint32_t rules;
     int32_t fullest_first;    /* of sections that are equally low, the fullest is gone on with */

@@ -26,7 +26,6 @@ class _Problem(ctypes.Structure):
         ("first_member", _INTS),
         ("members", _INTS),
         ("rank", _INTS),
-        ("step", ctypes.c_int32),
         ("capacity", ctypes.c_int32),
         ("rules", ctypes.c_uint32),
         ("fullest_first", ctypes.c_int32),
@@ -43,7 +42,6 @@ class Geometry(NamedTuple):
     size: Sequence[int]
     first_member: Sequence[int]
     members: Sequence[int]
-    step: int
 
 
 class PlacementSearch:
@@ -52,9 +50,8 @@ class PlacementSearch:
     def __init__(self, geometry: Geometry) -> None:
         self._search = library.load().tigris_host_place
         self._requests = len(geometry.first_piece) - 1
-        self._arrays = [_array(values) for values in geometry[:-1]]
+        self._arrays = [_array(values) for values in geometry]
         self._sizes = (self._requests, len(geometry.size), len(geometry.first_member) - 1)
-        self._step = geometry.step
 
     def run(
         self, rank: Sequence[int], capacity: int, rules: int, fullest_first: bool, staircases_first: bool, limit: int
@@ -63,7 +60,7 @@ class PlacementSearch:
         starts, nodes = (ctypes.c_int32 * max(1, self._requests))(), ctypes.c_int64()
         problem = _Problem(
             *self._sizes, *self._arrays, _array(rank),
-            self._step, capacity, rules, fullest_first, staircases_first, limit,
+            capacity, rules, fullest_first, staircases_first, limit,
         )  # fmt: skip
         outcome = self._search(ctypes.byref(problem), starts, ctypes.byref(nodes))
         if outcome == NO_MEMORY:

@@ -80,13 +80,10 @@ class _Search:
             where, index, old = self._trail.pop()
             where[index] = old
 
-    def _aligned(self, value: int) -> int:
-        return -(-value // self.problem.step) * self.problem.step
-
     def _lowest(self, request: int, least: int) -> int:
         """The lowest start from `least` on where a request meets nothing that is placed."""
         offset, size = self.problem.offset, self.problem.size
-        at, again = self._aligned(least), True
+        at, again = least, True
         while again:
             again = False
             for i in self.pieces[request]:
@@ -94,7 +91,7 @@ class _Search:
                     if self.placed[self.owner[j]]:
                         bottom = self.start[self.owner[j]] + offset[j]
                         if at + offset[i] < bottom + size[j] and bottom < at + offset[i] + size[i]:
-                            at, again = self._aligned(bottom + size[j] - offset[i]), True
+                            at, again = bottom + size[j] - offset[i], True
         return at
 
     def _put(self, request: int, at: int) -> None:
@@ -120,8 +117,7 @@ class _Search:
             for j in self.rivals[self.pieces[request][0]]
             if not self.placed[self.owner[j]]
         )
-        least = min((bottom + height for bottom, height in bottoms if bottom < end), default=-1)
-        return least if least < 0 else self._aligned(least)
+        return min((bottom + height for bottom, height in bottoms if bottom < end), default=-1)
 
     def _find_heads(self, requests: Sequence[int]) -> bool:
         """Lower bounds of the starts; False when some request has no place left."""

@@ -99,9 +99,7 @@ def place_exactly(
 
 def searcher(problem: Problem) -> Callable[..., tuple[int, list[int], int]]:
     """The library's search for a problem; without a library the same one in Python."""
-    geometry = Geometry(
-        problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members, problem.step
-    )
+    geometry = Geometry(problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members)
     try:
         return PlacementSearch(geometry).run
     except ToolError:

@@ -21,7 +21,6 @@ class Problem:
 
     names: tuple[str, ...]  #: of the requests
     unit: int
-    step: int  #: every start is a multiple of it, in units
     first_piece: tuple[int, ...]  #: of each request, then how many there are
     offset: tuple[int, ...]  #: of each piece from its request's start
     size: tuple[int, ...]
@@ -73,23 +72,17 @@ class Problem:
 
 
 def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
-    """The problem of placing `requests`.
-
-    Sizes are rounded up to the alignment, which costs nothing as every piece begins on a multiple of it; where some
-    piece does not, sizes are taken as they are.
-    """
+    """The problem of placing `requests`, sizes rounded up to the alignment: every piece begins on a multiple of it."""
     solid = [(request, [piece for piece in request.taken if piece.bytes]) for request in requests]
     solid = [(request, pieces) for request, pieces in solid if pieces]
     everything = [piece for _, pieces in solid for piece in pieces]
-    aligned = all(piece.offset % alignment == 0 for piece in everything)
-    sizes = [round_up(piece.bytes, alignment) if aligned else piece.bytes for piece in everything]
+    sizes = [round_up(piece.bytes, alignment) for piece in everything]
     offsets = [piece.offset for piece in everything]
-    unit = math.gcd(*sizes, *offsets, *(() if aligned else (alignment,))) or 1
+    unit = math.gcd(*sizes, *offsets) or 1
     sections = sorted(find_sections(everything), key=lambda section: -sum(sizes[j] for j in section))
     return Problem(
         names=tuple(request.name for request, _ in solid),
         unit=unit,
-        step=1 if aligned else alignment // unit,
         first_piece=tuple(itertools.accumulate((len(pieces) for _, pieces in solid), initial=0)),
         offset=tuple(offset // unit for offset in offsets),
         size=tuple(size // unit for size in sizes),
@@ -105,19 +98,18 @@ def _steps(taken: Request | Piece) -> int:
 
 def find_sections(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
     """The largest sets of pieces that are taken at one moment, in the order of moments."""
-    found: list[tuple[int, ...]] = []
-    sets: list[set[int]] = []
+    sections: list[tuple[int, ...]] = []
+    some_bands = False
     for at_step in _largest((piece.life.birth, piece.life.death, j) for j, piece in enumerate(pieces)):
-        banded = [j for j in at_step if pieces[j].bands is not EVERY_BAND]
         always = [j for j in at_step if pieces[j].bands is EVERY_BAND]
+        banded = [j for j in at_step if pieces[j].bands is not EVERY_BAND]
+        some_bands |= bool(banded)
         by_band = _largest((pieces[j].bands.birth, pieces[j].bands.death, j) for j in banded) if banded else [()]
-        for some in by_band:
-            section = {*always, *some}
-            if banded and any(section <= other for other in sets):
-                continue
-            found.append(tuple(sorted(section)))
-            sets.append(section)
-    return found
+        sections += [tuple(sorted((*always, *some))) for some in by_band]
+    if not some_bands:
+        return sections
+    sets = [frozenset(section) for section in dict.fromkeys(sections)]
+    return [tuple(sorted(one)) for one in sets if not any(one < other for other in sets)]
 
 
 def _largest(intervals: Iterable[tuple[int, int, int]]) -> list[tuple[int, ...]]:

@@ -1,0 +1,226 @@
+"""The exact search against every placement there is, its rules one by one, and its two forms against each other."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tigris_pio.compiler.plan.lifetimes import Lifetime
+from tigris_pio.compiler.plan.memory import branch
+from tigris_pio.compiler.plan.memory.allocate import allocate
+from tigris_pio.compiler.plan.memory.exact import Rules, luby, place_exactly
+from tigris_pio.compiler.plan.memory.problem import find_sections, state_problem
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, check, lower_bound
+
+INSTANCES = "TIGRIS_ALLOCATION_INSTANCES"
+PLENTY = 1_000_000
+
+
+def life(rng, steps):
+    birth = rng.randrange(steps)
+    return Lifetime(birth, min(steps - 1, birth + rng.randrange(4)))
+
+
+def staircase(rng, name, steps, grain):
+    """Two or three parts at distances that are multiples of `grain`, some in bands."""
+    parts = []
+    for p in range(rng.randint(2, 3)):
+        offset, size, when = grain * rng.randrange(4), rng.randint(1, 6 * grain), life(rng, steps)
+        pieces = ()
+        if rng.random() < 0.3:
+            first = rng.randrange(3)
+            pieces = (Piece(0, size, when, Lifetime(first, first + rng.randrange(2))),)
+        parts.append(Part(f"{name}.{p}", offset, size, when, pieces))
+    whole = Lifetime(min(p.life.birth for p in parts), max(p.life.death for p in parts))
+    return Request(name, max(p.offset + p.bytes for p in parts), whole, tuple(parts))
+
+
+def instance(seed, count, stairs=0.0, steps=7, grain=1, tallest=6):
+    """Random requests, of which a share are staircases."""
+    rng = random.Random(seed)
+    return [
+        staircase(rng, f"r{i}", steps, grain) if rng.random() < stairs
+        else Request(f"r{i}", rng.randint(1, tallest * grain), life(rng, steps))
+        for i in range(count)
+    ]  # fmt: skip
+
+
+def clash(request, start, other, begin):
+    return any(
+        p.bytes and q.bytes and p.meets(q)
+        and start + p.offset < begin + q.offset + q.bytes and begin + q.offset < start + p.offset + p.bytes
+        for p in request.taken for q in other.taken
+    )  # fmt: skip
+
+
+def optimum(requests, alignment):
+    """The lowest peak of all placements, by trying every start of every request below the strategies' best."""
+    best = allocate(requests, alignment, nodes=0).peak
+    least = lower_bound(requests, alignment)
+    placed = []
+
+    def place(left, peak):
+        nonlocal best
+        if peak >= best or best <= least:
+            return
+        if not left:
+            best = peak
+            return
+        request = left[0]
+        for start in range(0, best - request.bytes, alignment):
+            if not any(clash(request, start, *other) for other in placed):
+                placed.append((request, start))
+                place(left[1:], max(peak, start + request.bytes))
+                placed.pop()
+
+    place(sorted(requests, key=lambda request: -request.bytes), 0)
+    return best
+
+
+def aligned(peak, alignment):
+    return -(-peak // alignment) * alignment
+
+
+def search(requests, alignment, **options):
+    """The peak, rounded up, and the answer; nothing is known of the peak beforehand."""
+    ceiling = sum(aligned(request.bytes, alignment) for request in requests) + alignment
+    bound = lower_bound(requests, alignment)
+    options = {"nodes": PLENTY, **options}
+    answer = place_exactly(requests, alignment, bound, ceiling, **options)
+    assert answer.offsets is not None
+    check(requests, answer.offsets, alignment)
+    return aligned(max(answer.offsets[r.name] + r.bytes for r in requests), alignment), answer
+
+
+@pytest.mark.parametrize(
+    "seeds,stairs,count,grain,alignment",
+    [(80, 0.5, 5, 1, 1), (80, 0.5, 4, 4, 4), (40, 0.2, 6, 16, 16)],
+)
+def test_peaks_are_the_lowest_there_are_and_proved(seeds, stairs, count, grain, alignment):
+    above = 0
+    for seed in range(seeds):
+        requests = instance(seed, count, stairs, grain=grain)
+        lowest = aligned(optimum(requests, alignment), alignment)
+        peak, answer = search(requests, alignment)
+        assert peak == lowest, seed
+        assert answer.lower_bound == lowest, seed
+        above += lowest > lower_bound(requests, alignment)
+    assert above, "no instance needed a proof"
+
+
+@pytest.mark.parametrize("rule", [field.name for field in dataclasses.fields(Rules)])
+def test_every_rule_prunes_and_none_loses(rule):
+    """With one rule off the peak and the proof stay; over many instances the search takes no fewer nodes."""
+    nodes = {True: 0, False: 0}
+    for seed in range(60):
+        requests = instance(seed, 8, 0.0, steps=5, tallest=9)
+        peak, answer = search(requests, 1)
+        other, slower = search(requests, 1, rules=dataclasses.replace(Rules(), **{rule: False}))
+        assert (peak, answer.lower_bound) == (other, slower.lower_bound), seed
+        nodes[True] += answer.nodes
+        nodes[False] += slower.nodes
+    assert nodes[False] >= nodes[True]
+
+
+def test_without_any_rule_the_search_finds_the_same():
+    bare = Rules(**{field.name: False for field in dataclasses.fields(Rules)})
+    for seed in range(30):
+        requests = instance(seed, 5, 0.4)
+        assert search(requests, 1)[0] == search(requests, 1, rules=bare)[0], seed
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(heads=False), Rules(dominance=False, decomposition=False)])
+def test_python_takes_the_same_steps_as_the_library(rules):
+    for seed in range(40):
+        requests = instance(seed, 5 + seed % 20, 0.3 * (seed % 2), steps=5 + seed, grain=1 + seed % 3)
+        problem = state_problem(requests, 1)
+        found = search(requests, 1, rules=rules, nodes=700)[1]
+        again = search(requests, 1, rules=rules, nodes=700, run=lambda *a, p=problem: branch.run(p, *a))[1]
+        assert found == again, seed
+
+
+def test_a_budget_in_nodes_is_kept_and_gives_the_same_every_time():
+    requests = instance(3, 60, steps=40, tallest=50)
+    for nodes in (240, 1000, 5000):
+        found, again = (place_exactly(requests, 1, lower_bound(requests, 1), 10_000, nodes) for _ in range(2))
+        assert found == again
+        assert found.nodes <= nodes
+
+
+def fragmented(seed, capacity, steps, cuts):
+    """An instance like MiniMalloc's that fits its capacity without a gap: a rectangle, cut again and again."""
+    rng = random.Random(seed)
+    pieces = [(0, capacity, 0, steps)]
+    while len(pieces) < cuts:
+        low, high, first, end = pieces.pop(rng.randrange(len(pieces)))
+        across = high - low > 1 and (rng.random() < 0.5 or end - first < 2)
+        if not across and end - first < 2:
+            pieces.append((low, high, first, end))
+            continue
+        cut = rng.randrange(low + 1, high) if across else rng.randrange(first + 1, end)
+        pieces += [(low, cut, first, end), (cut, high, first, end)] if across else [
+            (low, high, first, cut), (low, high, cut, end)]  # fmt: skip
+    return [Request(str(i), high - low, Lifetime(first, end - 1)) for i, (low, high, first, end) in enumerate(pieces)]
+
+
+def test_a_cut_rectangle_is_put_together_again():
+    """Every step is full, so there is no slack at all; the strategies do not manage it."""
+    harder = 0
+    for seed in range(8):
+        requests = fragmented(seed, 96, 24, 30)
+        placement = allocate(requests, 1, nodes=200_000)
+        check(requests, placement.offsets, 1)
+        assert (placement.peak, placement.lower_bound, placement.proved_optimal) == (96, 96, True), seed
+        harder += placement.strategy == "exact"
+    assert harder >= 4
+
+
+def test_what_no_strategy_manages_is_searched_for_and_proved():
+    improved = 0
+    for seed in range(40):
+        requests = instance(seed, 12, 0.2, steps=9, tallest=30)
+        greedy, searched = allocate(requests, 1, nodes=0), allocate(requests, 1)
+        assert searched.peak <= greedy.peak
+        assert searched.lower_bound >= greedy.lower_bound
+        assert searched.proved_optimal == (searched.peak == searched.lower_bound)
+        improved += searched.peak < greedy.peak
+    assert improved
+
+
+def test_a_peak_above_the_bound_is_proved_by_exhaustion():
+    """Instances that have to go above what is taken at their fullest moment are found by trying everything."""
+    drawn = (instance(seed, 5, 0.5) for seed in range(100))
+    requests = next(few for few in drawn if optimum(few, 1) > lower_bound(few, 1))
+    placement = allocate(requests, 1, nodes=PLENTY)
+    assert placement.proved_optimal
+    assert placement.peak == placement.lower_bound == optimum(requests, 1) > lower_bound(requests, 1)
+
+
+def test_sections_are_the_largest_sets_that_meet():
+    for seed in range(40):
+        pieces = [piece for request in instance(seed, 7, 0.6) for piece in request.taken]
+        sections = [set(section) for section in find_sections(pieces)]
+        for i, piece in enumerate(pieces):
+            for j, other in enumerate(pieces[:i]):
+                assert piece.meets(other) == any({i, j} <= section for section in sections)
+        assert not any(a < b or (a == b and a is not b) for a in sections for b in sections)
+
+
+def test_lengths_of_runs_are_lubys():
+    assert [luby(number) for number in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+
+
+@pytest.mark.skipif(INSTANCES not in os.environ, reason=f"{INSTANCES} names no folder with MiniMalloc's instances")
+@pytest.mark.parametrize("name", "ABCDEFGHIJK")
+def test_minimallocs_challenging_instances_fit(name):
+    (path,) = Path(os.environ[INSTANCES]).glob(f"{name}.*.csv")
+    with path.open(encoding="utf-8") as file:
+        rows = [(row["id"], *(int(row[key]) for key in ("size", "lower", "upper"))) for row in csv.DictReader(file)]
+    requests = [Request(key, size, Lifetime(lower, upper - 1)) for key, size, lower, upper in rows]
+    capacity = int(path.stem.split(".")[1])
+    assert allocate(requests, 1, nodes=5_000_000, enough=capacity).peak <= capacity
