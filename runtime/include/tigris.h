@@ -233,6 +233,7 @@ typedef struct tigris_session {
     tigris_take_rows_hook take_rows;   /* needed when an output is streamed; called with rows_context */
     void *rows_context;
     tigris_usage usage;
+    uint32_t image; /* of a batch that runs image by image */
     /* The operands of the kernel being run, then its output: here so that they need no stack. */
     tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
 } tigris_session;

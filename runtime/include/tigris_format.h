@@ -486,8 +486,8 @@ typedef struct tigris_stage_record {
     uint8_t strategy;
     /* tigris_weight_mode */
     uint8_t weight_mode;
-    /* 0 */
-    uint16_t reserved;
+    /* how often the bands run: once for each image of its operators, all of which have so many */
+    uint16_t images;
     /* offset of the stage's weight block in the weights section */
     uint32_t block;
     /* bytes of the block in the file */
@@ -532,7 +532,7 @@ typedef struct tigris_op_record {
     uint16_t output_view;
     /* index of the first operand */
     uint32_t first_operand;
-    /* kernel calls per band, one an image of the batch; 1 when it takes the tensors whole */
+    /* the batch when it takes one image at a time; 1 when it takes the tensors whole */
     uint32_t images;
     /* offset in strings */
     uint32_t name;

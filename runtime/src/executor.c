@@ -109,21 +109,17 @@ static void begin_band(const tigris_stage_run *run, uint32_t index)
     }
 }
 
-/* Copies rows [first, end) of every image between a view's window and its tensor's home. */
-static void copy_rows(tigris_session *session, const tigris_view *view, int32_t first, int32_t end,
+/* Copies rows [first, end) between a view's window and its tensor's home: of the image that runs, or of the whole batch,
+ * all of whose rows are copied then (fill_band refuses others). */
+static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, int32_t end,
                       tigris_access access)
 {
-    const tigris_tensor_record *tensor = view->tensor;
-    const uint32_t image_bytes = tigris_rows_bytes(tensor, tensor->height);
-    const uint32_t bytes = tigris_rows_bytes(tensor, (uint32_t)(end - first));
-    uint8_t *window = tigris_row_address(session, view, first, 0);
-    uint8_t *home = tigris_row_address(session, view, first, 1);
-    for (uint32_t image = 0; image < tensor->batch; image++) {
-        memmove(access == TIGRIS_READ ? window : home, access == TIGRIS_READ ? home : window, bytes);
-        tigris_count(session, home, bytes, access);
-        window += image_bytes;
-        home += image_bytes;
-    }
+    const uint32_t images = tigris_window_images(run->stage, view->tensor);
+    const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(end - first)) * images;
+    uint8_t *to = tigris_row_address(run->session, view, first, access == TIGRIS_WRITE);
+    const uint8_t *from = tigris_row_address(run->session, view, first, access == TIGRIS_READ);
+    memmove(to, from, bytes);
+    tigris_count(run->session, access == TIGRIS_READ ? from : to, bytes, access);
 }
 
 /* Rows of a view are not where they must be. */
@@ -168,21 +164,12 @@ static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_o
     tigris_view_state *state = view.state;
     if ((view.record->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && state->held_end < state->need_end) {
         if (!run->proving) {
-            copy_rows(run->session, &view, state->held_end, state->need_end, TIGRIS_READ);
+            copy_rows(run, &view, state->held_end, state->need_end, TIGRIS_READ);
         }
         state->held_end = state->need_end;
     }
     tigris_operand_rows(operand, (int32_t)view.tensor->height, first, end, band);
     return fill_band(run, op, &view, band);
-}
-
-/* Counts an image of a band and goes on to the next. */
-static void next_image(tigris_session *session, tigris_band *band, tigris_access access)
-{
-    tigris_count(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows), access);
-    if (band->tensor->batch > 1U) {
-        band->data += band->tensor->height * tigris_row_bytes(band->tensor);
-    }
 }
 
 /* The stage's weight block, where its operators read it. */
@@ -193,7 +180,7 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
                           in_place ? stage->block : stage->block_fast_offset);
 }
 
-/* Calls the kernel for each image; `bands` are the inputs' and, behind them, the output's. */
+/* Calls the kernel; `bands` are the inputs' and, behind them, the output's. */
 static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_band *bands)
 {
     tigris_session *session = run->session;
@@ -214,14 +201,13 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_b
     call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
     const tigris_kernel kernel = tigris_find_kernel(session->backend, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
-    for (uint32_t image = 0; image < op->images; image++) {
-        kernel(&call);
-        if (session->trace != NULL) {
-            session->trace(session->trace_context, op_index, image, call.output);
-        }
-        for (uint32_t i = 0; i <= op->operand_count; i++) {
-            next_image(session, &bands[i], i < op->operand_count ? TIGRIS_READ : TIGRIS_WRITE);
-        }
+    kernel(&call);
+    if (session->trace != NULL) {
+        session->trace(session->trace_context, op_index, session->image, call.output);
+    }
+    for (uint32_t i = 0; i <= op->operand_count; i++, bands++) {
+        tigris_count(session, bands->data, tigris_rows_bytes(bands->tensor, (uint32_t)bands->rows),
+                     i < op->operand_count ? TIGRIS_READ : TIGRIS_WRITE);
     }
     if (session->counter != NULL && session->profile != NULL) {
         const uint32_t elapsed = session->counter(session->profile_context) - start;
@@ -267,7 +253,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
     }
     call_kernel(run, op_index, session->bands);
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
-        copy_rows(session, &output, first, end, TIGRIS_WRITE);
+        copy_rows(run, &output, first, end, TIGRIS_WRITE);
     }
     /* All states or none: between them, and behind them, a run is not stopped. */
     if (session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT && session->yield(session->yield_context) != 0) {
@@ -359,10 +345,11 @@ static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
     return lacks_rows(run, &view);
 }
 
+/* Runs the stage for one image, or for all at once. */
 static tigris_status run_stage(const tigris_stage_run *run)
 {
     tigris_status status = begin_stage(run);
-    if (status == TIGRIS_OK) {
+    if (status == TIGRIS_OK && run->session->image == 0U) {
         enter(run, run->stage->first_op);
         status = prepare_weights(run);
     }
@@ -379,10 +366,16 @@ tigris_status tigris_walk(tigris_session *session, int proving)
 {
     tigris_stage_run run = {session, session->plan, session->plan->stages, proving};
     tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < session->plan->header->stage_count; i++) {
-        session->fault = (tigris_fault){TIGRIS_OK, i, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
+    session->fault = (tigris_fault){TIGRIS_OK, 0U, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
+    session->image = 0U;
+    while (status == TIGRIS_OK && session->fault.stage < session->plan->header->stage_count) {
         status = run_stage(&run);
-        run.stage++;
+        /* What is proved of one image holds for all. */
+        if (status == TIGRIS_OK && (proving || ++session->image == run.stage->images)) {
+            session->image = 0U;
+            session->fault.stage++;
+            run.stage++;
+        }
     }
     session->fault.status = status;
     return status;

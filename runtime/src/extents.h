@@ -39,6 +39,12 @@ static inline uint32_t tigris_row_step(const tigris_tensor_record *tensor)
 /* Bytes that `rows` rows of one image take; UINT32_MAX when that does not fit 32 bits. */
 uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows);
 
+/* How many images of `tensor` a window of `stage` holds: the one that runs, or the whole batch. */
+static inline uint32_t tigris_window_images(const tigris_stage_record *stage, const tigris_tensor_record *tensor)
+{
+    return stage->images == 1U ? tensor->batch : 1U;
+}
+
 static inline const tigris_tensor_record *tigris_view_tensor(const tigris_plan *plan, const tigris_view_record *view)
 {
     return &plan->tensors[view->tensor];

@@ -1,6 +1,6 @@
 /* Placement in arenas that are smaller than planned: tigris_session_init_dynamic.
  *
- * Room is made operator by operator, or for a whole stage when it has several bands. What an operator touches is placed
+ * Room is made operator by operator, or for a whole stage when it has several bands or images. What an operator touches is placed
  * at the end of fast memory, or of slow memory for tensors that the plan keeps there; where that is full, the objects
  * in use are moved together; where that is not enough, the other arena takes it. An object's room is free again after
  * the last operator that touches it.
@@ -119,7 +119,7 @@ static uint32_t object_bytes(const tigris_session *session, uint32_t index)
     }
     const tigris_view_record *view = &plan->views[stage_of(session)->first_view + index - tensors];
     const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
-    return tigris_rows_bytes(tensor, view->capacity_rows) * tensor->batch;
+    return tigris_rows_bytes(tensor, view->capacity_rows) * tigris_window_images(stage_of(session), tensor);
 }
 
 static uint8_t *address_of(const tigris_session *session, uint32_t at)
@@ -367,7 +367,8 @@ static void enter(tigris_session *session, const tigris_stage_record *stage, uin
         place_block(session, stage);
     }
     books->first_op = op;
-    books->next_op = stage->band_count > 1U ? end : op + 1U;
+    /* What runs again needs its room until then. */
+    books->next_op = stage->band_count > 1U || stage->images > 1U ? end : op + 1U;
     books->scratch_bytes = 0U;
     for (uint32_t i = op; i < books->next_op; i++) {
         const uint32_t bytes = session->plan->ops[i].scratch_bytes;

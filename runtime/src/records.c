@@ -52,11 +52,11 @@ static int is_home(const tigris_header_record *header, const tigris_tensor_recor
     return offset % alignment == 0U && tigris_fits(offset, bytes, limit);
 }
 
-/* Rows of one image may be folded, and only where they can be written. */
+/* Rows may be folded only where they can be written. */
 static int is_storable(const tigris_tensor_record *tensor)
 {
-    return (tensor->flags & ~(uint32_t)TIGRIS_TENSOR_FLAG_STATE) == 0U || (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->batch == 1U &&
-                                   tensor->height <= INT32_MAX && tensor->home != TIGRIS_HOME_FLASH);
+    return (tensor->flags & ~(uint32_t)TIGRIS_TENSOR_FLAG_STATE) == 0U || (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->height <= INT32_MAX &&
+                                   tensor->home != TIGRIS_HOME_FLASH);
 }
 
 static tigris_status check_tensor(const tigris_header_record *header, const tigris_tensor_record *tensor)
@@ -134,12 +134,13 @@ static int is_block(const tigris_header_record *header, const tigris_stage_recor
            placed_in_fast(header, stage->block_fast_offset, stage->block_raw_bytes);
 }
 
+/* `images`: how many a window holds. */
 static int is_window(const tigris_header_record *header, const tigris_view_record *view,
-                     const tigris_tensor_record *tensor)
+                     const tigris_tensor_record *tensor, uint32_t images)
 {
     /* Images of a batch lie a whole image apart, so their rows cannot move in a shorter window. */
     const int whole = view->capacity_rows == tensor->height && (view->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U;
-    if (view->capacity_rows == 0U || (tensor->batch != 1U && !whole)) {
+    if (view->capacity_rows == 0U || (images != 1U && !whole)) {
         return 0;
     }
     if (((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && tensor->home == TIGRIS_HOME_NONE) ||
@@ -147,7 +148,7 @@ static int is_window(const tigris_header_record *header, const tigris_view_recor
         return 0;
     }
     const uint32_t image_bytes = tigris_rows_bytes(tensor, view->capacity_rows);
-    return placed_in_fast(header, view->offset, tigris_multiply(image_bytes, tensor->batch));
+    return placed_in_fast(header, view->offset, tigris_multiply(image_bytes, images));
 }
 
 /* A view without a window: the tensor itself. */
@@ -179,7 +180,8 @@ static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *s
             return TIGRIS_ERR_VIEW;
         }
         const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
-        if (!(tigris_is_window(view) ? is_window(plan->header, view, tensor) : is_direct(view, tensor))) {
+        const uint32_t images = tigris_window_images(stage, tensor);
+        if (!(tigris_is_window(view) ? is_window(plan->header, view, tensor, images) : is_direct(view, tensor))) {
             return TIGRIS_ERR_VIEW;
         }
         const int32_t height = (int32_t)tensor->height;
@@ -219,7 +221,7 @@ static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record
     if (op->name >= plan->header->strings_bytes) {
         return TIGRIS_ERR_STRING;
     }
-    if (op->output_view >= stage->view_count) {
+    if (op->output_view >= stage->view_count || op->images != stage->images) {
         return TIGRIS_ERR_OP;
     }
     const tigris_tensor_record *output = tigris_view_tensor(plan, &views[op->output_view]);
@@ -260,7 +262,7 @@ static int is_stage(const tigris_header_record *header, const tigris_stage_recor
 {
     return stage->op_count != 0U && stage->view_count <= header->state_bytes / TIGRIS_VIEW_STATE_BYTES &&
            stage->band_count - 1U < MOST_STEPS && stage->strategy <= TIGRIS_STRATEGY_ROLLING &&
-           stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 && stage->reserved == 0U && is_block(header, stage);
+           stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 && is_block(header, stage);
 }
 
 /* Stages follow one another without gaps, and use up all operators, views and operands. */

@@ -37,16 +37,14 @@ static uint32_t count_operands(const tigris_band *bands)
     return count;
 }
 
-/* What the next kernel call reads: `images` 1 when that is of the image behind the one that the bands are at. */
-static void look_at_operands(tigris_call_trace *calls, uint32_t images)
+/* What the next kernel call reads. */
+static void look_at_operands(tigris_call_trace *calls)
 {
     const tigris_band *bands = calls->session->bands;
 
     calls->call.operand_count = count_operands(bands);
     for (uint32_t i = 0; i < calls->call.operand_count; i++) {
-        const tigris_tensor_record *tensor = bands[i].tensor;
-        const uint32_t step = tensor->batch > 1U ? images * tensor->height * tigris_row_bytes(tensor) : 0U;
-        calls->call.operands[i] = tigris_crc32(bands[i].data + step, tigris_call_bytes(&calls->call, bands, i));
+        calls->call.operands[i] = tigris_crc32(bands[i].data, tigris_call_bytes(&calls->call, bands, i));
     }
 }
 
@@ -55,7 +53,7 @@ static uint32_t counter_hook(void *context)
     tigris_call_trace *calls = (tigris_call_trace *)context;
 
     if (!calls->is_inside && !calls->is_done) {
-        look_at_operands(calls, 0U);
+        look_at_operands(calls);
     }
     calls->is_inside = 1;
     return 0U;
@@ -90,9 +88,6 @@ static void trace_hook(void *context, uint32_t op, uint32_t image, const tigris_
     call->crc32 = tigris_crc32_of_more(call->crc32, output->data,
                                        tigris_rows_bytes(output->tensor, (uint32_t)output->rows));
     calls->is_done = calls->hook(calls->context, call, calls->session->bands);
-    if (!calls->is_done && image + 1U < calls->session->plan->ops[op].images) {
-        look_at_operands(calls, 1U);
-    }
 }
 
 void tigris_begin_calls(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context)

@@ -7,6 +7,7 @@ plan that passes here has right windows, right offsets and right lifetimes.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -25,13 +26,14 @@ class Simulator:
         self.tags: dict[str, np.ndarray] = {}
         start = 0
         for name, tensor in self.program.tensors.items():
-            self.tags[name] = np.arange(start, start + tensor.height * tensor.row_bytes)
+            self.tags[name] = np.arange(start, start + tensor.batch * tensor.height * tensor.row_bytes)
             start += len(self.tags[name])
         for op in self.program.ops:
             for alias in op.aliases:  # a copy holds what it is a copy of
                 source, copy = self.tags[op.operands[alias.operand].tensor], self.tags[op.output]
                 taken = source[max(0, -alias.offset) :]
                 copy[max(0, alias.offset) :][: len(taken)] = taken[: len(copy) - max(0, alias.offset)]
+        self.image = 0  # of a batch that runs image by image
         self.made: dict[str, int] = {}
         self.moved: dict[str, int] = defaultdict(int)  # rows of what is streamed that came or went
         self.read = self.written = 0
@@ -40,6 +42,8 @@ class Simulator:
         """The tags of rows [first, end); of a folded tensor, those of the last, which has taken the others in."""
         tensor = self.program.tensors[name]
         first = end - 1 if tensor.folded and end > first else first
+        before = self.image * tensor.height if tensor.batch > 1 else 0
+        first, end = first + before, end + before
         return self.tags[name][first * tensor.row_bytes : end * tensor.row_bytes]
 
     def span(self, name: str, first: int, end: int) -> slice:
@@ -51,25 +55,35 @@ class Simulator:
     def home(self, name: str) -> tuple[np.ndarray, int]:
         place = self.plan.homes[name]
         assert place.home in (Home.FAST, Home.SLOW)
-        return (self.fast if place.home is Home.FAST else self.slow), place.offset
+        tensor = self.program.tensors[name]
+        before = self.image * tensor.bytes_of(tensor.height) if tensor.batch > 1 else 0
+        return (self.fast if place.home is Home.FAST else self.slow), place.offset + before
+
+    def images(self, name: str) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
+        """Arena, offset and tags of each image of a tensor at its home."""
+        for image in range(self.program.tensors[name].batch):
+            self.image = image
+            yield *self.home(name), self.rows(name, 0, self.program.tensors[name].height)
+        self.image = 0
 
     def run(self) -> None:
         for place, io in enumerate(self.program.inputs):
             if (OpKind.FETCH, place) in self.program.movers:
                 continue
-            arena, offset = self.home(io.tensor)
-            tags = self.rows(io.tensor, 0, self.program.tensors[io.tensor].height)
-            arena[offset : offset + len(tags)] = tags
+            for arena, offset, tags in self.images(io.tensor):
+                arena[offset : offset + len(tags)] = tags
         for stage in self.plan.stages:
-            _StageRun(self, stage).run()
+            for image in range(self.program.ops[stage.first_op].images):
+                self.image = image
+                _StageRun(self, stage).run()
+            self.image = 0
         for name, tensor in self.program.tensors.items():
             assert not tensor.streamed or self.moved[name] == tensor.height, f"{name}: some rows are not moved"
         for place, io in enumerate(self.program.outputs):
             if (OpKind.TAKE, place) in self.program.movers:
                 continue
-            arena, offset = self.home(io.tensor)
-            tags = self.rows(io.tensor, 0, self.program.tensors[io.tensor].height)
-            assert (arena[offset : offset + len(tags)] == tags).all(), f"output {io.name} is not whole at the end"
+            for arena, offset, tags in self.images(io.tensor):
+                assert (arena[offset : offset + len(tags)] == tags).all(), f"output {io.name} is not whole at the end"
 
 
 class _StageRun:
@@ -78,6 +92,7 @@ class _StageRun:
         self.program: Program = sim.program
         self.views = {view.tensor: view for view in stage.views}
         self.ops = self.program.ops[stage.first_op : stage.end_op]
+        assert len({op.images for op in self.ops}) == 1, "operators of a stage have the same images"
         self.made_here = {op.output for op in self.ops}
         self.held = {}
         for view in stage.views:

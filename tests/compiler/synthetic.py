@@ -108,6 +108,17 @@ class Builder:
         )
 
 
+def batched(program: Program, images: int, from_op: int = 0) -> Program:
+    """The program for several images: operators from `from_op` on take them one by one; those before run once."""
+    many = {op.output for op in program.ops[from_op:]}
+    many |= {io.tensor for io in program.inputs} - {item.tensor for op in program.ops[:from_op] for item in op.operands}
+    tensors = {name: dataclasses.replace(tensor, batch=images) if name in many and tensor.constant is None else tensor
+               for name, tensor in program.tensors.items()}
+    ops = tuple(dataclasses.replace(op, images=images if at >= from_op else 1, in_place=(), aliases=())
+                for at, op in enumerate(program.ops))
+    return dataclasses.replace(program, tensors=tensors, ops=ops)
+
+
 def chain(length: int, height: int, row_bytes: int) -> Program:
     """3-row windows one after the other."""
     b = Builder()

@@ -97,7 +97,7 @@ def run(op: Operator, way: Way) -> np.ndarray:
 
 
 def ways(op: Operator) -> list[Way]:
-    """All ways that suit the operator: bands need row maps that advance, windows a batch of 1."""
+    """All ways that suit the operator: bands need row maps that advance; bands and windows one image at a time."""
     height = op.output_shape[1]
     result = [Way(height), Way(height, weights=WeightMode.COPY)]
     if op.blobs:
@@ -105,9 +105,7 @@ def ways(op: Operator) -> list[Way]:
     whole_batch = op.images == 1 and (op.output_shape[0] > 1 or any(array.shape[0] > 1 for array in op.inputs))
     for rows in {1, 2, max(1, height // 2)}:
         if not whole_batch:
-            result.append(Way(rows))
-        if op.output_shape[0] == 1 and all(array.shape[0] == 1 for array in op.inputs):
-            result += [Way(rows, windows=True), Way(rows, windows=True, keep=True)]
+            result += [Way(rows), Way(rows, windows=True), Way(rows, windows=True, keep=True)]
     return result
 
 

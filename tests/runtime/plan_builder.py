@@ -245,7 +245,7 @@ class PlanBuilder:
                     band_count=stage.band_count,
                     strategy=stage.strategy,
                     weight_mode=stage.weight_mode,
-                    reserved=0,
+                    images=stage.ops[0][0].images,
                     block=self.add_weights(stored),
                     block_stored_bytes=len(stored),
                     block_raw_bytes=len(raw),

@@ -173,7 +173,7 @@ def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]
         uses = [step for step, made, read in steps if view.tensor in (made, *read)]
         keep = bool(view.flags & ViewFlag.KEEP)
         part = stage.band_count > 1 and view.capacity_rows < tensor.height
-        whole = stage.band_count == 1
+        whole = stage.band_count == stage.images == 1
         yield Block(
             name=plan.text(tensor.name),
             kind="rows" if part else "inner",

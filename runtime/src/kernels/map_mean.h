@@ -12,7 +12,7 @@ static inline int tigris_check_map_sum(const tigris_check_call *call)
 {
     const tigris_tensor_record *in = call->inputs[0];
     const tigris_sum_map_params *params = call->params;
-    return tigris_is_folded(call->output) && in->batch == 1U && call->output->batch == 1U && call->op->images == 1U &&
+    return tigris_is_folded(call->output) && tigris_check_per_image(call) &&
            call->output->width == 1U && call->output->channels == in->channels &&
            call->operands[0].numerator == 1U && tigris_check_same_rows(call, 0U) &&
            (uint64_t)in->height * in->width == params->taps;
@@ -23,8 +23,7 @@ static inline int tigris_check_map_mean(const tigris_check_call *call)
 {
     const tigris_tensor_record *in = call->inputs[0];
     const tigris_tensor_record *out = call->output;
-    return tigris_is_folded(in) && in->batch == 1U && out->batch == 1U && call->op->images == 1U && out->height == 1U &&
-           out->width == 1U && in->width == 1U && out->channels == in->channels && tigris_check_all_rows(call, 0U);
+    return tigris_is_folded(in) && tigris_check_per_image(call) && out->height == 1U && out->width == 1U && in->width == 1U && out->channels == in->channels && tigris_check_all_rows(call, 0U);
 }
 
 #endif

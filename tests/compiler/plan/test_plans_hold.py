@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.simulator import Simulator
-from tests.compiler.synthetic import Builder, chain, random_program, wild_program
+from tests.compiler.synthetic import Builder, batched, chain, random_program, wild_program
 from tests.harness.examples import counted, examples
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.aim import WeightOptions
@@ -42,6 +42,22 @@ def test_random_programs_with_slow_memory(seen, seed, length, share):
     try:
         simulate(program, whole.fast_bytes * share // 100, 1 << 20)
         seen["works"] += 1
+    except BudgetError as error:
+        assert "smallest fast memory that works" in str(error)
+
+
+@counted(works=20, works_without_slow_memory=5)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), length=st.integers(2, 10), share=st.integers(15, 100), images=st.integers(2, 4),
+       whole=st.integers(0, 3), slow=st.booleans())
+def test_batches(seen, seed, length, share, images, whole, slow):
+    """Some operators before those that run image by image may have made what all images read."""
+    program = batched(random_program(seed, length), images, min(whole, length - 1))
+    ample = find_arrangement(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
+    try:
+        simulate(program, ample.fast_bytes * share // 100, 1 << 20 if slow else 0)
+        seen["works"] += 1
+        seen["works_without_slow_memory"] += not slow
     except BudgetError as error:
         assert "smallest fast memory that works" in str(error)
 

@@ -111,7 +111,7 @@ class _Writer:
             band_count=stage.bands,
             strategy=stage.strategy,
             weight_mode=stage.weight_mode,
-            reserved=0,
+            images=self.plan.program.ops[stage.first_op].images,
             block=block.offset,
             block_stored_bytes=block.stored_bytes,
             block_raw_bytes=block.raw_bytes,

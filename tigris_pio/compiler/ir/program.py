@@ -57,7 +57,7 @@ class ProgramTensor:
     """One stored activation, or a constant operand when `constant` is set.
 
     folded: every row lies where the one before it lay, so the tensor takes one row of memory. Its operator adds each
-    input row to what is there: row r is the sum of input rows 0 to r. One image only.
+    input row to what is there: row r is the sum of input rows 0 to r.
 
     state: it is there before the first operator, and a COMMIT writes it for the next run.
 

@@ -37,15 +37,16 @@ def cost_of(plan: ExecutionPlan) -> float:
 def stage_cost(index: ProgramIndex, draft: Draft) -> float:
     """What one drafted stage costs."""
     ops = draft.segment.end - draft.segment.first
+    calls = draft.bands * index.ops[draft.segment.first].images
     moved = draft.slow_read + draft.slow_written
     per_byte = DIRECT_COST if draft.segment.direct else 1.0
-    return setup_cost() + calls_cost(draft.bands, ops) + MAC_COST * draft.recomputed_macs + per_byte * moved
+    return setup_cost() + calls_cost(calls, ops) + MAC_COST * draft.recomputed_macs + per_byte * moved
 
 
 def least_cost(index: ProgramIndex, first: int, end: int) -> float:
     """No stage of operators [first, end) costs less, whatever its strategy and its height: they run once, whole, and
     move nothing. `stage_cost` of a stage that does just that is equal to it."""
-    return setup_cost() + calls_cost(1, end - first)
+    return setup_cost() + calls_cost(index.ops[first].images, end - first)
 
 
 def setup_cost() -> float:

@@ -111,10 +111,10 @@ class ProgramIndex:
 
     @cached_property
     def bandable(self) -> tuple[bool, ...]:
-        """Whether each operator may run in bands: one image, called once per band."""
+        """Whether each operator may run in bands: of the only image, or of one image after another."""
         return tuple(
-            op.images == 1 == self.tensor(op.output).batch
-            and all(self.tensor(operand.tensor).batch == 1 for operand in op.operands)
+            op.images > 1
+            or (self.tensor(op.output).batch == 1 and all(self.tensor(item.tensor).batch == 1 for item in op.operands))
             for op in self.ops
         )
 

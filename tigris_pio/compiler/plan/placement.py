@@ -131,12 +131,15 @@ def _links_in_place(
     segment = draft.segment
     if draft.bands > 1 or segment.direct:
         return
+    # Where images run one by one, a home has them all and a window one: the two do not lie alike.
+    windows = any(view.window for view in draft.views)
+    together = index.ops[segment.first].images == 1 or (segment.end - segment.first == 1 and not windows)
     lies_in = {}
     for view in draft.views:
         # A window of fewer rows begins with the first that is needed, not with row 0.
         if view.window and view.capacity_rows == index.tensor(view.tensor).height:
             lies_in[view.tensor] = window_name(segment, view.tensor)
-        elif not view.window and homes.get(view.tensor) is Home.FAST:
+        elif not view.window and homes.get(view.tensor) is Home.FAST and together:
             lies_in[view.tensor] = home_request(view.tensor)
     lies_in = {tensor: name for tensor, name in lies_in.items() if name in blocks}
     sizes = {name: blocks[name].bytes for name in lies_in.values()}

@@ -26,8 +26,10 @@ def crossing_tensors(index: ProgramIndex, segments: Sequence[Segment]) -> tuple[
 
 
 def home_lifetimes(index: ProgramIndex, segments: Sequence[Segment], names: Iterable[str]) -> dict[str, Lifetime]:
-    """From when to when each home in the fast arena is taken: in a banded stage, for all of its steps."""
-    banded = {step: s for s in segments if s.banded for step in range(s.first, s.end)}
+    """From when to when each home in the fast arena is taken: in a stage of several bands or images, for all of its
+    steps."""
+    again = (segment for segment in segments if segment.banded or index.ops[segment.first].images > 1)
+    banded = {step: segment for segment in again for step in range(segment.first, segment.end)}
     lives = {}
     for name in names:
         life = index.lives[name]

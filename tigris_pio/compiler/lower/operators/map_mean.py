@@ -23,25 +23,25 @@ LARGEST_MAP = 1 << 22
 
 
 def covers(window: Window, dims: Dims) -> bool:
-    """Whether one window is the whole map of one image with several rows, and nothing else."""
-    batch, height, width, _ = dims
+    """Whether one window is the whole map of an image with several rows, and nothing else."""
+    _, height, width, _ = dims
     plain = window.pad_begin == window.pad_end == (0, 0) and window.dilation == (1, 1)
-    return plain and batch == 1 and height > 1 and window.kernel == (height, width) and height * width <= LARGEST_MAP
+    return plain and height > 1 and window.kernel == (height, width) and height * width <= LARGEST_MAP
 
 
 def emit(builder: Builder, node: Node, storage: str, source: Numeric, result: Numeric) -> None:
     """SUM_MAP and MEAN_OF_SUMS for a node with one output pixel; `source` and `result` are FLOAT or int8."""
-    _, height, width, channels = builder.dims(storage)
+    batch, height, width, channels = builder.dims(storage)
     output, int8 = node.outputs[0], source.dtype == DType.INT8
     dtype, taps = DType.INT8 if int8 else DType.FLOAT32, height * width
-    cell = Cell((1, height, 1, channels), fixed=True)
+    cell = Cell((batch, height, 1, channels), fixed=True)
     sums = builder.emit_part(f"{output}/sums", OpKind.SUM_MAP, dtype, [(storage, RowMap.same())], cell,
                              Numeric(DType.INT32) if int8 else FLOAT, SumMapParams(taps), folded=True)
     params: Record = MeanOfSumsFloatParams(taps, **fused.float_fields(node))
     if int8:
         params = _int8_mean(node, taps, source, result)
-    builder.emit(OpKind.MEAN_OF_SUMS, dtype, [(sums, RowMap.whole(height))], output,
-                 image_layout(builder.shape(output)), result, Cell((1, 1, 1, channels), fixed=True), params)
+    builder.emit(OpKind.MEAN_OF_SUMS, dtype, [(sums, RowMap(height, 1, 0, height - 1))], output,
+                 image_layout(builder.shape(output)), result, Cell((batch, 1, 1, channels), fixed=True), params)
 
 
 def is_mean(node: Node, source: Numeric, result: Numeric) -> bool:

@@ -40,8 +40,9 @@ def find_overlays(
 
     `rows`: which every band touches. `inputs` and `outputs`: those that lie whole in fast memory.
     """
-    eaten = [name for name in inputs if not index.outlives(name, segment.end) and _plain(index, name)]
-    grown = [name for name in outputs if _plain(index, name)]
+    images = index.ops[segment.first].images
+    eaten = [name for name in inputs if not index.outlives(name, segment.end) and _plain(index, name, images)]
+    grown = [name for name in outputs if _plain(index, name, images)]
     pairs = [Overlay(a, b, _lead(index, segment, rows, a, b)) for a in eaten for b in grown]
     pairs.sort(key=lambda overlay: -overlay.saving(index, 1))
     chosen: list[Overlay] = []
@@ -52,17 +53,19 @@ def find_overlays(
     return tuple(chosen)
 
 
-def _plain(index: ProgramIndex, name: str) -> bool:
-    """Whether row r of a tensor lies r rows from its start, and is written once."""
+def _plain(index: ProgramIndex, name: str, images: int) -> bool:
+    """Whether row r of a tensor lies r rows from its image's start, and is written or read for that image alone."""
     tensor = index.tensor(name)
-    return tensor.constant is None and tensor.batch == 1 and not tensor.folded
+    return tensor.constant is None and tensor.batch == images and not tensor.folded
 
 
 def _lead(index: ProgramIndex, segment: Segment, rows: Mapping[str, BandRows], eaten: str, grown: str) -> int:
     """The least distance at which no band writes over a row that is read with it or after it."""
-    written = rows[grown].end * index.tensor(grown).row_bytes
-    needed = _needed_after_writing(index, segment, rows[eaten].first, eaten, grown) * index.tensor(eaten).row_bytes
-    return max(0, int((written - needed).max()))
+    source, target = index.tensor(eaten), index.tensor(grown)
+    written = rows[grown].end * target.row_bytes
+    needed = _needed_after_writing(index, segment, rows[eaten].first, eaten, grown) * source.row_bytes
+    lead = int((written - needed).max())  # of the first image
+    return max(0, lead, lead + (target.bytes - source.bytes) * (target.batch - 1) // target.batch)
 
 
 def _needed_after_writing(index: ProgramIndex, segment: Segment, first: Rows, eaten: str, grown: str) -> Rows:

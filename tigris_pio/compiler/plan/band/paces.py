@@ -76,7 +76,7 @@ def stage_schedule(index: ProgramIndex, segment: Segment, band_rows: int) -> Sta
         # Three kinds are made whole, even rows that no reader wants: batches, whose images lie a whole image apart,
         # rows that are made from the one before, and those that are streamed.
         made_whole = [tensor for op in index.ops[segment.first : segment.end]
-                      if (tensor := index.tensor(op.output)).batch != 1 or tensor.sequential or tensor.streamed]
+                      if (tensor := index.tensor(op.output)).batch != op.images or tensor.sequential or tensor.streamed]
         heights = {item.name: item.height for item in made_whole} | heights
         return StageSchedule(1, max(heights.values()), {name: Pace(rows) for name, rows in heights.items()})
     if not segment.keep:

@@ -80,7 +80,7 @@ def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping
     rows = stage_rows(ops, index.program.tensors, schedule.paces, schedule.bands, segment.keep, at_home)
     views = [_input_view(index, segment, name, rows, homes) for name in index.inputs(segment.first, segment.end)]
     views += [_output_view(index, op.output, rows, schedule.paces, outputs, at_home) for op in ops]
-    read, written = _traffic(index, views, rows, homes)
+    read, written = _traffic(index, views, rows, homes, ops[0].images)
     if segment.direct:
         read += _read_directly(index, segment.first, homes)
     return Draft(
@@ -93,7 +93,7 @@ def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping
         read,
         written,
         sum(_recomputed(op.macs, rows[op.output], index.tensor(op.output)) for op in ops),
-        _overlays(index, segment, rows, homes) if schedule.bands > 1 else (),
+        _overlays(index, segment, rows, homes) if schedule.bands * ops[0].images > 1 else (),
     )
 
 
@@ -113,7 +113,7 @@ def _input_view(
     tensor = index.tensor(name)
     if tensor.constant is not None or segment.direct or homes[name] is Home.FAST:
         return View(name, window=False, capacity_rows=tensor.height)
-    capacity = rows[name].capacity if tensor.batch == 1 else tensor.height
+    capacity = rows[name].capacity if tensor.batch in (1, index.ops[segment.first].images) else tensor.height
     return View(name, window=True, capacity_rows=capacity, load=True, keep=rows[name].keeps)
 
 
@@ -155,7 +155,8 @@ def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: i
         birth = steps[0] if view.load else index.lives[view.tensor].birth
         death = max([birth, *steps])
         life = Lifetime(segment.first, segment.end - 1) if view.keep else Lifetime(birth, death)
-        size = tensor.bytes if bands == 1 else tensor.bytes_of(view.capacity_rows)
+        whole = bands == index.ops[segment.first].images == 1
+        size = tensor.bytes if whole else tensor.bytes_of(view.capacity_rows)
         requests.append(Request(window_name(segment, view.tensor), size, life))
     for step in range(segment.first, segment.end):
         if index.ops[step].scratch_bytes:
@@ -164,7 +165,7 @@ def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: i
 
 
 def _traffic(
-    index: ProgramIndex, views: list[View], rows: Mapping[str, BandRows], homes: Mapping[str, Home]
+    index: ProgramIndex, views: list[View], rows: Mapping[str, BandRows], homes: Mapping[str, Home], images: int
 ) -> tuple[int, int]:
     """Slow bytes read and written by one run of the stage."""
     read = written = 0
@@ -174,7 +175,7 @@ def _traffic(
             continue
         moved = rows[view.tensor].moved_bytes(tensor) * tensor.batch
         if view.load:
-            read += moved
+            read += moved * (images if tensor.batch == 1 else 1)  # what all images read is brought for each
         elif view.store or (view.pace and not view.window and homes[view.tensor] is Home.SLOW):
             written += moved
     return read, written

@@ -53,7 +53,7 @@ class _Sweep:
             self._window(op.output, rows, step)
         made = rows.made_rows
         if outlives and not self.resident:
-            self.stored += rows.moved_bytes(tensor)
+            self.stored += rows.moved_bytes(tensor) * tensor.batch
         self.recomputed += op.macs * max(0, made - tensor.height) // max(1, tensor.height)
         self.live[step - self.start] += op.scratch_bytes
 
@@ -82,7 +82,7 @@ class _Sweep:
             live = live.copy()
             for name, rows in self.geometry.pending().items():
                 tensor = self.index.tensor(name)
-                traffic += rows.moved_bytes(tensor)
+                traffic += rows.moved_bytes(tensor) * tensor.batch
                 steps = self.index.uses_within(name, first, self.end)
                 live[steps[0] - self.start : steps[-1] + 1 - self.start] += tensor.bytes_of(rows.capacity)
         return RecomputingFit(first, int(live.max()), self.new_outputs, traffic, self.recomputed, self.bands)
@@ -128,7 +128,7 @@ def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int)
         made = index.tensor(index.ops[first].output)
         if not index.bandable[first] or made.folded or made.sequential or made.streamed:
             return  # sums made again would be added again, steps go on from the one before, and rows come once
-        if sweep.wanted_whole(first):
+        if sweep.wanted_whole(first) or index.ops[first].images != index.ops[end - 1].images:
             return
         sweep.add(first)
         if sweep.window_bytes > room:

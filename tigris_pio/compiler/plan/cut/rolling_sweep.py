@@ -74,9 +74,9 @@ class _Sweep:
 
     def add(self, step: int) -> bool:
         """Takes operator `step` in at the end; False when it cannot roll."""
-        if not self.index.bandable[step]:
-            return False
         op = self.index.ops[step]
+        if not self.index.bandable[step] or op.images != self.index.ops[self.first].images:
+            return False
         pace = self.rolling.add(step, self.made)
         if pace is None:
             return False

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tigris_pio.compiler.plan.band.spatial import draft_stage
 from tigris_pio.compiler.plan.cost import CALL_COST, DIRECT_COST, MAC_COST, calls_cost, setup_cost
+from tigris_pio.compiler.plan.cut.image_sweep import image_fits
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import rolling_fits
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -91,12 +92,15 @@ def cut_resident(index: ProgramIndex, room: int, recompute: bool, overlay: bool)
             _offer_recomputing(index, paths, cut, room, next_hot, overlay)
         if cut == steps or math.isinf(paths.cost[cut]):
             continue
+        images = index.ops[cut].images
         if next_hot[cut] > cut:
-            paths.offer(cut, cut + 1, CALL_COST)
+            paths.offer(cut, cut + 1, CALL_COST if images == 1 else _bands_cost(images, 1))
+        for end in image_fits(index, cut, room, reach):
+            paths.offer(cut, end, _bands_cost(images, end - cut))
         if next_hot[cut] < cut + reach:
             _offer_rolling(index, paths, cut, room, next_hot, overlay)
     segments = paths.segments()
-    return None if segments is None else join_whole(segments)
+    return None if segments is None else join_whole(index, segments)
 
 
 def _next_hot(index: ProgramIndex, room: int) -> list[int]:
@@ -116,7 +120,8 @@ def _offer_rolling(
     for fit in rolling_fits(index, first, True, free, _reach(index)):
         if next_hot[first] >= fit.end:
             continue
-        cost, lacking = _bands_cost(fit.bands, fit.end - first), fit.new_output_bytes + fit.window_bytes - free
+        bands = fit.bands * index.ops[first].images
+        cost, lacking = _bands_cost(bands, fit.end - first), fit.new_output_bytes + fit.window_bytes - free
         segment = Segment(first, fit.end, True, True)
         if paths.improve(first, fit.end, cost) and (lacking <= 0 or (overlay and _saves(index, segment, lacking))):
             paths.offer(first, fit.end, cost, banded=True, keep=True)
@@ -154,17 +159,20 @@ def _recomputing(
     reach = _reach(index)
     cheapest_start = min(paths.cost[max(0, end - reach) : end], default=0.0)
     for fit in recomputing_fits(index, end, resident, room, reach):
-        cost = _bands_cost(fit.bands, end - fit.first) + MAC_COST * fit.recomputed_macs
+        bands = fit.bands * index.ops[fit.first].images
+        cost = _bands_cost(bands, end - fit.first) + MAC_COST * fit.recomputed_macs
         if cheapest_start + cost >= paths.cost[end]:
             return
         yield fit, cost
 
 
-def join_whole(segments: list[Segment]) -> list[Segment]:
-    """Neighbouring segments that run whole, joined: in fast memory a cut between them changes nothing."""
+def join_whole(index: ProgramIndex, segments: list[Segment]) -> list[Segment]:
+    """Neighbouring segments that run whole, joined: in fast memory a cut between them changes nothing. It does between
+    those that run image by image."""
     joined: list[Segment] = []
     for segment in segments:
-        if joined and not segment.banded and not joined[-1].banded:
+        images = {index.ops[item.first].images for item in (*joined[-1:], segment)}
+        if joined and not segment.banded and not joined[-1].banded and images == {1}:
             joined[-1] = Segment(joined[-1].first, segment.end)
         else:
             joined.append(segment)
@@ -188,10 +196,10 @@ def cut_spilling(index: ProgramIndex, room: int, recompute: bool) -> list[Segmen
         direct = sum(index.tensor(o.tensor).bytes for o in op.operands) + index.tensor(op.output).bytes
         paths.offer(cut, cut + 1, setup_cost() + DIRECT_COST * direct, direct=True)
         for end, traffic in _whole_fits(index, cut, room):
-            paths.offer(cut, end, _bands_cost(1, end - cut) + traffic)
+            paths.offer(cut, end, _bands_cost(op.images, end - cut) + traffic)
         for fit in rolling_fits(index, cut, False, room, _reach(index)):
             if fit.window_bytes <= room:
-                cost = _bands_cost(fit.bands, fit.end - cut) + fit.traffic
+                cost = _bands_cost(fit.bands * op.images, fit.end - cut) + fit.traffic
                 paths.offer(cut, fit.end, cost, banded=True, keep=True)
     segments = paths.segments()
     assert segments is not None
@@ -220,6 +228,8 @@ def _whole_sweep(index: ProgramIndex, first: int, room: int) -> Iterator[tuple[i
     unread = 0  # bytes made in the segment whose every later reader is still outside it
     for at in range(len(live)):
         step = first + at
+        if index.ops[step].images != index.ops[first].images:
+            return
         output = index.ops[step].output
         live[at] += index.ops[step].scratch_bytes
         changed = at  # the first step whose live bytes are not those of before
