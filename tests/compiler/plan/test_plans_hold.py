@@ -46,9 +46,9 @@ def test_random_programs_with_slow_memory(seen, seed, length, share):
         assert "smallest fast memory that works" in str(error)
 
 
-@counted(works=20, works_without_slow_memory=5)
+@counted(works=20, works_without_slow_memory=2)
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), length=st.integers(2, 10), share=st.integers(15, 100), images=st.integers(2, 4),
+@given(seed=st.integers(0, 10**6), length=st.integers(2, 10), share=st.integers(40, 100), images=st.integers(2, 4),
        whole=st.integers(0, 3), slow=st.booleans())
 def test_batches(seen, seed, length, share, images, whole, slow):
     """Some operators before those that run image by image may have made what all images read."""
