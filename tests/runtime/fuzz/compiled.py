@@ -1,6 +1,6 @@
 """Small plans from the compiler itself, for the fuzzer to damage: every operator of ONNX that compiles, random
-graphs of all layers in float32 and int8, and layers as wide as the kernels' blocks; whole, in bands with and without
-slow memory, with weights in place, copied and compressed."""
+graphs of all layers in float32 and int8, layers as wide as the kernels' blocks, and streamed inputs and outputs; whole,
+in bands with and without slow memory, with weights in place, copied and compressed."""
 
 from __future__ import annotations
 
@@ -46,13 +46,17 @@ def compiled_seeds() -> Iterator[tuple[str, bytes]]:
         made = Recurrent(seed, quantised)
         for name, plan in _plans(made.model, made.ties()):
             yield f"states-{seed}-{quantised}-{name}", plan
+    for model_name, model in _streamed_models():
+        for name, plan in _plans(model, streams=("x", "y")):
+            yield f"{model_name}-{name}", plan
 
 
 def _plans(make: Callable[[], Model],
-           states: Mapping[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
+           states: Mapping[str, str] | None = None, streams: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes]]:
     """The model at ample memory, and at less with and without slow memory; nothing when it does not compile."""
     try:
-        start = front(make(), CompileOptions(alignment=ALIGNMENT, states=arguments.states(states)))
+        options = CompileOptions(alignment=ALIGNMENT, states=arguments.states(states), streams=streams)
+        start = front(make(), options)
         whole = back(start, CompileOptions(alignment=ALIGNMENT))
     except TigrisError:
         return
@@ -120,7 +124,21 @@ def _map_means() -> Iterator[tuple[str, Callable[[], Model]]]:
 def _map_products() -> Iterator[tuple[str, Callable[[], Model]]]:
     """Fully connected layers that take a map row by row, because it does not fit."""
     for dtype in ("float", "int8"):
-        yield f"products-{dtype}", lambda dtype=dtype: conv_and_layer(dtype == "int8", 5)[0]  # type: ignore[misc]
+        yield f"products-{dtype}", lambda dtype=dtype: conv_and_layer(  # type: ignore[misc]
+            dtype == "int8", 3, (1, 1, 16, 6))[0]
+
+
+def _streamed_models() -> Iterator[tuple[str, Callable[[], Model]]]:
+    """A convolution whose rows come and go during a run: its input and output are streamed."""
+    weights = {"w": (np.arange(54).reshape(2, 3, 3, 3) % 7 - 3).astype(np.float32) / 8}
+    nodes = [node("Conv", "x w", "c", pads=[1] * 4, kernel_shape=[3, 3]), node("Relu", "c", "y")]
+    for scheme in (None, 0):
+
+        def make_model(scheme: int | None = scheme) -> onnx.ModelProto:
+            model = make(nodes, {"x": (1, 3, 8, 5)}, ["y"], weights)
+            return model if scheme is None else quantise(model, SCHEMES[scheme])
+
+        yield f"streamed-{scheme}", make_model
 
 
 def _found_at_run_time() -> Iterator[tuple[str, Callable[[], Model]]]:
