@@ -38,7 +38,7 @@ from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, find_plan, plan_program
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, does_not_fit, find_plan
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import Slid, slide
 from tigris_pio.errors import BudgetError, ModelError, UsageError
@@ -201,8 +201,8 @@ def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | Non
 
 
 def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
-    """The cheapest plan of any order without slow memory, or else with it; the refusal is that of the order of the
-    least peak."""
+    """The cheapest plan of any order without slow memory, or else with it; BudgetError, with the least memory that
+    any order works in, when there is none."""
     programs = orders(start.program)
     for slow in dict.fromkeys((0, options.budget.slow)):
         within = dataclasses.replace(options, budget=dataclasses.replace(options.budget, slow=slow))
@@ -210,8 +210,8 @@ def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
         if plans:
             best = min(plans, key=cost_of)
             return dataclasses.replace(best, budget=options.budget)
-    other = fold_products(programs[0])
-    return plan_program(programs[0], options.budget, options.alignment, options.weights(), other)
+    folded = [other for program in programs if (other := fold_products(program)) is not None]
+    raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights())
 
 
 def _plans(programs: Iterable[Program], options: CompileOptions) -> Iterator[ExecutionPlan]:

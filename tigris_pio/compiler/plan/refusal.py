@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.placement import Arrangement
@@ -13,15 +13,19 @@ from tigris_pio.spelling import memory
 #: A slow memory no plan exceeds, for finding out how much one would take.
 AMPLE_SLOW = 1 << 40
 
-#: The arrangement found within so many bytes of fast and of slow memory, or None.
+#: The arrangement of one program found within so many bytes of fast and of slow memory, or None.
 Find = Callable[[int, int], Arrangement | None]
 
 
-def refusal(name: str, budget: Budget, alignment: int, ample: int, find: Find) -> str:
-    """Why nothing fits `budget`, and the smallest that does. `ample`: fast memory that is always enough."""
+def refusal(name: str, budget: Budget, alignment: int, ample: int, finds: Sequence[Find]) -> str:
+    """Why nothing fits `budget`, and the smallest that does.
+
+    `ample`: fast memory that is always enough. `finds`: of each program that computes the same, any of which may be
+    the one that runs.
+    """
     assert budget.fast is not None
     given = format_size(budget.fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
-    smallest = _Smallest(find, alignment, ample)
+    smallest = _Smallest(finds, alignment, ample)
     alone = smallest.fast(slow=0)
     text = f"{name} does not fit {given} memory"
     # Nobody means a budget of less than a kilobyte: the unit was forgotten.
@@ -32,11 +36,11 @@ def refusal(name: str, budget: Budget, alignment: int, ample: int, find: Find) -
     text += f" ({memory(smallest.option(alone, 0))})"
     if forgotten:
         return text
-    with_slow = find(budget.fast, AMPLE_SLOW)
+    with_slow = smallest.find(budget.fast, AMPLE_SLOW)
     if with_slow is not None:
         return f"{text}, or add slow memory: {memory(size_option(budget.fast), size_option(with_slow.slow.peak))}"
     least = smallest.fast(AMPLE_SLOW)
-    found = find(least, AMPLE_SLOW)
+    found = smallest.find(least, AMPLE_SLOW)
     if least < alone and found is not None:
         fast = smallest.option(least, AMPLE_SLOW)
         text += f", with slow memory {least} bytes ({memory(fast, size_option(found.slow.peak))})"
@@ -45,27 +49,40 @@ def refusal(name: str, budget: Budget, alignment: int, ample: int, find: Find) -
 
 @dataclasses.dataclass(frozen=True)
 class _Smallest:
-    """Looks for the smallest fast memory. Each answer is one that was tried."""
+    """Looks for the smallest fast memory of any program. Each answer is one that was tried."""
 
-    find: Find
+    finds: Sequence[Find]
     alignment: int
     ample: int
 
+    def find(self, fast: int, slow: int) -> Arrangement | None:
+        """That of the first program that fits."""
+        return next((found for find in self.finds if (found := find(fast, slow)) is not None), None)
+
     def fast(self, slow: int) -> int:
-        """By bisection, to within 1 %."""
-        high = self.ample
-        found = self.find(high, slow)
-        assert found is not None, "ample memory always fits"
-        if self.find(found.fast_bytes, slow) is not None:
-            high = found.fast_bytes
+        """By bisection, to within 1 %; only of programs that better those before by more than that."""
+        best = high = self.ample
+        for find in self.finds:
+            found = find(high, slow)
+            if found is not None:
+                fits = find(found.fast_bytes, slow) is not None
+                best = self._bisect(find, slow, found.fast_bytes if fits else high)
+                high = best - self._tolerance(best)
+        assert best < self.ample, "ample memory always fits"
+        return best
+
+    def _bisect(self, find: Find, slow: int, high: int) -> int:
         low = 0
-        while high - low > max(self.alignment, high // 100):
+        while high - low > self._tolerance(high):
             middle = (low + high) // 2
-            if self.find(middle, slow) is None:
+            if find(middle, slow) is None:
                 low = middle
             else:
                 high = middle
         return high
+
+    def _tolerance(self, smallest: int) -> int:
+        return max(self.alignment, smallest // 100)
 
     def option(self, smallest: int, slow: int) -> str:
         """A round value that works, as an option's text."""

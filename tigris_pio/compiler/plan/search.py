@@ -7,7 +7,7 @@ the next attempt aims lower, until one fits the budget.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
@@ -17,7 +17,7 @@ from tigris_pio.compiler.plan.cut.temporal import cut_resident, cut_spilling
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, arrange
-from tigris_pio.compiler.plan.refusal import refusal
+from tigris_pio.compiler.plan.refusal import Find, refusal
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
 from tigris_pio.compiler.weights.block import block_bytes
@@ -32,25 +32,24 @@ OPS_PER_STAGE, OPS_PER_SMALL_STAGE = 64, 16
 EXHAUSTIVE = 300
 
 
-def plan_program(
-    program: Program, budget: Budget, alignment: int, weights: WeightOptions, other: Program | None = None
-) -> ExecutionPlan:
-    """The best plan found within `budget`; BudgetError, with the smallest that works, when there is none.
-
-    `other`: the same network in operators that take less memory, for when `program` does not fit."""
-    index = ProgramIndex.of(program)
-    plan = find_plan(program, budget, alignment, weights, index)
-    if plan is None and other is not None:
-        plan = find_plan(other, budget, alignment, weights)
+def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
+    """The best plan found within `budget`; BudgetError, with the smallest that works, when there is none."""
+    plan = find_plan(program, budget, alignment, weights)
     if plan is None:
-        indices = [index] if other is None else [index, ProgramIndex.of(other)]
-
-        def find(fast: int, slow: int) -> Arrangement | None:
-            found = (find_arrangement(each, Budget(fast, slow), alignment, weights) for each in indices)
-            return next((arrangement for arrangement in found if arrangement is not None), None)
-
-        raise BudgetError(refusal(program.name, budget, alignment, _ample_fast(index), find))
+        raise does_not_fit([program], budget, alignment, weights)
     return plan
+
+
+def does_not_fit(programs: Sequence[Program], budget: Budget, alignment: int, weights: WeightOptions) -> BudgetError:
+    """The error that says the smallest budget in which any of `programs` works: a network in several orders, or in
+    other operators. None of them fits `budget`."""
+    indices = [ProgramIndex.of(program) for program in programs]
+
+    def finder(index: ProgramIndex) -> Find:
+        return lambda fast, slow: find_arrangement(index, Budget(fast, slow), alignment, weights)
+
+    ample = max(map(_ample_fast, indices))
+    return BudgetError(refusal(programs[0].name, budget, alignment, ample, [finder(index) for index in indices]))
 
 
 def find_plan(

@@ -1,6 +1,12 @@
-"""Which order a compilation takes: the cheapest that fits without slow memory, before any with it."""
+"""Which order a compilation takes: the cheapest that fits without slow memory, before any with it.
+
+A refusal says the least memory in which any order works.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,7 +16,9 @@ from tests.compiler.synthetic import Builder
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.pipeline import CompileOptions, Front, back, plan_of
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.search import does_not_fit
 from tigris_pio.errors import BudgetError
 
 
@@ -38,6 +46,25 @@ def test_slow_memory_is_left_alone_where_another_order_needs_none(seed: int, fas
     assert plan_of(first, options(fast)) is None and any(plan_of(other, options(fast)) for other in others)
     found = plan(program, fast, 1 << 20)
     assert found.slow_bytes == 0 and found.budget.slow == 1 << 20
+
+
+@pytest.mark.parametrize("given", ["qkv", "kqv", "vkq"])
+def test_the_least_memory_is_that_of_any_order(given: str) -> None:
+    """In attention the order of the least peak needs more than another one, if it does not make k and v first."""
+
+    def least(programs: Sequence[Program]) -> int:
+        refused = does_not_fit(programs, Budget(64), 4, WeightOptions())
+        found = re.search(r"smallest fast memory that works is (\d+)", str(refused))
+        assert found
+        return int(found[1])
+
+    program = attention(given)
+    alone = [least([order]) for order in orders(program)]
+    together = least(orders(program))
+    assert min(alone) <= together <= min(alone) * 1.01 + 4
+    with pytest.raises(BudgetError, match=f"smallest fast memory that works is {together} bytes"):
+        plan(program, 64)
+    assert plan(program, together).fast_bytes <= together
 
 
 def test_no_order_fits() -> None:
