@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.placement import Arrangement
-from tigris_pio.sizes import format_size, parse_size, size_option
+from tigris_pio.sizes import format_size, parse_size, round_up, size_option
 from tigris_pio.spelling import memory
 
 #: A slow memory no plan exceeds, for finding out how much one would take.
@@ -60,20 +60,32 @@ class _Smallest:
         return next((found for find in self.finds if (found := find(fast, slow)) is not None), None)
 
     def fast(self, slow: int) -> int:
-        """By bisection, to within 1 %; only of programs that better those before by more than that."""
+        """By bisection, first to within 1 % and only of programs that better those before by more than that.
+
+        Then exactly: nothing was found in an alignment less.
+        """
         best = high = self.ample
         for find in self.finds:
             found = find(high, slow)
             if found is not None:
                 fits = find(found.fast_bytes, slow) is not None
-                best = self._bisect(find, slow, found.fast_bytes if fits else high)
+                best = self._bisect(find, slow, 0, found.fast_bytes if fits else high, self._tolerance)
                 high = best - self._tolerance(best)
         assert best < self.ample, "ample memory always fits"
-        return best
+        return self._exactly(best, slow)
 
-    def _bisect(self, find: Find, slow: int, high: int) -> int:
-        low = 0
-        while high - low > self._tolerance(high):
+    def _exactly(self, best: int, slow: int) -> int:
+        """From bytes that work to a multiple of the alignment that does, and of which one alignment less does not."""
+        best = self._bisect(self.find, slow, best - self._tolerance(best), best, lambda _: self.alignment)
+        aligned = round_up(best, self.alignment)
+        if self.find(aligned, slow) is None:
+            return best
+        while aligned > self.alignment and self.find(aligned - self.alignment, slow) is not None:
+            aligned -= self.alignment
+        return aligned
+
+    def _bisect(self, find: Find, slow: int, low: int, high: int, tolerance: Callable[[int], int]) -> int:
+        while high - low > tolerance(high):
             middle = (low + high) // 2
             if find(middle, slow) is None:
                 low = middle
