@@ -240,6 +240,8 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "backend": ("esp-nn", "cmsis-nn"),
     "set": ("sr=16000", "sr=8000"),
     "state": ("h_out=h", "c_out=c"),
+    "stream": ("image", "sound"),
+    "hop": ("1", "2"),
     "limits": ("nodes=200000", "nodes=300000"),
     "partition": None,
     "match": None,

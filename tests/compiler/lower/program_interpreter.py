@@ -92,6 +92,8 @@ def check_rows(op: ProgramOp, program: Program) -> None:
         elif op.kind in (OpKind.FULLY_CONNECTED, OpKind.TRANSPOSE, OpKind.COPY):
             assert (rows.numerator, rows.first, rows.last) == (0, 0, source.height - 1)
             assert op.images == 1
+        elif op.kind == OpKind.MEAN_OF_SUMS:  # one row, of all rows
+            assert (rows.numerator, rows.first, rows.last) == (source.height, 0, source.height - 1) and height == 1
         elif op.kind not in (OpKind.CONCAT, OpKind.SELECT, OpKind.RESAMPLE, OpKind.TRANSPOSE_CONV) and rows.numerator:
             assert source.height == height
     if op.images != 1:
