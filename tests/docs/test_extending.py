@@ -111,8 +111,9 @@ def compile_sources(folder: Path) -> None:
         subprocess.run(["gcc", *flags, "-c", str(source.relative_to(folder)), "-o", target], cwd=folder, check=True)
         return target
 
+    host = sorted((folder / "runtime" / "host").glob("*.c"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, [*sources, folder / "runtime" / "host" / "tigris_host.c"]))
+        objects = list(pool.map(compiled, [*sources, *host]))
     library = "tigris_pio/host/_runtime.so"
     subprocess.run(["gcc", "-shared", *objects, "-lm", "-o", library], cwd=folder, check=True)
 
@@ -133,7 +134,8 @@ def test_the_backend_gives_the_portable_bytes(tree: Path) -> None:
     counted = counted.replace("static void run", "int lookups;\nstatic void run", 1)
     (tree / "counted.c").write_text(counted, "utf-8")
     (tree / "driver.c").write_text(DRIVER, "utf-8")
-    objects = sorted(path.name for path in tree.glob("*.o") if path.name != "tigris_host.o")
+    hosts = {f"{path.stem}.o" for path in (tree / "runtime" / "host").glob("*.c")}
+    objects = sorted(path.name for path in tree.glob("*.o") if path.name not in hosts)
     command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Iruntime/include", "driver.c", "counted.c", *objects, "-lm"]
     subprocess.run([*command, "-o", "driver"], cwd=tree, check=True)
     done = subprocess.run([tree / "driver", "digits.tgrs"], cwd=tree, capture_output=True, text=True, check=False)
