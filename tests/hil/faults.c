@@ -4,6 +4,7 @@
  * flips these bits of the first byte of each element of that channel in that row of what it makes. Also:
  *   first=F   only in calls whose rows begin there
  *   width=W   only in outputs of this width
+ *   at=O      only in calls whose output begins at offset O of the fast arena
  *   chance=P  in P of 100 calls that make that row
  *   times=N   only the first N times
  *   every=N   only each Nth time
@@ -20,21 +21,21 @@
 
 #define MOST_KERNELS 256
 
-static long kind, dtype, row, channel, flip, first, chance, add, width, poke, times, every, skip, seen;
+static long kind, dtype, row, channel, flip, first, chance, add, width, at, poke, times, every, skip, seen;
 static long seed = 1;
 static const tigris_session *victim;
 static const tigris_kernel_entry *original;
 
 static long number(const char *spec, const char *name, long otherwise)
 {
-    const char *at = spec;
+    const char *word = spec;
     const size_t length = strlen(name);
 
-    while (at != NULL) {
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return strtol(at + length + 1U, NULL, 10);
-        at = strchr(at, ',');
-        at = at != NULL ? at + 1 : NULL;
+    while (word != NULL) {
+        if (strncmp(word, name, length) == 0 && word[length] == '=')
+            return strtol(word + length + 1U, NULL, 10);
+        word = strchr(word, ',');
+        word = word != NULL ? word + 1 : NULL;
     }
     return otherwise;
 }
@@ -68,6 +69,8 @@ static void run_wrongly(const tigris_kernel_call *call)
         return;
     if ((width != 0 && width != (long)tensor->width) || (first >= 0 && first != band->first))
         return;
+    if (at >= 0 && band->data != victim->fast + at)
+        return;
     seed = (seed * 1103515245 + 12345) & 0x7fffffff;
     if ((seed >> 16) % 100 >= chance)
         return;
@@ -78,9 +81,9 @@ static void run_wrongly(const tigris_kernel_call *call)
         return;
     }
     const size_t bytes = element_bytes(tensor->dtype);
-    const long at = (tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0 ? 0 : row - band->first;
+    const long in_band = (tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0 ? 0 : row - band->first;
     for (uint32_t column = 0; column < tensor->width; column++) {
-        const size_t index = ((size_t)at * tensor->width + column) * tensor->channels + (size_t)channel;
+        const size_t index = ((size_t)in_band * tensor->width + column) * tensor->channels + (size_t)channel;
         spoil(tensor, band->data + index * bytes);
     }
 }
@@ -105,6 +108,7 @@ const tigris_backend *faulty_backend(const char *spec, const tigris_session *ses
     chance = number(spec, "chance", 100);
     add = number(spec, "add", 0);
     width = number(spec, "width", 0);
+    at = number(spec, "at", -1);
     backend = tigris_portable_backend;
     if (backend.kernel_count > MOST_KERNELS)
         exit(2);

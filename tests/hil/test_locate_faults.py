@@ -80,9 +80,13 @@ def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, real_board: 
     then no element is shown, for it would be a wrong one."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
-    commit = next(index for index, op in enumerate(plan.file.ops) if op.kind == K.COMMIT)
-    source = plan.file.tensors[PlanWords(plan.file).tensor(commit, 0)]
-    wrong = Wrong(K.UNARY, DType.FLOAT32, 0, 0, 64, f"poke={source.home_offset}")
+    words, ops = PlanWords(plan.file), plan.file.ops
+    commit = next(index for index, op in enumerate(ops) if op.kind == K.COMMIT)
+    source = words.tensor(commit, 0)
+    between = next(index for index in range(len(ops)) if words.tensor(index) == source) + 1
+    assert between < commit, "nothing runs between what COMMIT reads is made and COMMIT"
+    poke, at = (plan.file.tensors[tensor].home_offset for tensor in (source, words.tensor(between)))
+    wrong = Wrong(OpKind(ops[between].kind), DType(ops[between].dtype), 0, 0, 64, f"at={at},poke={poke}")
     command = [real_board, "--fault", wrong.spec, "--model", path]
     found = located(line(command).url, plan)
     assert isinstance(found, FirstWrong) and found.departure is not None
