@@ -118,7 +118,7 @@ class Bridge:
                 return
             if not data:
                 return
-            if self._greeting:  # not before: pyserial drops what a socket brings while it is opened
+            if self._greeting:  # not before: what a terminal brings while it is opened is dropped
                 self.say(self._greeting)
                 self._greeting = b""
             for piece in self._faults[0](data):

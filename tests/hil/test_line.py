@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import select
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,6 +19,7 @@ from tests.hil.raw import Raw
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import RefusedError, RestartError, RunError
 from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Range, Refusal, Request
 
 Connect = Callable[..., Bridge]
@@ -48,6 +51,24 @@ def test_what_the_firmware_prints_unasked_is_heard(standin: Path, line: Connect)
         board.listen()
         assert board.log == "booted\nunasked\n"
         infer(board, 2)
+
+
+def test_what_is_said_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emulated board begins its log when it is connected to, which can be before the port is open."""
+    connect = socket.create_connection
+
+    def late(*words: object, **options: object) -> socket.socket:
+        connection = connect(*words, **options)  # type: ignore[arg-type]
+        assert select.select([connection], [], [], 10.0)[0], "nothing was said"
+        return connection
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setattr(socket, "create_connection", late)
+        said = threading.Thread(target=lambda: listener.accept()[0].sendall(b"ESP-ROM:esp32c3"))
+        said.start()
+        with Line(f"socket://127.0.0.1:{listener.getsockname()[1]}") as line:
+            assert line.read(10.0) == b"ESP-ROM:esp32c3"
+        said.join()
 
 
 @pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])

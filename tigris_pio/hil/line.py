@@ -33,8 +33,13 @@ class Line:
         limit = None if url.startswith("rfc2217://") else _WRITE_SECONDS
         try:
             self._port: Any = serial.serial_for_url(
-                url, baudrate=baudrate, timeout=0.05, write_timeout=limit, exclusive=True
+                url, baudrate=baudrate, timeout=0.05, write_timeout=limit, exclusive=True, do_not_open=True
             )
+            if url.startswith("socket://"):
+                # pyserial drops what came before its end of open(): here that is the start of a board's boot log, for
+                # an emulated one boots when its UART is connected to.
+                self._port.reset_input_buffer = lambda: None
+            self._port.open()
         except (serial.SerialException, ValueError, OSError) as error:
             self._lock.release()
             if "exclusively lock" in str(error):
