@@ -18,7 +18,7 @@ import onnx
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.cli.test_hil_group import command_called as hil_command
+from tests.cli.test_hil_group import read_words as read_hil_words
 from tests.compiler.models import make, node
 from tests.networks.folders import OWN
 from tigris_pio import __main__ as entry
@@ -323,7 +323,7 @@ def test_examples_work(line: str, example_folder: Path, monkeypatch: pytest.Monk
     words = shlex.split(line)[1:]
     if words[0] == "hil":  # needs a board; its options at least are those that there are
         name, rest = (words[1], words[2:]) if words[1:] and words[1] in HIL else ("check", words[1:])
-        hil_command(name).make_context(name, rest)
+        read_hil_words(name, rest)
         return
     done: Result = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, (done.output, done.exception)

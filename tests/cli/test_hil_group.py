@@ -12,12 +12,19 @@ import pytest
 from tests.harness.command import tigris
 from tigris_pio.cli.hil import hil
 from tigris_pio.cli.hil.group import COMMANDS
+from tigris_pio.cli.main import cli
 
 
 def command_called(name: str) -> click.Command:
     command = hil.get_command(click.Context(hil), name)
     assert command is not None
     return command
+
+
+def read_words(name: str, words: list[str]) -> None:
+    """Reads a command's words without running it. click keeps the help option of a command's first context, so this
+    has the same settings as every other."""
+    command_called(name).make_context(name, words, parent=click.Context(cli, **cli.context_settings))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -28,7 +35,7 @@ def test_every_command_has_examples_with_options_that_there_are(name: str) -> No
     examples = [line.split()[3:] for line in lines if line.startswith(f"tigris hil {name}")]
     assert examples
     for words in examples:
-        command.make_context(name, words)
+        read_words(name, words)
 
 
 def test_help_lists_the_commands_and_the_options_of_the_one_that_needs_no_name() -> None:
@@ -36,6 +43,8 @@ def test_help_lists_the_commands_and_the_options_of_the_one_that_needs_no_name()
     assert [name for name in COMMANDS if f"\n  {name} " not in text] == []
     assert "--samples N" in text
     assert tigris("hil", "-h").stdout == text
+    for name in COMMANDS:
+        assert tigris("hil", name, "-h").stdout == tigris("hil", name, "--help").stdout != text
 
 
 def test_check_needs_not_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

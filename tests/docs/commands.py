@@ -53,9 +53,10 @@ def _check(words: Sequence[str], folder: Path) -> None:
     CHECKS[program](list(words[1:]), folder)
 
 
-def parsed(group: click.Command, words: list[str]) -> None:
+def parsed(group: click.Command, words: list[str], parent: click.Context | None = None) -> None:
     """The words as click parses them: command, options with the number of their values, no word too many."""
-    context = click.Context(group, info_name=group.name, resilient_parsing=True)
+    # With the settings that a run has: click keeps the help option of a command's first context.
+    context = click.Context(group, parent, info_name=group.name, resilient_parsing=True, **group.context_settings)
     if isinstance(group, click.Group):
         if isinstance(group, DefaultGroup) and (not words or words[0] not in group.modules):
             words = [group.default, *words]
@@ -67,7 +68,7 @@ def parsed(group: click.Command, words: list[str]) -> None:
         except click.ClickException as error:
             raise Wrong(error.format_message()) from None
         assert command is not None
-        parsed(command, rest)
+        parsed(command, rest, context)
         return
     try:
         options, rest, _ = group.make_parser(context).parse_args(list(words))
