@@ -5,7 +5,7 @@
 # make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, its instructions on emulated boards, how much of a serial line's rate the harness
-#              uses; BENCH_ARGS="--machines rv32imc --ops"
+#              uses, whether more memory makes a plan worse; BENCH_ARGS="--machines rv32imc --ops"
 # make fuzz    feed the runtime damaged plans and hostile bytes; random graphs against onnxruntime, random operators
 #              against TensorFlow Lite Micro, the harness over a line with faults; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
@@ -59,6 +59,7 @@ bench:
 	@$(VENV_PYTHON) -m bench.memory
 	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
 	@$(VENV_PYTHON) -m bench.line
+	@$(VENV_PYTHON) -m bench.monotone
 
 fuzz:
 	@$(PYTHON) tools/prepare.py fuzz
