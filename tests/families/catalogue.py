@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import onnx
 from onnx.version_converter import convert_version
 
-from tests.families import classifiers, dense, habits, signals
+from tests.families import classifiers, dense, habits, sequences, signals
 from tests.families.quantised import SCHEMES, Scheme, quantise
 
 _MODULES = {
@@ -26,6 +26,7 @@ FAMILIES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     **{name: getattr(module, name) for module, names in _MODULES.items() for name in names},
     "mobilenet_v3_decomposed": lambda: classifiers.mobilenet_v3(hard_swish_op=False),
     "streaming_spotter": signals.streaming_spotter,
+    **{made.__name__: made for made in (sequences.kws_transformer, sequences.mlp_mixer, sequences.tiny_vit)},
 }
 #: quantize_static takes operator sets from 11 on, and older than 13 per tensor only; onnx converts these before.
 _OLD = {"opset_7": SCHEMES[0], "opset_9": SCHEMES[2]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +43,12 @@ def _differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def in_model_order(array: Masked, value: StoredValue) -> Masked:
-    """A stored array with the model's axes and shape."""
+    """A stored array with the model's axes and shape; what the plan makes no part of is masked."""
+    size = math.prod(value.stored_shape)
+    if array.size < size:
+        whole: Masked = np.ma.masked_array(np.zeros(size, array.dtype), True)
+        whole[value.before : value.before + array.size] = array.reshape(-1)
+        array = whole
     ordered: Masked = array.reshape(value.stored_shape).transpose(value.permutation).reshape(value.shape)
     return ordered
 

@@ -161,13 +161,14 @@ class StoredValue:
     """Where the program keeps a tensor of the model.
 
     model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape), in the program tensor's element
-    type.
+    type. The tensor may hold a part of `stored`, from element `before` on, where nothing needs the rest.
     """
 
     tensor: str
     shape: tuple[int, ...]
     stored_shape: tuple[int, ...]
     permutation: tuple[int, ...]
+    before: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

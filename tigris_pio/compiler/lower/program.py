@@ -24,6 +24,7 @@ from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, report
 from tigris_pio.compiler.lower.rings import roll_rings
+from tigris_pio.compiler.lower.select_first import select_first
 from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value
 from tigris_pio.errors import UnsupportedError
@@ -52,7 +53,7 @@ def lower(graph: Graph) -> Program:
         raise UnsupportedError(report(problems, graph.name))
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    return join_layers(roll_rings(builder.finish(inputs, outputs, _commit_states(builder))))
+    return select_first(join_layers(roll_rings(builder.finish(inputs, outputs, _commit_states(builder)))))
 
 
 def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:

@@ -1,0 +1,50 @@
+"""Little fast memory for networks of tokens: what takes it, with nothing computed again, and how exact refusals are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import onnx
+import pytest
+
+from tests.families.catalogue import float_model, int8_model
+from tests.families.measure import run
+from tests.families.quantised import sample_inputs
+from tests.families.test_families import same
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.search import find_arrangement
+from tigris_pio.errors import BudgetError
+
+#: Bytes that are enough without slow memory.
+ENOUGH = {
+    float_model: {"kws_transformer": 81_000, "mlp_mixer": 37_500, "tiny_vit": 162_000},
+    int8_model: {"kws_transformer": 20_500, "mlp_mixer": 13_000, "tiny_vit": 61_500},
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in ENOUGH.items() for name in names])
+def test_little_memory_is_enough(kind: Callable[[str], onnx.ModelProto], name: str) -> None:
+    model = kind(name)
+    start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
+    tight = run(start, CompileOptions(Budget(ENOUGH[kind][name])), inputs)
+    assert tight.recomputed_macs == tight.slow_traffic == 0
+    same(run(start, CompileOptions(), inputs), tight)
+
+
+def test_a_refusal_is_exact() -> None:
+    """The outputs at what it names are those of any run; in an alignment less no order works."""
+    model = int8_model("mlp_mixer")
+    start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
+    with pytest.raises(BudgetError) as refused:
+        back(start, CompileOptions(Budget(64)))
+    found = re.search(r"smallest fast memory that works is (\d+)", str(refused.value))
+    assert found
+    least = int(found[1])
+    same(run(start, CompileOptions(), inputs), run(start, CompileOptions(Budget(least)), inputs))
+    less = CompileOptions(Budget(least - 16))
+    for program in orders(start.program):
+        assert find_arrangement(ProgramIndex.of(program), less.budget, less.alignment, less.weights()) is None
