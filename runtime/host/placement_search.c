@@ -1,5 +1,5 @@
 /* Branch and bound for tigris_pio/compiler/plan/memory/exact.py, which says why each step is right; its sister
- * search.py takes the same steps in Python. */
+ * branch.py takes the same steps in Python. */
 #include "placement_state.h"
 
 #include <stdlib.h>
@@ -150,36 +150,45 @@ static void sort_by_head(const tigris_place_state *s, int32_t *open, int32_t cou
     }
 }
 
-static void add_item(tigris_place_state *s, int32_t *count, int32_t piece, int32_t head) {
-    int32_t at = (*count)++;
-    for (; at > 0 && (head < s->item_head[at - 1] || (head == s->item_head[at - 1] && piece < s->item[at - 1])); at--) {
-        s->item_head[at] = s->item_head[at - 1];
-        s->item[at] = s->item[at - 1];
+static int32_t lies_before(const tigris_place_state *s, int32_t a, int32_t b) {
+    return s->piece_head[a] != s->piece_head[b] ? s->piece_head[a] < s->piece_head[b] : a < b;
+}
+
+/* All pieces by head. Little changes from one node to the next, so inserting them where they were is quick. */
+static void sort_pieces(tigris_place_state *s) {
+    const tigris_place_problem *p = s->problem;
+    for (int32_t j = 0; j < p->pieces; j++) {
+        int32_t u = s->owner[j];
+        s->piece_head[j] = (s->placed[u] ? s->start[u] : s->head[u]) + p->offset[j];
     }
-    s->item_head[at] = head;
-    s->item[at] = piece;
+    for (int32_t i = 1; i < p->pieces; i++) {
+        int32_t j = s->by_head[i], at = i;
+        for (; at > 0 && lies_before(s, j, s->by_head[at - 1]); at--) {
+            s->by_head[at] = s->by_head[at - 1];
+        }
+        s->by_head[at] = j;
+    }
 }
 
 /* Pieces by head: of the open requests, and placed ones too where others may still come below them. */
 static int32_t list_items(tigris_place_state *s, const int32_t *open, int32_t count) {
-    const tigris_place_problem *p = s->problem;
-    int32_t items = 0;
-    for (int32_t i = 0; i < count; i++) {
-        int32_t u = open[i];
-        if (!s->staircases) {
-            s->item[items] = u;
-            s->item_head[items++] = s->head[u];
-            continue;
+    int32_t items = 0, mark = ++s->mark;
+    if (!s->staircases) {
+        for (; items < count; items++) {
+            s->item[items] = open[items];
+            s->item_head[items] = s->head[open[items]];
         }
-        for (int32_t j = p->first_piece[u]; j < p->first_piece[u + 1]; j++) {
-            add_item(s, &items, j, s->head[u] + p->offset[j]);
-        }
+        return items;
     }
-    if (s->staircases) {
-        for (int32_t j = 0; j < p->pieces; j++) {
-            if (s->placed[s->owner[j]]) {
-                add_item(s, &items, j, s->start[s->owner[j]] + p->offset[j]);
-            }
+    for (int32_t i = 0; i < count; i++) {
+        s->seen[open[i]] = mark;
+    }
+    sort_pieces(s);
+    for (int32_t i = 0; i < s->problem->pieces; i++) {
+        int32_t j = s->by_head[i], u = s->owner[j];
+        if (s->placed[u] || s->seen[u] == mark) {
+            s->item[items] = j;
+            s->item_head[items++] = s->piece_head[j];
         }
     }
     return items;

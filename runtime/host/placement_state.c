@@ -18,7 +18,7 @@ static int32_t *carve(int32_t **rest, int32_t count) {
 static int allocate_arrays(tigris_place_state *s) {
     const tigris_place_problem *p = s->problem;
     int32_t requests = p->requests, pieces = p->pieces, sections = p->sections, members = p->first_member[sections];
-    size_t count = 8U * (size_t)requests + 1U + 5U * (size_t)pieces + 2U + 6U * (size_t)sections + (size_t)members;
+    size_t count = 8U * (size_t)requests + 1U + 7U * (size_t)pieces + 2U + 6U * (size_t)sections + (size_t)members;
     int32_t *rest = s->arrays = calloc(count, sizeof *rest);
     if (rest == NULL) {
         return 0;
@@ -34,6 +34,8 @@ static int allocate_arrays(tigris_place_state *s) {
     s->owner = carve(&rest, pieces);
     s->item = carve(&rest, pieces);
     s->item_head = carve(&rest, pieces);
+    s->by_head = carve(&rest, pieces);
+    s->piece_head = carve(&rest, pieces);
     s->first_section = carve(&rest, pieces + 1);
     s->first_rival = carve(&rest, pieces + 1);
     s->top = carve(&rest, sections);
@@ -53,6 +55,7 @@ static void describe(tigris_place_state *s) {
         for (int32_t j = p->first_piece[u]; j < p->first_piece[u + 1]; j++) {
             int32_t end = p->offset[j] + p->size[j];
             s->owner[j] = u;
+            s->by_head[j] = j;
             s->height[u] = end > s->height[u] ? end : s->height[u];
         }
     }

@@ -25,7 +25,8 @@ typedef struct tigris_place_state {
     int32_t *seen;                 /* marks of requests */
     int32_t *top, *least, *first; /* of each section: where a stack on its heads ends, its least head, its first rank */
     int32_t *active, *alive, *active_list;
-    int32_t *item, *item_head; /* pieces by head */
+    int32_t *item, *item_head;      /* what is stacked, by head */
+    int32_t *by_head, *piece_head;  /* all pieces, by head; the head of each, or where it is */
     int32_t mark, tick;
     int32_t *arrays, *pairs; /* the memory of the above; of rivals and neighbours */
     tigris_place_change *trail;

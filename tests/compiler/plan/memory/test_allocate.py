@@ -90,6 +90,14 @@ def test_empty():
     assert allocate([], 16).peak == 0
 
 
+def test_parts_without_bytes_are_not_searched_for():
+    """The highest byte counts where a part begins; the bound counts bytes. Nothing is there to move."""
+    part = Part("p", 5, 0, Lifetime(0, 3))
+    placement = allocate([Request("g", 5, Lifetime(0, 3), (part,))], 1)
+    assert placement.offsets == {"g": 0, "p": 5}
+    assert (placement.peak, placement.lower_bound) == (5, 0)
+
+
 PARTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 60), st.integers(0, 12), st.integers(0, 9)), min_size=2,
                  max_size=3)
 
@@ -113,7 +121,7 @@ def test_parts_keep_their_distances_and_clash_with_no_other_request(groups, rows
                 together = part.life.birth <= p.life.death and p.life.birth <= part.life.death
                 apart = start + part.bytes <= begin or begin + p.bytes <= start
                 assert owner == other or apart or not together or not part.bytes or not p.bytes
-    placement = allocate(requests, alignment, nodes=0)  # the exact search has tests of its own
+    placement = allocate(requests, alignment)
     ends = [placement.offsets[p.name] + -(-p.bytes // alignment) * alignment for r in requests for p in r.contents]
     assert max(ends, default=0) >= lower_bound(requests, alignment)
 

@@ -84,7 +84,7 @@ def place_exactly(
     default the library's, or `branch.run`.
     """
     problem = state_problem(requests, alignment)
-    if sum(problem.height) >= MOST_UNITS:
+    if not problem.names or sum(problem.height) >= MOST_UNITS:
         return Answer(None, lower_bound, 0)
     search = _Driver(problem, rules, run or searcher(problem), nodes)
     aim = max(-(-lower_bound // problem.unit), enough // problem.unit)
