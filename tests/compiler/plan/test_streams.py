@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.compiler.plan.test_plans_hold import simulate
 from tests.compiler.synthetic import Builder, random_program, wild_program
 from tests.harness.examples import counted, examples
-from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.plan.aim import WeightOptions
@@ -29,16 +29,23 @@ def streaming(program: Program, seed: int) -> Program:
     return add_streams(program, rng.sample(names, rng.randint(1, len(names))))
 
 
+def simulated(program: Program, share: int, slow: bool) -> ExecutionPlan | None:
+    """The plan in `share` percent of the fast memory that whole tensors take, run row by row; None: there is none."""
+    index = ProgramIndex.of(program)
+    whole = find_arrangement(index, Budget(None), 4, WeightOptions())
+    budget = Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0)
+    if find_arrangement(index, budget, 4, WeightOptions()) is None:
+        return None
+    return simulate(program, budget.fast, budget.slow)
+
+
 @counted(works=30, rolls=5)
 @settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(15, 100), slow=st.booleans())
 def test_random_programs(seen, seed, length, share, slow):
     program = streaming(random_program(seed, length), seed)
-    index = ProgramIndex.of(program)
-    whole = find_arrangement(index, Budget(None), 4, WeightOptions())
-    budget = Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0)
-    if find_arrangement(index, budget, 4, WeightOptions()) is not None:
-        plan = simulate(program, budget.fast, budget.slow)
+    plan = simulated(program, share, slow)
+    if plan is not None:
         seen["works"] += 1
         moving = [s for s in plan.stages for op in program.ops[s.first_op : s.end_op] if op.kind is OpKind.FETCH]
         seen["rolls"] += any(stage.bands > 1 for stage in moving)
@@ -49,13 +56,7 @@ def test_random_programs(seen, seed, length, share, slow):
 @settings(max_examples=examples(60, 150), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 24), share=st.integers(8, 100), slow=st.booleans())
 def test_programs_of_all_row_maps(seen, seed, length, share, slow):
-    program = streaming(wild_program(seed, length), seed)
-    index = ProgramIndex.of(program)
-    whole = find_arrangement(index, Budget(None), 4, WeightOptions())
-    budget = Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0)
-    if find_arrangement(index, budget, 4, WeightOptions()) is not None:
-        simulate(program, budget.fast, budget.slow)
-        seen["works"] += 1
+    seen["works"] += simulated(streaming(wild_program(seed, length), seed), share, slow) is not None
 
 
 def test_an_input_and_an_output_larger_than_the_arena() -> None:

@@ -30,14 +30,7 @@ def reduced(call: Call) -> Work:
 def pool(call: Call) -> Work:
     """Windows of taps, a pixel's channels at a time."""
     params: Any = call.op.params
-    taps = params.kernel_height * params.kernel_width
-    return {
-        "call": 1,
-        "row": call.images * call.rows,
-        "pixel": call.pixels,
-        "element": call.elements,
-        "tap": call.elements * taps,
-    }
+    return {**elements(call), "tap": call.elements * params.kernel_height * params.kernel_width}
 
 
 def sum_map(call: Call) -> Work:
