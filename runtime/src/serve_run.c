@@ -4,17 +4,11 @@
 #include "crc32.h"
 #include "serve_requests.h"
 
-/* Time in the hook, which sends and lets other tasks run, is not the network's. */
-void tigris_serve_stop_clock(tigris_serve *server)
-{
-    server->elapsed += tigris_serve_count(server) - server->resumed;
-}
-
 static int yield_hook(void *context)
 {
     tigris_serve *server = (tigris_serve *)context;
 
-    tigris_serve_stop_clock(server);
+    tigris_serve_stop_clock(server); /* time in the hook, which sends and lets other tasks run, is not the network's */
     const int stop = tigris_serve_go_on(server);
     server->resumed = tigris_serve_count(server);
     return stop;
