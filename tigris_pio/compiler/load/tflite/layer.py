@@ -14,6 +14,7 @@ from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, store
 from tigris_pio.compiler.load.tflite.constants import read_constant
 from tigris_pio.compiler.load.tflite.file import FlatOperator, FlatTensor, Options, Subgraph, defaults
 from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX, TO_IMAGE, Network, Unsupported
+from tigris_pio.compiler.load.tflite.variables import Variables
 from tigris_pio.errors import ModelError
 
 _ACTIVATIONS = {
@@ -28,11 +29,12 @@ class Scope:
 
     subgraph: Subgraph
     names: dict[int, str]
+    variables: Variables  #: of the whole model
     prefix: str = ""
     given: Mapping[int, str] = dataclasses.field(default_factory=dict)  #: of the model's outputs
     depth: int = 0
     once: bool = False  #: it runs once, before the first run of the model
-    variables: dict[int, object] = dataclasses.field(default_factory=dict)  #: keys of those whose handles tensors are
+    handles: dict[int, object] = dataclasses.field(default_factory=dict)  #: keys of variables, by tensor
 
 
 class Layer:
@@ -320,25 +322,25 @@ class Layer:
 
     def define_variable(self, key: object) -> None:
         """Makes the output a handle of a variable."""
-        self.scope.variables[self.output().index] = key
+        self.scope.handles[self.output().index] = key
 
     def variable(self, place: int) -> object:
         """The variable whose handle an input is; or, of a layer with memory, that very input."""
         tensor = self.declared(place)
-        if tensor.index not in self.scope.variables and tensor.is_variable and tensor.data is None:
-            key = self.scope.variables[tensor.index] = (self.scope.prefix, tensor.index)
-            self.network.variables.declare(key, tensor_name(tensor))
-        if tensor.index not in self.scope.variables:
+        if tensor.index not in self.scope.handles and tensor.is_variable and tensor.data is None:
+            key = self.scope.handles[tensor.index] = (self.scope.prefix, tensor.index)
+            self.scope.variables.declare(key, tensor_name(tensor))
+        if tensor.index not in self.scope.handles:
             raise self.fault(f"its input {tensor.name} is no variable")
-        return self.scope.variables[tensor.index]
+        return self.scope.handles[tensor.index]
 
     def state(self, place: int) -> str:
         """What a layer's memory at an input holds before it."""
-        return self.network.variables.read(self.variable(place), self.input_like(place))
+        return self.scope.variables.read(self.variable(place), self.input_like(place))
 
     def set_state(self, place: int, name: str) -> None:
         """What it holds after it."""
-        self.network.variables.assign(self.variable(place), name)
+        self.scope.variables.assign(self.variable(place), name)
 
     def input_like(self, place: int) -> Tensor:
         """An input that nothing computes, as a tensor of the graph."""

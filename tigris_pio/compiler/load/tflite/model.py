@@ -17,6 +17,7 @@ from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, store
 from tigris_pio.compiler.load.tflite.file import FlatModel, FlatTensor, read
 from tigris_pio.compiler.load.tflite.layer import Scope
 from tigris_pio.compiler.load.tflite.network import OPSET, Network
+from tigris_pio.compiler.load.tflite.variables import Variables
 from tigris_pio.compiler.load.tflite.walk import read_operators
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 from tigris_pio.errors import ModelError, UnsupportedError, UsageError
@@ -54,11 +55,11 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
     if not main.outputs:
         raise ModelError(f"{model.label}: it has no outputs")
     names = io_names(model)
-    scope = Scope(main, {}, "", names)
+    scope = Scope(main, {}, Variables(network), "", names)
     warnings = _add_inputs(network, scope, names, dims, fixed)
     read_operators(network, scope)
     outputs = _outputs(network, scope, names)
-    states = network.variables.states()
+    states = scope.variables.states()
     _warn_hybrid(network)
     graph = Graph(
         name=model.name,

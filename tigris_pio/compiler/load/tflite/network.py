@@ -18,8 +18,8 @@ from tigris_pio.compiler.evaluate import evaluate, is_deterministic
 from tigris_pio.compiler.ir.graph import Node, Quantisation, Tensor
 from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.tflite.file import Subgraph
-from tigris_pio.compiler.load.tflite.variables import Variables
 from tigris_pio.compiler.normalise.editor import dequantised
+from tigris_pio.compiler.normalise.integers import RECODE
 
 #: Of ONNX, whose operators the graph is made of.
 OPSET = 20
@@ -40,7 +40,6 @@ class Network:
 
     def __init__(self, label: str, limits: Limits, subgraphs: Sequence[Subgraph] = ()) -> None:
         self.label, self.limits, self.subgraphs = label, limits, subgraphs
-        self.variables = Variables(self)
         self.tensors: dict[str, Tensor] = {}
         self.weights: dict[str, np.ndarray] = {}
         self.nodes: list[Node] = []
@@ -128,6 +127,15 @@ class Network:
             self._budget.add(item.name, value.nbytes, where)
             self.set_constant(item.name, np.ascontiguousarray(value), item.quantisation)
         return True
+
+    def recoded(self, name: str, like: Tensor) -> str:
+        """The same bytes under another quantisation, which nothing keeps a file from giving them."""
+        tensor = self.tensors[name]
+        if tensor.quantisation == like.quantisation:
+            return name
+        result = self.add_tensor(self.fresh(f"{name}/recoded"), tensor.shape, like.dtype, like.quantisation)
+        self.add_node(self.fresh(f"{name}/recode"), RECODE, (name,), (result,))
+        return result
 
     # Images.
 

@@ -7,17 +7,11 @@ what was assigned last in the run before; what is read afterwards is what was as
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import State, Tensor
-
-if TYPE_CHECKING:
-    from tigris_pio.compiler.load.tflite.network import Network
-
-#: The graph's operator for integers that are read under another scale.
-_RECODE = "TigrisRecode"
+from tigris_pio.compiler.load.tflite.network import Network
 
 
 @dataclasses.dataclass
@@ -53,16 +47,7 @@ class Variables:
         if not variable.now:
             variable.held = variable.now = network.fresh(variable.name)
             network.add_tensor(variable.held, like.shape, like.dtype, like.quantisation)
-        return self.recoded(variable.now, like)
-
-    def recoded(self, name: str, like: Tensor) -> str:
-        """The same bytes under another quantisation, which nothing keeps a file from giving them."""
-        tensor, network = self._network.tensors[name], self._network
-        if tensor.quantisation == like.quantisation:
-            return name
-        result = network.add_tensor(network.fresh(f"{name}/recoded"), tensor.shape, like.dtype, like.quantisation)
-        network.add_node(network.fresh(f"{name}/recode"), _RECODE, (name,), (result,))
-        return result
+        return network.recoded(variable.now, like)
 
     def states(self) -> tuple[State, ...]:
         """The graph's, with a node for bytes that are assigned under another scale than they are read."""
@@ -70,7 +55,7 @@ class Variables:
         for variable in self._known.values():
             if variable.held:
                 held = self._network.tensors[variable.held]
-                found.append(State(self.recoded(variable.now, held), variable.held, self._initial(variable)))
+                found.append(State(self._network.recoded(variable.now, held), variable.held, self._initial(variable)))
         return tuple(found)
 
     def _initial(self, variable: _Variable) -> np.ndarray | None:

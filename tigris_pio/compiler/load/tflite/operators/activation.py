@@ -37,7 +37,7 @@ def read_plain(layer: Layer) -> None:
     bounds = [layer.number(value) for value in _BOUNDS.get(name, ())]
     if name == "RELU6" and layer.declared(0).type == "int8" and layer.quantisation(0) != layer.annotation()[1]:
         clipped = layer.part("Clip", [layer.input(0), *bounds], layer.shape(0), like=layer.input(0))
-        layer.write("Identity", [layer.network.variables.recoded(clipped, layer.output_like())], layer.shape(0))
+        layer.write("Identity", [layer.network.recoded(clipped, layer.output_like())], layer.shape(0))
         return  # the bytes of its input, clipped there, whatever scale the output has
     layer.write(_PLAIN[name], [source, *bounds], layer.shape(0), image=image)
 

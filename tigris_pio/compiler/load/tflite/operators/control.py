@@ -18,7 +18,8 @@ def _inner(layer: Layer, number: int, names: Mapping[int, str], once: bool) -> S
         raise layer.fault(f"it runs subgraph {number} of {len(network.subgraphs)}; the file is damaged")
     network.limits.check("depth", outer.depth + 1, f"{network.label}: node {layer.name}")
     network.count_nodes(len(network.subgraphs[number].operators))
-    scope = Scope(network.subgraphs[number], dict(names), f"{layer.name}/", {}, outer.depth + 1, once or outer.once)
+    scope = Scope(network.subgraphs[number], dict(names), outer.variables, f"{layer.name}/", {}, outer.depth + 1,
+                  once or outer.once)
     read_operators(network, scope)
     return scope
 
@@ -55,14 +56,14 @@ def read_var_handle(layer: Layer) -> None:
     """Names a variable; what it holds is typed where it is read."""
     options = layer.options("VarHandleOptions")
     shared, container = options["SharedName"] or "", options["Container"] or ""
-    layer.network.variables.declare((container, shared), shared[:200] or layer.name)
+    layer.scope.variables.declare((container, shared), shared[:200] or layer.name)
     layer.define_variable((container, shared))
 
 
 @handler("READ_VARIABLE", summary="variables by name, kept from run to run")
 def read_read_variable(layer: Layer) -> None:
     """A state of the graph, or what was assigned before."""
-    layer.pass_on(layer.network.variables.read(layer.variable(0), layer.output_like()))
+    layer.pass_on(layer.scope.variables.read(layer.variable(0), layer.output_like()))
 
 
 @handler("ASSIGN_VARIABLE", summary="variables by name, kept from run to run")
@@ -70,8 +71,8 @@ def read_assign_variable(layer: Layer) -> None:
     """What the state becomes; in CALL_ONCE its first value."""
     key, name = layer.variable(0), layer.input(1)
     if not layer.scope.once:
-        layer.network.variables.assign(key, name)
+        layer.scope.variables.assign(key, name)
         return
     if not layer.network.is_constant(name):
         raise Unsupported("an initial value that is no constant")
-    layer.network.variables.initialise(key, name)
+    layer.scope.variables.initialise(key, name)

@@ -96,7 +96,8 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
             ("weights", _WEIGHTS, (units, inputs)), ("recurrent", _RECURRENT, (units, units)),
             ("bias", _BIASES, (units,)))]
     held = Tensor("", cell.shape, np.dtype(np.int16))
-    memory = [network.variables.read(layer.variable(place), like) for place, like in ((_HIDDEN, hidden), (_CELL, held))]
+    variables = layer.scope.variables
+    memory = [variables.read(layer.variable(place), like) for place, like in ((_HIDDEN, hidden), (_CELL, held))]
     whole = (steps, batch, units)
     sizes = {"sequence": whole, "hidden": (batch, units), "cell": (batch, units)}
     names = [network.add_tensor(network.fresh(f"{layer.name}/{name}"), shape,
@@ -108,10 +109,10 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
     network.add_node(layer.name, layer.operator.name, [_time_first(layer, first), *constants, *begun], names,
                      attributes, DOMAIN)
     for place, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
-        network.variables.assign(layer.variable(place), layer.reshaped(name, layer.declared(place).shape))
+        variables.assign(layer.variable(place), layer.reshaped(name, layer.declared(place).shape))
     _, said = layer.annotation()
     result = Tensor("", whole, np.dtype(np.int8), said)
-    _write(layer, network.variables.recoded(names[0], result), whole, first)
+    _write(layer, network.recoded(names[0], result), whole, first)
 
 
 def _scales(layer: Layer, places: tuple[int, ...]) -> tuple[float, ...]:

@@ -26,14 +26,14 @@ def read_circular_buffer(layer: Layer) -> None:
         cycles = 1 if shape[1] in _EACH_RUN else 2
     if cycles != 1:
         raise Unsupported(f"it ends all but one of {cycles} runs before the rest, which is to be a network of its own")
-    network, tensor = layer.network, layer.output()
+    network, variables, tensor = layer.network, layer.scope.variables, layer.output()
     key = (layer.scope.prefix, "ring", tensor.index)
-    network.variables.declare(key, f"{layer.name}/ring")
-    held = network.variables.read(key, output)
+    variables.declare(key, f"{layer.name}/ring")
+    held = variables.read(key, output)
     limits = [layer.numbers(values) for values in ([1], [shape[1]], [2], [1])]
     kept = (shape[0], shape[3], shape[1] - 1, shape[2])
     parts = [layer.image(0)]
     if shape[1] > 1:
         parts.insert(0, layer.part("Slice", [network.image(held), *limits], kept))
     layer.write("Concat", parts, shape, {"axis": 2}, image=True)
-    network.variables.assign(key, layer.scope.names[tensor.index])
+    variables.assign(key, layer.scope.names[tensor.index])

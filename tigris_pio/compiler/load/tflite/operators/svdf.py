@@ -35,7 +35,7 @@ def read_svdf(layer: Layer) -> None:
     if shape[0] != 1:
         raise Unsupported(f"{shape[0]} sequences")
     memory = _memory(layer, filters, rows)
-    held = layer.network.variables.read(layer.variable(_MEMORY), memory)
+    held = layer.scope.variables.read(layer.variable(_MEMORY), memory)
     parts = [layer.reshaped(_newest(layer, filters, memory), (1, filters, 1, 1))]
     if rows > 1:
         kept = _like(layer, "kept", (1, filters, rows - 1, 1), memory)
@@ -44,7 +44,7 @@ def read_svdf(layer: Layer) -> None:
         parts.insert(0, kept)
     present = _like(layer, "memory", (1, filters, rows, 1), memory)
     layer.network.add_node(layer.network.fresh(f"{layer.name}/memory"), "Concat", parts, (present,), {"axis": 2})
-    layer.network.variables.assign(layer.variable(_MEMORY), present)
+    layer.scope.variables.assign(layer.variable(_MEMORY), present)
     _emit(layer, present, rank, options["FusedActivationFunction"])
 
 
