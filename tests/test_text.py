@@ -26,7 +26,7 @@ from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.report.compiled import compiled_page
 from tigris_pio.report.html import render_html
 from tigris_pio.report.page import Provenance
-from tigris_pio.text import c_comment, c_identifier, c_string, json_text, visible, visible_name
+from tigris_pio.text import c_comment, c_identifier, c_string, json_text, visible, visible_name, what_there_is
 
 NASTY = (
     *("x\nint pwned;\n//", 'x"; int pwned; "', "x\\", "x\\\n", "??/", "??/\n", "a??'b", "*/ int pwned; /*", "/*", "//"),
@@ -173,6 +173,12 @@ def test_a_page_shows_names_as_they_are_written(compiled, name):
     assert name not in page or name == "{{ 7 * 7 }}"
     assert name != "{{ 7 * 7 }}" or name in parse(page).one("h1").text
     assert not any(obeyed(character) for character in page if character not in "\n\t")
+
+
+def test_a_name_that_is_none_is_answered_with_the_nearest_or_with_all():
+    assert what_there_is("fetures", ["x", "features"]) == "did you mean features? It has: x, features"
+    assert what_there_is("zzz", ["x", "\x1b[31m"]) == r"it has: x, \x1b[31m"
+    assert what_there_is("zzz", []) == "it has: none"
 
 
 def test_json_has_no_numbers_that_json_does_not_know():

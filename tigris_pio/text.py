@@ -6,9 +6,11 @@ terminal without anything that a terminal obeys, into JSON and HTML without what
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 #: Control characters (C0 without tab and newline, DEL, C1), marks that reorder or hide text, separators of lines,
@@ -44,6 +46,14 @@ def visible(text: str) -> str:
 def visible_name(name: str) -> str:
     """The same for a name, which has one line."""
     return re.sub(r"[\t\n]", lambda match: _written_out(match[0]), visible(name))
+
+
+def what_there_is(name: str, known: Iterable[str]) -> str:
+    """For a message about a name that is none of `known`: `it has: x, h`, behind the nearest of them if one is near."""
+    known = tuple(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    names = ", ".join(map(visible_name, known)) or "none"
+    return f"did you mean {visible_name(close[0])}? It has: {names}" if close else f"it has: {names}"
 
 
 def _written_out(character: str) -> str:

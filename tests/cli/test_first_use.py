@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -174,6 +175,30 @@ def test_what_does_not_fit_is_said_before_the_table(run: Run, model: Path) -> No
     assert said.out.startswith("with no limit:\n")
     assert " of 2 KB" not in said.out and " of 1 KB" not in said.out
     assert "with no limit" not in run("analyze", model, "-m", "64K").out
+
+
+def test_slow_memory_is_recommended_beside_the_fast_memory_that_was_given(run: Run, model: Path) -> None:
+    found = re.search(r"works is (\d+) bytes", run("analyze", model, "-m", "2K").err)
+    assert found is not None
+    given = int(found[1]) - 1
+    said = run("analyze", model, "-m", given)
+    together = re.search(r"or add slow memory: -m (\S+)", said.err)
+    assert together is not None and together[1].startswith(f"{given}+"), said.err
+    assert run("analyze", model, "-m", together[1]).status == 0
+
+
+def test_what_the_memory_is_for_is_said_where_it_lacks(run: Run, model: Path) -> None:
+    said = run("compile", model, "-o", "out.tgrs")
+    assert said.status == 2
+    assert "Missing option '-m' / '--mem'. Give the memory for activations, like -m 64K; tigris analyze" in said.err
+
+
+def test_an_input_that_numpy_cannot_read_is_named_in_plain_words(run: Run, model: Path) -> None:
+    plan = model.with_suffix(".tgrs")
+    compile_model(model).save(plan)
+    for name, words in ((model, "not a numpy .npy or .npz file"), (model.with_name("none.npy"), "No such file or dir")):
+        said = run("run", plan, "--input", name)
+        assert (said.status, words in said.err, "pickle" in said.err) == (2, True, False), said.err
 
 
 def test_columns_of_zeros_are_left_out(run: Run, model: Path) -> None:

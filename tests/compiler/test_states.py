@@ -210,7 +210,7 @@ def test_nothing_shares_a_states_memory(fast: str | None, slow: str | int) -> No
 
 
 @pytest.mark.parametrize("ties, message", [
-    ({"new": "g"}, r'state=\{"new": "g"\}: test has no input g; did you mean h\? It has: x, h|It has: x, h'),
+    ({"new": "g"}, r'state=\{"new": "g"\}: test has no input g; it has: x, h, w, k'),
     ({"news": "h"}, "has no output news; did you mean new"),
     ({"new": "h", "y": "h"}, 'input h is tied already, by state={"new": "h"}'),
     ({"wide": "h"}, r"output wide is float32 \[1, 8\] and input h float32 \[1, 4\]; both must be the same"),

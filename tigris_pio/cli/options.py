@@ -78,6 +78,14 @@ def model_options(command: F) -> F:
     )(command)
 
 
+class _Memory(click.types.StringParamType):
+    """Says what to give where it lacks."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The sentence behind click's."""
+        return "Give the memory for activations, like -m 64K; tigris analyze MODEL says what a model takes."
+
+
 def budget_options(memory_required: bool) -> Callable[[F], F]:
     """-m, -f, and those of model_options."""
 
@@ -91,6 +99,7 @@ def budget_options(memory_required: bool) -> Callable[[F], F]:
             "--mem",
             "memory",
             required=memory_required,
+            type=_Memory(),
             metavar="FAST[+SLOW]",
             help="Memory for activations: SRAM, and PSRAM if there is any, e.g. 256K or 256K+8M." + default,
         )(command)

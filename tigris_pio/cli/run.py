@@ -75,8 +75,10 @@ def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: st
 def _load(path: str) -> Any:
     try:
         return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(f"--input {path}: cannot be read as .npy or .npz: {error}") from error
+    except OSError as error:
+        raise UsageError(f"--input {path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, EOFError) as error:
+        raise UsageError(f"--input {path}: not a numpy .npy or .npz file of numbers") from error
 
 
 def _read_inputs(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarray]:

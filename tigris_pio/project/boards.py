@@ -82,9 +82,9 @@ def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = N
 def _unknown(name: str) -> str:
     known = (*emulated_boards(), *COMMON)
     close = difflib.get_close_matches(name, known, n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
+    guess = f"did you mean {close[0]}? Boards" if close else "boards"
     return (
-        f"--board {name}: is not known here; {guess}Boards without hardware: {', '.join(emulated_boards())}. Others "
+        f"--board {name}: is not known here; {guess} without hardware: {', '.join(emulated_boards())}. Others "
         "are known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says "
         f"how much flash an ESP32 has; without that: {', '.join(sorted(COMMON))}"
     )

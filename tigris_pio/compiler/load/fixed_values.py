@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Sequence
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from tigris_pio import spelling
 from tigris_pio.errors import UsageError
-from tigris_pio.text import visible_name
+from tigris_pio.text import visible_name, what_there_is
 
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -18,10 +17,7 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 def check_name(name: str, value: object, known: Collection[str], label: str) -> None:
     """UsageError for an input that the model does not have."""
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        meant = f"did you mean {close[0]}? " if close else ""
-        names = ", ".join(map(visible_name, known)) or "none"
-        raise UsageError(f"{given(name, value)}: {label} has no input of that name; {meant}It has: {names}")
+        raise UsageError(f"{given(name, value)}: {label} has no input of that name; {what_there_is(name, known)}")
 
 
 def given(name: str, value: object) -> str:

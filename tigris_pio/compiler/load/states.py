@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from tigris_pio.compiler.ir.graph import Graph, State, Tensor
 from tigris_pio.compiler.load.fixed_values import fixed_array
 from tigris_pio.compiler.load.tflite.annotation import stored
 from tigris_pio.errors import UsageError
-from tigris_pio.text import visible_name
+from tigris_pio.text import visible_name, what_there_is
 
 #: (output, input)
 Tie = tuple[str, str]
@@ -66,10 +65,8 @@ def _check_name(graph: Graph, tie: Tie, kind: str, name: str, known: Iterable[st
     known = tuple(known)
     if name in known:
         return
-    close = difflib.get_close_matches(name, known, n=1)
-    meant = f"did you mean {visible_name(close[0])}? " if close else ""
-    names = ", ".join(map(visible_name, known)) or "none"
-    raise UsageError(f"{_given(tie)}: {graph.name} has no {kind} {visible_name(name)}; {meant}It has: {names}")
+    has = what_there_is(name, known)
+    raise UsageError(f"{_given(tie)}: {graph.name} has no {kind} {visible_name(name)}; {has}")
 
 
 def _check_same(tie: Tie, output: Tensor, held: Tensor) -> None:

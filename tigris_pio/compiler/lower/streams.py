@@ -8,7 +8,6 @@ its window, and an input that several stages read is kept where there is room fo
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Sequence
 
 from tigris_pio import spelling
@@ -16,7 +15,7 @@ from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramO
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import RowsParams
-from tigris_pio.text import visible_name
+from tigris_pio.text import visible_name, what_there_is
 
 #: I/O records name the operator that moves the rows in 16 bits.
 _MOST_OPERATORS = (1 << 16) - 2
@@ -38,13 +37,11 @@ def add_streams(program: Program, names: Sequence[str]) -> Program:
 
 def _unknown(program: Program, name: str) -> str:
     known = [io.name for io in (*program.inputs, *program.outputs)]
-    close = difflib.get_close_matches(name, known, n=1)
-    meant = f"did you mean {visible_name(close[0])}? " if close else ""
     states = {io.name for io in program.states}
     why = "it is a state, which stays in memory from run to run; " if name in states else ""
     return (
-        f"{_given(name)}: {program.name} has no input or output {visible_name(name)}; {why}{meant}It has: "
-        f"{', '.join(map(visible_name, known))}"
+        f"{_given(name)}: {program.name} has no input or output {visible_name(name)}; {why}"
+        f"{what_there_is(name, known)}"
     )
 
 

@@ -38,7 +38,8 @@ def refusal(name: str, budget: Budget, alignment: int, ample: int, finds: Sequen
         return text
     with_slow = smallest.find(budget.fast, AMPLE_SLOW)
     if with_slow is not None:
-        return f"{text}, or add slow memory: {memory(size_option(budget.fast), size_option(with_slow.slow.peak))}"
+        same = size_option(budget.fast) if budget.fast % (1 << 10) == 0 else str(budget.fast)
+        return f"{text}, or add slow memory: {memory(same, size_option(with_slow.slow.peak))}"
     least = smallest.fast(AMPLE_SLOW)
     found = smallest.find(least, AMPLE_SLOW)
     if least < alone and found is not None:

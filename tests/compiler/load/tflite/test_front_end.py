@@ -326,7 +326,7 @@ def test_inputs_can_be_set() -> None:
     with Session(compile_model(data, set={"b": "1,2,3,200"})) as session:
         assert [io.name for io in session.inputs] == ["x"]
         assert np.array_equal(session.run({"x": x})["y"], whole)
-    for name, value, said in (("c", 1, "has no input of that name; .*It has: x, b"), ("b", 256, "from 0 to 255")):
+    for name, value, said in (("c", 1, "has no input of that name; it has: x, b"), ("b", 256, "from 0 to 255")):
         with pytest.raises(UsageError, match=said):
             compile_model(data, set={name: value})
 
