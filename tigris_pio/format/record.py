@@ -63,11 +63,6 @@ def u8_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> An
     return _field("uint8_t", doc, count, default)
 
 
-def u16_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
-    """`count` unsigned 16-bit integers."""
-    return _field("uint16_t", doc, count, default)
-
-
 def u32_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
     """`count` unsigned 32-bit integers."""
     return _field("uint32_t", doc, count, default)

@@ -43,12 +43,6 @@ def stage_cost(index: ProgramIndex, draft: Draft) -> float:
     return setup_cost() + calls_cost(calls, ops) + MAC_COST * draft.recomputed_macs + per_byte * moved
 
 
-def least_cost(index: ProgramIndex, first: int, end: int) -> float:
-    """No stage of operators [first, end) costs less, whatever its strategy and its height: they run once, whole, and
-    move nothing. `stage_cost` of a stage that does just that is equal to it."""
-    return setup_cost() + calls_cost(index.ops[first].images, end - first)
-
-
 def setup_cost() -> float:
     """What starting a stage takes."""
     return STAGE_COST
