@@ -89,6 +89,13 @@ typedef enum tigris_view_flag {
     TIGRIS_VIEW_FLAG_KEEP = 8
 } tigris_view_flag;
 
+/* What becomes of an operand once its operator has run. */
+typedef enum tigris_operand_flag {
+    /* no later operator of the stage reads it: a window with KEEP is left with the rows later bands
+     * read */
+    TIGRIS_OPERAND_FLAG_LAST = 1
+} tigris_operand_flag;
+
 /* Kernel families. An operator's kernel is found by (kind, dtype). */
 typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_CONV_2D = 1,
@@ -558,8 +565,8 @@ typedef struct tigris_operand_record {
     uint16_t numerator;
     /* see above; at least 1 */
     uint16_t denominator;
-    /* 0 */
-    uint16_t reserved;
+    /* bit set of tigris_operand_flag */
+    uint16_t flags;
     /* see above */
     int32_t first;
     /* see above */

@@ -45,38 +45,51 @@ static tigris_status begin_stage(const tigris_stage_run *run)
     return TIGRIS_OK;
 }
 
-/* The rows a view must deliver in this band whoever reads it. */
-static void set_own_need(const tigris_view *view, uint32_t band)
+/* Starts a view in band `band`: what it must deliver whoever reads it, and what it holds. */
+static void set_own_need(const tigris_stage_run *run, uint32_t index, uint32_t band)
 {
-    const int32_t height = (int32_t)view->tensor->height;
-    view->state->need_first = height;
-    view->state->need_end = 0;
-    if (view->record->pace_numerator != 0U) {
-        view->state->need_first = tigris_paced_rows(view->record, band, height);
-        view->state->need_end = tigris_paced_rows(view->record, band + 1U, height);
+    tigris_view view;
+    tigris_view_at(run, index, &view);
+    const int32_t height = (int32_t)view.tensor->height;
+    tigris_view_state *state = view.state;
+    state->need_first = height;
+    state->need_end = 0;
+    if (view.record->pace_numerator != 0U) {
+        state->need_first = tigris_paced_rows(view.record, band, height);
+        state->need_end = tigris_paced_rows(view.record, band + 1U, height);
+    }
+    if ((view.record->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_KEEP)) == TIGRIS_VIEW_FLAG_WINDOW) {
+        state->held_first = 0;
+        state->held_end = 0;
     }
 }
 
-/* First row of an output that this band computes. */
-static int32_t produce_from(const tigris_view *view)
+/* Leaves a window that keeps rows with those from need_first on, at its start. */
+static void slide(const tigris_stage_run *run, const tigris_view *view)
 {
-    const tigris_view_state *state = view->state;
-    if (!tigris_is_window(view->record)) {
-        return state->held_end;
+    tigris_view_state *state = view->state;
+    const int32_t first = state->need_first, kept = state->held_end - first;
+    if ((view->record->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U || first <= state->held_first || kept < 0) {
+        return;
     }
-    if ((view->record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && state->held_end > state->need_first) {
-        return state->held_end;
+    if (!run->proving) {
+        uint8_t *window = tigris_row_address(run->session, view, state->held_first, 0);
+        memmove(window, window + tigris_rows_bytes(view->tensor, (uint32_t)(first - state->held_first)),
+                tigris_rows_bytes(view->tensor, (uint32_t)kept));
     }
-    return state->need_first;
+    state->held_first = first;
 }
 
-static void need_operands(const tigris_stage_run *run, const tigris_op_record *op)
+/* Widens what is needed of an operator's operands by what its next rows read. When it `ran`, those that no operator reads
+ * behind it in this band slide. */
+static void need_operands(const tigris_stage_run *run, const tigris_op_record *op, int ran)
 {
     tigris_view output;
     tigris_view_at(run, op->output_view, &output);
-    const int32_t first = produce_from(&output);
-    if (first >= (int32_t)output.tensor->height) {
-        return;
+    /* First row of the output that this band computes, or a later one. */
+    int32_t first = output.state->held_end;
+    if (tigris_is_window(output.record) && first < output.state->need_first) {
+        first = output.state->need_first;
     }
     /* An output that makes no row in this band still holds on to what it will read in a later one. */
     const int makes_rows = output.state->need_end > first;
@@ -86,27 +99,42 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
         tigris_view input;
         tigris_view_at(run, operand->view, &input);
-        tigris_operand_rows(operand, (int32_t)input.tensor->height, first, end, rows);
-        if (rows->first < input.state->need_first) {
-            input.state->need_first = rows->first;
+        if (first < (int32_t)output.tensor->height) {
+            tigris_operand_rows(operand, (int32_t)input.tensor->height, first, end, rows);
+            if (rows->first < input.state->need_first) {
+                input.state->need_first = rows->first;
+            }
+            if (makes_rows && rows->first + rows->rows > input.state->need_end) {
+                input.state->need_end = rows->first + rows->rows;
+            }
         }
-        if (makes_rows && rows->first + rows->rows > input.state->need_end) {
-            input.state->need_end = rows->first + rows->rows;
+        if (ran && operand->flags != 0U) {
+            slide(run, &input);
         }
     }
 }
 
-/* Starts band `index`: fills in every view's needed rows, from the outputs back to the inputs. */
-static void begin_band(const tigris_stage_run *run, uint32_t index)
+/* Rows of a view are not where they must be. */
+static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *view)
 {
-    for (uint32_t i = 0; i < run->stage->view_count; i++) {
-        tigris_view view;
-        tigris_view_at(run, i, &view);
-        set_own_need(&view, index);
+    run->session->fault.tensor = view->record->tensor;
+    return TIGRIS_ERR_BANDS;
+}
+
+/* Begins a view in a band whose needs are known: a window has room for them. From here on need_first is the first row
+ * that a later band reads, of the operators that have run. */
+static tigris_status begin_view(const tigris_stage_run *run, uint32_t index)
+{
+    tigris_view view;
+    tigris_view_at(run, index, &view);
+    tigris_view_state *state = view.state;
+    if (tigris_is_window(view.record) && state->held_end < state->need_first) {
+        state->held_first = state->need_first;
+        state->held_end = state->need_first;
     }
-    for (uint32_t i = run->stage->op_count; i-- > 0U;) {
-        need_operands(run, &run->plan->ops[run->stage->first_op + i]);
-    }
+    state->need_first = state->held_end > state->need_end ? state->held_end : state->need_end;
+    return state->need_first - state->held_first <= (int32_t)view.record->capacity_rows ? TIGRIS_OK
+                                                                                         : lacks_rows(run, &view);
 }
 
 /* Copies rows [first, end) between a view's window and its tensor's home: of the image that runs, or of the whole batch,
@@ -120,13 +148,6 @@ static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int3
     const uint8_t *from = tigris_row_address(run->session, view, first, access == TIGRIS_READ);
     memmove(to, from, bytes);
     tigris_count(run->session, access == TIGRIS_READ ? from : to, bytes, access);
-}
-
-/* Rows of a view are not where they must be. */
-static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *view)
-{
-    run->session->fault.tensor = view->record->tensor;
-    return TIGRIS_ERR_BANDS;
 }
 
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
@@ -262,35 +283,6 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
     return session->fault.status; /* FETCH and TAKE may have stopped the run too */
 }
 
-/* Starts a window in the band just begun: the rows it keeps move to its start. */
-static tigris_status begin_window(const tigris_stage_run *run, uint32_t index)
-{
-    tigris_view view;
-    tigris_view_at(run, index, &view);
-    tigris_view_state *state = view.state;
-    if (!tigris_is_window(view.record)) {
-        return TIGRIS_OK;
-    }
-    const int32_t from = state->need_first - state->held_first;
-    int32_t kept = 0;
-    if ((view.record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U) {
-        if (from < 0) {
-            return lacks_rows(run, &view); /* rows above the kept ones are gone */
-        }
-        kept = state->held_end > state->need_first ? state->held_end - state->need_first : 0;
-    }
-    if (!run->proving && kept > 0 && from > 0) {
-        uint8_t *window = tigris_row_address(run->session, &view, state->held_first, 0);
-        memmove(window, tigris_row_address(run->session, &view, state->need_first, 0),
-                tigris_rows_bytes(view.tensor, (uint32_t)kept));
-    }
-    state->held_first = state->need_first;
-    state->held_end = state->need_first + kept;
-    const int fits = state->need_end <= state->held_first ||
-                     (uint32_t)(state->need_end - state->held_first) <= view.record->capacity_rows;
-    return fits ? TIGRIS_OK : lacks_rows(run, &view);
-}
-
 /* Makes a stage's weight block readable, and has the kernels check what they could not before. */
 static tigris_status prepare_weights(const tigris_stage_run *run)
 {
@@ -316,19 +308,26 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
     return tigris_check_params(run, block);
 }
 
+/* From the last operator to the first it is found out which rows of which view the band needs; then the operators run,
+ * from the first to the last. */
 static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
 {
     const tigris_stage_record *stage = run->stage;
-    begin_band(run, band);
+    const int32_t ops = (int32_t)stage->op_count;
     tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < stage->view_count; i++) {
-        status = begin_window(run, i);
+    for (uint32_t i = 0; i < stage->view_count; i++) {
+        set_own_need(run, i, band);
     }
-    for (uint32_t i = 0; status == TIGRIS_OK && i < stage->op_count; i++) {
-        status = run_op(run, stage->first_op + i);
-        if (status != TIGRIS_OK) {
-            run->session->fault.op = stage->first_op + i;
+    for (int32_t turn = -ops; status == TIGRIS_OK && turn < ops; turn++) {
+        for (uint32_t i = 0; turn == 0 && status == TIGRIS_OK && i < stage->view_count; i++) {
+            status = begin_view(run, i);
         }
+        const uint32_t op = stage->first_op + (uint32_t)(turn < 0 ? -1 - turn : turn);
+        if (turn >= 0 && status == TIGRIS_OK) {
+            status = run_op(run, op);
+            run->session->fault.op = status == TIGRIS_OK ? TIGRIS_NOWHERE : op;
+        }
+        need_operands(run, &run->plan->ops[op], turn >= 0);
     }
     return status;
 }

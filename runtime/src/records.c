@@ -196,7 +196,7 @@ static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *s
 static int is_operand(const tigris_operand_record *operand, const tigris_op_record *op,
                       const tigris_tensor_record *input, const tigris_tensor_record *output)
 {
-    return operand->denominator != 0U && operand->reserved == 0U &&
+    return operand->denominator != 0U && operand->flags <= TIGRIS_OPERAND_FLAG_LAST &&
            tigris_multiply(output->height - 1U, operand->numerator) <= LARGEST_ROW_TERM &&
            operand->first >= -LARGEST_ROW_TERM && operand->last <= LARGEST_ROW_TERM &&
            operand->first <= operand->last &&

@@ -94,6 +94,7 @@ class _StageRun:
         self.ops = self.program.ops[stage.first_op : stage.end_op]
         assert len({op.images for op in self.ops}) == 1, "operators of a stage have the same images"
         self.made_here = {op.output for op in self.ops}
+        self.last = {name: step for step, op in enumerate(self.ops) for name in self.operands(op)}
         self.held = {}
         for view in stage.views:
             inside = view.window or view.tensor in self.made_here
@@ -124,9 +125,32 @@ class _StageRun:
                     self.slide(name, view.keep, need[name][0])
             for step, op in enumerate(self.ops):
                 self.step(self.stage.first_op + step, op, need)
+                for name in self.operands(op):
+                    if self.stage.bands > 1 and self.last[name] == step and self.views[name].window:
+                        self.slide(name, self.views[name].keep, self.next_first(name))
         for view in self.stage.views:
             if view.tensor in self.made_here and view.tensor in self.sim.plan.homes:
                 assert self.held[view.tensor][1] == self.height(view.tensor), f"{view.tensor} is not complete"
+
+    def operands(self, op: object) -> set[str]:
+        """The activations an operator reads; a sequential one its own output too."""
+        own = (op.output,) if self.program.tensors[op.output].sequential else ()
+        return {*(o.tensor for o in op.operands if self.program.tensors[o.tensor].constant is None), *own}
+
+    def next_first(self, name: str) -> int:
+        """The first row that a later band reads, all readers of this one being done."""
+        h, found = self.height(name), [self.held[name][1]]
+        for op in self.ops:
+            row = self.held[op.output][1]
+            if row >= self.height(op.output):
+                continue
+            if name == op.output and self.program.tensors[name].sequential:
+                found.append(max(0, row - 1))
+            found += [
+                min(max((row * o.rows.numerator + o.rows.first) // o.rows.denominator, 0), h)
+                for o in op.operands if o.tensor == name
+            ]  # fmt: skip
+        return min(found)
 
     def needs(self, band: int) -> dict[str, list[int]]:
         need = {}

@@ -163,7 +163,7 @@ RECORD_DAMAGES = [
     (OperandRecord, 0, {"view": 5}, -27),
     (OperandRecord, 0, {"view": 1}, -27),
     (OperandRecord, 0, {"denominator": 0}, -27),
-    (OperandRecord, 0, {"reserved": 1}, -27),
+    (OperandRecord, 0, {"flags": 2}, -27),
     (OperandRecord, 0, {"first": 5, "last": 4}, -27),
     (OperandRecord, 0, {"last": 0x7FFFFFFF}, -27),
     (OperandRecord, 0, {"first": -0x80000000}, -27),

@@ -22,6 +22,7 @@ _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.HeaderFlag, "header_flag"),
     (enums.TensorFlag, "tensor_flag"),
     (enums.ViewFlag, "view_flag"),
+    (enums.OperandFlag, "operand_flag"),
     (enums.OpKind, "op_kind"),
     (enums.RecurrentCell, "recurrent_cell"),
     (enums.RecurrentFunction, "recurrent_function"),

@@ -72,6 +72,12 @@ class ViewFlag(enum.IntFlag):
     KEEP = 8  #: rows still needed by a later band are kept (rolling) instead of made again
 
 
+class OperandFlag(enum.IntFlag):
+    """What becomes of an operand once its operator has run."""
+
+    LAST = 1  #: no later operator of the stage reads it: a window with KEEP is left with the rows later bands read
+
+
 class OpKind(enum.IntEnum):
     """Kernel families. An operator's kernel is found by (kind, dtype)."""
 

@@ -177,7 +177,7 @@ class OperandRecord(Record):
     view: int = u16("view of the input, counted from the stage's first view")
     numerator: int = u16("see above")
     denominator: int = u16("see above; at least 1")
-    reserved: int = u16("0")
+    flags: int = u16("bit set of tigris_operand_flag")
     first: int = i32("see above")
     last: int = i32("see above")
 

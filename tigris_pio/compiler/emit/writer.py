@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.format.enums import HeaderFlag, Home, OpKind, TensorFlag, ViewFlag, WeightMode
+from tigris_pio.format.enums import HeaderFlag, Home, OperandFlag, OpKind, TensorFlag, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -98,9 +98,16 @@ class _Writer:
         self.stages.append(self._stage_record(stage, block))
         view_index = {view.tensor: place for place, view in enumerate(stage.views)}
         self.views += [self._view(view) for view in stage.views]
+        last = {
+            operand.tensor: step
+            for step in range(stage.first_op, stage.end_op)
+            for operand in self._operands(self.plan.program.ops[step])
+        }
         for step in range(stage.first_op, stage.end_op):
             op = self.plan.program.ops[step]
             self._op(step, op, params[step - stage.first_op], view_index)
+            for operand in self._operands(op):
+                self._operand(operand, view_index, OperandFlag.LAST if last[operand.tensor] == step else 0)
 
     def _stage_record(self, stage: Stage, block: Block) -> StageRecord:
         return StageRecord(
@@ -132,15 +139,12 @@ class _Writer:
 
     def _op(self, step: int, op: ProgramOp, params: Record, view_index: dict[str, int]) -> None:
         offset, size = self.params.add(params)
-        operands = op.operands
-        if self.plan.program.tensors[op.output].sequential:  # it reads its own output, a row late
-            operands = (*operands, Operand(op.output, RowMap.shifted(-1)))
         self.ops.append(
             OpRecord(
                 kind=op.kind,
                 dtype=op.dtype,
                 flags=0,
-                operand_count=len(operands),
+                operand_count=len(self._operands(op)),
                 output_view=view_index[op.output],
                 first_operand=len(self.operands),
                 images=op.images,
@@ -151,11 +155,18 @@ class _Writer:
                 scratch_bytes=op.scratch_bytes,
             )
         )
-        for operand in operands:
-            rows = operand.rows
-            self.operands.append(
-                OperandRecord(view_index[operand.tensor], rows.numerator, rows.denominator, 0, rows.first, rows.last)
-            )
+
+    def _operands(self, op: ProgramOp) -> tuple[Operand, ...]:
+        """What an operator reads; a sequential one its own output, a row late."""
+        if self.plan.program.tensors[op.output].sequential:
+            return (*op.operands, Operand(op.output, RowMap.shifted(-1)))
+        return op.operands
+
+    def _operand(self, operand: Operand, view_index: dict[str, int], flags: int) -> None:
+        rows = operand.rows
+        self.operands.append(
+            OperandRecord(view_index[operand.tensor], rows.numerator, rows.denominator, flags, rows.first, rows.last)
+        )
 
 
 def _padded(values: Sequence[int]) -> tuple[int, ...]:

@@ -36,6 +36,11 @@ class BandRows:
         return int((self.end - self.first).max(initial=1))
 
     @property
+    def kept_rows(self) -> int:
+        """The most rows that one band leaves to the next."""
+        return int((self.made - self.first)[1:].max(initial=0))
+
+    @property
     def made_rows(self) -> int:
         """Rows made or loaded over all bands; more than the height when some are made twice."""
         return int((self.end - self.made).sum())

@@ -16,9 +16,10 @@ from tigris_pio.compiler.plan.band.overlay import Overlay, find_overlays
 from tigris_pio.compiler.plan.band.paces import stage_schedule, tallest_height
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.request import Request, lower_bound
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, lower_bound
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home, Strategy
+from tigris_pio.sizes import round_up
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,10 @@ def scratch_name(step: int) -> str:
     return f"scratch {step}"
 
 
+#: What is taken apart in a window begins on a multiple of this, whatever the arena's alignment.
+COARSE = 64
+
+
 class _Drafts(dict[tuple[Segment, int, tuple[Home | None, ...]], Draft]):
     """Drafts by segment, rows of a band and the homes of what the segment reads and leaves."""
 
@@ -89,7 +94,7 @@ def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping
         schedule.band_rows,
         _strategy(segment, schedule.bands, views),
         tuple(views),
-        _requests(index, segment, views, schedule.bands),
+        _requests(index, segment, views, rows, schedule.bands),
         read,
         written,
         sum(_recomputed(op.macs, rows[op.output], index.tensor(op.output)) for op in ops),
@@ -143,9 +148,11 @@ def _strategy(segment: Segment, bands: int, views: list[View]) -> Strategy:
     return Strategy.ROLLING if any(view.keep for view in views) else Strategy.CHAIN
 
 
-def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: int) -> tuple[Request, ...]:
-    """A window lives from the operator that fills it to the last that reads it, in every band; one whose
-    rows are kept, or that belongs to the stage's whole run, lives as long as the stage."""
+def _requests(
+    index: ProgramIndex, segment: Segment, views: list[View], rows: Mapping[str, BandRows], bands: int
+) -> tuple[Request, ...]:
+    """A window is taken from the operator that fills it to the last that reads it, in every band. The rows that are
+    kept lie at its start, and are taken as long as the stage runs."""
     requests = []
     for view in views:
         if not view.window:
@@ -154,14 +161,25 @@ def _requests(index: ProgramIndex, segment: Segment, views: list[View], bands: i
         steps = index.uses_within(view.tensor, segment.first, segment.end)
         birth = steps[0] if view.load else index.lives[view.tensor].birth
         death = max([birth, *steps])
-        life = Lifetime(segment.first, segment.end - 1) if view.keep else Lifetime(birth, death)
         whole = bands == index.ops[segment.first].images == 1
         size = tensor.bytes if whole else tensor.bytes_of(view.capacity_rows)
-        requests.append(Request(window_name(segment, view.tensor), size, life))
+        kept = tensor.bytes_of(rows[view.tensor].kept_rows) if bands > 1 and view.keep else 0
+        kept = size if tensor.folded and view.keep else kept
+        name, life = window_name(segment, view.tensor), Lifetime(birth, death)
+        requests.append(_window(name, size, kept, life, Lifetime(segment.first, segment.end - 1)))
     for step in range(segment.first, segment.end):
         if index.ops[step].scratch_bytes:
             requests.append(Request(scratch_name(step), index.ops[step].scratch_bytes, Lifetime(step, step)))
     return tuple(requests)
+
+
+def _window(name: str, size: int, kept: int, life: Lifetime, stage: Lifetime) -> Request:
+    """`size` bytes during `life`, the first `kept` of them during all of `stage`."""
+    kept = min(size, round_up(kept, COARSE))
+    if kept in (0, size):
+        return Request(name, size, stage if kept else life)
+    pieces = Piece(0, kept, stage), Piece(kept, size - kept, life)
+    return Request(name, size, stage, (Part(name, 0, size, stage, pieces),))
 
 
 def _traffic(

@@ -55,8 +55,8 @@ class _Window:
     death: int
     arrives: Pace | None  #: None: from before the stage, had as soon as it is wanted
     readers: list[_Reader]
-    bytes: int = 0
-    persistent: bool = False
+    bytes: int = 0  #: from its maker to its last reader, in every band
+    kept: int = 0  #: of these all the time
     counted: bool = False  #: whether the sums of the sweep hold it
 
 
@@ -118,8 +118,8 @@ class _Sweep:
         tensor, window = self.index.tensor(name), self.windows[name]
         self._count(window, -1)
         rows, kept = _tallest(window)
-        window.persistent = kept or tensor.folded or tensor.streamed
         window.bytes = tensor.bytes_of(min(rows, tensor.height))
+        window.kept = window.bytes if tensor.folded else tensor.bytes_of(min(kept, tensor.height))
         if not (self.resident and name in self.stored):
             self._count(window, 1)
 
@@ -127,11 +127,10 @@ class _Sweep:
         if window.counted == (sign > 0):
             return
         window.counted = sign > 0
-        if window.persistent:
-            self.persistent += sign * window.bytes
-        else:
-            for at in range(window.birth - self.first, window.death - self.first + 1):
-                self.transient[at] += sign * window.bytes
+        self.persistent += sign * window.kept
+        passing = sign * (window.bytes - window.kept)
+        for at in range(window.birth - self.first, window.death - self.first + 1):
+            self.transient[at] += passing
 
     @property
     def window_bytes(self) -> int:
@@ -146,19 +145,19 @@ class _Sweep:
         return RollingFit(end, window_bytes, new, self.loaded + new, bands)
 
 
-def _tallest(window: _Window) -> tuple[int, bool]:
-    """Most rows of a window in any band of the steady state, and whether rows are kept between bands."""
+def _tallest(window: _Window) -> tuple[int, int]:
+    """Most rows of a window in any band of the steady state, and most that one band leaves to the next."""
     readers = [reader for reader in window.readers if reader.numerator]
     arrives = window.arrives
     if not readers:
         if arrives is None:
-            return 1 << 30, True  # wanted whole
-        return -(-arrives.numerator // arrives.denominator), False
+            return 1 << 30, 1 << 30  # wanted whole
+        return -(-arrives.numerator // arrives.denominator), 0
     # Denominators are products of strides: one divides the other.
     period = max(reader.pace_denominator for reader in readers)
     if arrives is not None:
         period = max(period, arrives.denominator)
-    most, kept, before = 0, False, 0
+    most, kept, before = 0, 0, 0
     made = [0] * len(readers)  # rows of each reader's output before the band
     for band in range(1, min(2 * period, MOST_BANDS) + 2):
         first, end = 1 << 60, -(1 << 60) if arrives is None else arrives.rows(band)
@@ -168,7 +167,7 @@ def _tallest(window: _Window) -> tuple[int, bool]:
             end = max(end, ((after - 1) * n + below) // d + 1)
             made[place] = after
         most = max(most, end - first)
-        kept = kept or (band > 1 and before > first)
+        kept = max(kept, before - first) if band > 1 else 0
         before = end
     return most, kept
 
