@@ -69,12 +69,12 @@ static void slide(const tigris_stage_run *run, const tigris_view *view)
 {
     tigris_view_state *state = view->state;
     const int32_t first = state->need_first, kept = state->held_end - first;
-    if ((view->record->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U || first <= state->held_first || kept < 0) {
+    if (first <= state->held_first || kept < 0) {
         return;
     }
     if (!run->proving) {
         uint8_t *window = tigris_row_address(run->session, view, state->held_first, 0);
-        memmove(window, window + tigris_rows_bytes(view->tensor, (uint32_t)(first - state->held_first)),
+        memmove(window, tigris_row_address(run->session, view, first, 0),
                 tigris_rows_bytes(view->tensor, (uint32_t)kept));
     }
     state->held_first = first;
@@ -88,7 +88,7 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     tigris_view_at(run, op->output_view, &output);
     /* First row of the output that this band computes, or a later one. */
     int32_t first = output.state->held_end;
-    if (tigris_is_window(output.record) && first < output.state->need_first) {
+    if (first < output.state->need_first) {
         first = output.state->need_first;
     }
     /* An output that makes no row in this band still holds on to what it will read in a later one. */
@@ -108,7 +108,7 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
                 input.state->need_end = rows->first + rows->rows;
             }
         }
-        if (ran && operand->flags != 0U) {
+        if (ran && (operand->flags & input.record->flags) != 0U) {
             slide(run, &input);
         }
     }
@@ -128,7 +128,7 @@ static tigris_status begin_view(const tigris_stage_run *run, uint32_t index)
     tigris_view view;
     tigris_view_at(run, index, &view);
     tigris_view_state *state = view.state;
-    if (tigris_is_window(view.record) && state->held_end < state->need_first) {
+    if (state->held_end < state->need_first) {
         state->held_first = state->need_first;
         state->held_end = state->need_first;
     }
@@ -159,7 +159,8 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
     int32_t valid = band->first;
     if (band->rows == 0) {
         valid = state->held_first; /* of no rows any address will do */
-    } else if (valid < state->held_first || valid + band->rows > state->held_end) {
+    }
+    if (valid < state->held_first || valid + band->rows > state->held_end) {
         return lacks_rows(run, view);
     }
     band->tensor = tensor;
@@ -319,13 +320,16 @@ static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
         set_own_need(run, i, band);
     }
     for (int32_t turn = -ops; status == TIGRIS_OK && turn < ops; turn++) {
-        for (uint32_t i = 0; turn == 0 && status == TIGRIS_OK && i < stage->view_count; i++) {
-            status = begin_view(run, i);
+        uint32_t i = turn == 0 ? stage->view_count : 0U;
+        while (status == TIGRIS_OK && i > 0U) {
+            status = begin_view(run, --i);
         }
         const uint32_t op = stage->first_op + (uint32_t)(turn < 0 ? -1 - turn : turn);
         if (turn >= 0 && status == TIGRIS_OK) {
             status = run_op(run, op);
-            run->session->fault.op = status == TIGRIS_OK ? TIGRIS_NOWHERE : op;
+            if (status != TIGRIS_OK) {
+                run->session->fault.op = op;
+            }
         }
         need_operands(run, &run->plan->ops[op], turn >= 0);
     }
@@ -337,8 +341,8 @@ static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
-    const int at_home = !tigris_is_window(view.record) || (view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U;
-    if (view.record->pace_numerator == 0U || !at_home || view.state->held_end == (int32_t)view.tensor->height) {
+    const uint32_t window = view.record->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_STORE);
+    if (view.record->pace_numerator == 0U || window == TIGRIS_VIEW_FLAG_WINDOW || view.state->held_end == (int32_t)view.tensor->height) {
         return TIGRIS_OK;
     }
     return lacks_rows(run, &view);
