@@ -96,7 +96,7 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     const int32_t end = makes_rows ? output.state->need_end : first + 1;
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
     tigris_band *rows = run->session->bands;
-    for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
+    for (uint32_t left = op->operand_count; left > 0U; left--, operand++) {
         tigris_view input;
         tigris_view_at(run, operand->view, &input);
         if (first < (int32_t)output.tensor->height) {

@@ -17,7 +17,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.weights.packing import packed_blobs
-from tigris_pio.format.enums import DType, HeaderFlag, Home, OpKind, Strategy, ViewFlag, WeightMode
+from tigris_pio.format.enums import DType, HeaderFlag, Home, OperandFlag, OpKind, Strategy, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -126,7 +126,11 @@ class StageBuilder:
             scratch=self.plan.fast.place(scratch) if scratch else 0,
             scratch_bytes=scratch,
         )
-        maps = [OperandRecord(view, m.numerator, m.denominator, 0, m.first, m.last) for view, m in operands]
+        last = OperandFlag.LAST
+        maps = [OperandRecord(view, m.numerator, m.denominator, last, m.first, m.last) for view, m in operands]
+        read = {view for view, _ in operands}
+        self.ops = [(op, [dataclasses.replace(m, flags=0) if m.view in read else m for m in earlier])
+                    for op, earlier in self.ops]  # fmt: skip
         self.ops.append((record, maps))
         return index
 

@@ -64,7 +64,7 @@ def test_an_input_and_an_output_larger_than_the_arena() -> None:
     b = Builder()
     t = b.window(b.window(b.input(200, 100), 3, 1, 1, 40), 3, 1, 1, 60)
     program = add_streams(b.program(t), ["in0", t])
-    plan = simulate(program, 700)
+    plan = simulate(program, 560)
     assert all(place.home is not Home.SLOW for place in plan.homes.values())
     assert not {"in0", t} & set(plan.homes)
     assert plan.fast_bytes - plan.state_bytes <= 300 + 120 + 60 + 4
