@@ -89,10 +89,9 @@ typedef enum tigris_view_flag {
     TIGRIS_VIEW_FLAG_KEEP = 8
 } tigris_view_flag;
 
-/* What becomes of an operand once its operator has run. */
+/* What becomes of an operand's view once its operator has had its turn in a band. */
 typedef enum tigris_operand_flag {
-    /* no later operator of the stage reads it: a window with KEEP is left with the rows later bands
-     * read */
+    /* no later operator of the stage reads it: a window that keeps rows slides */
     TIGRIS_OPERAND_FLAG_LAST = 1
 } tigris_operand_flag;
 

@@ -8,8 +8,8 @@
 
 /* Rows of one view; one such record per view of the stage lies at the start of the fast arena. */
 typedef struct tigris_view_state {
-    int32_t need_first; /* first row this band or a later one reads; once the band has begun, a later one */
-    int32_t need_end;   /* end of the rows this band reads or must deliver */
+    int32_t need_first; /* first row that the next band or a later one reads; the height when there is none */
+    int32_t need_end;   /* end of the rows that this band reads or must deliver */
     int32_t held_first; /* row at the start of the window; 0 for a direct view */
     int32_t held_end;   /* end of the rows that are valid now */
 } tigris_view_state;

@@ -45,71 +45,99 @@ static tigris_status begin_stage(const tigris_stage_run *run)
     return TIGRIS_OK;
 }
 
-/* Starts a view in band `band`: what it must deliver whoever reads it, and what it holds. */
-static void set_own_need(const tigris_stage_run *run, uint32_t index, uint32_t band)
+/* A window whose rows the next band makes or loads again rather than keeps. */
+static int is_made_again(const tigris_view_record *view)
+{
+    return (view->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_KEEP)) == TIGRIS_VIEW_FLAG_WINDOW;
+}
+
+/* Begins a view in a band, by whose end it must have the rows of `bands` bands whoever reads it. need_first is as the band
+ * before found it; from here on it is found out for the next band. */
+static void begin_view(const tigris_stage_run *run, uint32_t index, uint32_t bands)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
-    const int32_t height = (int32_t)view.tensor->height;
     tigris_view_state *state = view.state;
+    if (is_made_again(view.record) ||
+        (tigris_is_window(view.record) && state->held_end <= state->need_first)) {
+        state->held_first = state->need_first;
+        state->held_end = state->need_first;
+    }
+    const int32_t height = (int32_t)view.tensor->height;
     state->need_first = height;
     state->need_end = 0;
     if (view.record->pace_numerator != 0U) {
-        state->need_first = tigris_paced_rows(view.record, band, height);
-        state->need_end = tigris_paced_rows(view.record, band + 1U, height);
-    }
-    if ((view.record->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_KEEP)) == TIGRIS_VIEW_FLAG_WINDOW) {
-        state->held_first = 0;
-        state->held_end = 0;
+        state->need_end = tigris_paced_rows(view.record, bands, height);
+        state->need_first = state->need_end;
     }
 }
 
-/* Leaves a window that keeps rows with those from need_first on, at its start. */
-static void slide(const tigris_stage_run *run, const tigris_view *view)
-{
-    tigris_view_state *state = view->state;
-    const int32_t first = state->need_first, kept = state->held_end - first;
-    if (first <= state->held_first || kept < 0) {
-        return;
-    }
-    if (!run->proving) {
-        uint8_t *window = tigris_row_address(run->session, view, state->held_first, 0);
-        memmove(window, tigris_row_address(run->session, view, first, 0),
-                tigris_rows_bytes(view->tensor, (uint32_t)kept));
-    }
-    state->held_first = first;
-}
-
-/* Widens what is needed of an operator's operands by what its next rows read. When it `ran`, those that no operator reads
- * behind it in this band slide. */
-static void need_operands(const tigris_stage_run *run, const tigris_op_record *op, int ran)
+/* Widens what is needed of an operator's operands: to the end of what the rows that it makes in this band read, and from
+ * the beginning of what the first row that it makes in a later band reads. */
+static void need_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
     tigris_view output;
     tigris_view_at(run, op->output_view, &output);
-    /* First row of the output that this band computes, or a later one. */
-    int32_t first = output.state->held_end;
-    if (first < output.state->need_first) {
-        first = output.state->need_first;
+    const int32_t end = output.state->need_end;
+    const int makes_rows = end > output.state->held_end;
+    const int32_t made = makes_rows ? end : output.state->held_end;
+    int32_t next = output.state->need_first;
+    if (!tigris_is_window(output.record) || (next < made && !is_made_again(output.record))) {
+        next = made;
     }
-    /* An output that makes no row in this band still holds on to what it will read in a later one. */
-    const int makes_rows = output.state->need_end > first;
-    const int32_t end = makes_rows ? output.state->need_end : first + 1;
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
     tigris_band *rows = run->session->bands;
     for (uint32_t left = op->operand_count; left > 0U; left--, operand++) {
         tigris_view input;
         tigris_view_at(run, operand->view, &input);
-        if (first < (int32_t)output.tensor->height) {
-            tigris_operand_rows(operand, (int32_t)input.tensor->height, first, end, rows);
-            if (rows->first < input.state->need_first) {
-                input.state->need_first = rows->first;
-            }
-            if (makes_rows && rows->first + rows->rows > input.state->need_end) {
-                input.state->need_end = rows->first + rows->rows;
-            }
+        /* The first row follows from the one number, the end from the other. */
+        tigris_operand_rows(operand, (int32_t)input.tensor->height, next, end, rows);
+        if (next < (int32_t)output.tensor->height && rows->first < input.state->need_first) {
+            input.state->need_first = rows->first;
         }
-        if (ran && (operand->flags & input.record->flags) != 0U) {
-            slide(run, &input);
+        if (makes_rows && rows->first + rows->rows > input.state->need_end) {
+            input.state->need_end = rows->first + rows->rows;
+        }
+    }
+}
+
+/* Copies rows [first, end) between a view's window and its tensor's home: of the image that runs, or of the whole batch,
+ * all of whose rows are copied then (fill_band refuses others). Or moves them to the start of their window. */
+static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, int32_t end,
+                      tigris_access access)
+{
+    const uint32_t images = tigris_window_images(run->stage, view->tensor);
+    const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(end - first)) * images;
+    const int32_t target = access == TIGRIS_MOVE ? view->state->held_first : first;
+    const uint8_t *from = tigris_row_address(run->session, view, first, access == TIGRIS_READ);
+    uint8_t *to = tigris_row_address(run->session, view, target, access == TIGRIS_WRITE);
+    memmove(to, from, bytes);
+    tigris_count(run->session, access == TIGRIS_READ ? from : to, bytes, access);
+}
+
+/* Leaves a window that keeps rows with those that the next band reads, at its start. Where it keeps none of these rows,
+ * the next band empties it. */
+static void slide(const tigris_stage_run *run, uint32_t index)
+{
+    tigris_view view;
+    tigris_view_at(run, index, &view);
+    tigris_view_state *state = view.state;
+    const int32_t first = state->need_first;
+    if ((view.record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && first > state->held_first && first < state->held_end) {
+        if (!run->proving) {
+            copy_rows(run, &view, first, state->held_end, TIGRIS_MOVE);
+        }
+        state->held_first = first;
+    }
+}
+
+/* What no operator reads behind this one in the band. */
+static void slide_operands(const tigris_stage_run *run, const tigris_op_record *op)
+{
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
+    for (uint32_t left = op->operand_count; left > 0U; left--, operand++) {
+        if (operand->flags != 0U) {
+            slide(run, operand->view);
         }
     }
 }
@@ -119,35 +147,6 @@ static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *
 {
     run->session->fault.tensor = view->record->tensor;
     return TIGRIS_ERR_BANDS;
-}
-
-/* Begins a view in a band whose needs are known: a window has room for them. From here on need_first is the first row
- * that a later band reads, of the operators that have run. */
-static tigris_status begin_view(const tigris_stage_run *run, uint32_t index)
-{
-    tigris_view view;
-    tigris_view_at(run, index, &view);
-    tigris_view_state *state = view.state;
-    if (state->held_end < state->need_first) {
-        state->held_first = state->need_first;
-        state->held_end = state->need_first;
-    }
-    state->need_first = state->held_end > state->need_end ? state->held_end : state->need_end;
-    return state->need_first - state->held_first <= (int32_t)view.record->capacity_rows ? TIGRIS_OK
-                                                                                         : lacks_rows(run, &view);
-}
-
-/* Copies rows [first, end) between a view's window and its tensor's home: of the image that runs, or of the whole batch,
- * all of whose rows are copied then (fill_band refuses others). */
-static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, int32_t end,
-                      tigris_access access)
-{
-    const uint32_t images = tigris_window_images(run->stage, view->tensor);
-    const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(end - first)) * images;
-    uint8_t *to = tigris_row_address(run->session, view, first, access == TIGRIS_WRITE);
-    const uint8_t *from = tigris_row_address(run->session, view, first, access == TIGRIS_READ);
-    memmove(to, from, bytes);
-    tigris_count(run->session, access == TIGRIS_READ ? from : to, bytes, access);
 }
 
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
@@ -160,7 +159,8 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
     if (band->rows == 0) {
         valid = state->held_first; /* of no rows any address will do */
     }
-    if (valid < state->held_first || valid + band->rows > state->held_end) {
+    if (valid < state->held_first || valid + band->rows > state->held_end ||
+        (uint32_t)(state->held_end - state->held_first) > view->record->capacity_rows) {
         return lacks_rows(run, view);
     }
     band->tensor = tensor;
@@ -309,31 +309,26 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
     return tigris_check_params(run, block);
 }
 
-/* From the last operator to the first it is found out which rows of which view the band needs; then the operators run,
- * from the first to the last. */
-static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
+/* Runs a band, the last of `bands`. From the last operator to the first it is found out which rows of which view are
+ * needed; then the operators run, from the first to the last. With no band it is only found out where the first begins. */
+static tigris_status run_band(const tigris_stage_run *run, uint32_t bands)
 {
     const tigris_stage_record *stage = run->stage;
-    const int32_t ops = (int32_t)stage->op_count;
-    tigris_status status = TIGRIS_OK;
     for (uint32_t i = 0; i < stage->view_count; i++) {
-        set_own_need(run, i, band);
+        begin_view(run, i, bands);
     }
-    for (int32_t turn = -ops; status == TIGRIS_OK && turn < ops; turn++) {
-        uint32_t i = turn == 0 ? stage->view_count : 0U;
-        while (status == TIGRIS_OK && i > 0U) {
-            status = begin_view(run, --i);
-        }
-        const uint32_t op = stage->first_op + (uint32_t)(turn < 0 ? -1 - turn : turn);
-        if (turn >= 0 && status == TIGRIS_OK) {
-            status = run_op(run, op);
-            if (status != TIGRIS_OK) {
-                run->session->fault.op = op;
-            }
-        }
-        need_operands(run, &run->plan->ops[op], turn >= 0);
+    for (uint32_t i = stage->op_count; i-- > 0U;) {
+        need_operands(run, &run->plan->ops[stage->first_op + i]);
     }
-    return status;
+    for (uint32_t i = 0; bands > 0U && i < stage->op_count; i++) {
+        const tigris_status status = run_op(run, stage->first_op + i);
+        if (status != TIGRIS_OK) {
+            run->session->fault.op = stage->first_op + i;
+            return status;
+        }
+        slide_operands(run, &run->plan->ops[stage->first_op + i]);
+    }
+    return TIGRIS_OK;
 }
 
 /* Rows made for later stages must all be made. Of other tensors those that an operator reads will do. */
@@ -341,8 +336,8 @@ static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
-    const uint32_t window = view.record->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_STORE);
-    if (view.record->pace_numerator == 0U || window == TIGRIS_VIEW_FLAG_WINDOW || view.state->held_end == (int32_t)view.tensor->height) {
+    const int at_home = !tigris_is_window(view.record) || (view.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U;
+    if (view.record->pace_numerator == 0U || !at_home || view.state->held_end == (int32_t)view.tensor->height) {
         return TIGRIS_OK;
     }
     return lacks_rows(run, &view);
@@ -356,8 +351,8 @@ static tigris_status run_stage(const tigris_stage_run *run)
         enter(run, run->stage->first_op);
         status = prepare_weights(run);
     }
-    for (uint32_t band = 0; status == TIGRIS_OK && band < run->stage->band_count; band++) {
-        status = run_band(run, band);
+    for (uint32_t bands = 0; status == TIGRIS_OK && bands <= run->stage->band_count; bands++) {
+        status = run_band(run, bands);
     }
     for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->view_count; i++) {
         status = check_complete(run, i);

@@ -120,14 +120,16 @@ class _StageRun:
     def run(self) -> None:
         for band in range(self.stage.bands):
             need = self.needs(band)
+            following = self.following(band, need)
             for name, view in self.views.items():
                 if view.window:
                     self.slide(name, view.keep, need[name][0])
             for step, op in enumerate(self.ops):
                 self.step(self.stage.first_op + step, op, need)
                 for name in self.operands(op):
-                    if self.stage.bands > 1 and self.last[name] == step and self.views[name].window:
-                        self.slide(name, self.views[name].keep, self.next_first(name))
+                    keeps = self.views[name].keep and following[name] < self.held[name][1]
+                    if self.last[name] == step and keeps:
+                        self.slide(name, True, following[name])
         for view in self.stage.views:
             if view.tensor in self.made_here and view.tensor in self.sim.plan.homes:
                 assert self.held[view.tensor][1] == self.height(view.tensor), f"{view.tensor} is not complete"
@@ -137,20 +139,31 @@ class _StageRun:
         own = (op.output,) if self.program.tensors[op.output].sequential else ()
         return {*(o.tensor for o in op.operands if self.program.tensors[o.tensor].constant is None), *own}
 
-    def next_first(self, name: str) -> int:
-        """The first row that a later band reads, all readers of this one being done."""
-        h, found = self.height(name), [self.held[name][1]]
-        for op in self.ops:
-            row = self.held[op.output][1]
-            if row >= self.height(op.output):
-                continue
-            if name == op.output and self.program.tensors[name].sequential:
-                found.append(max(0, row - 1))
-            found += [
-                min(max((row * o.rows.numerator + o.rows.first) // o.rows.denominator, 0), h)
-                for o in op.operands if o.tensor == name
-            ]  # fmt: skip
-        return min(found)
+    def following(self, band: int, need: dict[str, list[int]]) -> dict[str, int]:
+        """The first row of each view that a later band reads."""
+        found = {name: self.paced(view, band + 1) if view.pace else self.height(name)
+                 for name, view in self.views.items()}  # fmt: skip
+        for op in reversed(self.ops):
+            name, view = op.output, self.views[op.output]
+            made = max(*self.next_rows(name, need))
+            row = found[name] if view.window and not view.keep else max(made, found[name] if view.window else 0)
+            if row < self.height(name):
+                if self.program.tensors[name].sequential and row:
+                    found[name] = min(found[name], row - 1)
+                for operand in op.operands:
+                    if operand.tensor in found:
+                        found[operand.tensor] = min(found[operand.tensor], self.first_row(operand, row))
+        return found
+
+    def first_row(self, operand: object, row: int) -> int:
+        """The first row of an operand that output row `row` reads."""
+        m = operand.rows
+        return min(max((row * m.numerator + m.first) // m.denominator, 0), self.height(operand.tensor))
+
+    def paced(self, view: object, bands: int) -> int:
+        """Rows of a paced view after so many bands."""
+        n, d, o = view.pace.numerator, view.pace.denominator, view.pace.offset
+        return min(max((bands * n + o) // d, 0), self.height(view.tensor)) if bands else 0
 
     def needs(self, band: int) -> dict[str, list[int]]:
         need = {}
@@ -158,8 +171,7 @@ class _StageRun:
             h = self.height(name)
             need[name] = [h, 0]
             if view.pace:
-                n, d, o = view.pace.numerator, view.pace.denominator, view.pace.offset
-                need[name] = [min(max((b * n + o) // d, 0), h) if b else 0 for b in (band, band + 1)]
+                need[name] = [self.paced(view, band), self.paced(view, band + 1)]
         for op in reversed(self.ops):
             start, end = self.next_rows(op.output, need)
             if self.program.tensors[op.output].sequential and 0 < start < self.height(op.output):
@@ -168,7 +180,7 @@ class _StageRun:
                 if operand.tensor not in need or self.program.tensors[operand.tensor].constant is not None:
                     continue
                 m, h, n = operand.rows, self.height(operand.tensor), need[operand.tensor]
-                first = min(max((start * m.numerator + m.first) // m.denominator, 0), h)
+                first = self.first_row(operand, start)
                 if end > start:
                     last = ((end - 1) * m.numerator + m.last) // m.denominator + 1
                     n[0], n[1] = min(n[0], first), max(n[1], min(max(last, 0), h))

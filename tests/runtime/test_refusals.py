@@ -512,4 +512,4 @@ def test_rows_that_are_missing_are_those_of_an_operator_and_a_tensor(plan: bytes
     views = [ViewRecord.unpack(plan, header.views + i * ViewRecord.size()) for i in range(header.view_count)]
     kept = next(i for i, view in enumerate(views) if view.flags & ViewFlag.KEEP)
     text = refusal(changed(plan, ViewRecord, kept, capacity_rows=1))
-    assert f"(status -28) at stage 0, tensor {views[kept].tensor} (" in text
+    assert f"(status -28) at stage 0, operator 0 (CONV_2D op0), tensor {views[kept].tensor} (" in text

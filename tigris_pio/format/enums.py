@@ -73,9 +73,9 @@ class ViewFlag(enum.IntFlag):
 
 
 class OperandFlag(enum.IntFlag):
-    """What becomes of an operand once its operator has run."""
+    """What becomes of an operand's view once its operator has had its turn in a band."""
 
-    LAST = 1  #: no later operator of the stage reads it: a window with KEEP is left with the rows later bands read
+    LAST = 1  #: no later operator of the stage reads it: a window that keeps rows slides
 
 
 class OpKind(enum.IntEnum):

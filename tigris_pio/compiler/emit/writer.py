@@ -98,16 +98,23 @@ class _Writer:
         self.stages.append(self._stage_record(stage, block))
         view_index = {view.tensor: place for place, view in enumerate(stage.views)}
         self.views += [self._view(view) for view in stage.views]
-        last = {
-            operand.tensor: step
-            for step in range(stage.first_op, stage.end_op)
-            for operand in self._operands(self.plan.program.ops[step])
-        }
+        last = self._last_reads(stage)
         for step in range(stage.first_op, stage.end_op):
             op = self.plan.program.ops[step]
             self._op(step, op, params[step - stage.first_op], view_index)
             for operand in self._operands(op):
-                self._operand(operand, view_index, OperandFlag.LAST if last[operand.tensor] == step else 0)
+                flags = OperandFlag.LAST if last.get(operand.tensor) == step else OperandFlag(0)
+                self._operand(operand, view_index, flags)
+
+    def _last_reads(self, stage: Stage) -> dict[str, int]:
+        """The last operator to read each window that keeps rows."""
+        kept = {view.tensor for view in stage.views if view.keep}
+        return {
+            operand.tensor: step
+            for step in range(stage.first_op, stage.end_op)
+            for operand in self._operands(self.plan.program.ops[step])
+            if operand.tensor in kept
+        }
 
     def _stage_record(self, stage: Stage, block: Block) -> StageRecord:
         return StageRecord(
