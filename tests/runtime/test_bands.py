@@ -15,8 +15,9 @@ from tests.harness.examples import counted
 from tests.runtime.bands import Impossible
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, Link, example_chain, output_paces, plan_of, walk, whole
 from tests.runtime.loader import TIGRIS_ERR_BANDS, bind_status
-from tests.runtime.plan_builder import NO_PACE
-from tigris_pio.format.enums import OpKind, WeightMode
+from tests.runtime.plan_builder import NO_PACE, with_crc
+from tigris_pio.format.enums import OperandFlag, OpKind, WeightMode
+from tigris_pio.format.records import Header, OperandRecord
 from tigris_pio.host import Session
 
 
@@ -99,6 +100,33 @@ def test_a_window_one_row_too_small_is_refused(seen: Counter[str], chain: Chain,
     capacities[index] -= 1
     assert bind_status(plan_of(candidate, capacities)) == TIGRIS_ERR_BANDS
     seen["refused"] += 1
+
+
+@counted(refused=10, right=30)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(chain=chains(), data=st.data())
+def test_a_wrong_word_of_the_last_reader_is_refused_or_harmless(
+    seen: Counter[str], chain: Chain, data: st.DataObject
+) -> None:
+    reference = whole(chain)
+    candidate = rolled(chain)
+    try:
+        capacities, _ = walk(candidate)
+    except Impossible:
+        return
+    plan = plan_of(candidate, capacities)
+    header = Header.unpack(plan)
+    index = data.draw(st.integers(0, header.operand_count - 1))
+    offset = header.operands + index * OperandRecord.size()
+    record = OperandRecord.unpack(plan, offset)
+    wrong = dataclasses.replace(record, flags=record.flags ^ OperandFlag.LAST)
+    damaged = with_crc(plan[:offset] + wrong.pack() + plan[offset + OperandRecord.size() :])
+    if bind_status(damaged) == TIGRIS_ERR_BANDS:
+        seen["refused"] += 1
+        return
+    seen["right"] += 1
+    expected = run(plan_of(reference, walk(reference)[0]), chain.height)
+    assert run(damaged, chain.height) == expected
 
 
 def kernel_calls(chain: Chain) -> list[int]:
