@@ -209,10 +209,11 @@ def test_concat(same: bool) -> None:
 def test_float_island_between_quantised_operators() -> None:
     """An operator whose output nobody quantises computes in float32; its neighbours stay int8."""
     q = Quantiser()
-    source = q.pair("x", 0.02, 3)
-    q.add(node("Sigmoid", source, "s"), node("Mul", f"s {source}", "m"), node("Identity", q.pair("m", 0.02, 0), "y"))
-    lowered = check(make(q.nodes, {"x": (1, 3, 4, 5)}, ["y"], q.weights), {"x": (1, 3, 4, 5)}, 0.02)
-    assert kinds(lowered) == [OpKind.DEQUANTIZE, OpKind.UNARY, OpKind.MUL, OpKind.QUANTIZE]
+    source, other = q.pair("x", 0.02, 3), q.pair("w", 0.02, 0)
+    q.add(node("Sigmoid", source, "s"), node("Mul", f"s {other}", "m"), node("Identity", q.pair("m", 0.02, 0), "y"))
+    shapes = {"x": (1, 3, 4, 5), "w": (1, 3, 4, 5)}
+    lowered = check(make(q.nodes, shapes, ["y"], q.weights), shapes, 0.02)
+    assert kinds(lowered) == [OpKind.DEQUANTIZE, OpKind.UNARY, OpKind.DEQUANTIZE, OpKind.MUL, OpKind.QUANTIZE]
 
 
 def test_value_needed_rounded_and_unrounded() -> None:

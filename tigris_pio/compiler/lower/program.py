@@ -10,6 +10,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.ir.program import Program, ProgramIo
 from tigris_pio.compiler.lower import element_types
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.by_images import by_images
 from tigris_pio.compiler.lower.element_order import (
     Layout,
     canonical,
@@ -25,6 +26,7 @@ from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, report
 from tigris_pio.compiler.lower.rings import roll_rings
 from tigris_pio.compiler.lower.select_first import select_first
+from tigris_pio.compiler.lower.split_layers import split_layers
 from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value
 from tigris_pio.errors import UnsupportedError
@@ -53,7 +55,8 @@ def lower(graph: Graph) -> Program:
         raise UnsupportedError(report(problems, graph.name))
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    return select_first(join_layers(roll_rings(builder.finish(inputs, outputs, _commit_states(builder)))))
+    program = roll_rings(builder.finish(inputs, outputs, _commit_states(builder)))
+    return select_first(split_layers(join_layers(by_images(program))))
 
 
 def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:

@@ -44,7 +44,9 @@ NORMALISED = {
 }
 
 #: Labels that normalisation and lowering give; they are no ONNX operators.
-INTERNAL = frozenset(("DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "TigrisRms", "TigrisRecode"))
+INTERNAL = frozenset((
+    "DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "TigrisRms", "TigrisRecode", "TigrisTable",
+))  # fmt: skip
 
 
 def operator(

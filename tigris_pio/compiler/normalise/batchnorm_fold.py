@@ -1,6 +1,7 @@
 """BatchNorm fold: BatchNormalization after a Conv goes into the Conv's weights and bias.
 
-Before that, layer normalisations that exporters took apart are put together (layer_norm_fuse.py).
+Before that, what exporters took apart is put together: layer normalisations (layer_norm_fuse.py), and functions of one
+tensor (table_fuse.py).
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.layer_norm_fuse import fuse_layer_norms
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.normalise.table_fuse import fuse_tables
 from tigris_pio.errors import ModelError
 
 
 def run(graph: Graph) -> PassResult:
     """See the module. Weights that are quantised already, or shared, are left alone."""
     editor = GraphEditor(graph)
-    folded = fuse_layer_norms(editor)
+    folded = fuse_layer_norms(editor) + fuse_tables(editor)
     for node in editor.nodes():
         if node.op == "BatchNormalization":
             folded += _fold(editor, node)

@@ -1,0 +1,89 @@
+"""A fully connected layer whose outputs are only read in parts becomes a layer for each part.
+
+Queries, keys and values are often the parts of one layer. Apart, each is made when and where it is wanted, and nothing
+is copied out of a tensor three times as large. Each output is the sum it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
+from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.selection import NO_TABLE
+from tigris_pio.format.params import (
+    AsymmetricFullyConnectedInt8Params,
+    FullyConnectedFloatParams,
+    FullyConnectedInt8Params,
+    SelectParams,
+)
+
+_LAYERS = (FullyConnectedInt8Params, AsymmetricFullyConnectedInt8Params, FullyConnectedFloatParams)
+#: Constants of a layer, with one for each output or one for all.
+_EACH = ("bias", "multiplier", "shift", "weight_zero_points")
+
+
+def split_layers(program: Program) -> Program:
+    """`program` with such layers in the places of the selections of their outputs."""
+    kept = {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
+    readers: dict[str, list[ProgramOp]] = {}
+    for op in program.ops:
+        for name in dict.fromkeys(operand.tensor for operand in op.operands):
+            readers.setdefault(name, []).append(op)
+    ops = {op.output: op for op in program.ops}
+    for layer in program.ops:
+        if not isinstance(layer.params, _LAYERS) or layer.output in kept:
+            continue
+        parts = {op.output: _part(program, layer, op) for op in readers.get(layer.output, ())}
+        copied = any(not ops[name].aliases for name in parts)
+        if copied and all(part is not None for part in parts.values()):
+            del ops[layer.output]
+            ops |= {name: with_sharing(part, program.tensors) for name, part in parts.items() if part is not None}
+    if len(ops) == len(program.ops):
+        return program
+    used = {*ops, *kept, *(operand.tensor for op in ops.values() for operand in op.operands)}
+    return dataclasses.replace(
+        program,
+        ops=tuple(ops.values()),
+        tensors={name: tensor for name, tensor in program.tensors.items() if name in used},
+        values={name: value for name, value in program.values.items() if value.tensor in used},
+    )
+
+
+def _part(program: Program, layer: ProgramOp, selection: ProgramOp) -> ProgramOp | None:
+    """The layer with the outputs that an operator selects; None for other operators."""
+    assert isinstance(layer.params, FullyConnectedInt8Params | FullyConnectedFloatParams)
+    whole, part = program.tensors[layer.output], program.tensors[selection.output]
+    outputs = layer.params.out_features
+    taken = _taken(selection, whole, part, outputs)
+    if taken is None or selection.images != layer.images:
+        return None
+    first, count = taken
+    blobs = {"weights": np.ascontiguousarray(layer.blobs["weights"].reshape(outputs, -1)[first : first + count])}
+    for name in _EACH:
+        if name in layer.blobs:
+            each = layer.blobs[name].reshape(-1)
+            blobs[name] = each if each.size == 1 < outputs else each[first : first + count]
+    params = dataclasses.replace(layer.params, out_features=count)
+    return dataclasses.replace(layer, name=selection.name, output=selection.output, params=params, blobs=blobs,
+                               macs=layer.macs * count // outputs)
+
+
+def _taken(selection: ProgramOp, whole: ProgramTensor, part: ProgramTensor, outputs: int) -> tuple[int, int] | None:
+    """The first output and how many of them an operator takes of each vector, if they lie side by side."""
+    params = selection.params
+    if not isinstance(params, SelectParams) or (whole.batch, whole.height) != (part.batch, part.height):
+        return None
+    tables = {params.row_table, params.column_table, params.channel_table}
+    plain = tables == {NO_TABLE} and set(params.numerator) | set(params.denominator) == {1}
+    if not plain or params.first[0]:
+        return None
+    if whole.channels == outputs and whole.width == part.width and not params.first[1]:
+        first, count = params.first[2], part.channels
+    elif whole.width * whole.channels == outputs and whole.channels == part.channels and not params.first[2]:
+        first, count = params.first[1] * whole.channels, part.width * part.channels
+    else:
+        return None
+    return (first, count) if 0 <= first <= outputs - count else None

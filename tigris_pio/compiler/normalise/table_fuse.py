@@ -1,0 +1,211 @@
+"""Table fuse: functions of one tensor that exporters write as several nodes become one node.
+
+GELU as PyTorch exports it is Div, Erf, Add, Mul, Mul. What such nodes compute of one int8 tensor by way of float32 is a
+table of 256 bytes, TigrisTable, filled as ONNX defines each node and its QuantizeLinear. Nodes whose results are all
+int8 stay: each has TensorFlow Lite's arithmetic. In float32 GELU, its approximation by tanh and HardSwish are told by
+their values, however they are written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.evaluate import evaluate, is_deterministic
+from tigris_pio.compiler.ir.graph import Node, Quantisation
+from tigris_pio.compiler.normalise.editor import GraphEditor, dequantised
+from tigris_pio.errors import ModelError
+
+#: The node that a table is: an int8 tensor and the bytes for -128 … 127.
+TABLE = "TigrisTable"
+_ELEMENTWISE = frozenset((
+    "Abs", "Add", "Celu", "Clip", "Div", "Elu", "Erf", "Exp", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
+    "Min", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sub",
+    "Tanh",
+))  # fmt: skip
+#: Of a function in float32: most nodes it may have, and one of these it has.
+_MOST_NODES, _TELLING = 10, frozenset(("Erf", "Tanh", "Clip", "HardSigmoid", "Relu"))
+_POINTS = np.linspace(-9, 9, 433, dtype=np.float32)
+_NEAR = 2e-6
+#: By its output each elementwise node, and the activations it reads.
+_Made = Mapping[str, tuple[Node, list[str]]]
+
+
+def fuse_tables(editor: GraphEditor) -> int:
+    """How many nodes now stand for several. Nodes that nobody reads any more go with the next `finish`."""
+    return _fuse_int8(editor) + sum(_fuse_float(editor, node) for node in editor.nodes() if node.op in ("Mul", "Div"))
+
+
+def _numbers_in(editor: GraphEditor, node: Node) -> list[str] | None:
+    """The activations that an elementwise node reads, all of its output's shape; None for any other node."""
+    if node.domain or node.op not in _ELEMENTWISE or len(node.outputs) != 1 or not is_deterministic(node):
+        return None
+    shape, found = editor.shape(node.outputs[0]), []
+    for name in filter(None, node.inputs):
+        constant = editor.value(name)
+        if constant is None:
+            found.append(name)
+        if (editor.shape(name) != shape) if constant is None else constant.size != 1:
+            return None
+    meant = all(editor.quantisation(name) or editor.tensors[name].dtype == np.float32
+                for name in (*found, node.outputs[0]))
+    return found if found and meant else None
+
+
+def _is_int8(quantisation: Quantisation | None) -> bool:
+    return quantisation is not None and quantisation.axis is None and quantisation.dtype == np.int8
+
+
+# ---- int8 ----
+
+
+def _fuse_int8(editor: GraphEditor) -> int:
+    """Tables for what is made of one int8 tensor by way of float32."""
+    made = {node.outputs[0]: (node, names) for node in editor.nodes() if (names := _numbers_in(editor, node))}
+    roots = _roots(editor, made, frozenset())
+    stored = frozenset(name for name in made if roots[name] is not None and _is_read_outside(editor, name, roots))
+    roots = _roots(editor, made, stored)
+    fused = 0
+    for name in sorted(stored):
+        node, names = made[name]
+        source = _common(roots[item] for item in names)
+        cone = [] if source is None else _cone(made, name, source, _MOST_NODES)
+        island = any(editor.quantisation(item.outputs[0]) is None for item in cone)
+        table = _table(editor, cone, source or "") if island else None
+        if table is not None and source is not None:
+            inputs = source, editor.add_constant(f"{node.name}/table", table)
+            editor.replace(node, Node(node.name, TABLE, inputs, node.outputs, {}))
+            fused += 1
+    return fused
+
+
+def _roots(editor: GraphEditor, made: _Made, stored: Collection[str]) -> dict[str, str | None]:
+    """The int8 tensor that each tensor is a function of; None without one. Tensors of `stored` are their own."""
+    roots: dict[str, str | None] = {}
+    for name, (_, names) in made.items():
+        for item in names:
+            roots.setdefault(item, item if _is_int8(editor.quantisation(item)) else None)
+        common = None if name in stored else _common(roots[item] for item in names)
+        roots[name] = name if common is None and _is_int8(editor.quantisation(name)) else common
+    return roots
+
+
+def _common(roots: Iterable[str | None]) -> str | None:
+    found = set(roots)
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_read_outside(editor: GraphEditor, name: str, roots: Mapping[str, str | None]) -> bool:
+    """Whether an int8 tensor is read by anything but functions of what it is a function of."""
+    if not _is_int8(editor.quantisation(name)):
+        return False
+    return editor.is_output(name) or any(
+        roots.get(result) != roots[name] for reader in editor.consumers(name) for result in reader.outputs
+    )
+
+
+def _table(editor: GraphEditor, cone: Sequence[Node], source: str) -> np.ndarray | None:
+    """The bytes that the last node of a cone makes of -128 … 127; None where a node cannot be computed."""
+    quantisation = editor.quantisation(source)
+    assert quantisation is not None
+    codes = np.arange(-128, 128).astype(np.int8)
+    values = {source: dequantised(codes, quantisation)}
+    for node in cone:
+        made = _computed(editor, node, values)
+        if made is None:
+            return None
+        quantisation = editor.quantisation(node.outputs[0])
+        if quantisation is not None:
+            steps = np.nan_to_num(made / quantisation.scale) + quantisation.zero_point
+            limits = np.iinfo(quantisation.dtype)
+            codes = np.clip(np.rint(steps), limits.min, limits.max).astype(quantisation.dtype)
+            made = dequantised(codes, quantisation)
+        values[node.outputs[0]] = made
+    return codes
+
+
+# ---- float32 ----
+
+
+def _fuse_float(editor: GraphEditor, last: Node) -> bool:
+    """Whether a node was the last of a known function, and is that function now."""
+    made: dict[str, tuple[Node, list[str]]] = {}
+    waiting = [last.outputs[0]]
+    while waiting and len(made) <= _MOST_NODES:
+        name = waiting.pop(0)
+        node = editor.producer(name)
+        names = None if node is None or editor.quantisation(name) is not None else _numbers_in(editor, node)
+        if node is not None and names is not None and name not in made:
+            made[name] = node, names
+            waiting += names
+    if not any(node.op in _TELLING for node, _ in made.values()):
+        return False
+    for source in dict.fromkeys(item for _, names in made.values() for item in names):
+        cone = _cone(made, last.outputs[0], source, _MOST_NODES)
+        if not any(node.op in _TELLING for node in cone) or editor.quantisation(source) is not None:
+            continue
+        values = {source: _POINTS}
+        for node in cone:
+            computed = _computed(editor, node, values)
+            if computed is None:
+                break
+            values[node.outputs[0]] = computed
+        result = values.get(last.outputs[0])
+        known = None if result is None else _known(result)
+        if known is not None:
+            editor.replace(last, Node(last.name, known[0], (source,), last.outputs, known[1]))
+            return True
+    return False
+
+
+def _known(result: np.ndarray) -> tuple[str, dict[str, str]] | None:
+    """The operator that has these values at the points, and its attributes."""
+    x = _POINTS.astype(np.float64)
+    gelu = 0.5 * x * (1 + np.array([math.erf(item / math.sqrt(2)) for item in x]))
+    by_tanh = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    functions: tuple[tuple[str, dict[str, str], np.ndarray], ...] = (
+        ("Gelu", {}, gelu), ("Gelu", {"approximate": "tanh"}, by_tanh),
+        ("HardSwish", {}, x * np.clip(x / 6 + 0.5, 0, 1)),
+    )  # fmt: skip
+    return next(((op, attributes) for op, attributes, values in functions
+                 if np.all(np.abs(result - values) <= _NEAR * np.maximum(1, np.abs(x)))), None)
+
+
+# ---- both ----
+
+
+def _cone(made: _Made, result: str, source: str, most: int) -> list[Node]:
+    """The nodes that make `result` of `source` and constants alone, in order; none where others take part, or there are
+    more than `most`."""
+    order: dict[str, Node] = {}
+    path = [result]
+    while path:
+        name = path[-1]
+        if name not in made:
+            return []
+        node, names = made[name]
+        missing = [item for item in names if item != source and item not in order]
+        if missing:
+            if len(path) > most:
+                return []
+            path.append(missing[0])
+        else:
+            order[name] = node
+            path.pop()
+    return list(order.values()) if len(order) <= most else []
+
+
+def _computed(editor: GraphEditor, node: Node, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """What a node makes of vectors of values; None where it cannot be computed."""
+    feeds = {}
+    for name in filter(None, node.inputs):
+        constant = editor.value(name)
+        feeds[name] = values[name] if constant is None else constant.reshape(())
+    try:
+        with np.errstate(all="ignore"):
+            (result,) = evaluate(node, feeds, editor.opsets(), editor.graph.name)
+    except ModelError:
+        return None
+    return result if result.dtype == np.float32 else None
