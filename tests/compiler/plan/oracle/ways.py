@@ -118,8 +118,8 @@ def _find_ways(
 def _need(index: ProgramIndex, draft: Draft, alignment: int) -> np.ndarray:
     first = draft.segment.first
     need = np.zeros(draft.segment.end - first, dtype=np.int64)
-    for request in draft.requests:
-        need[request.life.birth - first : request.life.death - first + 1] += round_up(request.bytes, alignment)
+    for piece in (piece for request in draft.requests for piece in request.taken):
+        need[piece.life.birth - first : piece.life.death - first + 1] += round_up(piece.bytes, alignment)
     return need - sum(overlay.saving(index, alignment) for overlay in draft.overlays)
 
 
