@@ -25,8 +25,8 @@ _ELEMENTWISE = frozenset((
     "Min", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sub",
     "Tanh",
 ))  # fmt: skip
-#: Of a function in float32: most nodes it may have, and one of these it has.
-_MOST_NODES, _TELLING = 10, frozenset(("Erf", "Tanh", "Clip", "HardSigmoid", "Relu"))
+#: Of a function in float32: fewest and most nodes it may have; just one of them is one of these.
+_LEAST_NODES, _MOST_NODES, _TELLING = 4, 10, frozenset(("Erf", "Tanh", "Clip", "HardSigmoid", "Relu"))
 _POINTS = np.linspace(-9, 9, 433, dtype=np.float32)
 _NEAR = 2e-6
 #: By its output each elementwise node, and the activations it reads.
@@ -144,7 +144,8 @@ def _fuse_float(editor: GraphEditor, last: Node) -> bool:
         return False
     for source in dict.fromkeys(item for _, names in made.values() for item in names):
         cone = _cone(made, last.outputs[0], source, _MOST_NODES)
-        if not any(node.op in _TELLING for node in cone) or editor.quantisation(source) is not None:
+        telling = [node for node in cone if node.op in _TELLING]
+        if len(telling) != 1 or len(cone) < _LEAST_NODES or editor.quantisation(source) is not None:
             continue
         values = {source: _POINTS}
         for node in cone:
