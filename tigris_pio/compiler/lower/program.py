@@ -20,6 +20,7 @@ from tigris_pio.compiler.lower.element_order import (
     same_bytes,
     transposed,
 )
+from tigris_pio.compiler.lower.fold_tables import fold_tables
 from tigris_pio.compiler.lower.input_layout import input_layout
 from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -55,7 +56,7 @@ def lower(graph: Graph) -> Program:
         raise UnsupportedError(report(problems, graph.name))
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    program = roll_rings(builder.finish(inputs, outputs, _commit_states(builder)))
+    program = fold_tables(roll_rings(builder.finish(inputs, outputs, _commit_states(builder))))
     return select_first(split_layers(join_layers(by_images(program))))
 
 
