@@ -9,10 +9,11 @@ import numpy as np
 
 from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band, window_name
+from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
-from tigris_pio.compiler.plan.memory.request import Placement, Request, lower_bound
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Placement, Request, lower_bound
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, links_of, share
 from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes, promote
 from tigris_pio.compiler.plan.segment import Segment
@@ -52,7 +53,25 @@ def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arran
         drafts = _drafts(index, segments, homes, aim)
     slow = allocate(_slow_requests(index, drafts, homes), aim.alignment)
     requests, fast = _allocate_fast(index, drafts, homes, aim.alignment)
-    return Arrangement(tuple(drafts), homes, requests, fast, slow, _state_bytes(drafts, aim.alignment))
+    state = _state_bytes(drafts, aim.alignment)
+    if state + fast.peak > aim.limit:
+        requests, fast = _with_stairs(index, drafts, homes, aim, state) or (requests, fast)
+    return Arrangement(tuple(drafts), homes, requests, fast, slow, state)
+
+
+def _with_stairs(
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], aim: Aim, state: int
+) -> tuple[tuple[Request, ...], Placement] | None:
+    """Offsets that fit, where rows of inputs that are eaten and rows that windows do not hold yet are free for others;
+    None when there are none."""
+    stairs = [found for draft in drafts if (found := find_stairs(index, draft, homes)) is not None]
+    if not stairs:
+        return None
+    requests = _fast_requests(index, drafts, homes, aim.alignment, in_place=True, stairs=stairs)
+    if state + lower_bound(requests, aim.alignment) > aim.limit:
+        return None
+    fast = allocate(requests, aim.alignment, enough=aim.limit - state)
+    return (requests, fast) if state + fast.peak <= aim.limit else None
 
 
 def _allocate_fast(
@@ -103,15 +122,28 @@ def _resident(
 
 
 def _fast_requests(
-    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], alignment: int, in_place: bool
+    index: ProgramIndex,
+    drafts: Sequence[Draft],
+    homes: Mapping[str, Home],
+    alignment: int,
+    in_place: bool,
+    stairs: Sequence[Stairs] = (),
 ) -> tuple[Request, ...]:
-    """What the stages ask the fast arena for. `in_place`: operators that run whole share memory with their operands."""
+    """What the stages ask the fast arena for. `in_place`: operators that run whole share memory with their operands.
+    `stairs`: of windows and of what is eaten."""
     segments = [draft.segment for draft in drafts]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
     alone = {home_request(n): Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items()}
     windows = {request.name: request for draft in drafts for request in draft.requests}
+    windows |= {request.name: request for found in stairs for request in found.windows}
+    eaten = {home_request(name): pieces for found in stairs for name, pieces in found.eaten.items()}
     alone = {**windows, **alone}
-    blocks = {name: Block(request.bytes, request.life) for name, request in alone.items() if not request.parts}
+    alone |= {name: _until_eaten(alone[name], pieces) for name, pieces in eaten.items()}
+    blocks = {
+        name: Block(request.bytes, request.life, request.taken if request.parts else ())
+        for name, request in alone.items()
+        if not request.parts or name in eaten
+    }
     links = [
         Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), -round_up(overlay.lead, alignment))
         for draft in drafts
@@ -122,6 +154,14 @@ def _fast_requests(
     shared = share(blocks, links, alignment)
     together = {part.name for request in shared for part in request.parts}
     return (*(request for name, request in alone.items() if name not in together), *shared)
+
+
+def _until_eaten(home: Request, pieces: Sequence[Piece]) -> Request:
+    """A home that is whole until the stage that eats it."""
+    first = min(piece.life.birth for piece in pieces)
+    if home.life.birth < first:
+        pieces = (Piece(0, home.bytes, Lifetime(home.life.birth, first - 1)), *pieces)
+    return Request(home.name, home.bytes, home.life, (Part(home.name, 0, home.bytes, home.life, tuple(pieces)),))
 
 
 def _links_in_place(

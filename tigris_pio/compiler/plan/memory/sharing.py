@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.request import Part, Request
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Request
 
 #: Most that share one request: every pair of two that are joined is looked at.
 MOST_PARTS = 64
@@ -44,6 +44,7 @@ class Block:
 
     bytes: int
     life: Lifetime
+    pieces: tuple[Piece, ...] = ()  #: when not all of it is taken all the time
 
 
 def links_of(op: ProgramOp, blocks: Mapping[str, str], sizes: Mapping[str, int]) -> Iterator[Link]:
@@ -141,7 +142,11 @@ def share(blocks: Mapping[str, Block], links: Iterable[Link], alignment: int) ->
 
 def _request(blocks: Mapping[str, Block], group: Mapping[str, int]) -> Request:
     start = min(group.values())
-    parts = tuple(Part(name, at - start, blocks[name].bytes, blocks[name].life) for name, at in group.items())
+    parts = tuple(
+        Part(name, at - start, block.bytes, block.life, block.pieces)
+        for name, at in group.items()
+        for block in (blocks[name],)
+    )
     size = max(part.offset + part.bytes for part in parts)
     life = Lifetime(min(part.life.birth for part in parts), max(part.life.death for part in parts))
     return Request(f"{parts[0].name} and what shares its memory", size, life, parts)
