@@ -192,3 +192,18 @@ def test_the_check_sees_an_overlap_in_some_bands(groups, offset):
             check([one, other], {"w0": 0, "w1": offset}, 1)
     else:
         check([one, other], {"w0": 0, "w1": offset}, 1)
+
+
+def test_requests_whose_first_bytes_are_always_taken_lie_side_by_side():
+    """Their rests are taken at other moments, and of no use to each other; another request may lie in one of them."""
+    life = Lifetime(0, 9)
+
+    def window(name: str, start: int) -> Request:
+        pieces = (Piece(0, 64, life), Piece(64, 128, Lifetime(start, start + 1)))
+        return Request(name, 192, life, (Part(name, 0, 192, life, pieces),))
+
+    requests = [window("a", 0), window("b", 4), Request("home", 32, Lifetime(-1, 12)), Request("c", 128, Lifetime(6, 7))]
+    assert lower_bound(requests, 16) == 192 + 192 + 32
+    assert allocate(requests, 16).peak == 192 + 192 + 32
+    assert lower_bound(requests[:2] + [Request("d", 256, Lifetime(6, 7))], 16) == 2 * 192
+    assert lower_bound(requests[:2] + [Request("d", 256, Lifetime(4, 5))], 16) == 2 * 64 + 128 + 256

@@ -1,10 +1,11 @@
 """When the rows of a rolling stage's windows and inputs are taken, band by band: pieces for the placement.
 
-A window that holds more and more rows takes its upper ones only from the band that first fills them to the last that does; an
-input that ends with its stage takes each row until the last band that reads it. Both are stairs, and what one leaves free
-another may take: the windows of the last operators lie over rows of the input that the first ones have eaten.
+A window that holds more and more rows takes its upper ones only from the band that first fills them to the last that
+does; an input that ends with its stage takes each row until the last band that reads it. Both are stairs, and what
+one leaves free another may take: the windows of the last operators lie over rows of the input that the first ones have
+eaten.
 
-Stairs cost time where placements are searched for, so they are asked for only where a placement without them does not fit.
+Stairs cost time where placements are searched for, so they are asked for only where one without them does not fit.
 """
 
 from __future__ import annotations

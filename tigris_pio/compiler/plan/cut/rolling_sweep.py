@@ -70,6 +70,7 @@ class _Sweep:
         self.streamed: list[str] = []
         self.loaded = 0
         self.persistent = 0
+        self.side_by_side = 0  # bytes of windows of which some rows are kept: no two of them can overlap
         self.transient: list[int] = []  # bytes live at each step, next to the persistent ones
 
     def add(self, step: int) -> bool:
@@ -128,14 +129,18 @@ class _Sweep:
             return
         window.counted = sign > 0
         self.persistent += sign * window.kept
+        self.side_by_side += sign * window.bytes if window.kept else 0
         passing = sign * (window.bytes - window.kept)
         for at in range(window.birth - self.first, window.death - self.first + 1):
             self.transient[at] += passing
 
     @property
     def window_bytes(self) -> int:
-        """Bytes of all windows at the fullest step; never less with more operators."""
-        return self.persistent + max(self.transient)
+        """Bytes of all windows at the fullest step; never less with more operators.
+
+        Windows that keep rows lie side by side, but beside an input at home some may lie over rows of it."""
+        fullest = self.persistent + max(self.transient)
+        return fullest if self.resident else max(self.side_by_side, fullest)
 
     def fit(self, end: int, window_bytes: int) -> RollingFit:
         """The segment that ends before `end`, the operator added last being end - 1."""

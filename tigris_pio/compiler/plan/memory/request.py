@@ -144,7 +144,28 @@ def lower_bound(requests: Sequence[Request], alignment: int) -> int:
     peak = int(live.max(initial=0))
     for together in _stages(pieces):
         peak = max(peak, _fullest_moment(together, alignment, steps, live))
-    return peak
+    return max(peak, _side_by_side(requests, pieces, alignment))
+
+
+def _side_by_side(requests: Sequence[Request], pieces: Sequence[Piece], alignment: int) -> int:
+    """Most aligned bytes of requests that cannot overlap though not all of their bytes are taken at one moment.
+
+    These are requests of the same life whose first bytes are taken all of it: where two of them overlapped, the first
+    bytes of one would lie in the other."""
+    sizes: dict[Lifetime, int] = {}
+    for request in requests:
+        taken = request.parts[0].pieces if len(request.parts) == 1 else ()
+        if taken and taken[0].offset == 0 and taken[0].life == request.life and taken[0].bands is EVERY_BAND:
+            beside = round_up(request.bytes, alignment) - round_up(taken[0].bytes, alignment)
+            sizes[request.life] = sizes.get(request.life, 0) + beside
+    return max(
+        (
+            size + sum(round_up(piece.bytes, alignment) for piece in pieces if piece.bands is EVERY_BAND
+                       and piece.life.birth <= life.birth and life.death <= piece.life.death)
+            for life, size in sizes.items()
+        ),
+        default=0,
+    )  # fmt: skip
 
 
 def _stages(pieces: Sequence[Piece]) -> list[list[Piece]]:
