@@ -202,8 +202,9 @@ def test_requests_whose_first_bytes_are_always_taken_lie_side_by_side():
         pieces = (Piece(0, 64, life), Piece(64, 128, Lifetime(start, start + 1)))
         return Request(name, 192, life, (Part(name, 0, 192, life, pieces),))
 
-    requests = [window("a", 0), window("b", 4), Request("home", 32, Lifetime(-1, 12)), Request("c", 128, Lifetime(6, 7))]
+    home = Request("home", 32, Lifetime(-1, 12))
+    requests = [window("a", 0), window("b", 4), home, Request("c", 128, Lifetime(6, 7))]
     assert lower_bound(requests, 16) == 192 + 192 + 32
     assert allocate(requests, 16).peak == 192 + 192 + 32
-    assert lower_bound(requests[:2] + [Request("d", 256, Lifetime(6, 7))], 16) == 2 * 192
-    assert lower_bound(requests[:2] + [Request("d", 256, Lifetime(4, 5))], 16) == 2 * 64 + 128 + 256
+    assert lower_bound([*requests[:2], Request("d", 256, Lifetime(6, 7))], 16) == 2 * 192
+    assert lower_bound([*requests[:2], Request("d", 256, Lifetime(4, 5))], 16) == 2 * 64 + 128 + 256
