@@ -21,6 +21,9 @@ from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
+#: Programs of more operators are placed without stairs, whose many pieces cost time.
+STAIRS_REACH = 300
+
 
 @dataclasses.dataclass(frozen=True)
 class Arrangement:
@@ -54,7 +57,7 @@ def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arran
     slow = allocate(_slow_requests(index, drafts, homes), aim.alignment)
     requests, fast = _allocate_fast(index, drafts, homes, aim.alignment)
     state = _state_bytes(drafts, aim.alignment)
-    if state + fast.peak > aim.limit:
+    if state + fast.peak > aim.limit and aim.home is Home.FAST and len(index.ops) <= STAIRS_REACH:
         requests, fast = _with_stairs(index, drafts, homes, aim, state) or (requests, fast)
     return Arrangement(tuple(drafts), homes, requests, fast, slow, state)
 
