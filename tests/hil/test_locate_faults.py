@@ -55,24 +55,26 @@ def flipping(*requests: Request) -> Fault:
 
 
 def test_memory_that_changes_between_two_calls(plans: Plans, real_board: Path, line: Connect) -> None:
-    """A byte of what conv0/Conv made changes after add0/Add has made its row 7: the next reader of it is named."""
-    path = plans("resnet", "20K")
+    """A byte of what conv3/Conv made changes when add0/Add, which runs in its bands, has made its row 30: the next to
+    read it is named."""
+    path = plans("resnet", "28K")
     plan = open_plan(path)
-    made = plan.file.tensors[PlanWords(plan.file).tensor(0)]
-    offset = made.home_offset + (16 * made.width + 9) * made.channels + 8
-    wrong = Wrong(K.ADD, DType.INT8, 7, 0, 64, f"width={made.width},poke={offset}")
+    words = PlanWords(plan.file)
+    before, made = (plan.file.tensors[words.tensor(op)] for op in (3, 4))
+    offset = made.home_offset + (6 * made.width + 9) * made.channels + 8
+    wrong = Wrong(K.ADD, DType.INT8, 30, 0, 64, f"width={before.width},poke={offset}")
     found = located(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan)
     assert isinstance(found, FirstWrong), found
-    assert (found.cause, found.writer, found.name, found.reproducible) == (MEMORY, "conv0/Conv", "conv1/Conv", True)
+    assert (found.cause, found.writer, found.name, found.reproducible) == (MEMORY, "conv3/Conv", "conv4/Conv", True)
     assert found.tensor == plan.file.text(made.name)
     assert found.departure is not None
     at = found.departure.first
-    assert (at.row, at.column, at.channel, found.departure.differing) == (16, 9, 8, 1)
+    assert (at.row, at.column, at.channel, found.departure.differing) == (6, 9, 8, 1)
     assert found.rows[0] <= at.row < found.rows[1]
     assert np.array(at.board).astype(np.uint8) ^ np.array(at.host).astype(np.uint8) == 64
     text = "\n".join(found.sentences())
-    assert "that input was the host's when operator conv0/Conv wrote it, and was changed before" in text
-    assert f"its input {found.tensor}, row 16, column 9, channel 8: board " in text
+    assert "that input was the host's when operator conv3/Conv wrote it, and was changed before" in text
+    assert f"its input {found.tensor}, row 6, column 9, channel 8: board " in text
 
 
 def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, real_board: Path, line: Connect) -> None:
