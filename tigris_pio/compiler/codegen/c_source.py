@@ -98,7 +98,7 @@ def resolved(text: str, known: Mapping[str, str | None]) -> str:
 
 
 def _decision(line: str, known: Mapping[str, str | None]) -> bool | None:
-    word, name = (line.split() + [""])[:2]
+    word, name = ([*line.split(), ""])[:2]
     if name not in known or len(line.split()) != 2:
         return None
     if word == "#if":

@@ -49,7 +49,7 @@ typedef struct tigris_tensor_record {
 /* What is constant of an operator. */
 typedef struct tigris_operation {
     const void *params;
-    const uint8_t *weights; /* data fields of params are offsets into it */
+    const uint8_t *weights; /* data fields of params are offsets into it; NULL: the address is in the call */
     uint32_t input_count;
 } tigris_operation;
 
@@ -62,14 +62,14 @@ typedef struct tigris_band_rows {
     int32_t pad_bottom;
 } tigris_band_rows;
 
-/* Rows [first, first + of->rows) of a tensor; `data` points at row `first`. */
+/* Rows of a tensor; `data` points at the first of them, which has the number first_row. */
 typedef struct tigris_band {
     uint8_t *data;
-    int32_t first;
+    int32_t first_row; /* 0 where the kernel does not ask */
     const tigris_band_rows *of;
 } tigris_band;
 
-/* An operator's output, then its inputs, then its scratch where it has one. */
+/* An operator's output, then its inputs, weights and scratch: of the last two those that it has at run time only. */
 typedef tigris_band tigris_kernel_call;
 """
 _OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call"})
@@ -78,11 +78,15 @@ _CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
 
 @dataclasses.dataclass(frozen=True)
 class Bundle:
-    """Text of the kernels, the C library's headers that it needs, and each kernel's function by its entry's name."""
+    """Text of the kernels, the C library's headers that it needs, and each kernel's function by its entry's name.
+
+    asks_first: entries of the kernels that ask for the numbers of rows.
+    """
 
     includes: tuple[str, ...]
     text: str
     functions: Mapping[str, str]
+    asks_first: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,8 +246,9 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
             before = next((other for other, _ in reversed(pieces[:place]) if not other.isspace()), "")
             after = next((other for other, _ in pieces[place + 1 :] if not other.isspace()), "")
             member = before in (".", "->") or (is_struct and depth > 0 and after in (";", ",", "[", ":"))
-            piece = piece if member else names[piece]
-        result.append(piece)
+            result.append(piece if member else names[piece])
+        else:
+            result.append(piece)
     return "".join(result)
 
 
@@ -253,12 +258,16 @@ def _as_bands(text: str) -> str:
     text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
     text = re.sub(r"\bcall->output->", "call->", text)
     text = re.sub(r"\bcall->output\b", "call", text)
-    text = re.sub(r"\bcall->scratch\b", "call[call->of->operation->input_count + 1U].data", text)
-    text = re.sub(r"\bcall->(params|weights|input_count)\b", r"call->of->operation->\1", text)
-    text = re.sub(rf"(\bcall\[[^]]*\]|\(call \+ 1\)\[[^]]*\])\.({_CONSTANT_MEMBERS})\b", r"\1.of->\2", text)
+    text = re.sub(r"\bcall->scratch\b", "call[call->of->operation->input_count + SCRATCH_BAND].data", text)
+    text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)
+    text = re.sub(r"\bcall->(params|input_count)\b", r"call->of->operation->\1", text)
     bands = "|".join(sorted({"call", "in", "out", *re.findall(r"\btigris_band \*(?:const )?(\w+)", text)}))
-    text = re.sub(rf"(?<![.>])\b({bands})->({_CONSTANT_MEMBERS})\b", r"\1->of->\2", text)
-    return re.sub(rf"(->|\.)(call|in|out)->({_CONSTANT_MEMBERS})\b", r"\1\2->of->\3", text)
+    for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "first_row")):
+        found = rf"(?P<member>{member})\b"
+        text = re.sub(rf"(?P<band>\bcall\[[^]]*\]|\(call \+ 1\)\[[^]]*\])\.{found}", rf"\g<band>.{new}", text)
+        text = re.sub(rf"(?<![.>])\b(?P<band>{bands})->{found}", rf"\g<band>->{new}", text)
+        text = re.sub(rf"(?P<band>(?:->|\.)(?:call|in|out))->{found}", rf"\g<band>->{new}", text)
+    return text
 
 
 def _needed(parts: Iterable[_Part], roots: Iterable[str]) -> tuple[set[int], set[str]]:
@@ -330,8 +339,12 @@ def _static(node: Declaration) -> str:
     return node.text if plain else "static " + node.text
 
 
-def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterable[str] = ()) -> Bundle:
-    """The kernels of the entries `symbols`, the runtime's `types`, and functions of the runtime that are no kernels."""
+def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterable[str] = (),
+           weights_in_calls: bool = False) -> Bundle:
+    """The kernels of the entries `symbols`, the runtime's `types`, and functions of the runtime that are no kernels.
+
+    weights_in_calls: where weights lie is known at run time only, so a call has a band that points at them.
+    """
     collector = _Collector()
     found: dict[str, str] = {}
     for symbol in dict.fromkeys(symbols):
@@ -351,7 +364,16 @@ def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterabl
             collector.add_source(path)
     texts = ["\n\n".join(_written(part.nodes, kept, seen)) for part in collector.parts]
     text = "\n\n".join(text for text in texts if text)
-    return Bundle(_system(collector.system, text), text + "\n", found)
+    weights = r"\g<call>[\g<call>->of->operation->input_count + 1U].data"
+    weights = weights if weights_in_calls else r"\g<call>->of->operation->weights"
+    text = re.sub(r"(?P<call>(?:[\w]+->)*)WEIGHTS_OF\(call\)", lambda match: _of_call(match["call"], weights), text)
+    text = text.replace("SCRATCH_BAND", "2U" if weights_in_calls else "1U")
+    asks = frozenset(symbol for symbol, name in found.items() if "first_row" in _needed(collector.parts, [name])[1])
+    return Bundle(_system(collector.system, text), text + "\n", found, asks)
+
+
+def _of_call(before: str, weights: str) -> str:
+    return weights.replace(r"\g<call>", before + "call")
 
 
 def _system(found: set[str], text: str) -> tuple[str, ...]:

@@ -21,13 +21,18 @@ from tigris_pio.text import c_comment, c_identifier, c_string
 def kernel_symbols(plan: ExecutionPlan) -> list[str]:
     """Addresses of the kernels the model needs (tigris_kernels.h), each once: the entries of a backend's table."""
     used = dict.fromkeys((op.kind, op.dtype) for op in plan.program.ops)
-    suffix = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
     return [
         "&" + plan.backend.kernel_symbol(kind)
         if plan.backend is not None and kind in PLAIN_KINDS.values()
-        else f"&tigris_{kind.name.lower()}_{suffix[dtype]}"
+        else "&" + kernel_symbol(kind, dtype)
         for kind, dtype in used
     ]
+
+
+def kernel_symbol(kind: OpKind, dtype: DType) -> str:
+    """The C name of the portable kernel of operators of a kind and type."""
+    suffix = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
+    return f"tigris_{kind.name.lower()}_{suffix[dtype]}"
 
 
 def fast_bytes(plan: ExecutionPlan) -> int:

@@ -1,0 +1,343 @@
+"""A function for each operator: its constants, and the call of its kernel.
+
+What is the same in all calls of an operator stands in its function; what differs is an argument, and what follows from
+another argument is computed from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from tigris_pio.compiler.codegen import constants
+from tigris_pio.compiler.codegen.memory import shape
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model
+from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, values_of
+from tigris_pio.compiler.emit.model_header import kernel_symbol
+from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
+from tigris_pio.compiler.weights.block import block_layout
+from tigris_pio.format.enums import Home, OpKind, TensorFlag, WeightMode
+from tigris_pio.format.params import CommitParams
+from tigris_pio.format.record import Record
+from tigris_pio.text import c_comment
+
+#: A number in all calls: at first, and how much it grows per turn of a loop.
+Line = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Affine:
+    """factor * argument + constant; without argument a constant."""
+
+    argument: str | None
+    factor: int
+    constant: int
+
+    def text(self) -> str:
+        """In C, of uint32_t."""
+        if self.argument is None:
+            return f"{self.constant}U"
+        scaled = self.argument if self.factor == 1 else f"{self.factor}U * {self.argument}"
+        sign = "+" if self.constant > 0 else "-"
+        return scaled if self.constant == 0 else f"{scaled} {sign} {abs(self.constant)}U"
+
+
+class Operator:
+    """How operator `step` is called, from all its calls in stage `stage`."""
+
+    def __init__(self, model: Model, stage: int, step: int, calls: Sequence[Step]) -> None:
+        self.model = model
+        self.stage = stage
+        self.step = step
+        self.op: ProgramOp = model.plan.program.ops[step]
+        self.calls = calls
+        self.name = f"{model.name}_{model.ops[step]}"
+        self.actions = [call.action for call in calls if isinstance(call.action, Call)]
+
+    @cached_property
+    def cases(self) -> list[tuple[tuple[int, int, int], ...]]:
+        """Rows and padding of the output and of each input, in each way that occurs."""
+        return list(dict.fromkeys(_case(action) for action in self.actions))
+
+    @cached_property
+    def numbers(self) -> list[Affine]:
+        """Of each band offset and first row."""
+        lines = list(zip(*(self._lines(call) for call in self.calls), strict=True))
+        found: dict[int, Affine] = {}
+        arguments: dict[str, tuple[Line, ...]] = {}
+        order = sorted(range(len(lines)), key=lambda place: (place % 2 == 0, place))  # rows before bytes
+        for place in order:
+            found[place] = _affine(lines[place], arguments) or self._argument(place, lines[place], arguments)
+        return [found[place] for place in range(len(lines))]
+
+    @property
+    def _asks_first(self) -> bool:
+        streams = self.op.kind in (OpKind.FETCH, OpKind.TAKE)
+        return streams or kernel_symbol(self.op.kind, self.op.dtype) in self.model.kernels.asks_first
+
+    def _lines(self, call: Step) -> list[Line]:
+        lines = list(zip(values_of(call.action), call.growth, strict=True))
+        return lines if self._asks_first else [line if place % 2 == 0 else (0, 0) for place, line in enumerate(lines)]
+
+    @staticmethod
+    def _argument(place: int, line: tuple[Line, ...], arguments: dict[str, tuple[Line, ...]]) -> Affine:
+        band, is_row = divmod(place, 2)
+        name = ("to" if band == 0 else "from") if not is_row else "row" if band == 0 else "input_row"
+        name = name if band < 2 else f"{name}_{band}"
+        arguments[name] = line
+        return Affine(name, 1, 0)
+
+    @cached_property
+    def arguments(self) -> list[str]:
+        """Names of the numbers that are arguments, in order."""
+        return list(dict.fromkeys(number.argument for number in self.numbers if number.argument is not None))
+
+    def argument_lines(self, call: Step) -> list[Line]:
+        """The arguments' values in a call."""
+        lines = self._lines(call)
+        places = {number.argument: place for place, number in reversed(list(enumerate(self.numbers)))
+                  if number.argument is not None and number.factor == 1 and number.constant == 0}  # fmt: skip
+        return [lines[places[name]] for name in self.arguments]
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether rows and padding are an argument."""
+        return len(self.cases) > 1 and self.op.kind not in WITHOUT_KERNEL
+
+    @property
+    def takes_image(self) -> bool:
+        """Whether the image is an argument."""
+        return self.op.images > 1 and any(self._per_image(rows) for rows in self.actions[0].bands)
+
+    def _per_image(self, rows: Rows) -> bool:
+        return not rows.place.window and self.model.plan.program.tensors[rows.place.tensor].batch > 1
+
+    @property
+    def takes_slow(self) -> bool:
+        """Whether it reads or writes slow memory."""
+        bands = self.actions[0].bands
+        return any(not rows.place.window and self.model.home(rows.place.tensor) is Home.SLOW for rows in bands)
+
+    def call_text(self, call: Step, rows_name: str) -> str:
+        """The call in C; `rows_name`: the loop's variable."""
+        assert isinstance(call.action, Call)
+        arguments = ["fast", *(["slow"] if self.takes_slow else []), *(["weights"] if self.takes_weights else [])]
+        arguments += ["image"] if self.takes_image else []
+        if self.has_cases:
+            arguments.append(f"{self.name}_rows[{self.cases.index(_case(call.action))}]")
+        for value, growth in self.argument_lines(call):
+            arguments.append(Affine(rows_name if growth else None, growth, value).text())
+        return f"{self.name}({', '.join(arguments)})"
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the address of the weights is an argument."""
+        in_place = self.model.plan.stages[self.stage].weight_mode is WeightMode.IN_PLACE
+        return self.model.partition and in_place and self.op.kind not in WITHOUT_KERNEL
+
+    # ---- the function ----
+
+    def text(self) -> str:
+        """Constants and function."""
+        if self.op.kind in (OpKind.FETCH, OpKind.TAKE):
+            return self._stream()
+        if self.op.kind is OpKind.COMMIT:
+            return self._commit()
+        return self._constants() + self._function()
+
+    def _head(self) -> str:
+        tensors = self.model.plan.program.tensors
+        lines = [f"/* {self.step}: {c_comment(self.op.name)} ({self.op.kind.name}, {self.op.dtype.name.lower()})"]
+        for side, name in [*(("from", operand.tensor) for operand in self.op.operands), ("to", self.op.output)]:
+            lines.append(f" *   {side:<4} {c_comment(name)} {shape(tensors[name])}")
+        return "\n".join(lines) + " */\n"
+
+    def _parameters(self) -> str:
+        model = self.model
+        parameters = [f"union {model.name}_fast *fast"]
+        parameters += [f"union {model.name}_slow *slow"] if self.takes_slow else []
+        parameters += ["const uint8_t *weights"] if self.takes_weights else []
+        parameters += ["uint32_t image"] if self.takes_image else []
+        parameters += ["const tigris_band_rows *rows"] if self.has_cases else []
+        parameters += [f"uint32_t {name}" for name in self.arguments]
+        return ", ".join(parameters)
+
+    def _signature(self) -> str:
+        head = f"static void {self.name}("
+        words = f"{self._parameters()})".split(", ")
+        lines = [head]
+        for place, word in enumerate(words):
+            word += ", " if place + 1 < len(words) else ""
+            if len(lines[-1]) + len(word) > constants.LINE:
+                lines[-1] = lines[-1].rstrip()
+                lines.append(" " * len(head))
+            lines[-1] += word
+        return "\n".join(lines) + "\n"
+
+    def _function(self) -> str:
+        kernel = self.model.kernels.functions[kernel_symbol(self.op.kind, self.op.dtype)]
+        count = len(self.op.operands)
+        rows = "rows" if self.has_cases else f"{self.name}_rows[0]"
+        bands = [self._band(place, f"&{rows}[{place}]") for place in range(count + 1)]
+        if self.model.weights_in_calls:
+            bands.append(f"{{{self._weights()}, 0, NULL}}")
+        if self.op.scratch_bytes:
+            bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, 0, NULL}}")
+        lines = ",\n".join(f"        {band}" for band in bands)
+        body = f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
+        unused = "" if "fast" in lines else "    (void)fast;\n"
+        return f"{self._head()}{self._signature()}{{\n{unused}{body}}}\n"
+
+    def _band(self, place: int, of: str) -> str:
+        rows = self.actions[0].bands[place]
+        offset, first = self.numbers[2 * place], self.numbers[2 * place + 1]
+        text = first.text()
+        row = "0" if text == "0U" else text[:-1] if first.argument is None else f"(int32_t)({text})"
+        return f"{{{self.address(rows, offset)}, {row}, {of}}}"
+
+    def address(self, rows: Rows, offset: Affine) -> str:
+        """Where rows lie, as uint8_t *."""
+        text = place_address(self.model, self.stage, rows.place, "image" if self._in_image(rows) else None)
+        moved = offset.text()
+        if moved == "0U":
+            return text
+        return f"{text} + {moved}" if offset.argument is None else f"{text} + ({moved})"
+
+    def _in_image(self, rows: Rows) -> bool:
+        return self.op.images > 1 and self._per_image(rows)
+
+    def _weights(self) -> str:
+        """The address of the stage's weights in a call."""
+        model = self.model
+        if model.plan.stages[self.stage].weight_mode is not WeightMode.IN_PLACE:
+            return f"fast->weights_of_stage_{self.stage}.data"
+        if model.partition:
+            return f"(uint8_t *)(uintptr_t)(weights + {model.prefix}_WEIGHTS_OF_STAGE_{self.stage})"
+        return f"(uint8_t *)(uintptr_t)&{model.name}_weights_{self.stage}" if self._has_block() else "NULL"
+
+    def _has_block(self) -> bool:
+        stage = self.model.plan.stages[self.stage]
+        return any(op.blobs for op in self.model.plan.program.ops[stage.first_op : stage.end_op])
+
+    def _constants(self) -> str:
+        """Parameters, the operation, and rows of each way in which it is called."""
+        params = self._params()
+        stage = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}"
+        weights = "NULL" if self.model.weights_in_calls or not self.op.blobs else stage
+        count = len(self.op.operands)
+        text = (
+            f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params)}\n}};\n"
+            f"static const tigris_operation {self.name}_operation = {{&{self.name}_params, {weights}, {count}}};\n"
+        )
+        names = [self.op.output, *(operand.tensor for operand in self.op.operands)]
+        cases = []
+        for case in self.cases:
+            lines = []
+            for place, (name, (rows, above, below)) in enumerate(zip(names, case, strict=True)):
+                operation = f"&{self.name}_operation" if place == 0 else "NULL"
+                lines.append(f"     {{&{tensor_name(self.model, name)}, {operation}, {rows}, {above}, {below}}},")
+            cases.append("    {\n" + "\n".join(lines) + "\n    },")
+        body = "\n".join(cases)
+        return text + f"static const tigris_band_rows {self.name}_rows[][{count + 1}] = {{\n{body}\n}};\n\n"
+
+    def _params(self) -> Record:
+        """The record with the offsets of its arrays in the stage's block."""
+        stage = self.model.plan.stages[self.stage]
+        ops = self.model.plan.program.ops[stage.first_op : stage.end_op]
+        offsets = {
+            field: offset for place, field, offset, _ in block_layout(ops) if place == self.step - stage.first_op
+        }
+        return dataclasses.replace(self.op.params, **offsets)  # type: ignore[type-var]
+
+    # ---- operators that are no kernels ----
+
+    def _stream(self) -> str:
+        """Nothing: the stage calls the firmware's function itself."""
+        return ""
+
+    def _commit(self) -> str:
+        params, model = self.op.params, self.model
+        assert isinstance(params, CommitParams)
+        tensor = model.plan.program.tensors[self.op.output]
+        state = place_address(model, self.stage, self.actions[0].output.place, None)
+        source = self.address(self.actions[0].inputs[0], self.numbers[2])
+        new, kept = tensor.bytes - params.kept_bytes, params.kept_bytes
+        lines = [f"    memmove({state}, {state} + {new}, {kept}U);"] if kept else []
+        target = f"{state} + {kept}" if kept else state
+        lines.append(f"    memmove({target}, {source}, {new}U);")
+        body = "\n".join(lines)
+        return f"{self._head()}{self._signature()}{{\n{body}\n}}\n"
+
+
+def _case(action: Call) -> tuple[tuple[int, int, int], ...]:
+    return tuple((rows.rows, rows.pad_top, rows.pad_bottom) for rows in action.bands)
+
+
+def _affine(line: tuple[Line, ...], arguments: Mapping[str, tuple[Line, ...]]) -> Affine | None:
+    """`line` as a constant, or by an argument that there is already; None: neither."""
+    if all(item == (line[0][0], 0) for item in line):
+        return Affine(None, 0, line[0][0])
+    for name, other in arguments.items():
+        factor = _factor(line, other)
+        if factor is None or factor < 1:
+            continue
+        constant = line[0][0] - factor * other[0][0]
+        if all((factor * x + constant, factor * growth) == item for (x, growth), item in zip(other, line, strict=True)):
+            return Affine(name, factor, constant)
+    return None
+
+
+def _factor(line: tuple[Line, ...], other: tuple[Line, ...]) -> int | None:
+    for (value, growth), (x, x_growth) in zip(line, other, strict=True):
+        for a, b in ((growth, x_growth), (value - line[0][0], x - other[0][0])):
+            if b != 0:
+                return a // b if a % b == 0 else None
+    return None
+
+
+def place_address(model: Model, stage: int, place: Place, image: str | None) -> str:
+    """The start of a place, as uint8_t *; `image`: the variable of the image whose rows are meant."""
+    tensor = model.plan.program.tensors[place.tensor]
+    if not place.window and model.home(place.tensor) is Home.FLASH:
+        start = f"(uint8_t *)(uintptr_t){constant_name(model, place.tensor)}"
+    else:
+        slow = not place.window and model.home(place.tensor) is Home.SLOW
+        region = "slow" if slow else "fast"
+        no_home = not place.window and model.home(place.tensor) is Home.NONE
+        start = f"{region}->bytes" if tensor.bytes == 0 or no_home else _data(model, stage, place, region)
+    per_image = tensor.bytes // max(tensor.batch, 1)
+    return start if image is None else f"{start} + {image} * {per_image}U"
+
+
+def _data(model: Model, stage: int, place: Place, region: str) -> str:
+    return f"(uint8_t *){region}->{model.member(stage, place)}.data"
+
+
+def constant_name(model: Model, tensor: str) -> str:
+    """The array of a constant operand."""
+    return f"{model.name}_constant_{model.tensors[tensor]}"
+
+
+def tensor_name(model: Model, tensor: str) -> str:
+    """The record of a tensor: equal ones are one."""
+    return f"{model.name}_tensor_{tensor_key(model.plan.program.tensors[tensor])}"
+
+
+def tensor_key(tensor: ProgramTensor) -> str:
+    """What tells records of tensors apart, as part of a name."""
+    flags = ("_folded" if tensor.folded else "") + ("_state" if tensor.state else "")
+    extents = "x".join(map(str, (tensor.batch, tensor.height, tensor.width, tensor.channels)))
+    return f"{tensor.dtype.name.lower()}_{extents}{flags}"
+
+
+def tensor_records(model: Model, names: Sequence[str]) -> str:
+    """The records of tensors, each once."""
+    tensors = model.plan.program.tensors
+    found = {tensor_name(model, name): tensors[name] for name in names}
+    lines = []
+    for name, tensor in found.items():
+        flags = (TensorFlag.FOLDED if tensor.folded else 0) | (TensorFlag.STATE if tensor.state else 0)
+        extents = ", ".join(map(str, (tensor.batch, tensor.height, tensor.width, tensor.channels)))
+        lines.append(f"static const tigris_tensor_record {name} = {{{extents}, {int(tensor.dtype)}, {int(flags)}}};")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,83 @@
+"""The arenas in C: a union with a member for every tensor, at its place, in its type and shape.
+
+Tensors share bytes, as their lives allow, so members overlap; a debugger prints any of them as what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tigris_pio.compiler.codegen.constants import C_TYPES
+from tigris_pio.compiler.codegen.model import Model
+from tigris_pio.compiler.codegen.schedule import Place, tensors_of
+from tigris_pio.compiler.ir.program import ProgramTensor
+from tigris_pio.compiler.weights.block import block_bytes
+from tigris_pio.format.enums import DType, Home, WeightMode
+from tigris_pio.text import c_comment
+
+_TYPES = {
+    DType.INT8: "int8", DType.UINT8: "uint8", DType.INT16: "int16", DType.INT32: "int32", DType.INT64: "int64",
+    DType.FLOAT32: "float32", DType.BOOL: "bool",
+}  # fmt: skip
+
+
+def c_type(dtype: DType) -> str:
+    """The C type of an element."""
+    return C_TYPES[_TYPES[dtype]]
+
+
+def shape(tensor: ProgramTensor, rows: int | None = None) -> str:
+    """Dimensions of a stored tensor, or of some of its rows, in C; the batch only where it is one."""
+    height = 1 if tensor.folded else tensor.height if rows is None else rows
+    extents = [height, tensor.width, tensor.channels]
+    return "".join(f"[{extent}]" for extent in ([tensor.batch] if tensor.batch > 1 else []) + extents)
+
+
+def unions(model: Model) -> str:
+    """Definitions of `union NAME_fast` and, where there is slow memory, of `union NAME_slow`."""
+    text = _union(model, "fast", f"{model.prefix}_FAST_BYTES", list(_fast(model)))
+    if model.has_slow:
+        text += "\n" + _union(model, "slow", f"{model.prefix}_SLOW_BYTES", list(_homes(model, Home.SLOW)))
+    return text
+
+
+def _union(model: Model, region: str, size: str, members: list[str]) -> str:
+    lines = "\n".join(["    uint8_t bytes[" + size + "];", *dict.fromkeys(members)])
+    return f"/* {region.capitalize()} memory. */\nunion {model.name}_{region} {{\n{lines}\n}};\n"
+
+
+def _fast(model: Model) -> Iterator[str]:
+    yield from _homes(model, Home.FAST)
+    plan = model.plan
+    for place, stage in enumerate(plan.stages):
+        touched = tensors_of(model.loops[place])
+        for view in stage.views:
+            if view.window and Place(view.tensor, True) in touched:
+                tensor = plan.program.tensors[view.tensor]
+                name = model.windows[place, view.tensor]
+                yield _member(model.offset(view.offset), tensor, name, view.capacity_rows)
+        if stage.weight_mode is not WeightMode.IN_PLACE:
+            size = block_bytes(plan.program.ops[stage.first_op : stage.end_op])
+            yield _bytes(model.offset(stage.block_offset), size, f"weights_of_stage_{place}")
+    for step, offset in plan.scratch.items():
+        yield _bytes(model.offset(offset), plan.program.ops[step].scratch_bytes, f"scratch_of_{model.ops[step]}")
+
+
+def _homes(model: Model, home: Home) -> Iterator[str]:
+    for name, tensor in model.plan.program.tensors.items():
+        if model.home(name) is home and tensor.bytes > 0:
+            offset = model.plan.homes[name].offset
+            yield _member(model.offset(offset) if home is Home.FAST else offset, tensor, model.tensors[name], None)
+
+
+def _member(offset: int, tensor: ProgramTensor, name: str, rows: int | None) -> str:
+    return _struct(offset, f"{c_type(tensor.dtype)} data{shape(tensor, rows)}", name) + f" /* {c_comment(tensor.name)} */"
+
+
+def _bytes(offset: int, size: int, name: str) -> str:
+    return _struct(offset, f"uint8_t data[{size}]", name)
+
+
+def _struct(offset: int, data: str, name: str) -> str:
+    before = f"uint8_t before[{offset}]; " if offset else ""
+    return f"    struct {{ {before}{data}; }} {name};"

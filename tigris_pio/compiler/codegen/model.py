@@ -1,0 +1,137 @@
+"""What is written, as plain data: names, places, kernels and loops of one model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from tigris_pio.compiler.codegen.kernels import Bundle, bundle
+from tigris_pio.compiler.codegen.names import RESERVED, Names, plain_identifier
+from tigris_pio.compiler.codegen.schedule import Loop, Place, schedule, tensors_of
+from tigris_pio.compiler.emit.model_header import kernel_symbol
+from tigris_pio.compiler.ir.plan import ExecutionPlan
+from tigris_pio.compiler.ir.program import ProgramIo
+from tigris_pio.format.enums import Home, OpKind, WeightMode
+
+#: Operators that are no kernels in C: rows that come and go, and states.
+WITHOUT_KERNEL = frozenset({OpKind.FETCH, OpKind.TAKE, OpKind.COMMIT})
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """An input or output. member: its name in C; step: the operator that moves its rows where it is streamed."""
+
+    io: ProgramIo
+    member: str
+    step: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """One model to be written.
+
+    name: what public names begin with; prefix: the same in capitals
+    ops, tensors: identifiers of operators, by their step, and of tensors
+    windows: identifiers of windows, by stage and tensor
+    loops: of each stage
+    """
+
+    plan: ExecutionPlan
+    name: str
+    kernels: Bundle
+    loops: tuple[tuple[Loop, ...], ...]
+    ops: tuple[str, ...]
+    tensors: Mapping[str, str]
+    windows: Mapping[tuple[int, str], str]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    partition: bool  #: weights are no part of the C
+    notes: tuple[str, ...]
+
+    @property
+    def prefix(self) -> str:
+        """What macros begin with."""
+        return self.name.upper()
+
+    @property
+    def fast_bytes(self) -> int:
+        """The plan's without what its executor keeps there."""
+        return self.plan.fast_bytes - self.plan.state_bytes
+
+    @property
+    def has_slow(self) -> bool:
+        """Whether slow memory is given."""
+        return self.plan.slow_bytes > 0
+
+    @property
+    def weights_in_calls(self) -> bool:
+        """Whether some weights have their address at run time only."""
+        return self.partition or any(stage.weight_mode is not WeightMode.IN_PLACE for stage in self.plan.stages)
+
+    @property
+    def alone(self) -> bool:
+        """One input and one output: they are arguments; else they are members of structs."""
+        return len(self.inputs) == 1 and len(self.outputs) == 1
+
+    def offset(self, fast: int) -> int:
+        """Where something lies that the plan puts at `fast` of the arena."""
+        return fast - self.plan.state_bytes
+
+    def home(self, tensor: str) -> Home:
+        """Where the whole tensor lies."""
+        if self.plan.program.tensors[tensor].constant is not None:
+            return Home.FLASH
+        place = self.plan.homes.get(tensor)
+        return Home.NONE if place is None else place.home
+
+    def needs_slow(self, stage: int) -> bool:
+        """Whether a stage reads or writes slow memory."""
+        homes = [self.home(place.tensor) for place in tensors_of(self.loops[stage]) if not place.window]
+        return Home.SLOW in homes
+
+    def member(self, stage: int, place: Place) -> str:
+        """The identifier of a place that a stage touches."""
+        return self.windows[stage, place.tensor] if place.window else self.tensors[place.tensor]
+
+
+def model_of(plan: ExecutionPlan, name: str, partition: bool) -> Model:
+    """What is to be written of `plan`."""
+    program = plan.program
+    members = Names(RESERVED)
+    members.give("fast", "")  # arguments beside them
+    tensor_names, op_names = Names(RESERVED), Names()
+    for taken in ("stage", "run", "reset", "fast", "slow", "weights", "inputs", "outputs", "model"):
+        op_names.give(taken, taken)
+    inputs = tuple(_port(plan, io, OpKind.FETCH, place, members) for place, io in enumerate(program.inputs))
+    outputs = tuple(_port(plan, io, OpKind.TAKE, place, members) for place, io in enumerate(program.outputs))
+    tensors = {tensor: tensor_names.give(tensor, "tensor") for tensor in program.tensors}
+    windows = {
+        (place, view.tensor): tensor_names.give(f"{tensors[view.tensor]} rows", "rows")
+        for place, stage in enumerate(plan.stages)
+        for view in stage.views
+        if view.window
+    }
+    ops = tuple(op_names.give(op.name, op.kind.name) for op in program.ops)
+    loops = tuple(tuple(found) for found in schedule(plan))
+    modes = {stage.weight_mode for stage in plan.stages}
+    used = [op for op in program.ops if op.kind not in WITHOUT_KERNEL]
+    in_calls = partition or modes != {WeightMode.IN_PLACE}
+    kernels = bundle(
+        (kernel_symbol(op.kind, op.dtype) for op in used),
+        types=dict.fromkeys(op.params.C_NAME for op in used),
+        functions=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
+        weights_in_calls=in_calls,
+    )
+    notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
+    return Model(plan, name, kernels, loops, ops, tensors, windows, inputs, outputs, partition, notes)
+
+
+def _port(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: Names) -> Port:
+    side = "input" if mover is OpKind.FETCH else "output"
+    return Port(io, names.give(io.name, f"{side}{place}"), plan.program.movers.get((mover, place)))
+
+
+def prefix_of(name: str) -> str:
+    """The beginning of public names for a model called `name`."""
+    plain = plain_identifier(name) or "model"
+    return f"model_{plain}" if plain[0].isdigit() or plain in RESERVED else plain

@@ -1,0 +1,200 @@
+"""The C file: kernels, memory, weights, operators, stages, and the functions that firmware calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tigris_pio.compiler.codegen.calls import constant_name, place_address, tensor_records
+from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
+from tigris_pio.compiler.codegen.kernels import TYPES
+from tigris_pio.compiler.codegen.memory import unions
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port
+from tigris_pio.compiler.codegen.schedule import Place
+from tigris_pio.compiler.codegen.stages import operators, stage_text, takes
+from tigris_pio.compiler.codegen.weights import weights_text
+from tigris_pio.format.enums import Home, OpKind
+from tigris_pio.format.params import CommitParams
+from tigris_pio.text import c_comment
+
+
+def source_text(model: Model, offsets: dict[int, int]) -> str:
+    """`NAME.c`. offsets: where each stage's weights lie in their partition."""
+    includes = sorted({*model.kernels.includes, "<string.h>", "<stddef.h>"})
+    parts = [
+        f"/* The model '{c_comment(model.plan.program.name)}', written by tigris codegen. Do not edit.\n"
+        f" * {model.name}.h says how to call it. */",
+        f'#include "{model.name}.h"\n',
+        "\n".join(f"#include {name}" for name in includes) + "\n",
+        *_kernels(model),
+        _banner("Memory, weights and tensors"),
+        unions(model),
+        "".join(f"#define {model.prefix}_WEIGHTS_OF_STAGE_{place} {at}U\n" for place, at in offsets.items()),
+        weights_text(model),
+        tensor_records(model, _tensors(model)) if _tensors(model) else "",
+        _hooks(model),
+        *_stages(model),
+        _banner("What firmware calls"),
+        _run(model),
+        *([_reset(model)] if model.plan.program.states else []),
+        description_text(model),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _kernels(model: Model) -> list[str]:
+    return [_banner("Kernels"), TYPES, model.kernels.text]
+
+
+def _banner(text: str) -> str:
+    return f"/* ---- {text} {'-' * (108 - len(text))} */\n"
+
+
+def _tensors(model: Model) -> list[str]:
+    """Tensors that kernels are told of."""
+    ops = [op for op in model.plan.program.ops if op.kind not in WITHOUT_KERNEL]
+    return [name for op in ops for name in (op.output, *(operand.tensor for operand in op.operands))]
+
+
+def _hooks(model: Model) -> str:
+    prefix = model.prefix
+    return f"""\
+/* Compile with -D{prefix}_CANCEL=f to have int f(void) asked before each operator: not 0 stops the run. A watchdog is fed
+ * there, too. */
+#if defined({prefix}_CANCEL)
+int {prefix}_CANCEL(void);
+#define {prefix}_CANCELS() ({prefix}_CANCEL() != 0)
+#else
+#define {prefix}_CANCELS() 0
+#endif
+
+/* Compile with -D{prefix}_PROFILE=f to have void f(uint32_t operation) told of each operator before it runs, and of
+ * {prefix}_OPERATORS at the end. */
+#if defined({prefix}_PROFILE)
+void {prefix}_PROFILE(uint32_t operation);
+#define {prefix}_TELL(operation) {prefix}_PROFILE(operation)
+#else
+#define {prefix}_TELL(operation) (void)0
+#endif
+
+#define {prefix}_AT(operation) \\
+    do {{ \\
+        if ({prefix}_CANCELS()) {{ \\
+            return {prefix}_ERROR_CANCELLED; \\
+        }} \\
+        {prefix}_TELL(operation); \\
+    }} while (0)
+"""
+
+
+def _stages(model: Model) -> Iterator[str]:
+    for stage in range(len(model.plan.stages)):
+        found = operators(model, stage)
+        yield _banner(f"Stage {stage}")
+        for op in found:
+            text = op.text()
+            if text:
+                yield text
+        yield stage_text(model, stage, found)
+
+
+def _run(model: Model) -> str:
+    name, prefix = model.name, model.prefix
+    lines = list(_checks(model))
+    lines += [f"union {name}_fast *const memory = fast;"]
+    lines += [f"union {name}_slow *const slow_memory = slow;"] if model.has_slow else []
+    for port in model.inputs:
+        lines += _copied_in(model, port)
+    lines.append(f"int status = {prefix}_OK;")
+    for stage in range(len(model.plan.stages)):
+        names = {"fast": "memory", "slow": "slow_memory"}
+        arguments = ", ".join(names.get(value, value) for _, value in takes(model, stage))
+        if stage == 0:
+            lines[-1] = f"int status = {name}_stage_0({arguments});"
+        else:
+            lines += [f"if (status == {prefix}_OK) {{", f"    status = {name}_stage_{stage}({arguments});", "}"]
+    lines += _finished(model)
+    lines.append("return status;")
+    return f"{prototype(model)}\n{{\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n"
+
+
+def _finished(model: Model) -> Iterator[str]:
+    inner = [line for port in model.outputs for line in _copied_out(model, port)]
+    inner.append(f"{model.prefix}_TELL({model.prefix}_OPERATORS);")
+    yield f"if (status == {model.prefix}_OK) {{"
+    yield from (f"    {line}" for line in inner)
+    yield "}"
+
+
+def _checks(model: Model) -> Iterator[str]:
+    pointers = []
+    for side, ports in sides(model):
+        for port in ports:
+            pointers.append(side if model.alone else f"{side}s->{port.member}")
+    if not model.alone:
+        pointers = [f"{side}s" for side, ports in sides(model) if ports] + pointers
+    pointers += ["fast"] + (["slow"] if model.has_slow else []) + (["weights"] if model.partition else [])
+    yield f"if ({' || '.join(f'{pointer} == NULL' for pointer in pointers)}) {{"
+    yield f"    return {model.prefix}_ERROR_ARGUMENT;"
+    yield "}"
+    yield from _alignment(model)
+
+
+def _alignment(model: Model) -> Iterator[str]:
+    addresses = "((uintptr_t)fast | (uintptr_t)slow)" if model.has_slow else "(uintptr_t)fast"
+    yield f"if ({addresses} % {model.prefix}_ALIGNMENT != 0U) {{"
+    yield f"    return {model.prefix}_ERROR_ALIGNMENT;"
+    yield "}"
+
+
+def _at_home(model: Model, side: str, port: Port) -> str:
+    region = "slow" if model.home(port.io.tensor) is Home.SLOW else "fast"
+    return f"{port_macro(model, side, port)}_IN({region})"
+
+
+def _copied_in(model: Model, port: Port) -> Iterator[str]:
+    if port.step is None:
+        given = "input" if model.alone else f"inputs->{port.member}"
+        home = _at_home(model, "input", port)
+        yield f"if ({given} != {home}) {{"
+        yield f"    memmove({home}, {given}, {port_macro(model, 'input', port)}_BYTES);"
+        yield "}"
+
+
+def _copied_out(model: Model, port: Port) -> Iterator[str]:
+    if port.step is None:
+        given = "output" if model.alone else f"outputs->{port.member}"
+        home = _at_home(model, "output", port)
+        yield f"if ({given} != {home}) {{"
+        yield f"    memmove({given}, {home}, {port_macro(model, 'output', port)}_BYTES);"
+        yield "}"
+
+
+def _reset(model: Model) -> str:
+    arguments = ", ".join(["void *fast"] + (["void *slow"] if model.has_slow else []))
+    null = " || ".join(f"{name} == NULL" for name in ["fast"] + (["slow"] if model.has_slow else []))
+    lines = [f"if ({null}) {{", f"    return {model.prefix}_ERROR_ARGUMENT;", "}", *_alignment(model)]
+    lines += [f"union {model.name}_fast *const memory = fast;", "(void)memory;"]
+    lines += [f"union {model.name}_slow *const slow_memory = slow;", "(void)slow_memory;"] if model.has_slow else []
+    for step, op in enumerate(model.plan.program.ops):
+        if op.kind is OpKind.COMMIT:
+            lines += _first_value(model, step)
+    lines.append(f"return {model.prefix}_OK;")
+    return f"int {model.name}_reset({arguments})\n{{\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n"
+
+
+def _first_value(model: Model, step: int) -> Iterator[str]:
+    op = model.plan.program.ops[step]
+    tensors = model.plan.program.tensors
+    assert isinstance(op.params, CommitParams)
+    stage = next(place for place, found in enumerate(model.plan.stages) if found.first_op <= step < found.end_op)
+    state = place_address(model, stage, Place(op.output, False), None)
+    state = state.replace("fast->", "memory->").replace("slow->", "slow_memory->")
+    size = tensors[op.output].bytes
+    if len(op.operands) < 2:
+        yield f"memset({state}, {op.params.fill}, {size}U);"
+        return
+    name = op.operands[1].tensor
+    first = tensors[name].bytes
+    yield f"for (uint32_t at = 0U; at < {size}U; at += {first}U) {{"
+    yield f"    memcpy({state} + at, {constant_name(model, name)}, {first}U);"
+    yield "}"

@@ -1,0 +1,162 @@
+"""A function for each stage: its bands, written out or as loops, each a list of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tigris_pio.compiler.codegen.calls import Affine, Operator, place_address
+from tigris_pio.compiler.codegen.header import rows_type
+from tigris_pio.compiler.codegen.model import Model, Port
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Place, Step, values_of
+from tigris_pio.compiler.ir.program import ProgramOp
+from tigris_pio.compiler.weights.block import block_bytes, compressed_block
+from tigris_pio.format.enums import OpKind, WeightMode
+
+
+
+def operators(model: Model, stage: int) -> list[Operator]:
+    """Those of a stage that are called at all, in their order."""
+    calls: dict[int, list[Step]] = {}
+    for loop in model.loops[stage]:
+        for step in loop.steps:
+            if isinstance(step.action, Call):
+                calls.setdefault(step.action.op, []).append(step)
+    return [Operator(model, stage, step, calls[step]) for step in sorted(calls)]
+
+
+def streams(model: Model, stage: int) -> list[tuple[str, Port]]:
+    """Inputs and outputs whose rows come or go during a stage."""
+    record = model.plan.stages[stage]
+    found = [("input", port) for port in model.inputs] + [("output", port) for port in model.outputs]
+    return [
+        (side, port) for side, port in found
+        if port.step is not None and record.first_op <= port.step < record.end_op
+    ]  # fmt: skip
+
+
+def takes(model: Model, stage: int) -> list[tuple[str, str]]:
+    """Parameters of a stage's function, and what they are in the function that runs the model."""
+    found = [(f"union {model.name}_fast *fast", "fast")]
+    if model.needs_slow(stage):
+        found.append((f"union {model.name}_slow *slow", "slow"))
+    if model.partition and _has_block(model, stage):
+        found.append(("const uint8_t *weights", "weights"))
+    sides = streams(model, stage)
+    if model.alone:
+        for side, port in sides:
+            found += [(f"{rows_type(model, side, port)} {side}", side), (f"void *{side}_context", f"{side}_context")]
+        return found
+    for side in dict.fromkeys(side for side, _ in sides):
+        found.append((f"const struct {model.name}_{side}s *{side}s", f"{side}s"))
+    return found
+
+
+def _ops(model: Model, stage: int) -> Sequence[ProgramOp]:
+    record = model.plan.stages[stage]
+    return model.plan.program.ops[record.first_op : record.end_op]
+
+
+def _has_block(model: Model, stage: int) -> bool:
+    return any(op.blobs for op in _ops(model, stage))
+
+
+def stage_text(model: Model, stage: int, ops: Sequence[Operator]) -> str:
+    """The function."""
+    record = model.plan.stages[stage]
+    by_step = {op.step: op for op in ops}
+    images = _ops(model, stage)[0].images
+    lines = list(_fetched_weights(model, stage))
+    body = [line for loop in model.loops[stage] for line in _loop(model, stage, loop, by_step, record.bands)]
+    if images > 1:
+        body = [f"for (uint32_t image = 0U; image < {images}U; image++) {{", *(f"    {line}" for line in body), "}"]
+    bands = f"{record.bands} bands" if record.bands > 1 else "one band"
+    head = (
+        f"/* Stage {stage}: operators {record.first_op} to {record.end_op - 1}, {record.strategy.name.lower()}, {bands}. */\n"
+        f"static int {model.name}_stage_{stage}({', '.join(text for text, _ in takes(model, stage))})\n{{\n"
+    )
+    text = "\n".join(f"    {line}" if line else "" for line in [*lines, *body, f"return {model.prefix}_OK;"])
+    return f"{head}{text}\n}}\n"
+
+
+def _fetched_weights(model: Model, stage: int) -> Iterator[str]:
+    record = model.plan.stages[stage]
+    if record.weight_mode is WeightMode.IN_PLACE or not _has_block(model, stage):
+        return
+    ops = _ops(model, stage)
+    stored = f"(const uint8_t *)&{model.name}_weights_{stage}"
+    if model.partition:
+        stored = f"weights + {model.prefix}_WEIGHTS_OF_STAGE_{stage}"
+    target = f"fast->weights_of_stage_{stage}.data"
+    if record.weight_mode is WeightMode.COPY:
+        yield f"memcpy({target}, {stored}, {block_bytes(ops)}U);"
+        return
+    sizes = f"{len(compressed_block(ops))}U", f"{block_bytes(ops)}U"
+    yield f"if (!tigris_lz4_decompress({stored}, {sizes[0]}, {target}, {sizes[1]})) {{"
+    yield f"    return {model.prefix}_ERROR_WEIGHTS;"
+    yield "}"
+
+
+def _loop(model: Model, stage: int, loop: Loop, ops: dict[int, Operator], bands: int) -> Iterator[str]:
+    first, end = loop.bands
+    inner = [line for step in loop.steps for line in _step(model, stage, step, ops)]
+    if bands > 1:
+        yield f"/* Band {first}. */" if end - first == 1 else f"/* Bands {first} to {end - 1}. */"
+    if loop.turns == 1:
+        yield from inner
+        return
+    yield f"for (uint32_t i = 0U; i < {loop.turns}U; i++) {{"
+    yield from (f"    {line}" for line in inner)
+    yield "}"
+
+
+def _step(model: Model, stage: int, step: Step, ops: dict[int, Operator]) -> Iterator[str]:
+    action = step.action
+    if isinstance(action, Move):
+        yield from _move(model, stage, action, step.growth)
+        return
+    op = ops[action.op]
+    committed = op.op.kind is OpKind.COMMIT
+    yield f"{model.prefix}_{'TELL' if committed else 'AT'}({action.op}U);"
+    if op.op.kind in (OpKind.FETCH, OpKind.TAKE):
+        yield from _rows(model, stage, op, step)
+    else:
+        yield op.call_text(step, "i") + ";"
+
+
+def _rows(model: Model, stage: int, op: Operator, step: Step) -> Iterator[str]:
+    """A call of the firmware's function."""
+    assert isinstance(step.action, Call)
+    fetches = op.op.kind is OpKind.FETCH
+    side, port = next((side, port) for side, port in streams(model, stage) if port.step == op.step)
+    band = 0 if fetches else 1
+    rows = step.action.bands[band]
+    numbers = list(zip(values_of(step.action), step.growth, strict=True))[2 * band : 2 * band + 2]
+    offset, first = (Affine("i" if growth else None, growth, value) for value, growth in numbers)
+    function = side if model.alone else f"{side}s->{port.member}"
+    tensor = model.plan.program.tensors[rows.place.tensor]
+    cast = "" if tensor.dtype.bytes == 1 else "(void *)" if fetches else "(const void *)"
+    address = op.address(rows, offset)
+    pointer = f"({address})" if "+" in address else address
+    target = f"(int8_t *){pointer}" if tensor.dtype.name == "INT8" else f"{cast}{pointer}"
+    yield f"if ({function}({function}_context, {first.text()}, {rows.rows}U, {target}) != 0) {{"
+    yield f"    return {model.prefix}_ERROR_ROWS;"
+    yield "}"
+
+
+def _move(model: Model, stage: int, move: Move, growth: Sequence[int]) -> Iterator[str]:
+    offsets = zip((move.from_offset, move.to_offset), growth, strict=True)
+    source, target = (
+        _moved(model, stage, place, Affine("i" if grows else None, grows, value))
+        for place, (value, grows) in zip((move.source, move.target), offsets, strict=True)
+    )
+    if model.plan.program.tensors[move.source.tensor].bytes:
+        yield f"memmove({target}, {source}, {move.bytes}U);"
+
+
+def _moved(model: Model, stage: int, place: Place, offset: Affine) -> str:
+    images = _ops(model, stage)[0].images
+    tensor = model.plan.program.tensors[place.tensor]
+    image = "image" if images > 1 and not place.window and tensor.batch > 1 else None
+    text = offset.text()
+    start = place_address(model, stage, place, image)
+    return start if text == "0U" else f"{start} + {text}" if offset.argument is None else f"{start} + ({text})"
