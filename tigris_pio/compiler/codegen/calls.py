@@ -43,6 +43,26 @@ class Affine:
         return scaled if self.constant == 0 else f"{scaled} {sign} {abs(self.constant)}U"
 
 
+def affine_numbers(names: Sequence[str], lines: Sequence[tuple[Line, ...]], order: Sequence[int]) -> list[Affine]:
+    """Each number as a constant, by an argument that there is already, or as the argument of its name."""
+    found: dict[int, Affine] = {}
+    arguments: dict[str, tuple[Line, ...]] = {}
+    for place in order:
+        number = _affine(lines[place], arguments)
+        if number is None:
+            arguments[names[place]] = lines[place]
+            number = Affine(names[place], 1, 0)
+        found[place] = number
+    return [found[place] for place in range(len(lines))]
+
+
+def lines_of_arguments(numbers: Sequence[Affine], arguments: Sequence[str], lines: Sequence[Line]) -> list[Line]:
+    """Of each argument its values in a call whose numbers are `lines`."""
+    places = {number.argument: place for place, number in reversed(list(enumerate(numbers)))
+              if number.argument is not None and (number.factor, number.constant) == (1, 0)}  # fmt: skip
+    return [lines[places[name]] for name in arguments]
+
+
 class Operator:
     """How operator `step` is called, from all its calls in stage `stage`."""
 
@@ -64,12 +84,8 @@ class Operator:
     def numbers(self) -> list[Affine]:
         """Of each band offset and first row."""
         lines = list(zip(*(self._lines(call) for call in self.calls), strict=True))
-        found: dict[int, Affine] = {}
-        arguments: dict[str, tuple[Line, ...]] = {}
         order = sorted(range(len(lines)), key=lambda place: (place % 2 == 0, place))  # rows before bytes
-        for place in order:
-            found[place] = _affine(lines[place], arguments) or self._argument(place, lines[place], arguments)
-        return [found[place] for place in range(len(lines))]
+        return affine_numbers([self._argument(place) for place in range(len(lines))], lines, order)
 
     @property
     def _asks_first(self) -> bool:
@@ -81,12 +97,11 @@ class Operator:
         return lines if self._asks_first else [line if place % 2 == 0 else (0, 0) for place, line in enumerate(lines)]
 
     @staticmethod
-    def _argument(place: int, line: tuple[Line, ...], arguments: dict[str, tuple[Line, ...]]) -> Affine:
+    def _argument(place: int) -> str:
+        """What a number is called where it is an argument."""
         band, is_row = divmod(place, 2)
         name = ("to" if band == 0 else "from") if not is_row else "row" if band == 0 else "input_row"
-        name = name if band < 2 else f"{name}_{band}"
-        arguments[name] = line
-        return Affine(name, 1, 0)
+        return name if band < 2 else f"{name}_{band}"
 
     @cached_property
     def arguments(self) -> list[str]:
@@ -95,10 +110,7 @@ class Operator:
 
     def argument_lines(self, call: Step) -> list[Line]:
         """The arguments' values in a call."""
-        lines = self._lines(call)
-        places = {number.argument: place for place, number in reversed(list(enumerate(self.numbers)))
-                  if number.argument is not None and number.factor == 1 and number.constant == 0}  # fmt: skip
-        return [lines[places[name]] for name in self.arguments]
+        return lines_of_arguments(self.numbers, self.arguments, self._lines(call))
 
     @property
     def has_cases(self) -> bool:
@@ -125,7 +137,7 @@ class Operator:
         arguments = ["fast", *(["slow"] if self.takes_slow else []), *(["weights"] if self.takes_weights else [])]
         arguments += ["image"] if self.takes_image else []
         if self.has_cases:
-            arguments.append(f"{self.name}_rows[{self.cases.index(_case(call.action))}]")
+            arguments.append(f"{self.cases.index(_case(call.action))}U")
         for value, growth in self.argument_lines(call):
             arguments.append(Affine(rows_name if growth else None, growth, value).text())
         return f"{self.name}({', '.join(arguments)})"
@@ -159,12 +171,12 @@ class Operator:
         parameters += [f"union {model.name}_slow *slow"] if self.takes_slow else []
         parameters += ["const uint8_t *weights"] if self.takes_weights else []
         parameters += ["uint32_t image"] if self.takes_image else []
-        parameters += ["const tigris_band_rows *rows"] if self.has_cases else []
+        parameters += ["uint32_t rows"] if self.has_cases else []
         parameters += [f"uint32_t {name}" for name in self.arguments]
         return ", ".join(parameters)
 
     def _signature(self) -> str:
-        head = f"static void {self.name}("
+        head = f"static TIGRIS_APART void {self.name}("
         words = f"{self._parameters()})".split(", ")
         lines = [head]
         for place, word in enumerate(words):
@@ -178,8 +190,8 @@ class Operator:
     def _function(self) -> str:
         kernel = self.model.kernels.functions[kernel_symbol(self.op.kind, self.op.dtype)]
         count = len(self.op.operands)
-        rows = "rows" if self.has_cases else f"{self.name}_rows[0]"
-        bands = [self._band(place, f"&{rows}[{place}]") for place in range(count + 1)]
+        case = f"{self.name}_rows[{'rows' if self.has_cases else '0'}]"
+        bands = [self._band(place, f"&{case}[{place}]") for place in range(count + 1)]
         if self.model.weights_in_calls:
             bands.append(f"{{{self._weights()}, 0, NULL}}")
         if self.op.scratch_bytes:

@@ -36,6 +36,13 @@ _BODY = re.compile(r"^static void run\(", re.MULTILINE)
 
 #: How the C that is written sees a call. The runtime's own definitions of these names are left out.
 TYPES = """\
+/* Kernels and their callers have stack frames of their own: in one frame what the deepest needs would be taken all along. */
+#if defined(__GNUC__)
+#define TIGRIS_APART __attribute__((noinline))
+#else
+#define TIGRIS_APART
+#endif
+
 /* A tensor as it is stored: [batch][height][width][channels]. */
 typedef struct tigris_tensor_record {
     uint32_t batch;
@@ -368,6 +375,8 @@ def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterabl
     weights = weights if weights_in_calls else r"\g<call>->of->operation->weights"
     text = re.sub(r"(?P<call>(?:[\w]+->)*)WEIGHTS_OF\(call\)", lambda match: _of_call(match["call"], weights), text)
     text = text.replace("SCRATCH_BAND", "2U" if weights_in_calls else "1U")
+    for name in found.values():
+        text = re.sub(rf"^static (void {name}\()", r"static TIGRIS_APART \1", text, flags=re.MULTILINE)
     asks = frozenset(symbol for symbol, name in found.items() if "first_row" in _needed(collector.parts, [name])[1])
     return Bundle(_system(collector.system, text), text + "\n", found, asks)
 

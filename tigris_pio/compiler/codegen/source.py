@@ -10,7 +10,7 @@ from tigris_pio.compiler.codegen.kernels import TYPES
 from tigris_pio.compiler.codegen.memory import unions
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port
 from tigris_pio.compiler.codegen.schedule import Place
-from tigris_pio.compiler.codegen.stages import operators, stage_text, takes
+from tigris_pio.compiler.codegen.stages import functions, stage_text, takes
 from tigris_pio.compiler.codegen.weights import weights_text
 from tigris_pio.format.enums import Home, OpKind
 from tigris_pio.format.params import CommitParams
@@ -88,13 +88,10 @@ void {prefix}_PROFILE(uint32_t operation);
 
 def _stages(model: Model) -> Iterator[str]:
     for stage in range(len(model.plan.stages)):
-        found = operators(model, stage)
+        called = functions(model, stage)
         yield _banner(f"Stage {stage}")
-        for op in found:
-            text = op.text()
-            if text:
-                yield text
-        yield stage_text(model, stage, found)
+        yield from called.texts()
+        yield stage_text(model, stage, called)
 
 
 def _run(model: Model) -> str:

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 
-from tigris_pio.compiler.codegen.calls import Affine, Operator, place_address
+from tigris_pio.compiler.codegen.calls import Affine, Operator
 from tigris_pio.compiler.codegen.header import rows_type
 from tigris_pio.compiler.codegen.model import Model, Port
-from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Place, Step, values_of
+from tigris_pio.compiler.codegen.moves import Mover, Route
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Step, values_of
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.weights.block import block_bytes, compressed_block
 from tigris_pio.format.enums import OpKind, WeightMode
 
 
 
-def operators(model: Model, stage: int) -> list[Operator]:
-    """Those of a stage that are called at all, in their order."""
+@dataclasses.dataclass(frozen=True)
+class Functions:
+    """What a stage calls: operators by step, and moves of rows by where from and to."""
+
+    ops: Mapping[int, Operator]
+    moves: Mapping[Route, Mover]
+
+    def texts(self) -> Iterator[str]:
+        """The functions."""
+        yield from (mover.text() for mover in self.moves.values())
+        yield from (text for op in self.ops.values() if (text := op.text()))
+
+
+def functions(model: Model, stage: int) -> Functions:
+    """Those of a stage that are called at all."""
     calls: dict[int, list[Step]] = {}
+    moves: dict[Route, list[Step]] = {}
     for loop in model.loops[stage]:
         for step in loop.steps:
             if isinstance(step.action, Call):
                 calls.setdefault(step.action.op, []).append(step)
-    return [Operator(model, stage, step, calls[step]) for step in sorted(calls)]
+            else:
+                moves.setdefault(_route(step.action), []).append(step)
+    return Functions(
+        {step: Operator(model, stage, step, calls[step]) for step in sorted(calls)},
+        {route: Mover(model, stage, found) for route, found in moves.items()},
+    )
+
+
+def _route(move: Move) -> Route:
+    return (move.why, move.source)
 
 
 def streams(model: Model, stage: int) -> list[tuple[str, Port]]:
@@ -60,13 +85,12 @@ def _has_block(model: Model, stage: int) -> bool:
     return any(op.blobs for op in _ops(model, stage))
 
 
-def stage_text(model: Model, stage: int, ops: Sequence[Operator]) -> str:
+def stage_text(model: Model, stage: int, called: Functions) -> str:
     """The function."""
     record = model.plan.stages[stage]
-    by_step = {op.step: op for op in ops}
     images = _ops(model, stage)[0].images
     lines = list(_fetched_weights(model, stage))
-    body = [line for loop in model.loops[stage] for line in _loop(model, stage, loop, by_step, record.bands)]
+    body = [line for loop in model.loops[stage] for line in _loop(model, stage, loop, called, record.bands)]
     if images > 1:
         body = [f"for (uint32_t image = 0U; image < {images}U; image++) {{", *(f"    {line}" for line in body), "}"]
     bands = f"{record.bands} bands" if record.bands > 1 else "one band"
@@ -96,9 +120,9 @@ def _fetched_weights(model: Model, stage: int) -> Iterator[str]:
     yield "}"
 
 
-def _loop(model: Model, stage: int, loop: Loop, ops: dict[int, Operator], bands: int) -> Iterator[str]:
+def _loop(model: Model, stage: int, loop: Loop, functions: Functions, bands: int) -> Iterator[str]:
     first, end = loop.bands
-    inner = [line for step in loop.steps for line in _step(model, stage, step, ops)]
+    inner = [line for step in loop.steps for line in _step(model, stage, step, functions.ops, functions.moves)]
     if bands > 1:
         yield f"/* Band {first}. */" if end - first == 1 else f"/* Bands {first} to {end - 1}. */"
     if loop.turns == 1:
@@ -109,10 +133,10 @@ def _loop(model: Model, stage: int, loop: Loop, ops: dict[int, Operator], bands:
     yield "}"
 
 
-def _step(model: Model, stage: int, step: Step, ops: dict[int, Operator]) -> Iterator[str]:
+def _step(model: Model, stage: int, step: Step, ops: Mapping[int, Operator], moves: Mapping[Route, Mover]) -> Iterator[str]:
     action = step.action
     if isinstance(action, Move):
-        yield from _move(model, stage, action, step.growth)
+        yield moves[_route(action)].call_text(step) + ";"
         return
     op = ops[action.op]
     committed = op.op.kind is OpKind.COMMIT
@@ -143,20 +167,3 @@ def _rows(model: Model, stage: int, op: Operator, step: Step) -> Iterator[str]:
     yield "}"
 
 
-def _move(model: Model, stage: int, move: Move, growth: Sequence[int]) -> Iterator[str]:
-    offsets = zip((move.from_offset, move.to_offset), growth, strict=True)
-    source, target = (
-        _moved(model, stage, place, Affine("i" if grows else None, grows, value))
-        for place, (value, grows) in zip((move.source, move.target), offsets, strict=True)
-    )
-    if model.plan.program.tensors[move.source.tensor].bytes:
-        yield f"memmove({target}, {source}, {move.bytes}U);"
-
-
-def _moved(model: Model, stage: int, place: Place, offset: Affine) -> str:
-    images = _ops(model, stage)[0].images
-    tensor = model.plan.program.tensors[place.tensor]
-    image = "image" if images > 1 and not place.window and tensor.batch > 1 else None
-    text = offset.text()
-    start = place_address(model, stage, place, image)
-    return start if text == "0U" else f"{start} + {text}" if offset.argument is None else f"{start} + ({text})"

@@ -1,0 +1,82 @@
+"""A function for each window: rows that it keeps, loads or stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tigris_pio.compiler.codegen.calls import Affine, Line, affine_numbers, lines_of_arguments, place_address
+from tigris_pio.compiler.codegen.model import Model
+from tigris_pio.compiler.codegen.schedule import Move, Moving, Place, Step
+from tigris_pio.format.enums import Home
+from tigris_pio.text import c_comment
+
+#: Why rows move, and where from.
+Route: TypeAlias = tuple[Moving, Place]
+
+_SAYS = {
+    Moving.KEEP: "Rows of {} that are read again move to the start of their window.",
+    Moving.LOAD: "Rows of {} come from where it lies.",
+    Moving.STORE: "Rows of {} go to where it lies.",
+}
+
+
+class Mover:
+    """How rows move, from all moves of one kind in a stage."""
+
+    def __init__(self, model: Model, stage: int, steps: Sequence[Step]) -> None:
+        move = steps[0].action
+        assert isinstance(move, Move)
+        self.model, self.stage, self.move, self.steps = model, stage, move, steps
+        window = move.source if move.source.window else move.target
+        self.name = f"{model.name}_{move.why.name.lower()}_{model.member(stage, window)}"
+        lines = list(zip(*(self._lines(step) for step in steps), strict=True))
+        self.numbers = affine_numbers(("to", "from", "bytes"), lines, (0, 1, 2))
+        self.arguments = list(dict.fromkeys(n.argument for n in self.numbers if n.argument is not None))
+
+    @staticmethod
+    def _lines(step: Step) -> list[Line]:
+        move = step.action
+        assert isinstance(move, Move)
+        return [(move.to_offset, step.growth[1]), (move.from_offset, step.growth[0]), (move.bytes, 0)]
+
+    @property
+    def _places(self) -> tuple[Place, Place]:
+        return self.move.target, self.move.source
+
+    @property
+    def _takes_slow(self) -> bool:
+        return any(not place.window and self.model.home(place.tensor) is Home.SLOW for place in self._places)
+
+    @property
+    def _takes_image(self) -> bool:
+        stage, program = self.model.plan.stages[self.stage], self.model.plan.program
+        together = program.ops[stage.first_op].images == 1
+        return not together and any(not p.window and program.tensors[p.tensor].batch > 1 for p in self._places)
+
+    def text(self) -> str:
+        """The function."""
+        name = self.model.name
+        parameters = [f"union {name}_fast *fast", *([f"union {name}_slow *slow"] if self._takes_slow else [])]
+        parameters += [*(["uint32_t image"] if self._takes_image else []), *(f"uint32_t {n}" for n in self.arguments)]
+        to, source = (self._address(place, self.numbers[at]) for at, place in enumerate(self._places))
+        size = self.numbers[2].text()
+        body = f"    memmove({to},\n            {source}, {size});\n"
+        if self.model.plan.program.tensors[self.move.source.tensor].bytes == 0:
+            body = "    (void)fast;\n"
+        says = _SAYS[self.move.why].format(c_comment(self.move.source.tensor))
+        head = f"/* {says} */\nstatic TIGRIS_APART void {self.name}({', '.join(parameters)})\n"
+        return f"{head}{{\n{body}}}\n"
+
+    def _address(self, place: Place, offset: Affine) -> str:
+        tensor = self.model.plan.program.tensors[place.tensor]
+        image = "image" if self._takes_image and not place.window and tensor.batch > 1 else None
+        start, text = place_address(self.model, self.stage, place, image), offset.text()
+        return start if text == "0U" else f"{start} + {text}" if offset.argument is None else f"{start} + ({text})"
+
+    def call_text(self, step: Step) -> str:
+        """A call in C."""
+        arguments = ["fast", *(["slow"] if self._takes_slow else []), *(["image"] if self._takes_image else [])]
+        for value, growth in lines_of_arguments(self.numbers, self.arguments, self._lines(step)):
+            arguments.append(Affine("i" if growth else None, growth, value).text())
+        return f"{self.name}({', '.join(arguments)})"
