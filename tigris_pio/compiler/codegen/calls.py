@@ -82,7 +82,7 @@ class Operator:
 
     @cached_property
     def numbers(self) -> list[Affine]:
-        """Of each band offset and first row."""
+        """Of each band, which row of its place and which of its tensor is the first."""
         lines = list(zip(*(self._lines(call) for call in self.calls), strict=True))
         order = sorted(range(len(lines)), key=lambda place: (place % 2 == 0, place))  # rows before bytes
         return affine_numbers([self._argument(place) for place in range(len(lines))], lines, order)
@@ -100,7 +100,7 @@ class Operator:
     def _argument(place: int) -> str:
         """What a number is called where it is an argument."""
         band, is_row = divmod(place, 2)
-        name = ("to" if band == 0 else "from") if not is_row else "row" if band == 0 else "input_row"
+        name = ("to" if band == 0 else "from") if not is_row else "to_row" if band == 0 else "from_row"
         return name if band < 2 else f"{name}_{band}"
 
     @cached_property
@@ -208,16 +208,10 @@ class Operator:
         row = "0" if text == "0U" else text[:-1] if first.argument is None else f"(int32_t)({text})"
         return f"{{{self.address(rows, offset)}, {row}, {of}}}"
 
-    def address(self, rows: Rows, offset: Affine) -> str:
+    def address(self, rows: Rows, at: Affine) -> str:
         """Where rows lie, as uint8_t *."""
-        text = place_address(self.model, self.stage, rows.place, "image" if self._in_image(rows) else None)
-        moved = offset.text()
-        if moved == "0U":
-            return text
-        return f"{text} + {moved}" if offset.argument is None else f"{text} + ({moved})"
-
-    def _in_image(self, rows: Rows) -> bool:
-        return self.op.images > 1 and self._per_image(rows)
+        image = "image" if self.op.images > 1 and self._per_image(rows) else None
+        return row_address(self.model, self.stage, rows.place, at, image)
 
     def _weights(self) -> str:
         """The address of the stage's weights in a call."""
@@ -272,7 +266,7 @@ class Operator:
         params, model = self.op.params, self.model
         assert isinstance(params, CommitParams)
         tensor = model.plan.program.tensors[self.op.output]
-        state = place_address(model, self.stage, self.actions[0].output.place, None)
+        state = row_address(model, self.stage, self.actions[0].output.place, START)
         source = self.address(self.actions[0].inputs[0], self.numbers[2])
         new, kept = tensor.bytes - params.kept_bytes, params.kept_bytes
         lines = [f"    memmove({state}, {state} + {new}, {kept}U);"] if kept else []
@@ -308,22 +302,24 @@ def _factor(line: tuple[Line, ...], other: tuple[Line, ...]) -> int | None:
     return None
 
 
-def place_address(model: Model, stage: int, place: Place, image: str | None) -> str:
-    """The start of a place, as uint8_t *; `image`: the variable of the image whose rows are meant."""
-    tensor = model.plan.program.tensors[place.tensor]
+def row_address(model: Model, stage: int, place: Place, at: Affine, image: str | None = None) -> str:
+    """Where row `at` of a place lies, as uint8_t *; `image`: the variable of the image whose rows are meant."""
+    tensor, row = model.plan.program.tensors[place.tensor], at.text()
     if not place.window and model.home(place.tensor) is Home.FLASH:
         start = f"(uint8_t *)(uintptr_t){constant_name(model, place.tensor)}"
-    else:
-        slow = not place.window and model.home(place.tensor) is Home.SLOW
-        region = "slow" if slow else "fast"
-        no_home = not place.window and model.home(place.tensor) is Home.NONE
-        start = f"{region}->bytes" if tensor.bytes == 0 or no_home else _data(model, stage, place, region)
-    per_image = tensor.bytes // max(tensor.batch, 1)
-    return start if image is None else f"{start} + {image} * {per_image}U"
+        start += f" + {image} * {tensor.bytes // tensor.batch}U" if image is not None else ""
+        return start if row == "0U" else f"{start} + ({row}) * {tensor.row_bytes}U"
+    slow = not place.window and model.home(place.tensor) is Home.SLOW
+    region = "slow" if slow else "fast"
+    if tensor.bytes == 0 or (not place.window and model.home(place.tensor) is Home.NONE):
+        return f"{region}->bytes"
+    place_in_batch = f"[{image or 0}]" if tensor.batch > 1 and (image is not None or row != "0U") else ""
+    place_in_image = "" if row == "0U" else f"[{row}]"
+    return f"(uint8_t *){region}->{model.member(stage, place)}.data{place_in_batch}{place_in_image}"
 
 
-def _data(model: Model, stage: int, place: Place, region: str) -> str:
-    return f"(uint8_t *){region}->{model.member(stage, place)}.data"
+#: The first row.
+START = Affine(None, 0, 0)
 
 
 def constant_name(model: Model, tensor: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tigris_pio.compiler.codegen.calls import Affine, Line, affine_numbers, lines_of_arguments, place_address
+from tigris_pio.compiler.codegen.calls import Affine, Line, affine_numbers, lines_of_arguments, row_address
 from tigris_pio.compiler.codegen.model import Model
 from tigris_pio.compiler.codegen.schedule import Move, Moving, Place, Step
 from tigris_pio.format.enums import Home
@@ -38,7 +38,7 @@ class Mover:
     def _lines(step: Step) -> list[Line]:
         move = step.action
         assert isinstance(move, Move)
-        return [(move.to_offset, step.growth[1]), (move.from_offset, step.growth[0]), (move.bytes, 0)]
+        return [(move.target_at, step.growth[1]), (move.source_at, step.growth[0]), (move.bytes, 0)]
 
     @property
     def _places(self) -> tuple[Place, Place]:
@@ -68,11 +68,10 @@ class Mover:
         head = f"/* {says} */\nstatic TIGRIS_APART void {self.name}({', '.join(parameters)})\n"
         return f"{head}{{\n{body}}}\n"
 
-    def _address(self, place: Place, offset: Affine) -> str:
+    def _address(self, place: Place, at: Affine) -> str:
         tensor = self.model.plan.program.tensors[place.tensor]
         image = "image" if self._takes_image and not place.window and tensor.batch > 1 else None
-        start, text = place_address(self.model, self.stage, place, image), offset.text()
-        return start if text == "0U" else f"{start} + {text}" if offset.argument is None else f"{start} + ({text})"
+        return row_address(self.model, self.stage, place, at, image)
 
     def call_text(self, step: Step) -> str:
         """A call in C."""

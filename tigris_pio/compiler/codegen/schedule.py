@@ -29,13 +29,13 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows of a tensor that a call reads or writes. offset: bytes from the start of the place; first: their number."""
+    """Rows of a tensor that a call reads or writes. at: which row of the place the first is; first: of the tensor."""
 
     place: Place
     rows: int
     pad_top: int
     pad_bottom: int
-    offset: int
+    at: int
     first: int
 
 
@@ -49,14 +49,14 @@ class Moving(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """Rows [first, first + rows) move; `from_offset` and `to_offset` in bytes from the places' starts."""
+    """Rows move from row `source_at` of a place to row `target_at` of another, `bytes` of them."""
 
     why: Moving
     source: Place
     target: Place
     bytes: int
-    from_offset: int
-    to_offset: int
+    source_at: int
+    target_at: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,16 +97,16 @@ class Loop:
 def values_of(action: Action) -> tuple[int, ...]:
     """The numbers that may grow from band to band."""
     if isinstance(action, Move):
-        return (action.from_offset, action.to_offset)
-    return tuple(number for rows in action.bands for number in (rows.offset, rows.first))
+        return (action.source_at, action.target_at)
+    return tuple(number for rows in action.bands for number in (rows.at, rows.first))
 
 
 def with_values(action: Action, values: Sequence[int]) -> Action:
     """`action` with other numbers of values_of."""
     if isinstance(action, Move):
-        return dataclasses.replace(action, from_offset=values[0], to_offset=values[1])
+        return dataclasses.replace(action, source_at=values[0], target_at=values[1])
     bands = [
-        dataclasses.replace(rows, offset=values[2 * place], first=values[2 * place + 1])
+        dataclasses.replace(rows, at=values[2 * place], first=values[2 * place + 1])
         for place, rows in enumerate(action.bands)
     ]
     return Call(action.op, bands[0], tuple(bands[1:]))
@@ -154,10 +154,6 @@ class _Stage:
     def _made(rows: BandRows, band: int) -> tuple[int, int]:
         return int(rows.made[band]), int(rows.end[band])
 
-    def _step(self, tensor: ProgramTensor) -> int:
-        """Bytes from one row to the next."""
-        return 0 if tensor.folded else tensor.row_bytes
-
     def _start(self, name: str, band: int) -> int:
         """The row at the start of a window."""
         return int(self.rows[name].first[band])
@@ -171,7 +167,7 @@ class _Stage:
         if kept > 0 and first > before:
             place = Place(view.tensor, True)
             yield Move(Moving.KEEP, place, place, kept * tensor.row_bytes * self._images_together(tensor),
-                       (first - before) * tensor.row_bytes, 0)  # fmt: skip
+                       first - before, 0)  # fmt: skip
 
     def _images_together(self, tensor: ProgramTensor) -> int:
         return tensor.batch if self.images == 1 else 1
@@ -182,7 +178,7 @@ class _Stage:
         if end <= made:
             return
         size = tensor.bytes_of(end - made) * self._images_together(tensor)
-        at_home, in_window = made * self._step(tensor), (made - self._start(name, band)) * self._step(tensor)
+        at_home, in_window = (0, 0) if tensor.folded else (made, made - self._start(name, band))
         home, window = Place(name, False), Place(name, True)
         if why is Moving.LOAD:
             yield Move(why, home, window, size, at_home, in_window)
@@ -207,9 +203,9 @@ class _Stage:
     def _rows_at(self, name: str, first: int, end: int, band: int, above: int, below: int) -> Rows:
         tensor, view = self.tensors[name], self.views[name]
         start = self._start(name, band) if view.window else 0
-        offset = 0 if end == first and view.window else (first - start) * self._step(tensor)
+        at = 0 if tensor.folded or (end == first and view.window) else first - start
         rows = (end - first) * self._images_together(tensor)
-        return Rows(Place(name, view.window), rows, above, below, offset, first)
+        return Rows(Place(name, view.window), rows, above, below, at, first)
 
 
 def stage_bands(plan: ExecutionPlan, stage: Stage) -> list[Band]:

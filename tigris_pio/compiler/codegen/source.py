@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tigris_pio.compiler.codegen.calls import constant_name, place_address, tensor_records
+from tigris_pio.compiler.codegen.calls import START, constant_name, row_address, tensor_records
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import TYPES
 from tigris_pio.compiler.codegen.memory import unions
@@ -184,7 +184,7 @@ def _first_value(model: Model, step: int) -> Iterator[str]:
     tensors = model.plan.program.tensors
     assert isinstance(op.params, CommitParams)
     stage = next(place for place, found in enumerate(model.plan.stages) if found.first_op <= step < found.end_op)
-    state = place_address(model, stage, Place(op.output, False), None)
+    state = row_address(model, stage, Place(op.output, False), START)
     state = state.replace("fast->", "memory->").replace("slow->", "slow_memory->")
     size = tensors[op.output].bytes
     if len(op.operands) < 2:

@@ -155,11 +155,11 @@ def _rows(model: Model, stage: int, op: Operator, step: Step) -> Iterator[str]:
     band = 0 if fetches else 1
     rows = step.action.bands[band]
     numbers = list(zip(values_of(step.action), step.growth, strict=True))[2 * band : 2 * band + 2]
-    offset, first = (Affine("i" if growth else None, growth, value) for value, growth in numbers)
+    at, first = (Affine("i" if growth else None, growth, value) for value, growth in numbers)
     function = side if model.alone else f"{side}s->{port.member}"
     tensor = model.plan.program.tensors[rows.place.tensor]
     cast = "" if tensor.dtype.bytes == 1 else "(void *)" if fetches else "(const void *)"
-    address = op.address(rows, offset)
+    address = op.address(rows, at)
     pointer = f"({address})" if "+" in address else address
     target = f"(int8_t *){pointer}" if tensor.dtype.name == "INT8" else f"{cast}{pointer}"
     yield f"if ({function}({function}_context, {first.text()}, {rows.rows}U, {target}) != 0) {{"
