@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.memory import shape
-from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, asks_for_rows
 from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, values_of
 from tigris_pio.compiler.emit.model_header import kernel_symbol
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
@@ -22,8 +23,11 @@ from tigris_pio.format.params import CommitParams
 from tigris_pio.format.record import Record
 from tigris_pio.text import c_comment
 
+#: What is constant of each band of a call.
+Case: TypeAlias = tuple[tuple[int, int, int, int], ...]
+
 #: A number in all calls: at first, and how much it grows per turn of a loop.
-Line = tuple[int, int]
+Line: TypeAlias = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,9 +80,14 @@ class Operator:
         self.actions = [call.action for call in calls if isinstance(call.action, Call)]
 
     @cached_property
-    def cases(self) -> list[tuple[tuple[int, int, int], ...]]:
-        """Rows and padding of the output and of each input, in each way that occurs."""
-        return list(dict.fromkeys(_case(action) for action in self.actions))
+    def cases(self) -> list[Case]:
+        """What is constant of the output and of each input, in each way that occurs."""
+        return list(dict.fromkeys(self._case(action) for action in self.actions))
+
+    def _case(self, action: Call) -> Case:
+        """Rows, padding above and below and, where bands do not have it, the number of the first row."""
+        constant = self._asks_first and not self.model.layout.first_in_bands
+        return tuple((rows.rows, rows.pad_top, rows.pad_bottom, rows.first if constant else 0) for rows in action.bands)
 
     @cached_property
     def numbers(self) -> list[Affine]:
@@ -89,12 +98,13 @@ class Operator:
 
     @property
     def _asks_first(self) -> bool:
-        streams = self.op.kind in (OpKind.FETCH, OpKind.TAKE)
-        return streams or kernel_symbol(self.op.kind, self.op.dtype) in self.model.kernels.asks_first
+        return self.op.kind in (OpKind.FETCH, OpKind.TAKE) or asks_for_rows(self.op, self.model.kernels)
 
     def _lines(self, call: Step) -> list[Line]:
         lines = list(zip(values_of(call.action), call.growth, strict=True))
-        return lines if self._asks_first else [line if place % 2 == 0 else (0, 0) for place, line in enumerate(lines)]
+        streams = self.op.kind in (OpKind.FETCH, OpKind.TAKE)
+        asks = streams or (self._asks_first and self.model.layout.first_in_bands)
+        return lines if asks else [line if place % 2 == 0 else (0, 0) for place, line in enumerate(lines)]
 
     @staticmethod
     def _argument(place: int) -> str:
@@ -137,7 +147,7 @@ class Operator:
         arguments = ["fast", *(["slow"] if self.takes_slow else []), *(["weights"] if self.takes_weights else [])]
         arguments += ["image"] if self.takes_image else []
         if self.has_cases:
-            arguments.append(f"{self.cases.index(_case(call.action))}U")
+            arguments.append(f"{self.cases.index(self._case(call.action))}U")
         for value, growth in self.argument_lines(call):
             arguments.append(Affine(rows_name if growth else None, growth, value).text())
         return f"{self.name}({', '.join(arguments)})"
@@ -190,23 +200,26 @@ class Operator:
     def _function(self) -> str:
         kernel = self.model.kernels.functions[kernel_symbol(self.op.kind, self.op.dtype)]
         count = len(self.op.operands)
-        case = f"{self.name}_rows[{'rows' if self.has_cases else '0'}]"
-        bands = [self._band(place, f"&{case}[{place}]") for place in range(count + 1)]
-        if self.model.weights_in_calls:
-            bands.append(f"{{{self._weights()}, 0, NULL}}")
+        case = "rows" if self.has_cases else "0"
+        bands = [self._band(place, f"&of[{place}]") for place in range(count + 1)]
+        no_row = "0, " if self.model.layout.first_in_bands else ""
+        if self.model.layout.weights_in_calls:
+            bands.append(f"{{{self._weights()}, {no_row}NULL}}")
         if self.op.scratch_bytes:
-            bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, 0, NULL}}")
+            bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, {no_row}NULL}}")
         lines = ",\n".join(f"        {band}" for band in bands)
-        body = f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
+        body = f"    const tigris_band_rows *const of = {self.name}_rows[{case}];\n"
+        body += f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
         unused = "" if "fast" in lines else "    (void)fast;\n"
         return f"{self._head()}{self._signature()}{{\n{unused}{body}}}\n"
 
     def _band(self, place: int, of: str) -> str:
         rows = self.actions[0].bands[place]
-        offset, first = self.numbers[2 * place], self.numbers[2 * place + 1]
-        text = first.text()
-        row = "0" if text == "0U" else text[:-1] if first.argument is None else f"(int32_t)({text})"
-        return f"{{{self.address(rows, offset)}, {row}, {of}}}"
+        at, first = self.numbers[2 * place], self.numbers[2 * place + 1]
+        if not self.model.layout.first_in_bands:
+            return f"{{{self.address(rows, at)}, {of}}}"
+        row = str(first.constant) if first.argument is None else f"(int32_t)({first.text()})"
+        return f"{{{self.address(rows, at)}, {row}, {of}}}"
 
     def address(self, rows: Rows, at: Affine) -> str:
         """Where rows lie, as uint8_t *."""
@@ -230,7 +243,7 @@ class Operator:
         """Parameters, the operation, and rows of each way in which it is called."""
         params = self._params()
         stage = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}"
-        weights = "NULL" if self.model.weights_in_calls or not self.op.blobs else stage
+        weights = "NULL" if self.model.layout.weights_in_calls or not self.op.blobs else stage
         count = len(self.op.operands)
         text = (
             f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params)}\n}};\n"
@@ -240,9 +253,10 @@ class Operator:
         cases = []
         for case in self.cases:
             lines = []
-            for place, (name, (rows, above, below)) in enumerate(zip(names, case, strict=True)):
+            for place, (name, (rows, above, below, first)) in enumerate(zip(names, case, strict=True)):
                 operation = f"&{self.name}_operation" if place == 0 else "NULL"
-                lines.append(f"     {{&{tensor_name(self.model, name)}, {operation}, {rows}, {above}, {below}}},")
+                number = "" if self.model.layout.first_in_bands else f", {first}"
+                lines.append(f"     {{&{tensor_name(self.model, name)}, {operation}, {rows}, {above}, {below}{number}}},")
             cases.append("    {\n" + "\n".join(lines) + "\n    },")
         body = "\n".join(cases)
         return text + f"static const tigris_band_rows {self.name}_rows[][{count + 1}] = {{\n{body}\n}};\n\n"
@@ -274,10 +288,6 @@ class Operator:
         lines.append(f"    memmove({target}, {source}, {new}U);")
         body = "\n".join(lines)
         return f"{self._head()}{self._signature()}{{\n{body}\n}}\n"
-
-
-def _case(action: Call) -> tuple[tuple[int, int, int], ...]:
-    return tuple((rows.rows, rows.pad_top, rows.pad_bottom) for rows in action.bands)
 
 
 def _affine(line: tuple[Line, ...], arguments: Mapping[str, tuple[Line, ...]]) -> Affine | None:

@@ -4,8 +4,7 @@ Taken are the functions that compute, with the types, macros and functions that 
 plans, for what the compiler writes need not be checked on the chip. Names that a file has for itself begin with the
 file's name afterwards, so that all go into one.
 
-A kernel sees a call as an array of bands, the output's and behind it the inputs' and the scratch, of 12 bytes each:
-what changes from band to band is in them, what does not is a constant (`rows`, padding, tensor, parameters).
+How they see a call is another matter than in the runtime: call_layout.py.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, as_bands
 from tigris_pio.compiler.codegen.c_source import (
     Branch,
     Conditional,
@@ -34,58 +34,9 @@ _ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTI
 _FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
 _BODY = re.compile(r"^static void run\(", re.MULTILINE)
 
-#: How the C that is written sees a call. The runtime's own definitions of these names are left out.
-TYPES = """\
-/* Kernels and their callers have stack frames of their own: in one frame what the deepest needs would be taken all along. */
-#if defined(__GNUC__)
-#define TIGRIS_APART __attribute__((noinline))
-#else
-#define TIGRIS_APART
-#endif
-
-/* A tensor as it is stored: [batch][height][width][channels]. */
-typedef struct tigris_tensor_record {
-    uint32_t batch;
-    uint32_t height;
-    uint32_t width;
-    uint32_t channels;
-    uint8_t dtype; /* tigris_dtype */
-    uint8_t flags; /* tigris_tensor_flag */
-} tigris_tensor_record;
-
-/* What is constant of an operator. */
-typedef struct tigris_operation {
-    const void *params;
-    const uint8_t *weights; /* data fields of params are offsets into it; NULL: the address is in the call */
-    uint32_t input_count;
-} tigris_operation;
-
-/* What is constant of some rows of a tensor. */
-typedef struct tigris_band_rows {
-    const tigris_tensor_record *tensor;
-    const tigris_operation *operation; /* of an output */
-    int32_t rows;
-    int32_t pad_top; /* rows that an input lacks above and below */
-    int32_t pad_bottom;
-} tigris_band_rows;
-
-/* Rows of a tensor; `data` points at the first of them, which has the number first_row. */
-typedef struct tigris_band {
-    uint8_t *data;
-    int32_t first_row; /* 0 where the kernel does not ask */
-    const tigris_band_rows *of;
-} tigris_band;
-
-/* An operator's output, then its inputs, weights and scratch: of the last two those that it has at run time only. */
-typedef tigris_band tigris_kernel_call;
-"""
-_OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call"})
-_CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
-
-
 @dataclasses.dataclass(frozen=True)
 class Bundle:
-    """Text of the kernels, the C library's headers that it needs, and each kernel's function by its entry's name.
+    """Text of the kernels, still without a layout of calls, the C library's headers that it needs, and each kernel's function by its entry's name.
 
     asks_first: entries of the kernels that ask for the numbers of rows.
     """
@@ -235,8 +186,8 @@ def _rewritten(nodes: Iterable[Node], names: Mapping[str, str], dropped: set[str
                 for branch in node.branches
             ]
             result.append(Conditional(tuple(branches)))
-        elif isinstance(node, Declaration) and not node.defines & (dropped | _OWN_TYPES):
-            text = _as_bands(_renamed(node.text, names))
+        elif isinstance(node, Declaration) and not node.defines & (dropped | OWN_TYPES):
+            text = as_bands(_renamed(node.text, names))
             defines = frozenset(names.get(name, name) for name in node.defines)
             result.append(Declaration(text, node.comment, defines, names_in(text)))
     return tuple(result)
@@ -257,24 +208,6 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
         else:
             result.append(piece)
     return "".join(result)
-
-
-def _as_bands(text: str) -> str:
-    """`text` of the runtime's kernels with calls and bands as TYPES has them."""
-    text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)
-    text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
-    text = re.sub(r"\bcall->output->", "call->", text)
-    text = re.sub(r"\bcall->output\b", "call", text)
-    text = re.sub(r"\bcall->scratch\b", "call[call->of->operation->input_count + SCRATCH_BAND].data", text)
-    text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)
-    text = re.sub(r"\bcall->(params|input_count)\b", r"call->of->operation->\1", text)
-    bands = "|".join(sorted({"call", "in", "out", *re.findall(r"\btigris_band \*(?:const )?(\w+)", text)}))
-    for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "first_row")):
-        found = rf"(?P<member>{member})\b"
-        text = re.sub(rf"(?P<band>\bcall\[[^]]*\]|\(call \+ 1\)\[[^]]*\])\.{found}", rf"\g<band>.{new}", text)
-        text = re.sub(rf"(?<![.>])\b(?P<band>{bands})->{found}", rf"\g<band>->{new}", text)
-        text = re.sub(rf"(?P<band>(?:->|\.)(?:call|in|out))->{found}", rf"\g<band>->{new}", text)
-    return text
 
 
 def _needed(parts: Iterable[_Part], roots: Iterable[str]) -> tuple[set[int], set[str]]:
@@ -346,12 +279,8 @@ def _static(node: Declaration) -> str:
     return node.text if plain else "static " + node.text
 
 
-def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterable[str] = (),
-           weights_in_calls: bool = False) -> Bundle:
-    """The kernels of the entries `symbols`, the runtime's `types`, and functions of the runtime that are no kernels.
-
-    weights_in_calls: where weights lie is known at run time only, so a call has a band that points at them.
-    """
+def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterable[str] = ()) -> Bundle:
+    """The kernels of the entries `symbols`, the runtime's `types`, and functions of the runtime that are no kernels."""
     collector = _Collector()
     found: dict[str, str] = {}
     for symbol in dict.fromkeys(symbols):
@@ -371,18 +300,10 @@ def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterabl
             collector.add_source(path)
     texts = ["\n\n".join(_written(part.nodes, kept, seen)) for part in collector.parts]
     text = "\n\n".join(text for text in texts if text)
-    weights = r"\g<call>[\g<call>->of->operation->input_count + 1U].data"
-    weights = weights if weights_in_calls else r"\g<call>->of->operation->weights"
-    text = re.sub(r"(?P<call>(?:[\w]+->)*)WEIGHTS_OF\(call\)", lambda match: _of_call(match["call"], weights), text)
-    text = text.replace("SCRATCH_BAND", "2U" if weights_in_calls else "1U")
     for name in found.values():
         text = re.sub(rf"^static (void {name}\()", r"static TIGRIS_APART \1", text, flags=re.MULTILINE)
     asks = frozenset(symbol for symbol, name in found.items() if "first_row" in _needed(collector.parts, [name])[1])
     return Bundle(_system(collector.system, text), text + "\n", found, asks)
-
-
-def _of_call(before: str, weights: str) -> str:
-    return weights.replace(r"\g<call>", before + "call")
 
 
 def _system(found: set[str], text: str) -> tuple[str, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from tigris_pio.compiler.codegen.call_layout import Layout
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.names import RESERVED, Names, plain_identifier
-from tigris_pio.compiler.codegen.schedule import Loop, Place, schedule, tensors_of
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Place, schedule, tensors_of
 from tigris_pio.compiler.emit.model_header import kernel_symbol
 from tigris_pio.compiler.ir.plan import ExecutionPlan
-from tigris_pio.compiler.ir.program import ProgramIo
+from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
 from tigris_pio.format.enums import Home, OpKind, WeightMode
 
 #: Operators that are no kernels in C: rows that come and go, and states.
@@ -39,6 +40,7 @@ class Model:
     plan: ExecutionPlan
     name: str
     kernels: Bundle
+    layout: Layout
     loops: tuple[tuple[Loop, ...], ...]
     ops: tuple[str, ...]
     tensors: Mapping[str, str]
@@ -62,11 +64,6 @@ class Model:
     def has_slow(self) -> bool:
         """Whether slow memory is given."""
         return self.plan.slow_bytes > 0
-
-    @property
-    def weights_in_calls(self) -> bool:
-        """Whether some weights have their address at run time only."""
-        return self.partition or any(stage.weight_mode is not WeightMode.IN_PLACE for stage in self.plan.stages)
 
     @property
     def alone(self) -> bool:
@@ -115,15 +112,28 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool) -> Model:
     loops = tuple(tuple(found) for found in schedule(plan))
     modes = {stage.weight_mode for stage in plan.stages}
     used = [op for op in program.ops if op.kind not in WITHOUT_KERNEL]
-    in_calls = partition or modes != {WeightMode.IN_PLACE}
     kernels = bundle(
         (kernel_symbol(op.kind, op.dtype) for op in used),
         types=dict.fromkeys(op.params.C_NAME for op in used),
         functions=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
-        weights_in_calls=in_calls,
     )
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
-    return Model(plan, name, kernels, loops, ops, tensors, windows, inputs, outputs, partition, notes)
+    layout = Layout(_rows_grow(plan, loops, kernels), partition or modes != {WeightMode.IN_PLACE})
+    return Model(plan, name, kernels, layout, loops, ops, tensors, windows, inputs, outputs, partition, notes)
+
+
+def _rows_grow(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]], kernels: Bundle) -> bool:
+    """Whether a kernel that asks for the numbers of rows is called in a loop in which they change."""
+    for step in (step for stage in loops for loop in stage for step in loop.steps):
+        if isinstance(step.action, Call) and asks_for_rows(plan.program.ops[step.action.op], kernels):
+            if any(step.growth[1::2]):
+                return True
+    return False
+
+
+def asks_for_rows(op: ProgramOp, kernels: Bundle) -> bool:
+    """Whether an operator's kernel asks for the numbers of rows."""
+    return op.kind not in WITHOUT_KERNEL and kernel_symbol(op.kind, op.dtype) in kernels.asks_first
 
 
 def _port(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: Names) -> Port:

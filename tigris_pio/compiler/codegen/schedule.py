@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
+from tigris_pio.format.enums import OpKind
 
 #: Loops repeat this many bands at most: strides of two, five deep.
 LONGEST_PERIOD = 32
@@ -188,7 +189,11 @@ class _Stage:
     def _call(self, place: int, op: ProgramOp, band: int) -> Call:
         made, end = self._made(self.rows[op.output], band)
         inputs = tuple(self._input(operand, made, end, band) for operand in op.operands)
-        return Call(self.stage.first_op + place, self._rows_at(op.output, made, end, band, 0, 0), inputs)
+        output = self._rows_at(op.output, made, end, band, 0, 0)
+        if op.kind is OpKind.SUM_MAP:  # which asks whether rows are the first, and else nothing of their numbers
+            output = dataclasses.replace(output, first=min(made, 1))
+            inputs = tuple(dataclasses.replace(rows, first=0) for rows in inputs)
+        return Call(self.stage.first_op + place, output, inputs)
 
     def _input(self, operand: Operand, first: int, end: int, band: int) -> Rows:
         """SPEC.md section 3: the rows that output rows [first, end) read, clipped to the tensor."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tigris_pio.compiler.codegen.call_layout import laid_out, types_text
 from tigris_pio.compiler.codegen.calls import START, constant_name, row_address, tensor_records
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
-from tigris_pio.compiler.codegen.kernels import TYPES
 from tigris_pio.compiler.codegen.memory import unions
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port
 from tigris_pio.compiler.codegen.schedule import Place
@@ -42,7 +42,7 @@ def source_text(model: Model, offsets: dict[int, int]) -> str:
 
 
 def _kernels(model: Model) -> list[str]:
-    return [_banner("Kernels"), TYPES, model.kernels.text]
+    return [_banner("Kernels"), types_text(model.layout), laid_out(model.kernels.text, model.layout)]
 
 
 def _banner(text: str) -> str:

@@ -1,0 +1,103 @@
+"""How kernels see a call in C: an array of bands, the output's and behind it the inputs'.
+
+In the runtime a call is a record that the executor fills in for each, 36 bytes and 24 for each band. Here most of it is
+known: what changes from call to call is in the bands, 8 or 12 bytes each on the stack, and what does not (rows, padding,
+tensor, parameters) are constants that they point at. Kernels' texts are changed accordingly, member by member. A member
+that is not recognised is one that the types below lack, so the C does not compile.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+#: Types of the runtime that are defined here instead.
+OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call"})
+_CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """first_in_bands: numbers of rows grow in loops, so bands have them. weights_in_calls: where weights lie is known at
+    run time only, so a call has a band that points at them."""
+
+    first_in_bands: bool
+    weights_in_calls: bool
+
+
+_TYPES = """\
+/* Kernels and their callers have stack frames of their own: in one frame what the deepest needs would be taken all along. */
+#if defined(__GNUC__)
+#define TIGRIS_APART __attribute__((noinline))
+#else
+#define TIGRIS_APART
+#endif
+
+/* A tensor as it is stored: [batch][height][width][channels]. */
+typedef struct tigris_tensor_record {
+    uint32_t batch;
+    uint32_t height;
+    uint32_t width;
+    uint32_t channels;
+    uint8_t dtype; /* tigris_dtype */
+    uint8_t flags; /* tigris_tensor_flag */
+} tigris_tensor_record;
+
+/* What is constant of an operator. */
+typedef struct tigris_operation {
+    const void *params;
+    const uint8_t *weights; /* data fields of params are offsets into it; NULL: the address is in the call */
+    uint32_t input_count;
+} tigris_operation;
+
+/* What is constant of some rows of a tensor. */
+typedef struct tigris_band_rows {
+    const tigris_tensor_record *tensor;
+    const tigris_operation *operation; /* of an output */
+    int32_t rows;
+    int32_t pad_top; /* rows that an input lacks above and below */
+    int32_t pad_bottom;
+@FIRST_OF_ROWS@} tigris_band_rows;
+
+/* Rows of a tensor; `data` points at the first of them. */
+typedef struct tigris_band {
+    uint8_t *data;
+@FIRST_OF_BAND@    const tigris_band_rows *of;
+} tigris_band;
+
+/* An operator's output, then its inputs, weights and scratch: of the last two those that it has at run time only. */
+typedef tigris_band tigris_kernel_call;
+"""
+_FIRST = "    int32_t first_row; /* number of the first of them; 0 where the kernel does not ask */\n"
+
+
+def types_text(layout: Layout) -> str:
+    """The types of a call."""
+    text = _TYPES.replace("@FIRST_OF_ROWS@", "" if layout.first_in_bands else _FIRST)
+    return text.replace("@FIRST_OF_BAND@", _FIRST if layout.first_in_bands else "")
+
+
+def as_bands(text: str) -> str:
+    """`text` of the runtime's kernels with calls as bands. What depends on the layout is marked, for laid_out."""
+    text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)
+    text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
+    text = re.sub(r"\bcall->output->", "call->", text)
+    text = re.sub(r"\bcall->output\b", "call", text)
+    text = re.sub(r"\bcall->scratch\b", "call[call->of->operation->input_count + SCRATCH_BAND].data", text)
+    text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)
+    text = re.sub(r"\bcall->(params|input_count)\b", r"call->of->operation->\1", text)
+    bands = "|".join(sorted({"call", "in", "out", *re.findall(r"\btigris_band \*(?:const )?(\w+)", text)}))
+    for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "first_row")):
+        found = rf"(?P<member>{member})\b"
+        text = re.sub(rf"(?P<band>\bcall\[[^]]*\]|\(call \+ 1\)\[[^]]*\])\.{found}", rf"\g<band>.{new}", text)
+        text = re.sub(rf"(?<![.>])\b(?P<band>{bands})->{found}", rf"\g<band>->{new}", text)
+        text = re.sub(rf"(?P<band>(?:->|\.)(?:call|in|out))->{found}", rf"\g<band>->{new}", text)
+    return text
+
+
+def laid_out(text: str, layout: Layout) -> str:
+    """`text` of as_bands for one layout."""
+    weights = "@[@->of->operation->input_count + 1U].data" if layout.weights_in_calls else "@->of->operation->weights"
+    text = re.sub(r"((?:\w+->)*)WEIGHTS_OF\(call\)", lambda match: weights.replace("@", f"{match[1]}call"), text)
+    text = text.replace("SCRATCH_BAND", "2U" if layout.weights_in_calls else "1U")
+    return text if layout.first_in_bands else re.sub(r"(->|\.)first_row\b", r"\1of->first_row", text)
