@@ -19,6 +19,7 @@ from tigris_pio.text import visible
 COMMANDS = {
     "analyze": "analyze",
     "compile": "compile_command",
+    "codegen": "codegen",
     "inspect": "inspect",
     "run": "run",
     "quantize": "quantize",
@@ -45,6 +46,7 @@ def cli(context: click.Context) -> None:
       tigris quantize float.onnx --data x.npz -o int8.onnx    int8, where the model is not
       tigris analyze model.onnx -m 256K+8M -f 4M      does it fit, and how does it run?
       tigris compile model.onnx -m 256K+8M --xip -o model.tgrs
+      tigris codegen model.onnx -m 256K -o src        or as plain C, without runtime
       tigris inspect model.tgrs                       what the plan holds
       tigris verify model.onnx -m 256K+8M             the same outputs as elsewhere?
       tigris run model.tgrs --input x.npy             the same C runtime as on the board

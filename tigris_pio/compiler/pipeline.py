@@ -24,6 +24,7 @@ from tigris_pio.compiler import arguments
 from tigris_pio.compiler.backends import find_backend
 from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.scratch import plan_within
+from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
@@ -148,6 +149,24 @@ class Compiled:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the `.tgrs` file; never leaves half of one."""
         write_atomically(Path(path), self.data)
+
+    def codegen(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        name: str | None = None,
+        weights: str = "c",
+        layout: str = "one",
+    ) -> Generated:
+        """The model as plain C, which needs no runtime: `NAME.c` and `NAME.h`, written to `folder` if there is one.
+
+        name: what files and public names begin with, a C identifier; None: the model's name
+        weights: "c", as constants, or "partition": in `NAME_weights.bin`, which is flashed alone
+        layout: "one" file with the kernels inside, or "split": kernels in files of their own, which models share
+        """
+        generated = generate(self.plan, name, weights, layout)
+        if folder is not None:
+            generated.save(folder)
+        return generated
 
 
 def _silent(_: str) -> None:

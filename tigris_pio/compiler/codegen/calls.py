@@ -14,7 +14,8 @@ from typing import TypeAlias
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.memory import shape
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, asks_for_rows
-from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, values_of
+from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, operands_of, values_of
+from tigris_pio.compiler.codegen.split import kernel_name
 from tigris_pio.compiler.emit.model_header import kernel_symbol
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
 from tigris_pio.compiler.weights.block import block_layout
@@ -75,6 +76,7 @@ class Operator:
         self.stage = stage
         self.step = step
         self.op: ProgramOp = model.plan.program.ops[step]
+        self.operands = [operand.tensor for operand in operands_of(self.op, model.plan.program.tensors)]
         self.calls = calls
         self.name = f"{model.name}_{model.ops[step]}"
         self.actions = [call.action for call in calls if isinstance(call.action, Call)]
@@ -171,7 +173,7 @@ class Operator:
     def _head(self) -> str:
         tensors = self.model.plan.program.tensors
         lines = [f"/* {self.step}: {c_comment(self.op.name)} ({self.op.kind.name}, {self.op.dtype.name.lower()})"]
-        for side, name in [*(("from", operand.tensor) for operand in self.op.operands), ("to", self.op.output)]:
+        for side, name in [*(("from", name) for name in self.operands), ("to", self.op.output)]:
             lines.append(f" *   {side:<4} {c_comment(name)} {shape(tensors[name])}")
         return "\n".join(lines) + " */\n"
 
@@ -198,8 +200,10 @@ class Operator:
         return "\n".join(lines) + "\n"
 
     def _function(self) -> str:
-        kernel = self.model.kernels.functions[kernel_symbol(self.op.kind, self.op.dtype)]
-        count = len(self.op.operands)
+        symbol = kernel_symbol(self.op.kind, self.op.dtype)
+        split = self.model.split
+        kernel = kernel_name(symbol, self.model.layout) if split else self.model.kernels.functions[symbol]
+        count = len(self.operands)
         case = "rows" if self.has_cases else "0"
         bands = [self._band(place, f"&of[{place}]") for place in range(count + 1)]
         no_row = "0, " if self.model.layout.first_in_bands else ""
@@ -244,12 +248,12 @@ class Operator:
         params = self._params()
         stage = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}"
         weights = "NULL" if self.model.layout.weights_in_calls or not self.op.blobs else stage
-        count = len(self.op.operands)
+        count = len(self.operands)
         text = (
             f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params)}\n}};\n"
             f"static const tigris_operation {self.name}_operation = {{&{self.name}_params, {weights}, {count}}};\n"
         )
-        names = [self.op.output, *(operand.tensor for operand in self.op.operands)]
+        names = [self.op.output, *self.operands]
         cases = []
         for case in self.cases:
             lines = []

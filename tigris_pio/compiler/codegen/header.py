@@ -60,15 +60,15 @@ def _alone(model: Model, side: str, port: Port) -> list[str]:
     return [f"{constant}{port_type(model, port)} {side}[{elements(model, side, port)}]"]
 
 
-def header_text(model: Model) -> str:
-    """`NAME.h`."""
+def header_text(model: Model, weights_bytes: int) -> str:
+    """`NAME.h`. weights_bytes: of the file of weights, where there is one."""
     guard = f"{model.prefix}_H"
     parts = [
         _title(model),
         f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n",
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
         _aligned(model),
-        _sizes(model),
+        _sizes(model, weights_bytes),
         _statuses(model),
         *(_rows_types(model)),
         *([] if model.alone else [_structs(model)]),
@@ -109,7 +109,7 @@ def _aligned(model: Model) -> str:
 """
 
 
-def _sizes(model: Model) -> str:
+def _sizes(model: Model, weights_bytes: int) -> str:
     plan, prefix = model.plan, model.prefix
     lines = [
         "/* Bytes of the arenas, and their alignment. */",
@@ -118,6 +118,9 @@ def _sizes(model: Model) -> str:
         f"#define {prefix}_ALIGNMENT {plan.alignment}U",
         f"#define {prefix}_OPERATORS {len(plan.program.ops)}U",
     ]
+    if model.partition:
+        lines += ["", f"/* Bytes of {model.name}_weights.bin, which lies on a multiple of 16. */"]
+        lines += [f"#define {prefix}_WEIGHTS_BYTES {weights_bytes}U"]
     for side, ports in sides(model):
         for port in ports:
             lines += ["", *_port_sizes(model, side, port)]

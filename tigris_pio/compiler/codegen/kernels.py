@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, as_bands
 from tigris_pio.compiler.codegen.c_source import (
@@ -100,8 +101,87 @@ def _settings(path: Path) -> dict[str, str | None]:
     return {name: given.get(name) for name in sorted(asked)}
 
 
+@dataclasses.dataclass(frozen=True)
+class _Inlined:
+    """A header that is included where some machine wants it, in its place."""
+
+    path: Path
+    nodes: tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _File:
+    """What a file includes, and its own declarations as they are to be written."""
+
+    headers: tuple[Path, ...]
+    system: frozenset[str]
+    nodes: tuple[Any, ...]
+
+
+@cache
+def _source_file(path: Path) -> _File:
+    """A `.c` file, with the bodies that it includes; its own names begin with its name."""
+    settings: dict[str, str | None] = {"__cplusplus": None, **_settings(path)}
+    reader = _Reader(settings, frozenset(_bodies(path)))
+    nodes = reader.read(path)
+    names = {
+        name: f"{path.stem}_{name.removeprefix('tigris_')}"
+        for node in _declarations(nodes)
+        for name in node.defines
+        if node.text.startswith("static") or not name.startswith(("tigris_", "TIGRIS_"))
+    }
+    return _File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, names, set(settings)))
+
+
+@cache
+def _header_file(path: Path) -> _File:
+    """A header."""
+    reader = _Reader({"__cplusplus": None}, frozenset())
+    nodes = reader.read(path)
+    return _File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, {}, {"__cplusplus"}))
+
+
+class _Reader:
+    """Reads a file apart from what it includes."""
+
+    def __init__(self, settings: Mapping[str, str | None], bodies: frozenset[Path]) -> None:
+        self.headers: list[Path] = []
+        self.system: set[str] = set()
+        self._settings, self._bodies = settings, bodies
+
+    def read(self, path: Path) -> list[Any]:
+        """Its declarations."""
+        nodes: list[Any] = []
+        for node in parse(without_guard(resolved(_text(path), self._settings))):
+            if not isinstance(node, Include):
+                nodes += self._inside(path, node)
+            elif node.target.startswith("<"):
+                self.system.add(node.target)
+            elif _header(path, node.target) in self._bodies:
+                nodes += self.read(_header(path, node.target))
+            else:
+                self.headers.append(_header(path, node.target))
+        return nodes
+
+    def _inside(self, path: Path, node: Node) -> list[Any]:
+        """`node` with files in place of the includes that depend on the machine."""
+        if isinstance(node, Include):
+            if node.target.startswith("<"):
+                return [Declaration(f"#include {node.target}", "", frozenset(), frozenset())]
+            header = _header(path, node.target)
+            inner = parse(without_guard(resolved(_text(header), self._settings)))
+            return [_Inlined(header, tuple(new for child in inner for new in self._inside(header, child)))]
+        if isinstance(node, Declaration):
+            return [node]
+        branches = [
+            Branch(branch.directive, tuple(new for child in branch.nodes for new in self._inside(path, child)))
+            for branch in node.branches
+        ]
+        return [Conditional(tuple(branches))]
+
+
 class _Collector:
-    """Files in the order in which their declarations must stand."""
+    """Files in the order in which their declarations must stand, each once."""
 
     def __init__(self) -> None:
         self.parts: list[_Part] = []
@@ -109,78 +189,53 @@ class _Collector:
         self._done: set[Path] = set()
 
     def add_source(self, path: Path) -> None:
-        """A `.c` file with what it includes, once."""
-        if path in self._done:
-            return
-        self._done.add(path)
-        settings = {"__cplusplus": None, **_settings(path)}
-        nodes: list[Node] = []
-        self._read(path, settings, set(_bodies(path)), nodes)
-        names = {
-            name: f"{path.stem}_{name.removeprefix('tigris_')}"
-            for node in _declarations(nodes)
-            for name in node.defines
-            if node.text.startswith("static") or not name.startswith(("tigris_", "TIGRIS_"))
-        }
-        self.parts.append(_Part(path, _rewritten(nodes, names, set(settings))))
-
-    def _read(self, path: Path, settings: Mapping[str, str | None], bodies: set[Path], nodes: list[Node]) -> None:
-        for node in parse(without_guard(resolved(_text(path), settings))):
-            if not isinstance(node, Include):
-                nodes.append(node)
-            elif node.target.startswith("<"):
-                self.system.add(node.target)
-            elif _header(path, node.target) in bodies:
-                self._read(_header(path, node.target), settings, bodies, nodes)
-            else:
-                self.add_header(_header(path, node.target))
+        """A `.c` file with what it includes."""
+        self._add(path, _source_file)
 
     def add_header(self, path: Path) -> None:
-        """A header with what it includes, once."""
+        """A header with what it includes."""
+        self._add(path, _header_file)
+
+    def _add(self, path: Path, read: Callable[[Path], _File]) -> None:
         if path in self._done:
             return
         self._done.add(path)
-        nodes: list[Node] = []
-        self._read(path, {"__cplusplus": None}, set(), nodes)
-        nodes = [new for node in nodes for new in self._included(path, node)]
-        self.parts.append(_Part(path, _rewritten(nodes, {}, {"__cplusplus"})))
+        file = read(path)
+        self.system |= file.system
+        for header in file.headers:
+            self.add_header(header)
+        self.parts.append(_Part(path, tuple(self._once(file.nodes))))
 
-    def _included(self, path: Path, node: Node) -> list[Node]:
-        """`node` with the files themselves in place of includes that depend on the machine."""
-        if isinstance(node, Include):
-            if node.target.startswith("<"):
-                return [Declaration(f"#include {node.target}", "", frozenset(), frozenset())]
-            return self._inline(_header(path, node.target))
-        if isinstance(node, Declaration):
-            return [node]
-        branches = [
-            Branch(branch.directive, tuple(new for child in branch.nodes for new in self._included(path, child)))
-            for branch in node.branches
-        ]
-        return [Conditional(tuple(branches))]
-
-    def _inline(self, path: Path) -> list[Node]:
-        if path in self._done:
-            return []
-        self._done.add(path)
-        nodes = parse(without_guard(resolved(_text(path), {"__cplusplus": None})))
-        return [new for node in nodes for new in self._included(path, node)]
+    def _once(self, nodes: Iterable[Any]) -> Iterator[Node]:
+        """`nodes` with inlined headers that no file before has."""
+        for node in nodes:
+            if isinstance(node, Conditional):
+                yield Conditional(tuple(Branch(b.directive, tuple(self._once(b.nodes))) for b in node.branches))
+            elif not isinstance(node, _Inlined):
+                yield node
+            elif node.path not in self._done:
+                self._done.add(node.path)
+                yield from self._once(node.nodes)
 
 
-def _declarations(nodes: Iterable[Node]) -> Iterator[Declaration]:
+def _declarations(nodes: Iterable[Any]) -> Iterator[Declaration]:
     for node in nodes:
         if isinstance(node, Declaration):
             yield node
         elif isinstance(node, Conditional):
             for branch in node.branches:
                 yield from _declarations(branch.nodes)
+        elif isinstance(node, _Inlined):
+            yield from _declarations(node.nodes)
 
 
-def _rewritten(nodes: Iterable[Node], names: Mapping[str, str], dropped: set[str]) -> tuple[Node, ...]:
+def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]) -> tuple[Any, ...]:
     """`nodes` with a file's own names changed, and calls as TYPES has them."""
-    result: list[Node] = []
+    result: list[Any] = []
     for node in nodes:
-        if isinstance(node, Conditional):
+        if isinstance(node, _Inlined):
+            result.append(_Inlined(node.path, _rewritten(node.nodes, names, dropped)))
+        elif isinstance(node, Conditional):
             branches = [
                 Branch(_renamed(branch.directive, names), _rewritten(branch.nodes, names, dropped))
                 for branch in node.branches

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 
 from tigris_pio.compiler.codegen.call_layout import Layout
@@ -48,6 +49,7 @@ class Model:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     partition: bool  #: weights are no part of the C
+    split: bool  #: kernels are no part of its file
     notes: tuple[str, ...]
 
     @property
@@ -91,7 +93,7 @@ class Model:
         return self.windows[stage, place.tensor] if place.window else self.tensors[place.tensor]
 
 
-def model_of(plan: ExecutionPlan, name: str, partition: bool) -> Model:
+def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:
     """What is to be written of `plan`."""
     program = plan.program
     members = Names(RESERVED)
@@ -118,8 +120,8 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool) -> Model:
         functions=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
     )
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
-    layout = Layout(_rows_grow(plan, loops, kernels), partition or modes != {WeightMode.IN_PLACE})
-    return Model(plan, name, kernels, layout, loops, ops, tensors, windows, inputs, outputs, partition, notes)
+    layout = Layout(split or _rows_grow(plan, loops, kernels), partition or modes != {WeightMode.IN_PLACE})
+    return Model(plan, name, kernels, layout, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
 
 
 def _rows_grow(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]], kernels: Bundle) -> bool:
@@ -142,6 +144,8 @@ def _port(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: 
 
 
 def prefix_of(name: str) -> str:
-    """The beginning of public names for a model called `name`."""
+    """The beginning of public names for a model called `name`: that name, where it can be one."""
+    if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and name.lower() not in RESERVED:
+        return name
     plain = plain_identifier(name) or "model"
     return f"model_{plain}" if plain[0].isdigit() or plain in RESERVED else plain

@@ -12,7 +12,7 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage, View
-from tigris_pio.compiler.ir.program import Operand, ProgramOp, ProgramTensor
+from tigris_pio.compiler.ir.program import Operand, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
 from tigris_pio.format.enums import OpKind
 
@@ -117,6 +117,12 @@ def _kind(action: Action) -> Action:
     return with_values(action, (0,) * len(values_of(action)))
 
 
+def operands_of(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> tuple[Operand, ...]:
+    """What an operator's kernel reads: one that makes rows in sequence reads its own output, a row late, too."""
+    own = (Operand(op.output, RowMap.shifted(-1)),) if tensors[op.output].sequential else ()
+    return (*op.operands, *own)
+
+
 class _Stage:
     """The actions of one stage."""
 
@@ -143,7 +149,7 @@ class _Stage:
             made, end = self._made(self.rows[op.output], band)
             if end <= made:
                 continue
-            for operand in op.operands:
+            for operand in operands_of(op, self.tensors):
                 if operand.tensor not in loaded and self.views[operand.tensor].load:
                     loaded.add(operand.tensor)
                     yield from self._copied(operand.tensor, band, Moving.LOAD)
@@ -160,9 +166,10 @@ class _Stage:
         return int(self.rows[name].first[band])
 
     def _kept(self, view: View, band: int) -> Iterator[Move]:
-        tensor, rows = self.tensors[view.tensor], self.rows[view.tensor]
+        tensor = self.tensors[view.tensor]
         if not (view.window and view.keep) or band == 0 or tensor.folded:
             return
+        rows = self.rows[view.tensor]
         before, first = self._start(view.tensor, band - 1), self._start(view.tensor, band)
         kept = int(rows.made[band]) - first
         if kept > 0 and first > before:
@@ -188,7 +195,7 @@ class _Stage:
 
     def _call(self, place: int, op: ProgramOp, band: int) -> Call:
         made, end = self._made(self.rows[op.output], band)
-        inputs = tuple(self._input(operand, made, end, band) for operand in op.operands)
+        inputs = tuple(self._input(operand, made, end, band) for operand in operands_of(op, self.tensors))
         output = self._rows_at(op.output, made, end, band, 0, 0)
         if op.kind is OpKind.SUM_MAP:  # which asks whether rows are the first, and else nothing of their numbers
             output = dataclasses.replace(output, first=min(made, 1))

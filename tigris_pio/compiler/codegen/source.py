@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tigris_pio.compiler.codegen.call_layout import laid_out, types_text
 from tigris_pio.compiler.codegen.calls import START, constant_name, row_address, tensor_records
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
+from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.memory import unions
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port
 from tigris_pio.compiler.codegen.schedule import Place
+from tigris_pio.compiler.codegen.split import declarations, types_file
 from tigris_pio.compiler.codegen.stages import functions, stage_text, takes
 from tigris_pio.compiler.codegen.weights import weights_text
-from tigris_pio.format.enums import Home, OpKind
+from tigris_pio.format.enums import Home, OpKind, WeightMode
 from tigris_pio.format.params import CommitParams
 from tigris_pio.text import c_comment
+
+_NOT_FINITE = re.compile(r"\b(?:INFINITY|NAN)\b")
 
 
 def source_text(model: Model, offsets: dict[int, int]) -> str:
     """`NAME.c`. offsets: where each stage's weights lie in their partition."""
-    includes = sorted({*model.kernels.includes, "<string.h>", "<stddef.h>"})
     parts = [
-        f"/* The model '{c_comment(model.plan.program.name)}', written by tigris codegen. Do not edit.\n"
-        f" * {model.name}.h says how to call it. */",
-        f'#include "{model.name}.h"\n',
-        "\n".join(f"#include {name}" for name in includes) + "\n",
         *_kernels(model),
         _banner("Memory, weights and tensors"),
         unions(model),
@@ -38,11 +38,29 @@ def source_text(model: Model, offsets: dict[int, int]) -> str:
         *([_reset(model)] if model.plan.program.states else []),
         description_text(model),
     ]
-    return "\n".join(part for part in parts if part)
+    text = "\n".join(part for part in parts if part)
+    return f"{_head(model, text)}\n{text}"
+
+
+def _head(model: Model, text: str) -> str:
+    includes = {*model.kernels.includes, "<string.h>", "<stddef.h>"} | ({"<math.h>"} if _NOT_FINITE.search(text) else set())
+    return (
+        f"/* The model '{c_comment(model.plan.program.name)}', written by tigris codegen. Do not edit.\n"
+        f" * {model.name}.h says how to call it. */\n"
+        f'#include "{model.name}.h"\n\n' + "".join(f"#include {name}\n" for name in sorted(includes))
+    )
 
 
 def _kernels(model: Model) -> list[str]:
+    if model.split:
+        types = bundle([], types=dict.fromkeys(op.params.C_NAME for op in model.plan.program.ops),
+                       functions=["tigris_lz4_decompress"] if _unpacks(model) else [])  # fmt: skip
+        return [f'#include "{types_file(model.layout)}"\n', _banner("Kernels"), declarations(model), types.text]
     return [_banner("Kernels"), types_text(model.layout), laid_out(model.kernels.text, model.layout)]
+
+
+def _unpacks(model: Model) -> bool:
+    return any(stage.weight_mode is WeightMode.LZ4 for stage in model.plan.stages)
 
 
 def _banner(text: str) -> str:

@@ -1,0 +1,85 @@
+"""`tigris codegen`: a model as plain C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from tigris_pio.cli import console
+from tigris_pio.cli.options import (
+    HOP,
+    JSON,
+    MODEL,
+    budget_options,
+    check_model,
+    compile_options,
+    storage_options,
+)
+from tigris_pio.compiler.codegen import LAYOUTS, WEIGHTS
+from tigris_pio.compiler.pipeline import back, front
+
+
+@click.command("codegen", short_help="Write a model as plain C, without runtime.")
+@MODEL
+@budget_options(memory_required=True)
+@HOP
+@storage_options
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="The folder to write to.")
+@click.option("--name", metavar="NAME", help="What files and C names begin with. Default: the model file's name.")
+@click.option("--weights", type=click.Choice(WEIGHTS), default="c", show_default=True,
+              help="Weights as C constants, or in a file that is flashed alone.")
+@click.option("--layout", type=click.Choice(LAYOUTS), default="one", show_default=True,
+              help="One file with the kernels inside, or kernels in files of their own, which several models share.")
+@click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
+@console.WIDE
+@JSON
+def codegen(
+    model: str,
+    memory: str,
+    flash: str | None,
+    dims: tuple[str, ...],
+    fixed: tuple[str, ...],
+    states: tuple[str, ...],
+    hop: str | None,
+    streams: tuple[str, ...],
+    limits: tuple[str, ...],
+    xip: bool,
+    compress: str,
+    copy_weights: bool,
+    align: str,
+    output: str,
+    name: str | None,
+    weights: str,
+    layout: str,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write MODEL as C: NAME.c and NAME.h, which compile alone and compute the bytes that the plan computes.
+
+    \b
+    Examples:
+      tigris codegen kws.onnx -m 64K -o src --name kws
+      tigris codegen detector.onnx -m 256K+8M -o src --weights partition
+
+    Nothing is written when the model does not fit or has an operator that is not supported.
+    """
+    check_model(model)
+    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, "auto", "", limits,
+                              fixed, states, hop, streams)  # fmt: skip
+    with console.progress(as_json or quiet) as progress:
+        result = back(front(model, options, progress), options, progress)
+        generated = result.codegen(output, name, weights, layout)
+    paths = {file: str(Path(output) / file) for file in generated.files}
+    warnings = [*result.report["warnings"], *generated.notes]
+    if as_json:
+        own = {"name": generated.name, "files": list(paths.values()), "fast_bytes": generated.fast_bytes,
+               "slow_bytes": generated.slow_bytes}  # fmt: skip
+        console.print_json(result.report | {"warnings": warnings, "c": own})
+        return
+    console.print_warnings(warnings)
+    if not quiet:
+        for file, path in paths.items():
+            console.out.print(f"{escape(path)}, {len(generated.files[file])} bytes")
+        console.out.print(f"fast memory: {generated.fast_bytes} bytes, slow memory: {generated.slow_bytes} bytes")
