@@ -43,21 +43,21 @@ typedef struct tigris_tensor_record {
     uint8_t flags; /* tigris_tensor_flag */
 } tigris_tensor_record;
 
-/* What is constant of an operator. */
-typedef struct tigris_operation {
-    const void *params;
-    const uint8_t *weights; /* data fields of params are offsets into it; NULL: the address is in the call */
-    uint32_t input_count;
-} tigris_operation;
-
 /* What is constant of some rows of a tensor. */
 typedef struct tigris_band_rows {
     const tigris_tensor_record *tensor;
-    const tigris_operation *operation; /* of an output */
     int32_t rows;
     int32_t pad_top; /* rows that an input lacks above and below */
     int32_t pad_bottom;
 @FIRST_OF_ROWS@} tigris_band_rows;
+
+/* What is constant of an operator: of its output's rows, and for all. */
+typedef struct tigris_operation {
+    tigris_band_rows rows;
+    uint32_t input_count;
+    const void *params;
+    const uint8_t *weights; /* data fields of params are offsets into it; NULL: the address is in the call */
+} tigris_operation;
 
 /* Rows of a tensor; `data` points at the first of them. */
 typedef struct tigris_band {
@@ -67,6 +67,11 @@ typedef struct tigris_band {
 
 /* An operator's output, then its inputs, weights and scratch: of the last two those that it has at run time only. */
 typedef tigris_band tigris_kernel_call;
+
+static inline const tigris_operation *tigris_operation_of(const tigris_kernel_call *call)
+{
+    return (const tigris_operation *)(const void *)call->of;
+}
 """
 _FIRST = "    int32_t first_row; /* number of the first of them; 0 where the kernel does not ask */\n"
 
@@ -83,9 +88,9 @@ def as_bands(text: str) -> str:
     text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
     text = re.sub(r"\bcall->output->", "call->", text)
     text = re.sub(r"\bcall->output\b", "call", text)
-    text = re.sub(r"\bcall->scratch\b", "call[call->of->operation->input_count + SCRATCH_BAND].data", text)
+    text = re.sub(r"\bcall->scratch\b", "call[tigris_operation_of(call)->input_count + SCRATCH_BAND].data", text)
     text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)
-    text = re.sub(r"\bcall->(params|input_count)\b", r"call->of->operation->\1", text)
+    text = re.sub(r"((?:\w+->)*)\bcall->(params|input_count)\b", r"tigris_operation_of(\1call)->\2", text)
     bands = "|".join(sorted({"call", "in", "out", *re.findall(r"\btigris_band \*(?:const )?(\w+)", text)}))
     for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "first_row")):
         found = rf"(?P<member>{member})\b"
@@ -97,7 +102,8 @@ def as_bands(text: str) -> str:
 
 def laid_out(text: str, layout: Layout) -> str:
     """`text` of as_bands for one layout."""
-    weights = "@[@->of->operation->input_count + 1U].data" if layout.weights_in_calls else "@->of->operation->weights"
+    of = "tigris_operation_of(@)"
+    weights = f"@[{of}->input_count + 1U].data" if layout.weights_in_calls else f"{of}->weights"
     text = re.sub(r"((?:\w+->)*)WEIGHTS_OF\(call\)", lambda match: weights.replace("@", f"{match[1]}call"), text)
     text = text.replace("SCRATCH_BAND", "2U" if layout.weights_in_calls else "1U")
     return text if layout.first_in_bands else re.sub(r"(->|\.)first_row\b", r"\1of->first_row", text)

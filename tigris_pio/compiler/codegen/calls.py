@@ -205,15 +205,16 @@ class Operator:
         kernel = kernel_name(symbol, self.model.layout) if split else self.model.kernels.functions[symbol]
         count = len(self.operands)
         case = "rows" if self.has_cases else "0"
-        bands = [self._band(place, f"&of[{place}]") for place in range(count + 1)]
+        of = [f"&{self.name}_rows[{case}].{member}" for member in
+              ("output.rows", *(f"inputs[{place}]" for place in range(count)))]  # fmt: skip
+        bands = [self._band(place, of[place]) for place in range(count + 1)]
         no_row = "0, " if self.model.layout.first_in_bands else ""
         if self.model.layout.weights_in_calls:
             bands.append(f"{{{self._weights()}, {no_row}NULL}}")
         if self.op.scratch_bytes:
             bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, {no_row}NULL}}")
         lines = ",\n".join(f"        {band}" for band in bands)
-        body = f"    const tigris_band_rows *const of = {self.name}_rows[{case}];\n"
-        body += f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
+        body = f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
         unused = "" if "fast" in lines else "    (void)fast;\n"
         return f"{self._head()}{self._signature()}{{\n{unused}{body}}}\n"
 
@@ -244,26 +245,33 @@ class Operator:
         return any(op.blobs for op in self.model.plan.program.ops[stage.first_op : stage.end_op])
 
     def _constants(self) -> str:
-        """Parameters, the operation, and rows of each way in which it is called."""
+        """Parameters, and rows of each way in which it is called."""
         params = self._params()
-        stage = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}"
-        weights = "NULL" if self.model.layout.weights_in_calls or not self.op.blobs else stage
         count = len(self.operands)
-        text = (
+        inputs = f" tigris_band_rows inputs[{count}];" if count else ""
+        body = "\n".join(self._constant(case) for case in self.cases)
+        return (
             f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params)}\n}};\n"
-            f"static const tigris_operation {self.name}_operation = {{&{self.name}_params, {weights}, {count}}};\n"
+            f"static const struct {{ tigris_operation output;{inputs} }} {self.name}_rows[] = {{\n{body}\n}};\n\n"
         )
-        names = [self.op.output, *self.operands]
-        cases = []
-        for case in self.cases:
-            lines = []
-            for place, (name, (rows, above, below, first)) in enumerate(zip(names, case, strict=True)):
-                operation = f"&{self.name}_operation" if place == 0 else "NULL"
-                number = "" if self.model.layout.first_in_bands else f", {first}"
-                lines.append(f"     {{&{tensor_name(self.model, name)}, {operation}, {rows}, {above}, {below}{number}}},")
-            cases.append("    {\n" + "\n".join(lines) + "\n    },")
-        body = "\n".join(cases)
-        return text + f"static const tigris_band_rows {self.name}_rows[][{count + 1}] = {{\n{body}\n}};\n\n"
+
+    def _constant(self, case: Case) -> str:
+        """Rows of one way in which it is called."""
+        in_place = not self.model.layout.weights_in_calls and self.op.blobs
+        weights = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}" if in_place else "NULL"
+        output, *inputs = (
+            f"{{&{tensor_name(self.model, name)}, {', '.join(map(str, numbers))}}}"
+            for name, numbers in zip([self.op.output, *self.operands], self._numbers_of(case), strict=True)
+        )
+        lines = [f"    {{{{{output}, {len(inputs)}U, &{self.name}_params, {weights}}},"]
+        if inputs:
+            lines += ["     {" + ",\n      ".join(inputs) + "}},"]
+        else:
+            lines[-1] += "},"
+        return "\n".join(lines)
+
+    def _numbers_of(self, case: Case) -> list[tuple[int, ...]]:
+        return [band[:3] if self.model.layout.first_in_bands else band for band in case]
 
     def _params(self) -> Record:
         """The record with the offsets of its arrays in the stage's block."""
