@@ -158,7 +158,7 @@ class Operator:
     def takes_weights(self) -> bool:
         """Whether the address of the weights is an argument."""
         in_place = self.model.plan.stages[self.stage].weight_mode is WeightMode.IN_PLACE
-        return self.model.partition and in_place and self.op.kind not in WITHOUT_KERNEL
+        return self.model.partition and in_place and self._has_block() and self.op.kind not in WITHOUT_KERNEL
 
     # ---- the function ----
 
@@ -234,11 +234,13 @@ class Operator:
     def _weights(self) -> str:
         """The address of the stage's weights in a call."""
         model = self.model
+        if not self._has_block():
+            return "NULL"
         if model.plan.stages[self.stage].weight_mode is not WeightMode.IN_PLACE:
             return f"fast->weights_of_stage_{self.stage}.data"
         if model.partition:
             return f"(uint8_t *)(uintptr_t)(weights + {model.prefix}_WEIGHTS_OF_STAGE_{self.stage})"
-        return f"(uint8_t *)(uintptr_t)&{model.name}_weights_{self.stage}" if self._has_block() else "NULL"
+        return f"(uint8_t *)(uintptr_t)&{model.name}_weights_{self.stage}"
 
     def _has_block(self) -> bool:
         stage = self.model.plan.stages[self.stage]
