@@ -114,7 +114,8 @@ def rows(machine: Machine, executor: Path, options: argparse.Namespace, folder: 
             generated = compiled.codegen(None, "model")
             yield {
                 "machine": machine.name, "name": name, "budget": budget, "instructions": result["run"],
-                "executor": plan.run, "ratio": result["run"] / plan.run, "ram": generated.fast_bytes + generated.slow_bytes,
+                "executor": plan.run, "ratio": result["run"] / plan.run,
+                "ram": generated.fast_bytes + generated.slow_bytes,
                 "plan_ram": compiled.plan.fast_bytes + compiled.plan.slow_bytes, "stack_run": result["stack_run"],
                 "executor_stack": plan.stack_run, "right": result["right"] == 1, **sizes(machine, generated, folder),
             }  # fmt: skip

@@ -1,9 +1,9 @@
 """How kernels see a call in C: an array of bands, the output's and behind it the inputs'.
 
-In the runtime a call is a record that the executor fills in for each, 36 bytes and 24 for each band. Here most of it is
-known: what changes from call to call is in the bands, 8 or 12 bytes each on the stack, and what does not (rows, padding,
-tensor, parameters) are constants that they point at. Kernels' texts are changed accordingly, member by member. A member
-that is not recognised is one that the types below lack, so the C does not compile.
+In the runtime a call is a record that the executor fills in for each, 36 bytes and 24 for each band. Here most of it
+is known: what changes from call to call is in the bands, 8 or 12 bytes each on the stack, and what does not (rows,
+padding, tensor, parameters) are constants that they point at. Kernels' texts are changed accordingly, member by member.
+A member that is not recognised is one that the types below lack, so the C does not compile.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """first_in_bands: numbers of rows grow in loops, so bands have them. weights_in_calls: where weights lie is known at
-    run time only, so a call has a band that points at them."""
+    """first_in_bands: numbers of rows grow in loops, so bands have them. weights_in_calls: where weights lie is known
+    at run time only, so a call has a band that points at them."""
 
     first_in_bands: bool
     weights_in_calls: bool
 
 
 _TYPES = """\
-/* Kernels and their callers have stack frames of their own: in one frame what the deepest needs would be taken all along. */
+/* Kernels and their callers have stack frames of their own: one for all would take what the deepest needs all along. */
 #if defined(__GNUC__)
 #define TIGRIS_APART __attribute__((noinline))
 #else

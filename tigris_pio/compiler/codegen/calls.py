@@ -191,8 +191,7 @@ class Operator:
         head = f"static TIGRIS_APART void {self.name}("
         words = f"{self._parameters()})".split(", ")
         lines = [head]
-        for place, word in enumerate(words):
-            word += ", " if place + 1 < len(words) else ""
+        for word in [f"{word}, " for word in words[:-1]] + words[-1:]:
             if len(lines[-1]) + len(word) > constants.LINE:
                 lines[-1] = lines[-1].rstrip()
                 lines.append(" " * len(head))

@@ -40,13 +40,13 @@ def float_literal(value: float) -> str:
     return f"{text}F" if any(mark in text for mark in ".e") else f"{text}.0F"
 
 
-def array(values: np.ndarray, indent: str = "    ") -> str:
+def array(elements: np.ndarray, indent: str = "    ") -> str:
     """The elements of an initialiser, in lines."""
-    flat = np.atleast_1d(values).reshape(-1)
+    flat = np.atleast_1d(elements).reshape(-1)
     c_type = C_TYPES[flat.dtype.name]
     plain = c_type in ("int8_t", "uint8_t", "int16_t", "uint16_t")
-    texts: Iterable[str] = map(str, flat.astype(np.int64).tolist()) if plain else (number(v, c_type) for v in flat.tolist())
-    return lines_of(texts, indent)
+    values = flat.astype(np.int64).tolist() if flat.dtype.kind != "f" else flat.tolist()
+    return lines_of(map(str, values) if plain else (number(value, c_type) for value in values), indent)
 
 
 def lines_of(texts: Iterable[str], indent: str) -> str:

@@ -129,15 +129,16 @@ def _sizes(model: Model, weights_bytes: int) -> str:
 
 def _port_sizes(model: Model, side: str, port: Port) -> list[str]:
     tensor, macro = model.plan.program.tensors[port.io.tensor], port_macro(model, side, port)
-    stored = "".join(f"[{extent}]" for extent in port.io.stored_shape)
+    stored = c_type(tensor.dtype) + "".join(f"[{extent}]" for extent in port.io.stored_shape)
+    real = " real = (q - ZERO_POINT) * SCALE." if tensor.scale else ""
     lines = [
-        f"/* {side.capitalize()} {c_comment(port.io.name)}: {c_type(tensor.dtype)}{stored}. real = (q - ZERO_POINT) * SCALE. */"
-        if tensor.scale else f"/* {side.capitalize()} {c_comment(port.io.name)}: {c_type(tensor.dtype)}{stored}. */",
+        f"/* {side.capitalize()} {c_comment(port.io.name)}: {stored}.{real} */",
         f"#define {macro}_BYTES {tensor.bytes}U",
         f"#define {macro}_ELEMENTS {tensor.bytes // tensor.dtype.bytes}U",
     ]  # fmt: skip
     if tensor.scale:
-        lines += [f"#define {macro}_SCALE {float_literal(tensor.scale)}", f"#define {macro}_ZERO_POINT ({tensor.zero_point})"]
+        lines.append(f"#define {macro}_SCALE {float_literal(tensor.scale)}")
+        lines.append(f"#define {macro}_ZERO_POINT ({tensor.zero_point})")
     if port.step is not None:
         return [*lines, f"#define {macro}_ROWS {tensor.height}U", f"#define {macro}_ROW_BYTES {tensor.row_bytes}U"]
     home = model.home(port.io.tensor)
@@ -172,13 +173,13 @@ def _rows_types(model: Model) -> list[str]:
     for side, ports in sides(model):
         for port in ports:
             if port.step is not None:
-                element = port_type(model, port)
+                element, name = port_type(model, port), rows_type(model, side, port)
                 what = f"{element} *to" if side == "input" else f"const {element} *from"
                 verb = "Writes" if side == "input" else "Takes"
                 texts.append(
-                    f"/* {verb} rows [first, first + rows) of {c_comment(port.io.name)}. They come in order, each once in a "
-                    "run.\n * Not 0: the run stops. */\n"
-                    f"typedef int (*{rows_type(model, side, port)})(void *context, uint32_t first, uint32_t rows, {what});\n"
+                    f"/* {verb} rows [first, first + rows) of {c_comment(port.io.name)}. They come in order, each once "
+                    "in a run.\n * Not 0: the run stops. */\n"
+                    f"typedef int (*{name})(void *context, uint32_t first, uint32_t rows, {what});\n"
                 )
     return texts
 
@@ -193,7 +194,8 @@ def _structs(model: Model) -> str:
                 continue
             constant = "const " if side == "input" else ""
             macro = elements(model, side, port)
-            lines.append(f"    {constant}{port_type(model, port)} *{port.member}; /* {macro} elements: {c_comment(port.io.name)} */")
+            says = f"/* {macro} elements: {c_comment(port.io.name)} */"
+            lines.append(f"    {constant}{port_type(model, port)} *{port.member}; {says}")
         if lines:
             texts.append(f"struct {model.name}_{side}s {{\n" + "\n".join(lines) + "\n};\n")
     return "\n".join(texts)
@@ -256,8 +258,8 @@ def description_text(model: Model) -> str:
             tensor = program.tensors[port.io.tensor]
             extents = ", ".join(map(str, port.io.stored_shape)) or "0"
             lines.append(
-                f"    {{{c_string(port.io.name)}, \"{tensor.dtype.name.lower()}\", {len(port.io.stored_shape)}U, {{{extents}}},\n"
-                f"     {float_literal(tensor.scale)}, {tensor.zero_point}}},"
+                f'    {{{c_string(port.io.name)}, "{tensor.dtype.name.lower()}", {len(port.io.stored_shape)}U, '
+                f"{{{extents}}},\n     {float_literal(tensor.scale)}, {tensor.zero_point}}},"
             )
         if lines:
             texts.append(f"static const struct {name}_port {name}_{side}_ports[] = {{\n" + "\n".join(lines) + "\n};\n")

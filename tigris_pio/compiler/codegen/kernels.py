@@ -12,32 +12,25 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, as_bands
-from tigris_pio.compiler.codegen.c_source import (
-    Branch,
-    Conditional,
-    Declaration,
-    Include,
-    Node,
-    lexemes,
-    names_in,
-    parse,
-    resolved,
-    without_guard,
+from tigris_pio.compiler.codegen.c_source import Branch, Conditional, Declaration, Node, names_in
+from tigris_pio.compiler.codegen.runtime_sources import (
+    File,
+    Inlined,
+    declarations,
+    entries,
+    header_file,
+    runtime,
+    source_file,
 )
 
-RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
-_ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTILINE)
-_FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
-_BODY = re.compile(r"^static void run\(", re.MULTILINE)
 
 @dataclasses.dataclass(frozen=True)
 class Bundle:
-    """Text of the kernels, still without a layout of calls, the C library's headers that it needs, and each kernel's function by its entry's name.
+    """Text of the kernels, still without a layout of calls, the headers of the C library that it needs, and each
+    kernel's function by its entry's name.
 
     asks_first: entries of the kernels that ask for the numbers of rows.
     """
@@ -56,130 +49,6 @@ class _Part:
     nodes: tuple[Node, ...]
 
 
-@cache
-def _text(path: Path) -> str:
-    return path.read_text("utf-8")
-
-
-@cache
-def _entries() -> Mapping[str, tuple[Path, str]]:
-    """Of each kernel's entry the file and the function that computes."""
-    found = {}
-    for path in sorted((RUNTIME / "src" / "kernels").glob("*.c")):
-        text = _text(path)
-        bodies = "".join(_text(header) for header in _bodies(path))
-        for match in _ENTRY.finditer(text + bodies):
-            found[match[1]] = (path, [word.strip() for word in match[2].split(",")][3])
-    return found
-
-
-@cache
-def _functions() -> Mapping[str, Path]:
-    """The file of each function that other files may call."""
-    paths = sorted((RUNTIME / "src").rglob("*.c"))
-    return {match[1]: path for path in paths for match in _FUNCTION.finditer(_text(path))}
-
-
-def _header(path: Path, target: str) -> Path:
-    """The file that `path` includes as "target"."""
-    near = (path.parent / target.strip('"')).resolve()
-    return near if near.exists() else RUNTIME / "include" / target.strip('"')
-
-
-def _bodies(path: Path) -> list[Path]:
-    """Headers that are the body of several kernels, as `path` includes them: each kernel has its own copy."""
-    targets = re.findall(r'^#include ("[^"]+")', _text(path), re.MULTILINE)
-    headers = [_header(path, target) for target in targets]
-    return [header for header in headers if _BODY.search(_text(header))]
-
-
-def _settings(path: Path) -> dict[str, str | None]:
-    """Macros by which a kernel chooses in its body."""
-    asked = {name for body in _bodies(path) for name in re.findall(r"^#if(?:n?def)? (TIGRIS\w+)$", _text(body), re.M)}
-    asked = {name for name in asked if not name.endswith("_H")}
-    given = dict(re.findall(r"^#define (\w+)(?: (\w+))?$", _text(path), re.MULTILINE))
-    return {name: given.get(name) for name in sorted(asked)}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Inlined:
-    """A header that is included where some machine wants it, in its place."""
-
-    path: Path
-    nodes: tuple[Any, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class _File:
-    """What a file includes, and its own declarations as they are to be written."""
-
-    headers: tuple[Path, ...]
-    system: frozenset[str]
-    nodes: tuple[Any, ...]
-
-
-@cache
-def _source_file(path: Path) -> _File:
-    """A `.c` file, with the bodies that it includes; its own names begin with its name."""
-    settings: dict[str, str | None] = {"__cplusplus": None, **_settings(path)}
-    reader = _Reader(settings, frozenset(_bodies(path)))
-    nodes = reader.read(path)
-    names = {
-        name: f"{path.stem}_{name.removeprefix('tigris_')}"
-        for node in _declarations(nodes)
-        for name in node.defines
-        if node.text.startswith("static") or not name.startswith(("tigris_", "TIGRIS_"))
-    }
-    return _File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, names, set(settings)))
-
-
-@cache
-def _header_file(path: Path) -> _File:
-    """A header."""
-    reader = _Reader({"__cplusplus": None}, frozenset())
-    nodes = reader.read(path)
-    return _File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, {}, {"__cplusplus"}))
-
-
-class _Reader:
-    """Reads a file apart from what it includes."""
-
-    def __init__(self, settings: Mapping[str, str | None], bodies: frozenset[Path]) -> None:
-        self.headers: list[Path] = []
-        self.system: set[str] = set()
-        self._settings, self._bodies = settings, bodies
-
-    def read(self, path: Path) -> list[Any]:
-        """Its declarations."""
-        nodes: list[Any] = []
-        for node in parse(without_guard(resolved(_text(path), self._settings))):
-            if not isinstance(node, Include):
-                nodes += self._inside(path, node)
-            elif node.target.startswith("<"):
-                self.system.add(node.target)
-            elif _header(path, node.target) in self._bodies:
-                nodes += self.read(_header(path, node.target))
-            else:
-                self.headers.append(_header(path, node.target))
-        return nodes
-
-    def _inside(self, path: Path, node: Node) -> list[Any]:
-        """`node` with files in place of the includes that depend on the machine."""
-        if isinstance(node, Include):
-            if node.target.startswith("<"):
-                return [Declaration(f"#include {node.target}", "", frozenset(), frozenset())]
-            header = _header(path, node.target)
-            inner = parse(without_guard(resolved(_text(header), self._settings)))
-            return [_Inlined(header, tuple(new for child in inner for new in self._inside(header, child)))]
-        if isinstance(node, Declaration):
-            return [node]
-        branches = [
-            Branch(branch.directive, tuple(new for child in branch.nodes for new in self._inside(path, child)))
-            for branch in node.branches
-        ]
-        return [Conditional(tuple(branches))]
-
-
 class _Collector:
     """Files in the order in which their declarations must stand, each once."""
 
@@ -190,13 +59,13 @@ class _Collector:
 
     def add_source(self, path: Path) -> None:
         """A `.c` file with what it includes."""
-        self._add(path, _source_file)
+        self._add(path, source_file)
 
     def add_header(self, path: Path) -> None:
         """A header with what it includes."""
-        self._add(path, _header_file)
+        self._add(path, header_file)
 
-    def _add(self, path: Path, read: Callable[[Path], _File]) -> None:
+    def _add(self, path: Path, read: Callable[[Path], File]) -> None:
         if path in self._done:
             return
         self._done.add(path)
@@ -211,65 +80,18 @@ class _Collector:
         for node in nodes:
             if isinstance(node, Conditional):
                 yield Conditional(tuple(Branch(b.directive, tuple(self._once(b.nodes))) for b in node.branches))
-            elif not isinstance(node, _Inlined):
+            elif not isinstance(node, Inlined):
                 yield node
             elif node.path not in self._done:
                 self._done.add(node.path)
                 yield from self._once(node.nodes)
 
 
-def _declarations(nodes: Iterable[Any]) -> Iterator[Declaration]:
-    for node in nodes:
-        if isinstance(node, Declaration):
-            yield node
-        elif isinstance(node, Conditional):
-            for branch in node.branches:
-                yield from _declarations(branch.nodes)
-        elif isinstance(node, _Inlined):
-            yield from _declarations(node.nodes)
-
-
-def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]) -> tuple[Any, ...]:
-    """`nodes` with a file's own names changed, and calls as TYPES has them."""
-    result: list[Any] = []
-    for node in nodes:
-        if isinstance(node, _Inlined):
-            result.append(_Inlined(node.path, _rewritten(node.nodes, names, dropped)))
-        elif isinstance(node, Conditional):
-            branches = [
-                Branch(_renamed(branch.directive, names), _rewritten(branch.nodes, names, dropped))
-                for branch in node.branches
-            ]
-            result.append(Conditional(tuple(branches)))
-        elif isinstance(node, Declaration) and not node.defines & (dropped | OWN_TYPES):
-            text = as_bands(_renamed(node.text, names))
-            defines = frozenset(names.get(name, name) for name in node.defines)
-            result.append(Declaration(text, node.comment, defines, names_in(text)))
-    return tuple(result)
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """`text` with names changed, but not where they are members of a struct."""
-    pieces = list(lexemes(text))
-    is_struct = re.match(r"(?:typedef\s+)?(?:struct|union)\b", text) is not None
-    result, depth = [], 0
-    for place, (piece, is_name) in enumerate(pieces):
-        depth += (piece == "{") - (piece == "}")
-        if is_name and piece in names:
-            before = next((other for other, _ in reversed(pieces[:place]) if not other.isspace()), "")
-            after = next((other for other, _ in pieces[place + 1 :] if not other.isspace()), "")
-            member = before in (".", "->") or (is_struct and depth > 0 and after in (";", ",", "[", ":"))
-            result.append(piece if member else names[piece])
-        else:
-            result.append(piece)
-    return "".join(result)
-
-
 def _needed(parts: Iterable[_Part], roots: Iterable[str]) -> tuple[set[int], set[str]]:
     """The identities of the declarations that `roots` need, and names that no declaration defines."""
     by_name: dict[str, list[Declaration]] = {}
     for part in parts:
-        for node in _declarations(part.nodes):
+        for node in declarations(part.nodes):
             for name in node.defines:
                 by_name.setdefault(name, []).append(node)
     conditions = {id(node): names for part in parts for node, names in _conditions(part.nodes, frozenset())}
@@ -299,7 +121,7 @@ def _conditions(nodes: Iterable[Node], around: frozenset[str]) -> Iterator[tuple
 
 def _written(nodes: Iterable[Node], kept: set[int], seen: set[str]) -> list[str]:
     """Texts of what is kept. Assertions and pragmas stay where something else of their file does."""
-    any_kept = any(id(node) in kept for node in _declarations(nodes))
+    any_kept = any(id(node) in kept for node in declarations(nodes))
     texts = []
     for node in nodes:
         if isinstance(node, Conditional):
@@ -335,21 +157,21 @@ def _static(node: Declaration) -> str:
     return node.text if plain else "static TIGRIS_APART " + node.text
 
 
-def bundle(symbols: Iterable[str], types: Iterable[str] = (), functions: Iterable[str] = ()) -> Bundle:
-    """The kernels of the entries `symbols`, the runtime's `types`, and functions of the runtime that are no kernels."""
+def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[str] = ()) -> Bundle:
+    """The kernels of the entries `symbols`, the runtime's `types`, and `helpers`: functions that are no kernels."""
     collector = _Collector()
     found: dict[str, str] = {}
     for symbol in dict.fromkeys(symbols):
-        path, function = _entries()[symbol]
+        path, function = entries()[symbol]
         collector.add_source(path)
         found[symbol] = f"{path.stem}_{function}"
-    collector.add_header(RUNTIME / "include" / "tigris_format.h")
-    roots = [*found.values(), *types, *functions, "TIGRIS_STATIC_ASSERT"]
+    collector.add_header(runtime() / "include" / "tigris_format.h")
+    roots = [*found.values(), *types, *helpers, "TIGRIS_STATIC_ASSERT"]
     while True:
         kept, seen = _needed(collector.parts, roots)
-        defined = {name for part in collector.parts for node in _declarations(part.nodes) if "{" in node.text
+        defined = {name for part in collector.parts for node in declarations(part.nodes) if "{" in node.text
                    for name in node.defines}  # fmt: skip
-        missing = sorted({_functions()[name] for name in seen - defined if name in _functions()})
+        missing = sorted({functions()[name] for name in seen - defined if name in functions()})
         if not missing:
             break
         for path in missing:

@@ -71,7 +71,8 @@ def _homes(model: Model, home: Home) -> Iterator[str]:
 
 
 def _member(offset: int, tensor: ProgramTensor, name: str, rows: int | None) -> str:
-    return _struct(offset, f"{c_type(tensor.dtype)} data{shape(tensor, rows)}", name) + f" /* {c_comment(tensor.name)} */"
+    text = _struct(offset, f"{c_type(tensor.dtype)} data{shape(tensor, rows)}", name)
+    return f"{text} /* {c_comment(tensor.name)} */"
 
 
 def _bytes(offset: int, size: int, name: str) -> str:

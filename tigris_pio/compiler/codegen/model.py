@@ -117,7 +117,7 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     kernels = bundle(
         (kernel_symbol(op.kind, op.dtype) for op in used),
         types=dict.fromkeys(op.params.C_NAME for op in used),
-        functions=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
+        helpers=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
     )
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
     layout = Layout(split or _rows_grow(plan, loops, kernels), partition or modes != {WeightMode.IN_PLACE})
@@ -127,9 +127,9 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
 def _rows_grow(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]], kernels: Bundle) -> bool:
     """Whether a kernel that asks for the numbers of rows is called in a loop in which they change."""
     for step in (step for stage in loops for loop in stage for step in loop.steps):
-        if isinstance(step.action, Call) and asks_for_rows(plan.program.ops[step.action.op], kernels):
-            if any(step.growth[1::2]):
-                return True
+        called = isinstance(step.action, Call) and asks_for_rows(plan.program.ops[step.action.op], kernels)
+        if called and any(step.growth[1::2]):
+            return True
     return False
 
 

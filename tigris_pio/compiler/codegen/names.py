@@ -6,7 +6,7 @@ import re
 
 #: Words of C99 and C++, and macros of usual headers and compilers: none of these can name a member of a struct.
 RESERVED = frozenset(
-    """
+    re.findall(r"\w+", """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
     concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
     do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
@@ -16,7 +16,7 @@ RESERVED = frozenset(
     xor xor_eq _bool _complex _imaginary
     assert complex errno far huge i386 imaginary interrupt linux main max min near null offsetof packed pascal
     signbit stderr stdin stdout unix isinf isnan isfinite isnormal fpclassify
-    """.split()
+    """)
 )
 _LONGEST = 40
 

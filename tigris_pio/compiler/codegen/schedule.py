@@ -1,8 +1,8 @@
 """What a stage does, band by band, and the loops in it.
 
-Each band is a list of actions: calls of kernels, and rows that move. The numbers in them (rows, padding, where rows lie)
-come from the stage's geometry and are known here, so the C that is written computes none of them: bands that do the
-same, each a fixed step further on, become a loop, and what comes before and behind it is written out.
+Each band is a list of actions: calls of kernels, and rows that move. The numbers in them (rows, padding, where rows
+lie) come from the stage's geometry and are known here, so the C that is written computes none of them: bands that do
+the same, each a fixed step further on, become a loop, and what comes before and behind it is written out.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def source_text(model: Model, offsets: dict[int, int]) -> str:
 
 
 def _head(model: Model, text: str) -> str:
-    includes = {*model.kernels.includes, "<string.h>", "<stddef.h>"} | ({"<math.h>"} if _NOT_FINITE.search(text) else set())
+    includes = {*model.kernels.includes, "<string.h>", "<stddef.h>"}
+    includes |= {"<math.h>"} if _NOT_FINITE.search(text) else set()
     return (
         f"/* The model '{c_comment(model.plan.program.name)}', written by tigris codegen. Do not edit.\n"
         f" * {model.name}.h says how to call it. */\n"
@@ -54,7 +55,7 @@ def _head(model: Model, text: str) -> str:
 def _kernels(model: Model) -> list[str]:
     if model.split:
         types = bundle([], types=dict.fromkeys(op.params.C_NAME for op in model.plan.program.ops),
-                       functions=["tigris_lz4_decompress"] if _unpacks(model) else [])  # fmt: skip
+                       helpers=["tigris_lz4_decompress"] if _unpacks(model) else [])  # fmt: skip
         return [f'#include "{types_file(model.layout)}"\n', _banner("Kernels"), declarations(model), types.text]
     return [_banner("Kernels"), types_text(model.layout), laid_out(model.kernels.text, model.layout)]
 
@@ -76,8 +77,8 @@ def _tensors(model: Model) -> list[str]:
 def _hooks(model: Model) -> str:
     prefix = model.prefix
     return f"""\
-/* Compile with -D{prefix}_CANCEL=f to have int f(void) asked before each operator: not 0 stops the run. A watchdog is fed
- * there, too. */
+/* Compile with -D{prefix}_CANCEL=f to have int f(void) asked before each operator: not 0 stops the run. A watchdog is
+ * fed there, too. */
 #if defined({prefix}_CANCEL)
 int {prefix}_CANCEL(void);
 #define {prefix}_CANCELS() ({prefix}_CANCEL() != 0)

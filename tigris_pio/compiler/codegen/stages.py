@@ -15,7 +15,6 @@ from tigris_pio.compiler.weights.block import block_bytes, compressed_block
 from tigris_pio.format.enums import OpKind, WeightMode
 
 
-
 @dataclasses.dataclass(frozen=True)
 class Functions:
     """What a stage calls: operators by step, and moves of rows by where from and to."""
@@ -94,8 +93,9 @@ def stage_text(model: Model, stage: int, called: Functions) -> str:
     if images > 1:
         body = [f"for (uint32_t image = 0U; image < {images}U; image++) {{", *(f"    {line}" for line in body), "}"]
     bands = f"{record.bands} bands" if record.bands > 1 else "one band"
+    ops = f"operators {record.first_op} to {record.end_op - 1}"
     head = (
-        f"/* Stage {stage}: operators {record.first_op} to {record.end_op - 1}, {record.strategy.name.lower()}, {bands}. */\n"
+        f"/* Stage {stage}: {ops}, {record.strategy.name.lower()}, {bands}. */\n"
         f"static int {model.name}_stage_{stage}({', '.join(text for text, _ in takes(model, stage))})\n{{\n"
     )
     text = "\n".join(f"    {line}" if line else "" for line in [*lines, *body, f"return {model.prefix}_OK;"])
@@ -120,9 +120,9 @@ def _fetched_weights(model: Model, stage: int) -> Iterator[str]:
     yield "}"
 
 
-def _loop(model: Model, stage: int, loop: Loop, functions: Functions, bands: int) -> Iterator[str]:
+def _loop(model: Model, stage: int, loop: Loop, called: Functions, bands: int) -> Iterator[str]:
     first, end = loop.bands
-    inner = [line for step in loop.steps for line in _step(model, stage, step, functions.ops, functions.moves)]
+    inner = [line for step in loop.steps for line in _step(model, stage, step, called)]
     if bands > 1:
         yield f"/* Band {first}. */" if end - first == 1 else f"/* Bands {first} to {end - 1}. */"
     if loop.turns == 1:
@@ -133,12 +133,12 @@ def _loop(model: Model, stage: int, loop: Loop, functions: Functions, bands: int
     yield "}"
 
 
-def _step(model: Model, stage: int, step: Step, ops: Mapping[int, Operator], moves: Mapping[Route, Mover]) -> Iterator[str]:
+def _step(model: Model, stage: int, step: Step, called: Functions) -> Iterator[str]:
     action = step.action
     if isinstance(action, Move):
-        yield moves[_route(action)].call_text(step) + ";"
+        yield called.moves[_route(action)].call_text(step) + ";"
         return
-    op = ops[action.op]
+    op = called.ops[action.op]
     committed = op.op.kind is OpKind.COMMIT
     yield f"{model.prefix}_{'TELL' if committed else 'AT'}({action.op}U);"
     if op.op.kind in (OpKind.FETCH, OpKind.TAKE):

@@ -47,7 +47,8 @@ def _stage(model: Model, place: int) -> str:
     if stage.weight_mode is WeightMode.LZ4:
         packed = compressed_block(model.plan.program.ops[stage.first_op : stage.end_op])
         values = constants.array(np.frombuffer(packed, np.uint8))
-        return f"/* One LZ4 block. */\nstatic const {model.prefix}_ALIGNED uint8_t {name}[{len(packed)}] = {{\n{values}\n}};\n"
+        head = f"static const {model.prefix}_ALIGNED uint8_t {name}[{len(packed)}]"
+        return f"/* One LZ4 block. */\n{head} = {{\n{values}\n}};\n"
     members = []
     for step, op in _ops(model, place):
         for field, array in packed_blobs(op.kind, op.dtype, op.params, op.blobs).items():

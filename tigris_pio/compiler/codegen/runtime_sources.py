@@ -1,0 +1,214 @@
+"""The runtime's own sources: which files there are, what each includes, and its declarations as they are to be written.
+
+Files are read once. Names that a `.c` file has for itself begin with the file's name afterwards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tigris_pio.compiler.codegen.c_source import (
+    Branch,
+    Conditional,
+    Declaration,
+    Include,
+    Node,
+    lexemes,
+    names_in,
+    parse,
+    resolved,
+    without_guard,
+)
+from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, as_bands
+from tigris_pio.errors import ToolError
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTILINE)
+_FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
+_BODY = re.compile(r"^static void run\(", re.MULTILINE)
+
+
+@cache
+def runtime() -> Path:
+    """The folder of the runtime: of a checkout, or what an installed package brings."""
+    folders = [path for path in (_PACKAGE.parent / "runtime", _PACKAGE / "runtime") if (path / "src").is_dir()]
+    if not folders:
+        raise ToolError(f"the runtime's sources are not beside {_PACKAGE}; plain C is made of them: install tigris-pio again")
+    return folders[0]
+
+
+@cache
+def text_of(path: Path) -> str:
+    """What a file holds."""
+    return path.read_text("utf-8")
+
+
+@cache
+def entries() -> Mapping[str, tuple[Path, str]]:
+    """Of each kernel's entry the file and the function that computes."""
+    found = {}
+    for path in sorted((runtime() / "src" / "kernels").glob("*.c")):
+        text = text_of(path)
+        bodies = "".join(text_of(header) for header in _bodies(path))
+        for match in _ENTRY.finditer(text + bodies):
+            found[match[1]] = (path, [word.strip() for word in match[2].split(",")][3])
+    return found
+
+
+@cache
+def functions() -> Mapping[str, Path]:
+    """The file of each function that other files may call."""
+    paths = sorted((runtime() / "src").rglob("*.c"))
+    return {match[1]: path for path in paths for match in _FUNCTION.finditer(text_of(path))}
+
+
+def _header(path: Path, target: str) -> Path:
+    """The file that `path` includes as "target"."""
+    near = (path.parent / target.strip('"')).resolve()
+    return near if near.exists() else runtime() / "include" / target.strip('"')
+
+
+def _bodies(path: Path) -> list[Path]:
+    """Headers that are the body of several kernels, as `path` includes them: each kernel has its own copy."""
+    targets = re.findall(r'^#include ("[^"]+")', text_of(path), re.MULTILINE)
+    headers = [_header(path, target) for target in targets]
+    return [header for header in headers if _BODY.search(text_of(header))]
+
+
+def _settings(path: Path) -> dict[str, str | None]:
+    """Macros by which a kernel chooses in its body."""
+    asked = {name for body in _bodies(path) for name in re.findall(r"^#if(?:n?def)? (TIGRIS\w+)$", text_of(body), re.M)}
+    asked = {name for name in asked if not name.endswith("_H")}
+    given = dict(re.findall(r"^#define (\w+)(?: (\w+))?$", text_of(path), re.MULTILINE))
+    return {name: given.get(name) for name in sorted(asked)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Inlined:
+    """A header that is included where some machine wants it, in its place."""
+
+    path: Path
+    nodes: tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    """What a file includes, and its own declarations as they are to be written."""
+
+    headers: tuple[Path, ...]
+    system: frozenset[str]
+    nodes: tuple[Any, ...]
+
+
+@cache
+def source_file(path: Path) -> File:
+    """A `.c` file, with the bodies that it includes; its own names begin with its name."""
+    settings: dict[str, str | None] = {"__cplusplus": None, **_settings(path)}
+    reader = _Reader(settings, frozenset(_bodies(path)))
+    nodes = reader.read(path)
+    names = {
+        name: f"{path.stem}_{name.removeprefix('tigris_')}"
+        for node in declarations(nodes)
+        for name in node.defines
+        if node.text.startswith("static") or not name.startswith(("tigris_", "TIGRIS_"))
+    }
+    return File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, names, set(settings)))
+
+
+@cache
+def header_file(path: Path) -> File:
+    """A header."""
+    reader = _Reader({"__cplusplus": None}, frozenset())
+    nodes = reader.read(path)
+    return File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, {}, {"__cplusplus"}))
+
+
+class _Reader:
+    """Reads a file apart from what it includes."""
+
+    def __init__(self, settings: Mapping[str, str | None], bodies: frozenset[Path]) -> None:
+        self.headers: list[Path] = []
+        self.system: set[str] = set()
+        self._settings, self._bodies = settings, bodies
+
+    def read(self, path: Path) -> list[Any]:
+        """Its declarations."""
+        nodes: list[Any] = []
+        for node in parse(without_guard(resolved(text_of(path), self._settings))):
+            if not isinstance(node, Include):
+                nodes += self._inside(path, node)
+            elif node.target.startswith("<"):
+                self.system.add(node.target)
+            elif _header(path, node.target) in self._bodies:
+                nodes += self.read(_header(path, node.target))
+            else:
+                self.headers.append(_header(path, node.target))
+        return nodes
+
+    def _inside(self, path: Path, node: Node) -> list[Any]:
+        """`node` with files in place of the includes that depend on the machine."""
+        if isinstance(node, Include):
+            if node.target.startswith("<"):
+                return [Declaration(f"#include {node.target}", "", frozenset(), frozenset())]
+            header = _header(path, node.target)
+            inner = parse(without_guard(resolved(text_of(header), self._settings)))
+            return [Inlined(header, tuple(new for child in inner for new in self._inside(header, child)))]
+        if isinstance(node, Declaration):
+            return [node]
+        branches = [
+            Branch(branch.directive, tuple(new for child in branch.nodes for new in self._inside(path, child)))
+            for branch in node.branches
+        ]
+        return [Conditional(tuple(branches))]
+
+
+def declarations(nodes: Iterable[Any]) -> Iterator[Declaration]:
+    for node in nodes:
+        if isinstance(node, Declaration):
+            yield node
+        elif isinstance(node, Conditional):
+            for branch in node.branches:
+                yield from declarations(branch.nodes)
+        elif isinstance(node, Inlined):
+            yield from declarations(node.nodes)
+
+
+def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]) -> tuple[Any, ...]:
+    """`nodes` with a file's own names changed, and calls as TYPES has them."""
+    result: list[Any] = []
+    for node in nodes:
+        if isinstance(node, Inlined):
+            result.append(Inlined(node.path, _rewritten(node.nodes, names, dropped)))
+        elif isinstance(node, Conditional):
+            branches = [
+                Branch(_renamed(branch.directive, names), _rewritten(branch.nodes, names, dropped))
+                for branch in node.branches
+            ]
+            result.append(Conditional(tuple(branches)))
+        elif isinstance(node, Declaration) and not node.defines & (dropped | OWN_TYPES):
+            text = as_bands(_renamed(node.text, names))
+            defines = frozenset(names.get(name, name) for name in node.defines)
+            result.append(Declaration(text, node.comment, defines, names_in(text)))
+    return tuple(result)
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """`text` with names changed, but not where they are members of a struct."""
+    pieces = list(lexemes(text))
+    is_struct = re.match(r"(?:typedef\s+)?(?:struct|union)\b", text) is not None
+    result, depth = [], 0
+    for place, (piece, is_name) in enumerate(pieces):
+        depth += (piece == "{") - (piece == "}")
+        if is_name and piece in names:
+            before = next((other for other, _ in reversed(pieces[:place]) if not other.isspace()), "")
+            after = next((other for other, _ in pieces[place + 1 :] if not other.isspace()), "")
+            member = before in (".", "->") or (is_struct and depth > 0 and after in (";", ",", "[", ":"))
+            result.append(piece if member else names[piece])
+        else:
+            result.append(piece)
+    return "".join(result)
