@@ -21,6 +21,7 @@ from tigris_pio.compiler.codegen.runtime_sources import (
     Inlined,
     declarations,
     entries,
+    functions,
     header_file,
     runtime,
     source_file,
