@@ -20,6 +20,7 @@ from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.errors import BaseError, CompileError, LinkError
 
 ROOT = Path(__file__).resolve().parent
@@ -47,6 +48,19 @@ def missing_compiler() -> str | None:
         return None
     command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
     return None if shutil.which(command) else f"no C compiler was found ({command!r} is not in PATH)"
+
+
+class BuildPackage(build_py):
+    """Adds the runtime's sources to the package: `tigris codegen` takes kernels from them."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return  # the checkout has them
+        for path in [*(ROOT / "runtime" / "src").rglob("*.[ch]"), *(ROOT / "runtime" / "include").glob("*.h")]:
+            target = Path(self.build_lib) / "tigris_pio" / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
 
 
 class BuildRuntime(build_ext):
@@ -126,5 +140,5 @@ setup(
             extra_compile_args=[] if sys.platform == "win32" else ["-std=c99", "-O3", "-fvisibility=hidden"],
         )
     ],
-    cmdclass={"build_ext": BuildRuntime},
+    cmdclass={"build_ext": BuildRuntime, "build_py": BuildPackage},
 )

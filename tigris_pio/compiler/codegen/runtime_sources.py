@@ -38,7 +38,7 @@ def runtime() -> Path:
     """The folder of the runtime: of a checkout, or what an installed package brings."""
     folders = [path for path in (_PACKAGE.parent / "runtime", _PACKAGE / "runtime") if (path / "src").is_dir()]
     if not folders:
-        raise ToolError(f"the runtime's sources, of which plain C is made, are not in {_PACKAGE}; install tigris-pio again")
+        raise ToolError(f"the runtime's sources, of which C is made, are not in {_PACKAGE}; install tigris-pio again")
     return folders[0]
 
 

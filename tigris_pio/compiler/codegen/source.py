@@ -77,15 +77,6 @@ def _tensors(model: Model) -> list[str]:
 def _hooks(model: Model) -> str:
     prefix = model.prefix
     return f"""\
-/* Compile with -D{prefix}_CANCEL=f to have int f(void) asked before each operator: not 0 stops the run. A watchdog is
- * fed there, too. */
-#if defined({prefix}_CANCEL)
-int {prefix}_CANCEL(void);
-#define {prefix}_CANCELS() ({prefix}_CANCEL() != 0)
-#else
-#define {prefix}_CANCELS() 0
-#endif
-
 /* Compile with -D{prefix}_PROFILE=f to have void f(uint32_t operation) told of each operator before it runs, and of
  * {prefix}_OPERATORS at the end. */
 #if defined({prefix}_PROFILE)
@@ -95,13 +86,20 @@ void {prefix}_PROFILE(uint32_t operation);
 #define {prefix}_TELL(operation) (void)0
 #endif
 
+/* Compile with -D{prefix}_CANCEL=f to have int f(void) asked before each operator: not 0 stops the run. A watchdog is
+ * fed there, too. */
+#if defined({prefix}_CANCEL)
+int {prefix}_CANCEL(void);
 #define {prefix}_AT(operation) \\
     do {{ \\
-        if ({prefix}_CANCELS()) {{ \\
+        if ({prefix}_CANCEL() != 0) {{ \\
             return {prefix}_ERROR_CANCELLED; \\
         }} \\
         {prefix}_TELL(operation); \\
     }} while (0)
+#else
+#define {prefix}_AT(operation) {prefix}_TELL(operation)
+#endif
 """
 
 

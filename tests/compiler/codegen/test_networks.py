@@ -1,0 +1,230 @@
+"""The project's networks as C: recorded bytes at every budget, small, with little stack, clean with every compiler."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.emulator import NETWORKS
+from tests.compiler.codegen.c_model import CModel, build, noise, same
+from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.pipeline import Compiled
+
+#: Fast and slow memory: whole stages; tiles, chains and rolling stages; slow memory.
+BUDGETS = {
+    "kws": [("64K", 0), ("6K", 0)],
+    "vww": [("256K", 0), ("32K", 0), ("16K", "64K")],
+    "micro_speech": [("64K", 0), ("4K", 0)],
+    "resnet": [("64K", 0), ("20K", 0), ("8K", "64K")],
+    "sww": [("4K", 0)],
+    "ad": [("64K", 0)],
+    "person_detect": [("32K", 0), ("16K", 0), ("8K", "64K")],
+}
+CASES = [(name, fast, slow) for name, budgets in BUDGETS.items() for fast, slow in budgets]
+M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
+
+
+@functools.cache
+def compiled(name: str, fast: str, slow: str | int) -> Compiled:
+    return compile_model(NETWORKS / f"{name}_int8.onnx", fast=fast, slow=slow)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, str], CModel]]:
+    """Every network at each budget, all in one library: they share kernels and no name."""
+    plans = [compiled(*case) for case in CASES]
+    generated = [plan.codegen(None, f"{name}_{fast}", layout="split")
+                 for (name, fast, _), plan in zip(CASES, plans, strict=True)]  # fmt: skip
+    library = build(generated, tmp_path_factory.mktemp("networks"), "-O1")
+    sessions = [Session(plan) for plan in plans]
+    yield {(name, fast): CModel(library, *three) for (name, fast, _), *three in
+           zip(CASES, plans, generated, sessions, strict=True)}  # fmt: skip
+    for session in sessions:
+        session.close()
+
+
+@pytest.mark.parametrize("name,fast,slow", CASES)
+def test_recorded_vectors(models: dict[tuple[str, str], CModel], name: str, fast: str, slow: str | int) -> None:
+    data = np.load(NETWORKS / f"{name}_vectors.npz")
+    model = models[name, fast]
+    (source,), (result,) = model.session.inputs, model.session.outputs
+    for given, expected in list(zip(data["input_q"], data["output_tflm_q"], strict=True))[:4]:
+        got = model.run({source.name: given.reshape(source.stored_shape)})[result.name]
+        assert got.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name,fast,slow", CASES)
+def test_arenas_are_those_of_the_plan_without_run_time_state(name: str, fast: str, slow: str | int) -> None:
+    plan = compiled(name, fast, slow).plan
+    header = compiled(name, fast, slow).codegen(None, "m").files["m.h"].decode()
+    sizes = {region: int(size) for region, size in re.findall(r"#define M_(FAST|SLOW)_BYTES (\d+)U", header)}
+    assert sizes == {"FAST": plan.fast_bytes - plan.state_bytes, "SLOW": plan.slow_bytes}
+    assert plan.state_bytes > 0
+
+
+def test_a_model_is_run_where_its_input_lies(tmp_path: Path) -> None:
+    """Without a copy, as with one."""
+    main = r"""
+#include <stdio.h>
+#include "kws.h"
+static KWS_ALIGNED uint8_t fast[KWS_FAST_BYTES];
+static int8_t input[KWS_INPUT_BYTES], output[KWS_OUTPUT_BYTES];
+int main(void)
+{
+    for (unsigned i = 0; i < KWS_INPUT_BYTES; i++) {
+        input[i] = (int8_t)(i * 37U);
+        KWS_INPUT_IN(fast)[i] = input[i];
+    }
+    int status = kws_run(KWS_INPUT_IN(fast), KWS_OUTPUT_IN(fast), fast);
+    for (unsigned i = 0; i < KWS_OUTPUT_BYTES; i++) printf("%d ", KWS_OUTPUT_IN(fast)[i]);
+    printf("%d\n", status);
+    status = kws_run(input, output, fast);
+    for (unsigned i = 0; i < KWS_OUTPUT_BYTES; i++) printf("%d ", output[i]);
+    printf("%d\n", status);
+    printf("%d %d\n", kws_run(input, output, fast + 1), kws_run(NULL, output, fast));
+    return 0;
+}
+"""
+    (tmp_path / "main.c").write_text(main)
+    compiled("kws", "6K", 0).codegen(tmp_path, "kws")
+    command = ["gcc", *C99, "-O1", "main.c", "kws.c", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    lines = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[0] == lines[1]
+    assert lines[0].endswith(" 0") and len(set(lines[0].split())) > 2
+    assert lines[2] == "-4 -1"
+
+
+@pytest.mark.parametrize("machine", COMPILERS)
+@pytest.mark.parametrize("name,fast", [("kws", "6K"), ("resnet", "20K")])
+def test_no_warnings(machine: str, name: str, fast: str, tmp_path: Path) -> None:
+    compiled(name, fast, 0).codegen(tmp_path, "m")
+    command = [*compiler(machine), *C99, "-O2", "-c", "m.c", "-o", "m.o"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_header_is_cpp(tmp_path: Path) -> None:
+    compiled("kws", "6K", 0).codegen(tmp_path, "m")
+    (tmp_path / "m.cpp").write_text('#include "m.h"\n#include "m.h"\nint main() { return M_OPERATORS != 13U; }\n')
+    for name in ("g++", "clang++"):
+        program(name, name.replace("clang++", "clang"))
+        command = [name, "-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "m.cpp"]
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+
+
+def test_the_static_analyser_finds_nothing(tmp_path: Path) -> None:
+    compiled("resnet", "20K", 0).codegen(tmp_path, "m")
+    """With the checks of the runtime's own sources."""
+    command = [program("clang-tidy", "clang-tidy"), "--quiet", f"--config-file={ROOT / '.clang-tidy'}", "m.c"]
+    result = subprocess.run([*command, "--", "-std=c99"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+def test_sanitisers_find_nothing(tmp_path: Path) -> None:
+    """Compiled with clang, at budgets where all kinds of stages occur."""
+    plans = [compiled("vww", "32K", 0), compiled("resnet", "8K", "64K")]
+    generated = [plan.codegen(tmp_path, f"m{place}", layout="split") for place, plan in enumerate(plans)]
+    calls = "".join(
+        f"    status |= m{place}_run(M{place}_INPUT_IN({side}), m{place}_output, fast{place}{slow});\n"
+        for place, (side, slow) in enumerate((("fast0", ""), ("slow1", ", slow1")))
+    )
+    arenas = "".join(
+        f'static M{place}_ALIGNED uint8_t fast{place}[M{place}_FAST_BYTES], slow{place}[M{place}_SLOW_BYTES + 16U];\n'
+        f"static int8_t m{place}_output[M{place}_OUTPUT_BYTES];\n"
+        for place in range(len(generated))
+    )
+    text = f'#include "m0.h"\n#include "m1.h"\n{arenas}int main(void)\n{{\n    int status = 0;\n{calls}    return status;\n}}\n'
+    if "M1_INPUT_IN(fast)" in generated[1].files["m1.h"].decode():
+        text = text.replace("M1_INPUT_IN(slow1)", "M1_INPUT_IN(fast1)")
+    (tmp_path / "main.c").write_text(text)
+    flags = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    sources = [str(path) for path in sorted(tmp_path.glob("*.c"))]
+    subprocess.run([program("clang", "clang"), "-std=c99", *flags, *sources, "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    result = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def frames(folder: Path, optimise: str) -> dict[str, int]:
+    """Stack frames of the functions of m.c on Cortex-M4, by name."""
+    command = [program("arm-none-eabi-gcc", "gcc-arm-none-eabi"), *M4, "-std=c99", optimise, "-fstack-usage", "-c", "m.c"]
+    subprocess.run([*command, "-o", "m.o"], cwd=folder, check=True)
+    found = re.findall(r":\d+:([\w.]+)\t(\d+)", (folder / "m.su").read_text())
+    return {name: int(size) for name, size in found}
+
+
+@pytest.mark.parametrize("optimise,most", [("-Os", 48), ("-O2", 56), ("-O0", 112)])
+@pytest.mark.parametrize("name,fast", [("micro_speech", "64K"), ("kws", "64K"), ("kws", "6K"), ("vww", "32K")])
+def test_stack_beside_the_kernels(name: str, fast: str, optimise: str, most: int, tmp_path: Path) -> None:
+    compiled(name, fast, 0).codegen(tmp_path, "m")
+    sizes = frames(tmp_path, optimise)
+    outer = sizes["m_run"] + max((size for at, size in sizes.items() if at.startswith("m_stage_")), default=0)
+    inner = max(size for at, size in sizes.items() if at.startswith("m_") and not at.startswith(("m_run", "m_stage_")))
+    assert outer + inner <= most
+
+
+def test_micro_speech_is_small(tmp_path: Path) -> None:
+    """Text and constants without weights, Cortex-M4: TVM has 41,264 bytes with the weights' 17,792."""
+    compiled("micro_speech", "64K", 0).codegen(tmp_path, "m")
+    frames(tmp_path, "-Os")
+    text, data, bss = map(int, subprocess.run(["arm-none-eabi-size", "m.o"], cwd=tmp_path, capture_output=True, text=True,
+                                              check=True).stdout.splitlines()[1].split()[:3])  # fmt: skip
+    symbols = subprocess.run(["arm-none-eabi-nm", "-S", "m.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) r m_weights_\d+$", symbols.stdout, re.MULTILINE))
+    assert weights > 17000
+    assert (data, bss) == (0, 0)
+    assert text - weights <= 8 * 1024
+    undefined = re.findall(r"^ +U (\w+)$", symbols.stdout, re.MULTILINE)
+    assert set(undefined) <= {"memcpy", "memmove", "memset"}
+
+
+@pytest.mark.parametrize("compress,copy", [("lz4", False), ("none", True)])
+@pytest.mark.parametrize("weights", ["c", "partition"])
+def test_weights_in_every_way(compress: str, copy: bool, weights: str, tmp_path: Path) -> None:
+    plan = compile_model(NETWORKS / "kws_int8.onnx", fast="40K", compress=compress, copy_weights=copy)
+    generated = plan.codegen(None, "m", weights)
+    assert ("m_weights.bin" in generated.files) == (weights == "partition")
+    with Session(plan) as session:
+        assert same(CModel(build([generated], tmp_path), plan, generated, session), noise(session, 1))
+
+
+def test_hooks_tell_of_operators_and_cancel(tmp_path: Path) -> None:
+    main = r"""
+#include <stdio.h>
+#include "kws.h"
+int cancel(void);
+void tell(uint32_t operation);
+static KWS_ALIGNED uint8_t fast[KWS_FAST_BYTES];
+static unsigned left = 1000U;
+int cancel(void) { return left-- == 0U; }
+void tell(uint32_t operation) { printf("%u ", (unsigned)operation); }
+int main(void)
+{
+    int status = kws_run(KWS_INPUT_IN(fast), KWS_OUTPUT_IN(fast), fast);
+    printf("%d\n", status);
+    left = 3U;
+    status = kws_run(KWS_INPUT_IN(fast), KWS_OUTPUT_IN(fast), fast);
+    printf("%d\n", status);
+    return 0;
+}
+"""
+    (tmp_path / "main.c").write_text(main)
+    compiled("kws", "64K", 0).codegen(tmp_path, "kws")
+    command = ["gcc", *C99, "-O1", "-DKWS_CANCEL=cancel", "-DKWS_PROFILE=tell", "main.c", "kws.c", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    lines = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines == [" ".join(map(str, range(14))) + " 0", "0 1 2 -5"]
+
+
+def test_no_compiler_is_left_out() -> None:
+    """Those that the C is tried with are there."""
+    assert [name for name in ("gcc", "clang", "arm-none-eabi-gcc", "clang-tidy") if shutil.which(name) is None] == []
