@@ -143,21 +143,23 @@ def test_sanitisers_find_nothing(tmp_path: Path) -> None:
         f"static int8_t m{place}_output[M{place}_OUTPUT_BYTES];\n"
         for place in range(len(generated))
     )
-    text = f'#include "m0.h"\n#include "m1.h"\n{arenas}int main(void)\n{{\n    int status = 0;\n{calls}    return status;\n}}\n'
+    body = f"int main(void)\n{{\n    int status = 0;\n{calls}    return status;\n}}\n"
+    text = f'#include "m0.h"\n#include "m1.h"\n{arenas}{body}'
     if "M1_INPUT_IN(fast)" in generated[1].files["m1.h"].decode():
         text = text.replace("M1_INPUT_IN(slow1)", "M1_INPUT_IN(fast1)")
     (tmp_path / "main.c").write_text(text)
     flags = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     sources = [str(path) for path in sorted(tmp_path.glob("*.c"))]
-    subprocess.run([program("clang", "clang"), "-std=c99", *flags, *sources, "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    command = [program("clang", "clang"), "-std=c99", *flags, *sources, "-lm", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True)
     result = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
 
 
 def frames(folder: Path, optimise: str) -> dict[str, int]:
     """Stack frames of the functions of m.c on Cortex-M4, by name."""
-    command = [program("arm-none-eabi-gcc", "gcc-arm-none-eabi"), *M4, "-std=c99", optimise, "-fstack-usage", "-c", "m.c"]
-    subprocess.run([*command, "-o", "m.o"], cwd=folder, check=True)
+    command = [program("arm-none-eabi-gcc", "gcc-arm-none-eabi"), *M4, "-std=c99", optimise, "-fstack-usage"]
+    subprocess.run([*command, "-c", "m.c", "-o", "m.o"], cwd=folder, check=True)
     found = re.findall(r":\d+:([\w.]+)\t(\d+)", (folder / "m.su").read_text())
     return {name: int(size) for name, size in found}
 
@@ -172,18 +174,23 @@ def test_stack_beside_the_kernels(name: str, fast: str, optimise: str, most: int
     assert outer + inner <= most
 
 
+def tool(*command: str | Path) -> str:
+    """What a tool prints."""
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
+
+
 def test_micro_speech_is_small(tmp_path: Path) -> None:
     """Text and constants without weights, Cortex-M4: TVM has 41,264 bytes with the weights' 17,792."""
     compiled("micro_speech", "64K", 0).codegen(tmp_path, "m")
     frames(tmp_path, "-Os")
-    text, data, bss = map(int, subprocess.run(["arm-none-eabi-size", "m.o"], cwd=tmp_path, capture_output=True, text=True,
-                                              check=True).stdout.splitlines()[1].split()[:3])  # fmt: skip
-    symbols = subprocess.run(["arm-none-eabi-nm", "-S", "m.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) r m_weights_\d+$", symbols.stdout, re.MULTILINE))
+    lines = tool("arm-none-eabi-size", tmp_path / "m.o").splitlines()
+    text, data, bss = map(int, lines[1].split()[:3])
+    symbols = tool("arm-none-eabi-nm", "-S", tmp_path / "m.o")
+    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) r m_weights_\d+$", symbols, re.MULTILINE))
     assert weights > 17000
     assert (data, bss) == (0, 0)
     assert text - weights <= 8 * 1024
-    undefined = re.findall(r"^ +U (\w+)$", symbols.stdout, re.MULTILINE)
+    undefined = re.findall(r"^ +U (\w+)$", symbols, re.MULTILINE)
     assert set(undefined) <= {"memcpy", "memmove", "memset"}
 
 

@@ -214,8 +214,7 @@ class Operator:
             bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, {no_row}NULL}}")
         lines = ",\n".join(f"        {band}" for band in bands)
         body = f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
-        unused = "" if "fast" in lines else "    (void)fast;\n"
-        return f"{self._head()}{self._signature()}{{\n{unused}{body}}}\n"
+        return f"{self._head()}{self._signature()}{{\n{unused(body)}{body}}}\n"
 
     def _band(self, place: int, of: str) -> str:
         rows = self.actions[0].bands[place]
@@ -299,8 +298,13 @@ class Operator:
         lines = [f"    memmove({state}, {state} + {new}, {kept}U);"] if kept else []
         target = f"{state} + {kept}" if kept else state
         lines.append(f"    memmove({target}, {source}, {new}U);")
-        body = "\n".join(lines)
-        return f"{self._head()}{self._signature()}{{\n{body}\n}}\n"
+        body = "\n".join(lines) + "\n"
+        return f"{self._head()}{self._signature()}{{\n{unused(body)}{body}}}\n"
+
+
+def unused(body: str) -> str:
+    """A statement for functions that have nothing to do in fast memory."""
+    return "" if "fast->" in body else "    (void)fast;\n"
 
 
 def _affine(line: tuple[Line, ...], arguments: Mapping[str, tuple[Line, ...]]) -> Affine | None:

@@ -113,7 +113,8 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     ops = tuple(op_names.give(op.name, op.kind.name) for op in program.ops)
     loops = tuple(tuple(found) for found in schedule(plan))
     modes = {stage.weight_mode for stage in plan.stages}
-    used = [op for op in program.ops if op.kind not in WITHOUT_KERNEL]
+    called = called_in(loops)
+    used = [op for step, op in enumerate(program.ops) if step in called and op.kind not in WITHOUT_KERNEL]
     kernels = bundle(
         (kernel_symbol(op.kind, op.dtype) for op in used),
         types=dict.fromkeys(op.params.C_NAME for op in used),
@@ -122,6 +123,12 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
     layout = Layout(split or _rows_grow(plan, loops, kernels), partition or modes != {WeightMode.IN_PLACE})
     return Model(plan, name, kernels, layout, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
+
+
+def called_in(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
+    """Operators that are called; of others nobody needs a row."""
+    steps = (step.action for stage in loops for loop in stage for step in loop.steps)
+    return frozenset(action.op for action in steps if isinstance(action, Call))
 
 
 def _rows_grow(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]], kernels: Bundle) -> bool:

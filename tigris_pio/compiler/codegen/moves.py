@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tigris_pio.compiler.codegen.calls import Affine, Line, affine_numbers, lines_of_arguments, row_address
+from tigris_pio.compiler.codegen.calls import Affine, Line, affine_numbers, lines_of_arguments, row_address, unused
 from tigris_pio.compiler.codegen.model import Model
 from tigris_pio.compiler.codegen.schedule import Move, Moving, Place, Step
 from tigris_pio.format.enums import Home
@@ -63,10 +63,10 @@ class Mover:
         size = self.numbers[2].text()
         body = f"    memmove({to},\n            {source}, {size});\n"
         if self.model.plan.program.tensors[self.move.source.tensor].bytes == 0:
-            body = "    (void)fast;\n"
+            body = ""
         says = _SAYS[self.move.why].format(c_comment(self.move.source.tensor))
         head = f"/* {says} */\nstatic TIGRIS_APART void {self.name}({', '.join(parameters)})\n"
-        return f"{head}{{\n{body}}}\n"
+        return f"{head}{{\n{unused(body)}{body}}}\n"
 
     def _address(self, place: Place, at: Affine) -> str:
         tensor = self.model.plan.program.tensors[place.tensor]

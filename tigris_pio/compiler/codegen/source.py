@@ -10,7 +10,7 @@ from tigris_pio.compiler.codegen.calls import START, constant_name, row_address,
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.memory import unions
-from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port, called_in
 from tigris_pio.compiler.codegen.schedule import Place
 from tigris_pio.compiler.codegen.split import declarations, types_file
 from tigris_pio.compiler.codegen.stages import functions, stage_text, takes
@@ -54,7 +54,8 @@ def _head(model: Model, text: str) -> str:
 
 def _kernels(model: Model) -> list[str]:
     if model.split:
-        types = bundle([], types=dict.fromkeys(op.params.C_NAME for op in model.plan.program.ops),
+        ops = [model.plan.program.ops[step] for step in called_in(model.loops)]
+        types = bundle([], types=sorted({op.params.C_NAME for op in ops}),
                        helpers=["tigris_lz4_decompress"] if _unpacks(model) else [])  # fmt: skip
         return [f'#include "{types_file(model.layout)}"\n', _banner("Kernels"), declarations(model), types.text]
     return [_banner("Kernels"), types_text(model.layout), laid_out(model.kernels.text, model.layout)]
@@ -70,7 +71,8 @@ def _banner(text: str) -> str:
 
 def _tensors(model: Model) -> list[str]:
     """Tensors that kernels are told of."""
-    ops = [op for op in model.plan.program.ops if op.kind not in WITHOUT_KERNEL]
+    program, called = model.plan.program, called_in(model.loops)
+    ops = [op for step, op in enumerate(program.ops) if step in called and op.kind not in WITHOUT_KERNEL]
     return [name for op in ops for name in (op.output, *(operand.tensor for operand in op.operands))]
 
 

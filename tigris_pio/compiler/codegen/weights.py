@@ -9,7 +9,7 @@ import numpy as np
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.calls import constant_name
 from tigris_pio.compiler.codegen.constants import Member
-from tigris_pio.compiler.codegen.model import Model
+from tigris_pio.compiler.codegen.model import Model, called_in
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.weights.block import BLOB_ALIGNMENT, compressed_block, write_array, write_block
 from tigris_pio.compiler.weights.packing import packed_blobs
@@ -20,11 +20,13 @@ from tigris_pio.text import c_comment
 def weights_text(model: Model) -> str:
     """Constants of all stages, and constant operands."""
     texts = []
+    called = called_in(model.loops)
+    read = {operand.tensor for step in called for operand in model.plan.program.ops[step].operands}
     for name, tensor in model.plan.program.tensors.items():
-        if tensor.constant is not None:
+        if tensor.constant is not None and name in read:
             texts.append(_constant(model, name, tensor.constant))
     for place in range(len(model.plan.stages)):
-        if not model.partition and _ops(model, place):
+        if not model.partition and any(step in called for step, _ in _ops(model, place)):
             texts.append(_stage(model, place))
     return "\n".join(texts)
 

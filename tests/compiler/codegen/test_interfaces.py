@@ -1,0 +1,157 @@
+"""States, streams, hops, batches, several inputs and outputs, and names that are none in C."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.compiler.codegen.c_model import CModel, build, noise, same
+from tests.compiler.models import make, node
+from tests.compiler.slide.test_slide import spotter
+from tests.compiler.test_states import Recurrent
+from tests.networks.folders import OWN
+from tests.networks.test_batches import network
+from tests.runtime.build import C99
+from tigris_pio import BudgetError, Session, compile_model
+from tigris_pio.compiler.codegen.schedule import schedule
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.errors import UsageError
+
+
+def plans() -> Iterator[tuple[str, Compiled]]:
+    """Models with a label each."""
+    for seed in range(24):
+        made = Recurrent(seed, quantised=seed % 2 == 1)
+        model, ties = made.model(), made.ties()
+        ample = compile_model(model, state=ties)
+        yield f"states {seed}", ample
+        for share in (70, 40):
+            try:
+                size = max(ample.plan.fast_bytes * share // 100, 64)
+                yield f"states {seed} at {share}", compile_model(model, fast=size, slow="64K", state=ties)
+            except BudgetError:
+                pass
+    for batch in (2, 3):
+        for fast, slow in ((None, 0), ("2K", "64K"), ("600", "64K")):
+            yield f"batch {batch} at {fast}", compile_model(network(batch), fast=fast, slow=slow)
+    for name, fast in (("kws", "6K"), ("kws", "64K"), ("resnet", "17K"), ("person_detect", "16K")):
+        path = OWN / f"{name}_int8.onnx"
+        yield f"{name} streamed at {fast}", compile_model(path, fast=fast, stream="input")
+    yield "kws streamed out", compile_model(OWN / "kws_int8.onnx", fast="6K", stream=["input", "output"])
+    yield "hop", compile_model(spotter(end="mean"), hop=1)
+    yield "hop of 4", compile_model(spotter(), hop=4)
+    yield "hop, int8", compile_model(OWN / "sww_int8.onnx", fast="16K", hop=1)
+    yield "hop, streamed", compile_model(OWN / "sww_int8.onnx", fast="16K", hop=3, stream="input")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, CModel]]:
+    found = dict(plans())
+    generated = [plan.codegen(None, f"m{place}", layout="split") for place, plan in enumerate(found.values())]
+    library = build(generated, tmp_path_factory.mktemp("interfaces"), "-O1")
+    sessions = [Session(plan) for plan in found.values()]
+    yield {label: CModel(library, plan, made, session)
+           for (label, plan), made, session in zip(found.items(), generated, sessions, strict=True)}  # fmt: skip
+    for session in sessions:
+        session.close()
+
+
+@pytest.mark.parametrize("kind", ["states", "batch", "streamed", "hop"])
+def test_the_same_bytes_run_after_run(models: dict[str, CModel], kind: str) -> None:
+    wrong = []
+    chosen = {label: model for label, model in models.items() if kind in label}
+    for label, model in chosen.items():
+        wrong += [f"{label}, run {run}" for run in range(4) if not same(model, noise(model.session, run))]
+        if model.plan.program.states:
+            model.reset()
+            model.session.reset()
+            wrong += [f"{label}, anew"] if not same(model, noise(model.session, 9)) else []
+    assert len(chosen) > 3
+    assert wrong == []
+
+
+def test_streamed_inputs_roll(models: dict[str, CModel]) -> None:
+    """Else their loops would not be tried."""
+    loops = [loop for label, model in models.items() if "streamed" in label
+             for stage in schedule(model.plan) for loop in stage]  # fmt: skip
+    assert any(loop.turns > 1 for loop in loops)
+
+
+def hostile(*names: str) -> onnx.ModelProto:
+    """Inputs of these names, added, and outputs that are called the same in other letters."""
+    nodes = [node("Add", f"{names[0]} {names[1]}", "sum of\n\"both\" */ int x; /*")]
+    nodes[0].input[:] = names[:2]
+    nodes[0].output[:] = ["total"]
+    nodes.append(onnx.helper.make_node("Relu", ["total"], ["INT"], name='"); evil(); /* \\'))
+    nodes.append(onnx.helper.make_node("Neg", ["total"], ["out put"], name="*/ int evil; /*"))
+    return make(nodes, dict.fromkeys(names, (1, 4)), ["INT", "out put"])
+
+
+def test_hostile_names_never_reach_the_c(tmp_path: Path) -> None:
+    model = hostile("int", "*/ evil(); /*")
+    plan = compile_model(model)
+    generated = plan.codegen(tmp_path, "m")
+    header, source = (generated.files[name].decode() for name in ("m.h", "m.c"))
+    members = re.search(r"struct m_inputs \{(.*?)\}", header, re.DOTALL)
+    assert members is not None and re.findall(r"\*(\w+);", members[1]) == ["int_", "evil"]
+    assert "'int' is int_ in C: it is no name in C" in generated.notes
+    assert any("INT" in note and "is int__2" in note for note in generated.notes)
+    code = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", "", source + header, flags=re.DOTALL)
+    assert "evil()" not in code and "int evil" not in code
+    with Session(plan) as session:
+        assert same(CModel(build([generated], tmp_path / "b"), plan, generated, session), noise(session, 1))
+
+
+@pytest.mark.parametrize("name,prefix", [("kws", "kws"), ("Kws_2", "Kws_2"), ("int", "model_int"), ("2nd", "model_2nd"),
+                                         ("a b", "a_b"), ("ä", "model")])  # fmt: skip
+def test_the_models_name_becomes_an_identifier(name: str, prefix: str) -> None:
+    plan = compile_model(make([node("Relu", "x", "y")], {"x": (1, 4)}, ["y"]))
+    generated = plan.codegen(None, name)
+    assert generated.name == prefix and set(generated.files) == {f"{prefix}.c", f"{prefix}.h"}
+    assert bool(generated.notes) == (name != prefix)
+
+
+def test_two_models_in_one_firmware(tmp_path: Path) -> None:
+    """With all kernels in each file, and names that C cannot tell apart within one file."""
+    plans = [compile_model(OWN / "kws_int8.onnx", fast=fast) for fast in ("6K", "64K")]
+    for place, plan in enumerate(plans):
+        plan.codegen(tmp_path, f"kws{place}")
+    body = "int main(void) { return kws0_model.alignment != kws1_model.alignment; }\n"
+    main = f'#include "kws0.h"\n#include "kws1.h"\n{body}'
+    (tmp_path / "main.c").write_text(main)
+    command = ["gcc", *C99, "main.c", "kws0.c", "kws1.c", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert subprocess.run([tmp_path / "main"], check=False).returncode == 0
+
+
+def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:
+    plan = compile_model(OWN / "kws_int8.onnx", fast="64K")
+    plan.codegen(tmp_path, "kws")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    plan.codegen(tmp_path, "kws")
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before and len(before) == 2
+
+
+def test_refusals() -> None:
+    plan = compile_model(OWN / "kws_int8.onnx", fast="64K")
+    with pytest.raises(UsageError, match="weights: 'flash' is unknown; use one of c, partition"):
+        plan.codegen(None, "kws", "flash")
+    with pytest.raises(UsageError, match="layout: 'two' is unknown; use one of one, split"):
+        plan.codegen(None, "kws", layout="two")
+    library = compile_model(OWN / "kws_int8.onnx", fast="64K", backend="cmsis-nn", chip="cortex-m4")
+    with pytest.raises(UsageError, match="the kernels of cmsis-nn are called by plans only"):
+        library.codegen(None, "kws")
+
+
+def test_constants_are_exact() -> None:
+    """A model whose weights are the numbers that are hard to write."""
+    hard = np.array([[1e-45, 3.4028235e38, -0.0, 1 / 3, np.inf, -np.inf, 16777217.0, 5e-324]], np.float32)
+    plan = compile_model(make([node("Add", "x w", "y")], {"x": (1, 8)}, ["y"], {"w": hard}))
+    source = plan.codegen(None, "m").files["m.c"].decode()
+    assert str(hard.view(np.uint32)[0, 3]) in source or "0.333333343F" in source

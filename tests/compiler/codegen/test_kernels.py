@@ -1,0 +1,95 @@
+"""Kernels out of the runtime's sources: each alone, all together, and nothing that they do not need."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.build import C99, compile_each
+from tigris_pio.compiler.codegen.c_source import Declaration, parse, resolved, without_guard
+from tigris_pio.compiler.codegen.call_layout import Layout, laid_out, types_text
+from tigris_pio.compiler.codegen.kernels import Bundle, bundle
+from tigris_pio.compiler.codegen.runtime_sources import entries
+
+WITHOUT = {"tigris_fetch_int8", "tigris_take_int8", "tigris_commit_int8"}
+LAYOUTS = [Layout(first, weights) for first in (False, True) for weights in (False, True)]
+
+
+def text_of(found: Bundle, layout: Layout) -> str:
+    """A file that gives the kernels to others, so that none is unused."""
+    includes = "".join(f"#include {name}\n" for name in found.includes)
+    calls = "".join(
+        f"void use_{place}(const tigris_kernel_call *call);\n"
+        f"void use_{place}(const tigris_kernel_call *call)\n{{\n    {name}(call);\n}}\n"
+        for place, name in enumerate(found.functions.values())
+    )
+    return f"{includes}\n{types_text(layout)}\n{laid_out(found.text, layout)}\n{calls}"
+
+
+def test_every_kernel_compiles_alone(tmp_path: Path) -> None:
+    symbols = sorted(set(entries()) - WITHOUT)
+    assert len(symbols) > 90
+    for place, symbol in enumerate(symbols):
+        (tmp_path / f"{symbol}.c").write_text(text_of(bundle([symbol]), LAYOUTS[place % len(LAYOUTS)]))
+    assert len(compile_each(["gcc", *C99], sorted(tmp_path.glob("*.c")), tmp_path)) == len(symbols)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1::2], ids=str)
+def test_all_kernels_compile_in_one_file(layout: Layout, tmp_path: Path) -> None:
+    (tmp_path / "all.c").write_text(text_of(bundle(sorted(set(entries()) - WITHOUT)), layout))
+    compile_each(["gcc", *C99, "-O1"], [tmp_path / "all.c"], tmp_path)
+
+
+def test_checks_of_plans_are_left_out() -> None:
+    found = bundle(["tigris_conv_2d_int8"])
+    assert not re.search(r"check_|tigris_session|tigris_plan\b|TIGRIS_ERR|kernel_entry", found.text)
+    assert "depthwise" not in laid_out(found.text, LAYOUTS[0]).split("tigris_conv_int8_params;")[1]
+
+
+def test_names_of_two_files_are_told_apart() -> None:
+    found = bundle(["tigris_conv_2d_int8", "tigris_asymmetric_conv_2d_int8"])
+    assert found.functions == {
+        "tigris_conv_2d_int8": "conv_2d_int8_run",
+        "tigris_asymmetric_conv_2d_int8": "asymmetric_conv_2d_int8_run",
+    }
+    for name in found.functions.values():
+        assert len(re.findall(rf"^static TIGRIS_APART void {name}\(", found.text, re.MULTILINE)) == 1
+
+
+def test_kernels_that_ask_for_the_numbers_of_rows_are_known() -> None:
+    found = bundle(["tigris_conv_2d_int8", "tigris_add_int8", "tigris_max_pool_int8", "tigris_resample_float"])
+    assert found.asks_first == {"tigris_add_int8", "tigris_resample_float"}
+
+
+def test_declarations_are_read() -> None:
+    text = (
+        "#ifndef A_H\n#define A_H\n/* Doc. */\ntypedef struct a {\n    int b; /* } */\n} a;\n\n#if X\nint f(int g);\n"
+        "#else\nstatic inline int h(void)\n{\n    return '}';\n}\n#endif\nenum { ONE, TWO = 2 };\n#endif\n"
+    )
+    nodes = parse(without_guard(text))
+    first, conditional, last = nodes
+    assert isinstance(first, Declaration) and (first.comment, first.defines) == ("/* Doc. */", {"a"})
+    assert [[node.defines for node in branch.nodes] for branch in conditional.branches] == [[{"f"}], [{"h"}]]
+    assert isinstance(last, Declaration) and last.defines == {"ONE", "TWO"}
+
+
+@pytest.mark.parametrize("value,kept", [("1", "a;"), ("0", "b;"), (None, "b;")])
+def test_known_conditionals_are_decided(value: str | None, kept: str) -> None:
+    text = "#if Y\n#if X\na;\n#else\nb;\n#endif\n#endif"
+    assert resolved(text, {"X": value}) == f"#if Y\n{kept}\n#endif"
+
+
+def test_the_text_is_the_same_each_time() -> None:
+    """Whatever order sets have."""
+    code = "from tigris_pio.compiler.codegen.kernels import bundle; print(bundle(['tigris_add_int8']).text, end='')"
+    texts = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                       env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert texts == {bundle(["tigris_add_int8"]).text}

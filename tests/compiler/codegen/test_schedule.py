@@ -1,0 +1,53 @@
+"""Loops are exactly the bands that they stand for, and short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.compiler.synthetic import random_program
+from tests.harness.examples import counted, examples
+from tests.networks.folders import OWN
+from tigris_pio import compile_model
+from tigris_pio.compiler.codegen.schedule import Action, Loop, loops_of, stage_bands, values_of, with_values
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.search import find_plan
+
+
+def run(loops: Sequence[Loop]) -> list[Action]:
+    """The actions one after the other."""
+    actions = []
+    for loop in loops:
+        for turn in range(loop.turns):
+            for step in loop.steps:
+                values = [value + turn * growth
+                          for value, growth in zip(values_of(step.action), step.growth, strict=True)]  # fmt: skip
+                actions.append(with_values(step.action, values))
+    return actions
+
+
+@counted(bands=20, loops=10)
+@settings(max_examples=examples(60, 400), deadline=None)
+@given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(20, 100), slow=st.booleans())
+def test_random_programs(seen: dict[str, int], seed: int, length: int, share: int, slow: bool) -> None:
+    program = random_program(seed, length)
+    whole = find_plan(program, Budget(None), 4, WeightOptions())
+    assert whole is not None
+    plan = find_plan(program, Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0), 4, WeightOptions())
+    for stage in () if plan is None else plan.stages:
+        bands = stage_bands(plan, stage)
+        loops = loops_of(bands)
+        assert run(loops) == [action for band in bands for action in band]
+        seen["bands"] += len(bands) > 1
+        seen["loops"] += any(loop.turns > 1 for loop in loops)
+
+
+def test_keyword_spotting_rolls_in_one_loop() -> None:
+    """A row of the last map in each turn; before and behind it only bands in which some layers have nothing to do."""
+    plan = compile_model(OWN / "kws_int8.onnx", fast="6K").plan
+    loops = loops_of(stage_bands(plan, plan.stages[0]))
+    assert [loop.turns for loop in loops if loop.turns > 1] == [16]
+    assert sum(len(loop.steps) for loop in loops) < 0.4 * len(run(loops))
