@@ -58,6 +58,7 @@ bench:
 	@$(PYTHON) tools/prepare.py test
 	@$(VENV_PYTHON) -m bench.memory
 	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
+	@$(VENV_PYTHON) -m bench.plain_c
 	@$(VENV_PYTHON) -m bench.line
 	@$(VENV_PYTHON) -m bench.monotone
 

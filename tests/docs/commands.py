@@ -97,7 +97,8 @@ def _pio(words: list[str], folder: Path) -> None:
 
 
 def _make(words: list[str], folder: Path) -> None:
-    text = (ROOT / "Makefile").read_text("utf-8")
+    own = folder / "Makefile"  # an example's
+    text = (own if own.is_file() else ROOT / "Makefile").read_text("utf-8")
     targets = set(next(line for line in text.splitlines() if line.startswith(".PHONY:")).split()[1:])
     for word in words:
         name, _, value = word.partition("=")
