@@ -269,3 +269,15 @@ def test_every_option_is_documented_with_its_default():
     assert {name[len(options.PREFIX) :] for name in sections} == set(options.NAMES)
     for name, section in sections.items():
         assert "efault" in section or "Required" in section, name
+
+
+def test_models_as_c_go_without_what_is_flashed_alone(folder):
+    assert parse(folder).mode == "plan"
+    assert parse(folder, mode="C").mode == "c"
+    for name, value in (("partition", "nn"), ("slots", "2"), ("match", "exact"), ("check", "no")):
+        with pytest.raises(OptionError, match=f"custom_tigris_{name} = {value}: is for plans"):
+            parse(folder, mode="c", **{name: value})
+    with pytest.raises(OptionError, match="custom_tigris_backend = cmsis-nn: its kernels are called by plans only"):
+        parse(folder, mode="c", backend="cmsis-nn")
+    with pytest.raises(OptionError, match="custom_tigris_mode = asm: "):
+        parse(folder, mode="asm")

@@ -154,12 +154,14 @@ def _python_beside(launcher: Path) -> str | None:
     return None
 
 
-def run(compiler: Compiler, arguments: Sequence[str], folder: Path) -> dict[str, object]:
-    """Runs `compile` and returns its JSON report; raises with the compiler's own message.
+def run(
+    compiler: Compiler, arguments: Sequence[str], folder: Path, name: str = "compile"
+) -> dict[str, object]:
+    """Runs the command `name` and returns its JSON report; raises with the compiler's own message.
 
     `-m` looks for modules in the current folder first: `folder` must hold none. Paths in `arguments` are absolute.
     """
-    command = [*compiler.command, "compile", *arguments, "--json"]
+    command = [*compiler.command, name, *arguments, "--json"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TIGRIS_CALLER": "platformio"}
     if compiler.pythonpath:
         environment["PYTHONPATH"] = compiler.pythonpath

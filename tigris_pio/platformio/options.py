@@ -15,10 +15,13 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size"),
+    *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
+MODES = ("plan", "c")
+# Options of what is flashed beside the firmware.
+OF_PLANS = ("partition", "match", "check", "slots", "slot_size")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
 # Those that name no library. `auto` is portable: no library is known to be faster on every chip.
 PORTABLE_BACKENDS = ("auto", "portable")
@@ -76,6 +79,7 @@ class Settings:
     chip: str = ""
     slots: int = 1
     slot_size: int | None = None
+    mode: str = "plan"  #: "c": models are part of the firmware
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -98,7 +102,9 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     if xip and compress == "lz4":
         raise OptionError("xip", own["xip"], "promises that no weight is copied to RAM, custom_tigris_compress = lz4 "
                           "brings weights there; leave one out")  # fmt: skip
+    mode = _mode(own)
     return Settings(
+        mode=mode,
         models=_in_partitions(_models(own.get("models", ""), project_dir), own.get("partition") or "model"),
         mem=_memory(own.get("mem", "")),
         flash=flash,
@@ -120,6 +126,19 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         slot_size=_slot_size(own, flash),
         backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
     )
+
+
+def _mode(own: Mapping[str, str]) -> str:
+    """Of models that are C nothing is flashed alone."""
+    mode = _choice("mode", own.get("mode") or MODES[0], MODES)
+    if mode == "c":
+        for name in OF_PLANS:
+            if own.get(name):
+                raise OptionError(name, own[name], "is for plans, and custom_tigris_mode = c makes none; leave one out")
+        if (own.get("backend") or "auto") not in PORTABLE_BACKENDS:
+            raise OptionError("backend", own["backend"], "its kernels are called by plans only; leave it out, or "
+                              "custom_tigris_mode = c")  # fmt: skip
+    return mode
 
 
 def _unquoted(text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import backend, frameworks, install, layout, options, partitions, plans, psram, sources, table, upload
+from . import backend, frameworks, install, layout, options, partitions, plain_c, plans, psram, sources, table, upload
 from . import compiler as compilers
 
 STATE = "TIGRIS_STATE"
@@ -78,6 +78,9 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     settings = replace(options.parse(dict(env.GetProjectOptions()), project), chip=backend.chip(env))
     for warning in options.beyond_the_board(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
         print(f"Warning: {warning}")
+    if settings.mode == "c":
+        plain_c.add(env, settings, _compiler(env, settings, Path(hook_path)))
+        return {"nodes": [], "contents": [], "finished": True}
     backend.add(env, settings)
     output = Path(env.subst("$BUILD_DIR")) / "tigris"
     if table.is_asked_for():
