@@ -1,11 +1,12 @@
-# tigris_add_model: compiles an ONNX or TensorFlow Lite model with the firmware and flashes its plan.
+# tigris_add_model: compiles an ONNX or TensorFlow Lite model with the firmware and flashes its plan, or makes it C that
+# is compiled with the firmware.
 #
 #     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
 #                      [COMPRESS none|lz4] [DIMS length=512 ...] [SET sr=16000 ...] [STATE h_out=h ...] [HOP 1]
 #                      [STREAM image ...]
 #                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
 #                      [MATCH interface|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn]
-#                      [SLOTS 1|2] [SLOT_SIZE 128K])
+#                      [SLOTS 1|2] [SLOT_SIZE 128K] [MODE plan|c])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
 # laid out when the project's CMakeLists.txt has been read to its end, with all models known.
@@ -22,7 +23,7 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP" "DIMS;SET;STATE;STREAM;LIMITS")
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP;MODE" "DIMS;SET;STATE;STREAM;LIMITS")
     __tigris_check_arguments()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
@@ -34,7 +35,8 @@ function(tigris_add_model)
             "for it becomes part of a C name")
     endif()
     get_property(names GLOBAL PROPERTY TIGRIS_MODEL_NAMES)
-    foreach(name IN LISTS names)
+    get_property(c_names GLOBAL PROPERTY TIGRIS_C_NAMES)
+    foreach(name IN LISTS names c_names)
         string(TOUPPER "${name}" taken)
         string(TOUPPER "${arg_NAME}" wanted)
         if(taken STREQUAL wanted)
@@ -42,6 +44,12 @@ function(tigris_add_model)
                 "must differ, and not by case alone")
         endif()
     endforeach()
+    if(arg_MODE STREQUAL "c")
+        __tigris_add_c()
+        return()
+    elseif(arg_MODE AND NOT arg_MODE STREQUAL "plan")
+        message(FATAL_ERROR "tigris_add_model: MODE = ${arg_MODE}: must be plan or c")
+    endif()
     if(NOT names)
         # The kernels of these models, and no others, are what tigris_session_init takes.
         get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
@@ -99,7 +107,7 @@ macro(__tigris_check_arguments)
     endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
-            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE STREAM HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS SLOT_SIZE")
+            "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE STREAM HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS SLOT_SIZE MODE")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
@@ -107,6 +115,38 @@ macro(__tigris_check_arguments)
     if(NOT arg_MODEL OR NOT arg_MEM)
         message(FATAL_ERROR "tigris_add_model: MODEL and MEM are needed, such as MODEL models/kws.onnx MEM 256K+8M")
     endif()
+endmacro()
+
+# A library of the model's C, which whoever requires the component links and includes.
+macro(__tigris_add_c)
+    foreach(argument PARTITION OFFSET MATCH CHECK SLOTS SLOT_SIZE)
+        if(arg_${argument})
+            message(FATAL_ERROR "tigris_add_model: ${argument} = ${arg_${argument}}: is for plans, and MODE c makes none; "
+                "leave one out")
+        endif()
+    endforeach()
+    if(arg_BACKEND AND NOT arg_BACKEND MATCHES "^(auto|portable)$")
+        message(FATAL_ERROR "tigris_add_model: BACKEND = ${arg_BACKEND}: its kernels are called by plans only; leave it "
+            "out, or MODE c")
+    endif()
+    __tigris_compile_options(options)
+    tigris_find_compiler(compiler compiler_sources)
+    set(folder "${CMAKE_BINARY_DIR}/tigris/c/${arg_NAME}")
+    file(MAKE_DIRECTORY "${folder}")
+    file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${TIGRIS_COMPONENT_DIR}/runtime/src/*.[ch]")
+    add_custom_command(OUTPUT "${folder}/${arg_NAME}.c" "${folder}/${arg_NAME}.h"
+        COMMAND "${CMAKE_COMMAND}" -E env PYTHONUTF8=1 TIGRIS_CALLER=cmake ${compiler} codegen "${model}" ${options}
+            --quiet -o "${folder}" --depfile "${folder}/${arg_NAME}.d"
+        COMMAND "${CMAKE_COMMAND}" -E touch "${folder}/${arg_NAME}.c"
+        DEPENDS "${model}" ${compiler_sources} ${kernels}
+        DEPFILE "${folder}/${arg_NAME}.d"
+        WORKING_DIRECTORY "${folder}"
+        COMMENT "Writing model ${arg_NAME} as C"
+        VERBATIM)
+    add_library(tigris_c_${arg_NAME} STATIC "${folder}/${arg_NAME}.c" "${folder}/${arg_NAME}.h")
+    target_include_directories(tigris_c_${arg_NAME} PUBLIC "${folder}")
+    target_link_libraries(tigris_generated INTERFACE tigris_c_${arg_NAME})
+    set_property(GLOBAL APPEND PROPERTY TIGRIS_C_NAMES "${arg_NAME}")
 endmacro()
 
 macro(__tigris_check_slots)

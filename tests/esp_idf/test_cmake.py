@@ -386,3 +386,27 @@ def test_platformio_compiles_and_flashes_itself(project, tmp_path, sign):
     output = project.configure()
     assert "tigris" not in output.replace(str(tmp_path), "")
     assert calls(project) == []
+
+
+def test_a_model_that_is_c_is_a_library(project):
+    project.variables["FAKE_LANGUAGE"] = "C"
+    (project.folder.parent / "compiler" / "runtime").symlink_to(ROOT / "runtime")
+    project.edit("main/CMakeLists.txt", ONE, ONE[:-1] + " MODE c)")
+    project.configure()
+    assert calls(project) == ["link tigris_generated INTERFACE tigris_c_digits"]
+    assert "Writing model digits as C" in project.build("tigris_c_digits")
+    folder = project.build_folder / "tigris" / "c" / "digits"
+    assert {path.name for path in folder.iterdir()} == {"digits.c", "digits.h", "digits.d"}
+    assert "int digits_run(" in (folder / "digits.h").read_text("utf-8")
+    assert "no work to do" in project.build("tigris_c_digits")
+    assert not (project.build_folder / "tigris" / "tigris_models.h").exists()
+    project.edit("main/CMakeLists.txt", "64K", "32K")
+    assert "Writing model digits as C" in project.build("tigris_c_digits")
+
+
+@pytest.mark.parametrize("argument", ["PARTITION nn", "SLOTS 2", "BACKEND esp-nn"])
+def test_a_model_that_is_c_goes_without_what_is_flashed_alone(project, argument):
+    project.edit("main/CMakeLists.txt", ONE, f"{ONE[:-1]} MODE c {argument})")
+    said = words(project.try_configure().stdout)
+    name, value = argument.split()
+    assert f"tigris_add_model: {name} = {value}:" in said and "plans" in said

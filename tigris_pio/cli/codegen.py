@@ -8,6 +8,7 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console
+from tigris_pio.cli.compile import dependencies
 from tigris_pio.cli.options import (
     HOP,
     JSON,
@@ -19,6 +20,7 @@ from tigris_pio.cli.options import (
 )
 from tigris_pio.compiler.codegen import LAYOUTS, WEIGHTS
 from tigris_pio.compiler.pipeline import back, front
+from tigris_pio.files import write_if_changed
 
 
 @click.command("codegen", short_help="Write a model as plain C, without runtime.")
@@ -32,6 +34,7 @@ from tigris_pio.compiler.pipeline import back, front
               help="Weights as C constants, or in a file that is flashed alone.")
 @click.option("--layout", type=click.Choice(LAYOUTS), default="one", show_default=True,
               help="One file with the kernels inside, or kernels in files of their own, which several models share.")
+@click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @console.WIDE
 @JSON
@@ -53,6 +56,7 @@ def codegen(
     name: str | None,
     weights: str,
     layout: str,
+    depfile: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -71,6 +75,9 @@ def codegen(
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
         generated = result.codegen(output, name, weights, layout)
+    if depfile is not None:
+        rule = dependencies(Path(output) / f"{generated.name}.c", Path(model))
+        write_if_changed(Path(depfile), rule.encode("utf-8", "surrogateescape"))
     paths = {file: str(Path(output) / file) for file in generated.files}
     warnings = [*result.report["warnings"], *generated.notes]
     if as_json:

@@ -95,7 +95,7 @@ def compile_command(
     if header is not None:
         write_if_changed(Path(header), text)
     if depfile is not None:
-        write_if_changed(Path(depfile), _dependencies(Path(output), Path(model)).encode("utf-8", "surrogateescape"))
+        write_if_changed(Path(depfile), dependencies(Path(output), Path(model)).encode("utf-8", "surrogateescape"))
     if report_path is not None:
         pages.write_page(report_path, page, as_json or quiet)
     if as_json:
@@ -108,8 +108,8 @@ def compile_command(
         console.out.print(f"plan: {escape(output)}, {len(result.data)} bytes")
 
 
-def _dependencies(output: Path, model: Path) -> str:
-    """A rule for make: the plan is made of the model and of the files in which it keeps weights."""
+def dependencies(output: Path, model: Path) -> str:
+    """A rule for make: the output is made of the model and of the files in which it keeps weights."""
     read = [model.absolute(), *(model.absolute().parent / name for name in locations(model))]
     return f"{_escaped(output)}: {' '.join(map(_escaped, read))}\n"
 

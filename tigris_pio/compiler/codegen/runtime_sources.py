@@ -39,7 +39,7 @@ def runtime() -> Path:
     folders = [path for path in (_PACKAGE.parent / "runtime", _PACKAGE / "runtime") if (path / "src").is_dir()]
     if not folders:
         raise ToolError(f"the runtime's sources, of which C is made, are not in {_PACKAGE}; install tigris-pio again")
-    return folders[0]
+    return folders[0].resolve()
 
 
 @cache
