@@ -43,7 +43,7 @@ class Rows:
 class Moving(enum.Enum):
     """Why rows move."""
 
-    KEEP = "kept for this band"
+    KEEP = "kept for the next band"
     LOAD = "loaded"
     STORE = "stored"
 
@@ -136,26 +136,36 @@ class _Stage:
         at_home = frozenset(view.tensor for view in stage.views if not view.window)
         keep = any(view.keep for view in stage.views)
         self.rows = stage_rows(self.ops, self.tensors, paces, stage.bands, keep, at_home)
+        self.last_read = self._last_read()
 
     def bands(self) -> Iterator[Band]:
         for band in range(self.stage.bands):
             yield tuple(self._band(band))
 
     def _band(self, band: int) -> Iterator[Action]:
-        for view in self.stage.views:
-            yield from self._kept(view, band)
         loaded: set[str] = set()
         for place, op in enumerate(self.ops):
             made, end = self._made(self.rows[op.output], band)
-            if end <= made:
-                continue
-            for operand in operands_of(op, self.tensors):
-                if operand.tensor not in loaded and self.views[operand.tensor].load:
-                    loaded.add(operand.tensor)
-                    yield from self._copied(operand.tensor, band, Moving.LOAD)
-            yield self._call(place, op, band)
-            if self.views[op.output].store:
-                yield from self._copied(op.output, band, Moving.STORE)
+            if end > made:
+                yield from self._made_by(place, op, band, loaded)
+            for view in self.last_read[place]:
+                yield from self._kept(view, band + 1)
+
+    def _made_by(self, place: int, op: ProgramOp, band: int, loaded: set[str]) -> Iterator[Action]:
+        """An operator's turn: rows that it is the first to read, its call, and where its own rows go."""
+        for operand in operands_of(op, self.tensors):
+            if operand.tensor not in loaded and self.views[operand.tensor].load:
+                loaded.add(operand.tensor)
+                yield from self._copied(operand.tensor, band, Moving.LOAD)
+        yield self._call(place, op, band)
+        if self.views[op.output].store:
+            yield from self._copied(op.output, band, Moving.STORE)
+
+    def _last_read(self) -> list[list[View]]:
+        """Of each operator the windows that no later one reads: what they keep moves then."""
+        last = {operand.tensor: place for place, op in enumerate(self.ops) for operand in operands_of(op, self.tensors)}
+        kept = [view for view in self.stage.views if view.window and view.keep]
+        return [[view for view in kept if last.get(view.tensor) == place] for place in range(len(self.ops))]
 
     @staticmethod
     def _made(rows: BandRows, band: int) -> tuple[int, int]:
@@ -166,8 +176,9 @@ class _Stage:
         return int(self.rows[name].first[band])
 
     def _kept(self, view: View, band: int) -> Iterator[Move]:
+        """What of a window band `band` finds from the one before moves to its start."""
         tensor = self.tensors[view.tensor]
-        if not (view.window and view.keep) or band == 0 or tensor.folded:
+        if band == self.stage.bands or tensor.folded:
             return
         rows = self.rows[view.tensor]
         before, first = self._start(view.tensor, band - 1), self._start(view.tensor, band)
