@@ -138,7 +138,7 @@ macro(__tigris_add_c)
         COMMAND "${CMAKE_COMMAND}" -E env PYTHONUTF8=1 TIGRIS_CALLER=cmake ${compiler} codegen "${model}" ${options}
             --quiet -o "${folder}" --depfile "${folder}/${arg_NAME}.d"
         COMMAND "${CMAKE_COMMAND}" -E touch "${folder}/${arg_NAME}.c"
-        DEPENDS "${model}" ${compiler_sources} ${kernels}
+        DEPENDS ${kernels} "${model}" ${compiler_sources}
         DEPFILE "${folder}/${arg_NAME}.d"
         WORKING_DIRECTORY "${folder}"
         COMMENT "Writing model ${arg_NAME} as C"
