@@ -152,10 +152,9 @@ def _stays(node: Declaration, seen: set[str]) -> bool:
 
 
 def _static(node: Declaration) -> str:
-    """A function that other files of the runtime may call is this file's own, but apart as it is there: what is called
-    seldom would make those worse that call it."""
+    """A function that other files of the runtime may call is this file's own."""
     plain = node.text.startswith(("static", "typedef", "enum", "struct", "union", "#", "TIGRIS_"))
-    return node.text if plain else "static TIGRIS_APART " + node.text
+    return node.text if plain else "TIGRIS_SHARED " + node.text
 
 
 def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[str] = ()) -> Bundle:
