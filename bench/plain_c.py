@@ -4,7 +4,7 @@ Every int8 network of a folder at each budget, on emulated machines that count i
 runtime's executor. Exit status 1 if an output differs from the recorded one.
 
 text: code and constants without weights, at -Os; RAM: arenas, input and output among them
-stack: all that a run took; beside: of it what functions around the kernels take
+stack: all that a run took; beside: what it takes beyond the deepest kernel's own, at -Os
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 from bench.emulator import FIRMWARE, MACHINES, SECTIONS, BenchError, Machine, build, measure, run_tool, samples
 from bench.instructions import Row, add_folder, fit, int8_networks, print_table
-from tigris_pio.compiler.codegen import Generated
+from bench.stack import beside_kernels
 from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import Home
@@ -74,19 +74,18 @@ def run(machine: Machine, program: Path, content: bytes, folder: Path) -> dict[s
     return {words[0]: int(words[1]) for line in output.splitlines() if len(words := line.split()) == 2}
 
 
-def sizes(machine: Machine, generated: Generated, folder: Path) -> dict[str, int]:
-    """Text without weights, and frames around the kernels, at -Os."""
+def sizes(machine: Machine, compiled: Compiled, folder: Path) -> dict[str, int]:
+    """Text without weights, and stack beside the deepest kernel's, at -Os."""
+    model = model_of(compiled.plan, "model", False, False)
     target = folder / "model.o"
-    run_tool([*compiler(machine), "-Os", "-fstack-usage", "-c", str(folder / f"{generated.name}.c"), "-o", str(target)])
+    flags = ["-Os", "-fcallgraph-info=su"]
+    run_tool([*compiler(machine), *flags, "-c", str(folder / "model.c"), "-o", str(target)], folder)
     lines = run_tool([f"{machine.toolchain}-size", str(target)]).splitlines()
     text, data, bss = (int(value) for value in lines[1].split()[:3])
     symbols = run_tool([f"{machine.toolchain}-nm", "-S", str(target)])
     weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) . model_weights_\d+$", symbols, re.MULTILINE))
-    found = re.findall(r":(model_\w+)\t(\d+)", target.with_suffix(".su").read_text())
-    frames = [(name, int(size)) for name, size in found]
-    stages = [size for name, size in frames if re.fullmatch(r"model_(run|stage_\d+)", name)]
-    others = [size for name, size in frames if not re.fullmatch(r"model_(run|reset|stage_\d+)", name)]
-    return {"text": text + data + bss - weights, "beside": sum(stages[-1:]) + max(others, default=0)}
+    beside = beside_kernels(target.with_suffix(".ci"), "model_run", model.kernels.functions.values())
+    return {"text": text + data + bss - weights, "beside": beside}
 
 
 def budget_of(model: Path, budget: str) -> str:
@@ -117,7 +116,7 @@ def rows(machine: Machine, executor: Path, options: argparse.Namespace, folder: 
                 "executor": plan.run, "ratio": result["run"] / plan.run,
                 "ram": generated.fast_bytes + generated.slow_bytes,
                 "plan_ram": compiled.plan.fast_bytes + compiled.plan.slow_bytes, "stack_run": result["stack_run"],
-                "executor_stack": plan.stack_run, "right": result["right"] == 1, **sizes(machine, generated, folder),
+                "executor_stack": plan.stack_run, "right": result["right"] == 1, **sizes(machine, compiled, folder),
             }  # fmt: skip
 
 

@@ -12,15 +12,14 @@ import pytest
 
 from tests.runtime.build import C99, compile_each
 from tigris_pio.compiler.codegen.c_source import Declaration, parse, resolved, without_guard
-from tigris_pio.compiler.codegen.call_layout import Layout, laid_out, types_text
+from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.runtime_sources import entries
 
 WITHOUT = {"tigris_fetch_int8", "tigris_take_int8", "tigris_commit_int8"}
-LAYOUTS = [Layout(first, weights) for first in (False, True) for weights in (False, True)]
 
 
-def text_of(found: Bundle, layout: Layout) -> str:
+def text_of(found: Bundle, weights_in_calls: bool) -> str:
     """A file that gives the kernels to others, so that none is unused."""
     includes = "".join(f"#include {name}\n" for name in found.includes)
     calls = "".join(
@@ -28,27 +27,27 @@ def text_of(found: Bundle, layout: Layout) -> str:
         f"void use_{place}(const tigris_kernel_call *call)\n{{\n    {name}(call);\n}}\n"
         for place, name in enumerate(found.functions.values())
     )
-    return f"{includes}\n{types_text(layout)}\n{laid_out(found.text, layout)}\n{calls}"
+    return f"{includes}\n{TYPES}\n{laid_out(found.text, weights_in_calls)}\n{calls}"
 
 
 def test_every_kernel_compiles_alone(tmp_path: Path) -> None:
     symbols = sorted(set(entries()) - WITHOUT)
     assert len(symbols) > 90
     for place, symbol in enumerate(symbols):
-        (tmp_path / f"{symbol}.c").write_text(text_of(bundle([symbol]), LAYOUTS[place % len(LAYOUTS)]))
+        (tmp_path / f"{symbol}.c").write_text(text_of(bundle([symbol]), place % 2 == 0))
     assert len(compile_each(["gcc", *C99], sorted(tmp_path.glob("*.c")), tmp_path)) == len(symbols)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS[1::2], ids=str)
-def test_all_kernels_compile_in_one_file(layout: Layout, tmp_path: Path) -> None:
-    (tmp_path / "all.c").write_text(text_of(bundle(sorted(set(entries()) - WITHOUT)), layout))
+@pytest.mark.parametrize("weights_in_calls", [False, True])
+def test_all_kernels_compile_in_one_file(weights_in_calls: bool, tmp_path: Path) -> None:
+    (tmp_path / "all.c").write_text(text_of(bundle(sorted(set(entries()) - WITHOUT)), weights_in_calls))
     compile_each(["gcc", *C99, "-O1"], [tmp_path / "all.c"], tmp_path)
 
 
 def test_checks_of_plans_are_left_out() -> None:
     found = bundle(["tigris_conv_2d_int8"])
     assert not re.search(r"check_|tigris_session|tigris_plan\b|TIGRIS_ERR|kernel_entry", found.text)
-    assert "depthwise" not in laid_out(found.text, LAYOUTS[0]).split("tigris_conv_int8_params;")[1]
+    assert "depthwise" not in laid_out(found.text, False).split("tigris_conv_int8_params;")[1]
 
 
 def test_names_of_two_files_are_told_apart() -> None:

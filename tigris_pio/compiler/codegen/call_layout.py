@@ -1,14 +1,13 @@
 """How kernels see a call in C: an array of bands, the output's and behind it the inputs'.
 
 In the runtime a call is a record that the executor fills in for each, 36 bytes and 24 for each band. Here most of it
-is known: what changes from call to call is in the bands, 8 or 12 bytes each on the stack, and what does not (rows,
+is known: what changes from call to call is in the bands, 8 bytes each on the stack, and what does not (rows,
 padding, tensor, parameters) are constants that they point at. Kernels' texts are changed accordingly, member by member.
 A member that is not recognised is one that the types below lack, so the C does not compile.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 #: Types of the runtime that are defined here instead.
@@ -16,16 +15,8 @@ OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_cal
 _CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """first_in_bands: numbers of rows grow in loops, so bands have them. weights_in_calls: where weights lie is known
-    at run time only, so a call has a band that points at them."""
-
-    first_in_bands: bool
-    weights_in_calls: bool
-
-
-_TYPES = """\
+#: The types of a call.
+TYPES = """\
 /* Kernels and their callers have stack frames of their own: one for all would take what the deepest needs all along. */
 #if defined(__GNUC__)
 #define TIGRIS_APART __attribute__((noinline))
@@ -56,7 +47,8 @@ typedef struct tigris_band_rows {
     int32_t rows;
     int32_t pad_top; /* rows that an input lacks above and below */
     int32_t pad_bottom;
-@FIRST_OF_ROWS@} tigris_band_rows;
+    int32_t first_row; /* number of the first of them; 0 where the kernel does not ask */
+} tigris_band_rows;
 
 /* What is constant of an operator: of its output's rows, and for all. */
 typedef struct tigris_operation {
@@ -69,7 +61,7 @@ typedef struct tigris_operation {
 /* Rows of a tensor; `data` points at the first of them. */
 typedef struct tigris_band {
     uint8_t *data;
-@FIRST_OF_BAND@    const tigris_band_rows *of;
+    const tigris_band_rows *of;
 } tigris_band;
 
 /* An operator's output, then its inputs, weights and scratch: of the last two those that it has at run time only. */
@@ -80,17 +72,8 @@ static inline const tigris_operation *tigris_operation_of(const tigris_kernel_ca
     return (const tigris_operation *)(const void *)call->of;
 }
 """
-_FIRST = "    int32_t first_row; /* number of the first of them; 0 where the kernel does not ask */\n"
-
-
-def types_text(layout: Layout) -> str:
-    """The types of a call."""
-    text = _TYPES.replace("@FIRST_OF_ROWS@", "" if layout.first_in_bands else _FIRST)
-    return text.replace("@FIRST_OF_BAND@", _FIRST if layout.first_in_bands else "")
-
-
 def as_bands(text: str) -> str:
-    """`text` of the runtime's kernels with calls as bands. What depends on the layout is marked, for laid_out."""
+    """`text` of the runtime's kernels with calls as bands. Where weights lie is marked, for laid_out."""
     text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)
     text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
     text = re.sub(r"\bcall->output->", "call->", text)
@@ -99,7 +82,7 @@ def as_bands(text: str) -> str:
     text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)
     text = re.sub(r"((?:\w+->)*)\bcall->(params|input_count)\b", r"tigris_operation_of(\1call)->\2", text)
     bands = "|".join(sorted({"call", "in", "out", *re.findall(r"\btigris_band \*(?:const )?(\w+)", text)}))
-    for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "first_row")):
+    for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "of->first_row")):
         found = rf"(?P<member>{member})\b"
         text = re.sub(rf"(?P<band>\bcall\[[^]]*\]|\(call \+ 1\)\[[^]]*\])\.{found}", rf"\g<band>.{new}", text)
         text = re.sub(rf"(?<![.>])\b(?P<band>{bands})->{found}", rf"\g<band>->{new}", text)
@@ -107,10 +90,10 @@ def as_bands(text: str) -> str:
     return text
 
 
-def laid_out(text: str, layout: Layout) -> str:
-    """`text` of as_bands for one layout."""
+def laid_out(text: str, weights_in_calls: bool) -> str:
+    """`text` of as_bands. weights_in_calls: where weights lie is known at run time only, so a call has a band that
+    points at them."""
     of = "tigris_operation_of(@)"
-    weights = f"@[{of}->input_count + 1U].data" if layout.weights_in_calls else f"{of}->weights"
+    weights = f"@[{of}->input_count + 1U].data" if weights_in_calls else f"{of}->weights"
     text = re.sub(r"((?:\w+->)*)WEIGHTS_OF\(call\)", lambda match: weights.replace("@", f"{match[1]}call"), text)
-    text = text.replace("SCRATCH_BAND", "2U" if layout.weights_in_calls else "1U")
-    return text if layout.first_in_bands else re.sub(r"(->|\.)first_row\b", r"\1of->first_row", text)
+    return text.replace("SCRATCH_BAND", "2U" if weights_in_calls else "1U")

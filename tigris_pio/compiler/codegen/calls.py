@@ -87,9 +87,17 @@ class Operator:
         return list(dict.fromkeys(self._case(action) for action in self.actions))
 
     def _case(self, action: Call) -> Case:
-        """Rows, padding above and below and, where bands do not have it, the number of the first row."""
-        constant = self._asks_first and not self.model.layout.first_in_bands
-        return tuple((rows.rows, rows.pad_top, rows.pad_bottom, rows.first if constant else 0) for rows in action.bands)
+        """Rows, padding above and below and, where it does not grow, the number of the first row."""
+        return tuple(
+            (rows.rows, rows.pad_top, rows.pad_bottom, rows.first if self._asks_first and not grows else 0)
+            for rows, grows in zip(action.bands, self._growing, strict=True)
+        )
+
+    @cached_property
+    def _growing(self) -> list[bool]:
+        """Of each band whether the number of its first row grows in a loop and is asked for."""
+        return [self._asks_first and any(call.growth[2 * place + 1] for call in self.calls)
+                for place in range(len(self.operands) + 1)]  # fmt: skip
 
     @cached_property
     def numbers(self) -> list[Affine]:
@@ -104,9 +112,9 @@ class Operator:
 
     def _lines(self, call: Step) -> list[Line]:
         lines = list(zip(values_of(call.action), call.growth, strict=True))
-        streams = self.op.kind in (OpKind.FETCH, OpKind.TAKE)
-        asks = streams or (self._asks_first and self.model.layout.first_in_bands)
-        return lines if asks else [line if place % 2 == 0 else (0, 0) for place, line in enumerate(lines)]
+        if self.op.kind in (OpKind.FETCH, OpKind.TAKE):
+            return lines
+        return [line if place % 2 == 0 or self._growing[place // 2] else (0, 0) for place, line in enumerate(lines)]
 
     @staticmethod
     def _argument(place: int) -> str:
@@ -201,28 +209,37 @@ class Operator:
     def _function(self) -> str:
         symbol = kernel_symbol(self.op.kind, self.op.dtype)
         split = self.model.split
-        kernel = kernel_name(symbol, self.model.layout) if split else self.model.kernels.functions[symbol]
+        kernel = kernel_name(symbol, self.model.weights_in_calls) if split else self.model.kernels.functions[symbol]
         count = len(self.operands)
-        case = "rows" if self.has_cases else "0"
-        of = [f"&{self.name}_rows[{case}].{member}" for member in
-              ("output.rows", *(f"inputs[{place}]" for place in range(count)))]  # fmt: skip
+        copies, of = self._rows()
         bands = [self._band(place, of[place]) for place in range(count + 1)]
-        no_row = "0, " if self.model.layout.first_in_bands else ""
-        if self.model.layout.weights_in_calls:
-            bands.append(f"{{{self._weights()}, {no_row}NULL}}")
+        if self.model.weights_in_calls:
+            bands.append(f"{{{self._weights()}, NULL}}")
         if self.op.scratch_bytes:
-            bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, {no_row}NULL}}")
+            bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, NULL}}")
         lines = ",\n".join(f"        {band}" for band in bands)
-        body = f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
+        body = copies + f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
         return f"{self._head()}{self._signature()}{{\n{unused(body)}{body}}}\n"
 
     def _band(self, place: int, of: str) -> str:
         rows = self.actions[0].bands[place]
-        at, first = self.numbers[2 * place], self.numbers[2 * place + 1]
-        if not self.model.layout.first_in_bands:
-            return f"{{{self.address(rows, at)}, {of}}}"
-        row = str(first.constant) if first.argument is None else f"(int32_t)({first.text()})"
-        return f"{{{self.address(rows, at)}, {row}, {of}}}"
+        return f"{{{self.address(rows, self.numbers[2 * place])}, {of}}}"
+
+    def _rows(self) -> tuple[str, list[str]]:
+        """Statements, and the address of each band's constants: of copies where the number of the first row grows."""
+        constants_of = f"{self.name}_rows[{'rows' if self.has_cases else '0'}]"
+        statements, addresses = "", []
+        for place, grows in enumerate(self._growing):
+            member = f"inputs[{place - 1}]" if place else "output"
+            row = ".rows" if place == 0 else ""
+            if not grows:
+                addresses.append(f"&{constants_of}.{member}{row}")
+                continue
+            copy, kind = (f"input_{place}", "band_rows") if place else ("output", "operation")
+            statements += f"    tigris_{kind} {copy} = {constants_of}.{member};\n"
+            statements += f"    {copy}{row}.first_row = (int32_t)({self.numbers[2 * place + 1].text()});\n"
+            addresses.append(f"&{copy}{row}")
+        return statements, addresses
 
     def address(self, rows: Rows, at: Affine) -> str:
         """Where rows lie, as uint8_t *."""
@@ -257,11 +274,11 @@ class Operator:
 
     def _constant(self, case: Case) -> str:
         """Rows of one way in which it is called."""
-        in_place = not self.model.layout.weights_in_calls and self.op.blobs
+        in_place = not self.model.weights_in_calls and self.op.blobs
         weights = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}" if in_place else "NULL"
         output, *inputs = (
             f"{{&{tensor_name(self.model, name)}, {', '.join(map(str, numbers))}}}"
-            for name, numbers in zip([self.op.output, *self.operands], self._numbers_of(case), strict=True)
+            for name, numbers in zip([self.op.output, *self.operands], case, strict=True)
         )
         lines = [f"    {{{{{output}, {len(inputs)}U, &{self.name}_params, {weights}}},"]
         if inputs:
@@ -269,9 +286,6 @@ class Operator:
         else:
             lines[-1] += "},"
         return "\n".join(lines)
-
-    def _numbers_of(self, case: Case) -> list[tuple[int, ...]]:
-        return [band[:3] if self.model.layout.first_in_bands else band for band in case]
 
     def _params(self) -> Record:
         """The record with the offsets of its arrays in the stage's block."""

@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
-from tigris_pio.compiler.codegen.call_layout import Layout
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.names import RESERVED, Names, plain_identifier
 from tigris_pio.compiler.codegen.schedule import Call, Loop, Place, schedule, tensors_of
@@ -41,7 +40,7 @@ class Model:
     plan: ExecutionPlan
     name: str
     kernels: Bundle
-    layout: Layout
+    weights_in_calls: bool  #: some weights have their address at run time only
     loops: tuple[tuple[Loop, ...], ...]
     ops: tuple[str, ...]
     tensors: Mapping[str, str]
@@ -121,23 +120,14 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
         helpers=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
     )
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
-    layout = Layout(split or _rows_grow(plan, loops, kernels), partition or modes != {WeightMode.IN_PLACE})
-    return Model(plan, name, kernels, layout, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
+    in_calls = partition or modes != {WeightMode.IN_PLACE}
+    return Model(plan, name, kernels, in_calls, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
 
 
 def called_in(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
     """Operators that are called; of others nobody needs a row."""
     steps = (step.action for stage in loops for loop in stage for step in loop.steps)
     return frozenset(action.op for action in steps if isinstance(action, Call))
-
-
-def _rows_grow(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]], kernels: Bundle) -> bool:
-    """Whether a kernel that asks for the numbers of rows is called in a loop in which they change."""
-    for step in (step for stage in loops for loop in stage for step in loop.steps):
-        called = isinstance(step.action, Call) and asks_for_rows(plan.program.ops[step.action.op], kernels)
-        if called and any(step.growth[1::2]):
-            return True
-    return False
 
 
 def asks_for_rows(op: ProgramOp, kernels: Bundle) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tigris_pio.compiler.codegen.call_layout import laid_out, types_text
+from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
 from tigris_pio.compiler.codegen.calls import START, constant_name, row_address, tensor_records
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.memory import unions
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port, called_in
 from tigris_pio.compiler.codegen.schedule import Place
-from tigris_pio.compiler.codegen.split import declarations, types_file
+from tigris_pio.compiler.codegen.split import TYPES_FILE, declarations
 from tigris_pio.compiler.codegen.stages import functions, stage_text, takes
 from tigris_pio.compiler.codegen.weights import weights_text
 from tigris_pio.format.enums import Home, OpKind, WeightMode
@@ -57,8 +57,8 @@ def _kernels(model: Model) -> list[str]:
         ops = [model.plan.program.ops[step] for step in called_in(model.loops)]
         types = bundle([], types=sorted({op.params.C_NAME for op in ops}),
                        helpers=["tigris_lz4_decompress"] if _unpacks(model) else [])  # fmt: skip
-        return [f'#include "{types_file(model.layout)}"\n', _banner("Kernels"), declarations(model), types.text]
-    return [_banner("Kernels"), types_text(model.layout), laid_out(model.kernels.text, model.layout)]
+        return [f'#include "{TYPES_FILE}"\n', _banner("Kernels"), declarations(model), types.text]
+    return [_banner("Kernels"), TYPES, laid_out(model.kernels.text, model.weights_in_calls)]
 
 
 def _unpacks(model: Model) -> bool:

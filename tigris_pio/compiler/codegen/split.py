@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 
-from tigris_pio.compiler.codegen.call_layout import Layout, laid_out, types_text
+from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.model import Model
 
-
-def types_file(layout: Layout) -> str:
-    """The header of calls, one for each layout that shared kernels may have."""
-    return "tigris_calls_with_weights.h" if layout.weights_in_calls else "tigris_calls.h"
+TYPES_FILE = "tigris_calls.h"
 
 
-def kernel_name(symbol: str, layout: Layout) -> str:
-    """The C name of a shared kernel."""
-    return symbol.replace("tigris_", "tigris_w_" if layout.weights_in_calls else "tigris_c_", 1)
+def kernel_name(symbol: str, weights_in_calls: bool) -> str:
+    """The C name of a shared kernel: there are two of each, by where they find weights."""
+    return symbol.replace("tigris_", "tigris_w_" if weights_in_calls else "tigris_c_", 1)
 
 
 def declarations(model: Model) -> str:
     """What the model's file says of shared kernels."""
-    names = [kernel_name(symbol, model.layout) for symbol in model.kernels.functions]
+    names = [kernel_name(symbol, model.weights_in_calls) for symbol in model.kernels.functions]
     return "".join(f"void {name}(const tigris_kernel_call *call);\n" for name in names)
 
 
@@ -29,24 +26,25 @@ def shared_files(model: Model) -> dict[str, str]:
     """The files beside the model's; none where kernels are in its own."""
     if not model.split:
         return {}
-    guard = types_file(model.layout).upper().replace(".", "_")
+    guard = TYPES_FILE.upper().replace(".", "_")
     includes = "#include <stddef.h>\n#include <stdint.h>\n"
     head = "/* How kernels are called, written by tigris codegen. Do not edit. */\n"
-    types = f"{head}#ifndef {guard}\n#define {guard}\n\n{includes}\n{types_text(model.layout)}\n#endif\n"
-    return {types_file(model.layout): types} | {
-        f"{kernel_name(symbol, model.layout)}.c": _kernel(symbol, model.layout) for symbol in model.kernels.functions
+    types = f"{head}#ifndef {guard}\n#define {guard}\n\n{includes}\n{TYPES}\n#endif\n"
+    return {TYPES_FILE: types} | {
+        f"{kernel_name(symbol, model.weights_in_calls)}.c": _kernel(symbol, model.weights_in_calls)
+        for symbol in model.kernels.functions
     }
 
 
-def _kernel(symbol: str, layout: Layout) -> str:
+def _kernel(symbol: str, weights_in_calls: bool) -> str:
     found = bundle([symbol])
-    name, function = kernel_name(symbol, layout), found.functions[symbol]
-    text = laid_out(found.text, layout)
+    name, function = kernel_name(symbol, weights_in_calls), found.functions[symbol]
+    text = laid_out(found.text, weights_in_calls)
     text = re.sub(rf"^static TIGRIS_APART void {function}\(", f"void {name}(", text, flags=re.MULTILINE)
     includes = "".join(f"#include {include}\n" for include in found.includes)
     return (
         f"/* A kernel that models share, written by tigris codegen. Do not edit. */\n"
-        f'#include "{types_file(layout)}"\n\n{includes}\n{text}'.replace(
+        f'#include "{TYPES_FILE}"\n\n{includes}\n{text}'.replace(
             f"\nvoid {name}(", f"\nvoid {name}(const tigris_kernel_call *call);\n\nvoid {name}(", 1
         )
     )
