@@ -20,7 +20,7 @@ static inline float tigris_dot(const float *a, const float *b, uint32_t count)
     for (uint32_t k = 0; k < TIGRIS_PARTIAL_SUMS; k++) {
         sum += partial[k];
     }
-    for (; i < count; i++) {
+    for (count %= TIGRIS_PARTIAL_SUMS; count != 0U; count--, i++) {
         sum += a[i] * b[i];
     }
     return sum;

@@ -16,6 +16,7 @@ import pytest
 from bench.emulator import NETWORKS
 from bench.stack import beside_kernels
 from tests.compiler.codegen.c_model import CModel, build, noise, same
+from tests.families.catalogue import float_model
 from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.codegen.model import model_of
@@ -110,6 +111,16 @@ int main(void)
 @pytest.mark.parametrize("name,fast", [("kws", "6K"), ("resnet", "20K")])
 def test_no_warnings(machine: str, name: str, fast: str, tmp_path: Path) -> None:
     compiled(name, fast, 0).codegen(tmp_path, "m")
+    command = [*compiler(machine), *C99, "-O2", "-c", "m.c", "-o", "m.o"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("machine", ["cortex-m4", "rv32imc"])
+@pytest.mark.parametrize("name", ["dscnn", "tiny_transformer", "reductions"])
+def test_no_warnings_of_float_networks(machine: str, name: str, tmp_path: Path) -> None:
+    """Where the compiler sees all numbers, it warns of more."""
+    compile_model(float_model(name)).codegen(tmp_path, "m")
     command = [*compiler(machine), *C99, "-O2", "-c", "m.c", "-o", "m.o"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
