@@ -11,7 +11,17 @@ from tests.compiler.synthetic import random_program
 from tests.harness.examples import counted, examples
 from tests.networks.folders import OWN
 from tigris_pio import compile_model
-from tigris_pio.compiler.codegen.schedule import Action, Loop, loops_of, stage_bands, values_of, with_values
+from tigris_pio.compiler.codegen.schedule import (
+    Action,
+    Loop,
+    Move,
+    Moving,
+    Place,
+    loops_of,
+    stage_bands,
+    values_of,
+    with_values,
+)
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.search import find_plan
@@ -43,6 +53,25 @@ def test_random_programs(seen: dict[str, int], seed: int, length: int, share: in
         assert run(loops) == [action for band in bands for action in band]
         seen["bands"] += len(bands) > 1
         seen["loops"] += any(loop.turns > 1 for loop in loops)
+
+
+PLACE = Place("t", True)
+
+
+@settings(max_examples=examples(200, 2000), deadline=None)
+@given(st.lists(st.lists(st.tuples(st.sampled_from([4, 8]), st.integers(0, 4)), max_size=2), max_size=12))
+def test_any_bands(numbers: list[list[tuple[int, int]]]) -> None:
+    """Bytes and rows at random: those that repeat, those that grow, and those that nearly do."""
+    bands = [tuple(Move(Moving.KEEP, PLACE, PLACE, size, at, 0) for size, at in band) for band in numbers]
+    assert run(loops_of(bands)) == [action for band in bands for action in band]
+
+
+def test_steps_that_differ_are_no_loop() -> None:
+    rows = (0, 1, 2, 3, 5, 7, 9, 12)
+    bands = [(Move(Moving.KEEP, PLACE, PLACE, 4, at, 0),) for at in rows]
+    loops = loops_of(bands)
+    assert run(loops) == [action for band in bands for action in band]
+    assert [(loop.turns, loop.steps[0].growth[0]) for loop in loops if loop.turns > 1] == [(4, 1), (3, 2)]
 
 
 def test_keyword_spotting_rolls_in_one_loop() -> None:
