@@ -251,6 +251,7 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "auto_install": None,
     "slots": None,
     "slot_size": None,
+    "mode": None,  # what is compiled to C has no plan
 }
 
 
