@@ -3,6 +3,7 @@
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
+#include "measured.h"
 
 #include <string.h>
 
@@ -11,32 +12,11 @@
 
 #define FAST_BYTES (768U * 1024U)
 #define SLOW_BYTES (1024U * 1024U)
-#define STACK_PAINT 0x5A17AB1EU
 #define LARGEST_OP_COUNT 256U
 
 static TIGRIS_ALIGNED uint8_t fast[FAST_BYTES];
 static TIGRIS_ALIGNED uint8_t slow[SLOW_BYTES];
 static uint32_t op_instructions[LARGEST_OP_COUNT];
-
-static void print_decimal(uint32_t value)
-{
-    char text[12];
-    size_t at = sizeof text - 1U;
-    text[at] = '\0';
-    do {
-        text[--at] = (char)('0' + value % 10U);
-        value /= 10U;
-    } while (value != 0U);
-    bench_print(" ");
-    bench_print(text + at);
-}
-
-static void print_number(const char *name, uint32_t value)
-{
-    bench_print(name);
-    print_decimal(value);
-    bench_print("\n");
-}
 
 static void fail(const char *what, tigris_status status)
 {
@@ -60,24 +40,6 @@ static void add_op(void *context, uint32_t op, uint32_t elapsed)
     if (op < LARGEST_OP_COUNT) {
         op_instructions[op] += elapsed;
     }
-}
-
-/* Its own frame, so that it paints below its caller's. */
-__attribute__((noinline)) static void paint_stack(void)
-{
-    volatile uint32_t *here = (volatile uint32_t *)__builtin_frame_address(0) - 16;
-    for (volatile uint32_t *word = bench_stack_low; word < here; word++) {
-        *word = STACK_PAINT;
-    }
-}
-
-static uint32_t painted_bytes_used(const void *from)
-{
-    const uint32_t *word = bench_stack_low;
-    while (*word == STACK_PAINT) {
-        word++;
-    }
-    return (uint32_t)((const uint8_t *)from - (const uint8_t *)word);
 }
 
 /* Runs once; returns the instructions it took. */

@@ -3,12 +3,11 @@
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
+#include "measured.h"
 
 #include <string.h>
 
 #include "model.h"
-
-#define STACK_PAINT 0x5A17AB1EU
 
 static MODEL_ALIGNED uint8_t fast[MODEL_FAST_BYTES];
 #if MODEL_SLOW_BYTES > 0U
@@ -17,39 +16,6 @@ static MODEL_ALIGNED uint8_t slow[MODEL_SLOW_BYTES];
 #else
 #define ARENAS fast
 #endif
-
-static void print_number(const char *name, uint32_t value)
-{
-    char text[12];
-    size_t at = sizeof text - 1U;
-    text[at] = '\0';
-    do {
-        text[--at] = (char)('0' + value % 10U);
-        value /= 10U;
-    } while (value != 0U);
-    bench_print(name);
-    bench_print(" ");
-    bench_print(text + at);
-    bench_print("\n");
-}
-
-/* Its own frame, so that it paints below its caller's. */
-__attribute__((noinline)) static void paint_stack(void)
-{
-    volatile uint32_t *here = (volatile uint32_t *)__builtin_frame_address(0) - 16;
-    for (volatile uint32_t *word = bench_stack_low; word < here; word++) {
-        *word = STACK_PAINT;
-    }
-}
-
-static uint32_t painted_bytes_used(const void *from)
-{
-    const uint32_t *word = bench_stack_low;
-    while (*word == STACK_PAINT) {
-        word++;
-    }
-    return (uint32_t)((const uint8_t *)from - (const uint8_t *)word);
-}
 
 void bench_main(void)
 {

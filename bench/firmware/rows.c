@@ -1,6 +1,7 @@
 /* Takes a frame of 320 x 240 pixels through the row adapter, its square in the middle shrunk to 96 x 96, in every format;
  * prints a line each: format, method, channels, instructions. */
 #include "bench.h"
+#include "measured.h"
 
 #include "tigris_rows.h"
 
@@ -10,19 +11,6 @@
 
 static uint8_t table[256], line[3U * WIDTH], input[SIDE * SIDE * 3U];
 static uint32_t sums[TIGRIS_ROWS_SUMS(SIDE, 3U)];
-
-static void print_decimal(uint32_t value)
-{
-    char text[12];
-    size_t at = sizeof text - 1U;
-    text[at] = '\0';
-    do {
-        text[--at] = (char)('0' + value % 10U);
-        value /= 10U;
-    } while (value != 0U);
-    bench_print(text + at);
-    bench_print(" ");
-}
 
 static uint32_t measure(uint32_t format, uint32_t method, uint32_t channels)
 {
