@@ -26,7 +26,7 @@ def cost_of(plan: ExecutionPlan) -> float:
     """What a finished plan costs; of stages that work in slow memory only the bytes they move."""
     return sum(
         setup_cost()
-        + calls_cost(stage.bands, stage.end_op - stage.first_op)
+        + calls_cost(stage.bands * plan.program.ops[stage.first_op].images, stage.end_op - stage.first_op)
         + MAC_COST * stage.recomputed_macs
         + stage.slow_read
         + stage.slow_written
