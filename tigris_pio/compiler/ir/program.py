@@ -8,7 +8,7 @@ budget; nothing after it depends on ONNX.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -194,6 +194,22 @@ class Program:
         """The step of each FETCH and TAKE, by kind and index of the input or output that it streams."""
         steps = ((step, op) for step, op in enumerate(self.ops))
         return {(op.kind, op.params.port): step for step, op in steps if isinstance(op.params, RowsParams)}
+
+    @property
+    def ports(self) -> frozenset[str]:
+        """The tensors of inputs, outputs and states, which stay whatever operators become."""
+        return frozenset(io.tensor for io in (*self.inputs, *self.outputs, *self.states))
+
+    def of_ops(self, ops: Iterable[ProgramOp]) -> Program:
+        """The same with other operators, and without the tensors and values that none of them names."""
+        ops = tuple(ops)
+        used = self.ports.union(*((op.output, *(operand.tensor for operand in op.operands)) for op in ops))
+        return dataclasses.replace(
+            self,
+            ops=ops,
+            tensors={name: tensor for name, tensor in self.tensors.items() if name in used},
+            values={name: value for name, value in self.values.items() if value.tensor in used},
+        )
 
     @property
     def body(self) -> int:

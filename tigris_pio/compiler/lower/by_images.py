@@ -12,6 +12,7 @@ from collections import Counter
 
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.row_by_row import of_fewer_rows
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import CopyParams
 
@@ -37,7 +38,7 @@ class _Made:
         self._ops = {op.output: op for op in program.ops}
         self._tensors = dict(program.tensors)
         self._values = dict(program.values)
-        self._kept = {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
+        self._kept = program.ports
         self._readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
 
     def is_batched(self, op: ProgramOp) -> bool:
@@ -132,8 +133,6 @@ def _divided(tensor: ProgramTensor, images: int) -> ProgramTensor:
 
 
 def _per_image(op: ProgramOp, source: str, output: str, images: int) -> ProgramOp:
-    params = op.params
-    if hasattr(params, "rows"):
-        params = dataclasses.replace(params, rows=params.rows // images)  # type: ignore[type-var]
+    params = of_fewer_rows(op.params, 1, images)
     operands = (dataclasses.replace(op.operands[0], tensor=source), *op.operands[1:])
     return dataclasses.replace(op, operands=operands, output=output, params=params, images=images)

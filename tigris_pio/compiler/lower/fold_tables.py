@@ -22,7 +22,6 @@ _CODES = np.arange(numerics.INT8_MIN, numerics.INT8_MAX + 1)
 
 def fold_tables(program: Program) -> Program:
     """`program` with such products as LOOKUPs. Factors that something else reads stay what they are."""
-    kept = {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
     readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
     ops = {op.output: op for op in program.ops}
     changed = False
@@ -33,17 +32,11 @@ def fold_tables(program: Program) -> Program:
         changed = True
         folded, factor = found
         ops[op.output] = with_sharing(folded, program.tensors)
-        if readers[factor] == 1 and factor not in kept:
+        if readers[factor] == 1 and factor not in program.ports:
             del ops[factor]
     if not changed:
         return program
-    used = {*ops, *kept, *(operand.tensor for op in ops.values() for operand in op.operands)}
-    return dataclasses.replace(
-        program,
-        ops=tuple(ops.values()),
-        tensors={name: tensor for name, tensor in program.tensors.items() if name in used},
-        values={name: value for name, value in program.values.items() if value.tensor in used},
-    )
+    return program.of_ops(ops.values())
 
 
 def _product(program: Program, ops: dict[str, ProgramOp], op: ProgramOp) -> tuple[ProgramOp, str] | None:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from tigris_pio.compiler.ir.program import Alias, ProgramOp, ProgramTensor
-from tigris_pio.compiler.lower.selection import NO_TABLE
+from tigris_pio.compiler.lower.selection import is_slice
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConcatParams, SelectParams
 
@@ -116,8 +116,7 @@ def _of_selection(params: SelectParams, source: ProgramTensor, output: ProgramTe
     cut = [axis for axis in range(4) if old[axis] != new[axis]]
     if cut[1:] or not _is_one(old[: cut[0]] if cut else ()):
         return ()
-    tables = {params.row_table, params.column_table, params.channel_table}
-    if tables != {NO_TABLE} or set(params.numerator) | set(params.denominator) != {1}:
+    if not is_slice(params):
         return ()
     axis = cut[0] - 1 if cut else 0
     first = params.first[axis]

@@ -38,14 +38,7 @@ def join_layers(program: Program) -> Program:
     kept = tuple(op for op in ops if op is not None)
     if len(kept) == len(program.ops):
         return program
-    used = {op.output for op in kept} | {operand.tensor for op in kept for operand in op.operands}
-    used |= {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
-    return dataclasses.replace(
-        program,
-        ops=kept,
-        tensors={name: tensor for name, tensor in program.tensors.items() if name in used},
-        values={name: value for name, value in program.values.items() if value.tensor in used},
-    )
+    return program.of_ops(kept)
 
 
 def _are_one(program: Program, join: ProgramOp, layers: list[ProgramOp]) -> bool:

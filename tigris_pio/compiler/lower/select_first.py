@@ -14,7 +14,8 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import IN_PLACE, with_sharing
-from tigris_pio.compiler.lower.selection import NO_TABLE
+from tigris_pio.compiler.lower.row_by_row import of_fewer_rows
+from tigris_pio.compiler.lower.selection import is_slice
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import SelectParams
 
@@ -47,7 +48,7 @@ class _Moved:
         self._before = program
         self._tensors = dict(program.tensors)
         self._values = dict(program.values)
-        self._kept = {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
+        self._kept = program.ports
         self._ops = {op.output: op for op in program.ops}
         self._place = {op.output: place for place, op in enumerate(program.ops)}
         self._readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
@@ -91,9 +92,7 @@ class _Moved:
         if not isinstance(params, SelectParams):
             return None
         source, output = self._tensors[op.operands[0].tensor], self._tensors[op.output]
-        tables = {params.row_table, params.column_table, params.channel_table}
-        plain = tables == {NO_TABLE} and set(params.numerator) | set(params.denominator) == {1}
-        if not plain or any(params.first[1:]) or source.batch != 1 or output.batch != 1:
+        if not is_slice(params) or any(params.first[1:]) or source.batch != 1 or output.batch != 1:
             return None
         first, rows = params.first[0], output.height
         if (source.width, source.channels) != (output.width, output.channels) or 2 * rows > source.height:
@@ -137,18 +136,12 @@ class _Moved:
         return name
 
     def _of_fewer(self, op: ProgramOp, operands: tuple[Operand, ...], output: str, taken: _Taken) -> ProgramOp:
-        params = op.params
-        if hasattr(params, "rows"):
-            params = dataclasses.replace(params, rows=params.rows * taken.rows // taken.height)  # type: ignore[type-var]
-        return dataclasses.replace(op, operands=operands, output=output, params=params,
+        return dataclasses.replace(op, operands=operands, output=output,
+                                   params=of_fewer_rows(op.params, taken.rows, taken.height),
                                    macs=op.macs * taken.rows // taken.height)
 
     def program(self) -> Program:
         """The program as it is now."""
         ops = sorted(self._ops.values(), key=lambda op: self._place[op.output])
-        used = {item.tensor for op in ops for item in op.operands} | {op.output for op in ops} | self._kept
-        tensors = {name: tensor for name, tensor in self._tensors.items() if name in used}
-        return dataclasses.replace(
-            self._before, ops=tuple(with_sharing(op, tensors) for op in ops), tensors=tensors,
-            values={name: value for name, value in self._values.items() if value.tensor in used},
-        )  # fmt: skip
+        before = dataclasses.replace(self._before, tensors=self._tensors, values=self._values)
+        return before.of_ops(with_sharing(op, self._tensors) for op in ops)

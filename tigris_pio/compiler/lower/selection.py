@@ -23,6 +23,12 @@ _LARGEST_TERM = 65535
 _EVEN_DENOMINATOR, _UNEVEN_COST = 4, 4
 
 
+def is_slice(params: SelectParams) -> bool:
+    """Whether a selection takes elements that lie side by side on every axis, from `params.first` on."""
+    tables = {params.row_table, params.column_table, params.channel_table}
+    return tables == {NO_TABLE} and set(params.numerator) | set(params.denominator) == {1}
+
+
 @dataclasses.dataclass(frozen=True)
 class Progression:
     """Output index i takes input index floor((i * numerator + first) / denominator)."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.lower.in_place import with_sharing
-from tigris_pio.compiler.lower.selection import NO_TABLE
+from tigris_pio.compiler.lower.selection import is_slice
 from tigris_pio.format.params import (
     AsymmetricFullyConnectedInt8Params,
     FullyConnectedFloatParams,
@@ -27,14 +27,13 @@ _EACH = ("bias", "multiplier", "shift", "weight_zero_points")
 
 def split_layers(program: Program) -> Program:
     """`program` with such layers in the places of the selections of their outputs."""
-    kept = {io.tensor for io in (*program.inputs, *program.outputs, *program.states)}
     readers: dict[str, list[ProgramOp]] = {}
     for op in program.ops:
         for name in dict.fromkeys(operand.tensor for operand in op.operands):
             readers.setdefault(name, []).append(op)
     ops = {op.output: op for op in program.ops}
     for layer in program.ops:
-        if not isinstance(layer.params, _LAYERS) or layer.output in kept:
+        if not isinstance(layer.params, _LAYERS) or layer.output in program.ports:
             continue
         parts = {op.output: _part(program, layer, op) for op in readers.get(layer.output, ())}
         copied = any(not ops[name].aliases for name in parts)
@@ -43,13 +42,7 @@ def split_layers(program: Program) -> Program:
             ops |= {name: with_sharing(part, program.tensors) for name, part in parts.items() if part is not None}
     if len(ops) == len(program.ops):
         return program
-    used = {*ops, *kept, *(operand.tensor for op in ops.values() for operand in op.operands)}
-    return dataclasses.replace(
-        program,
-        ops=tuple(ops.values()),
-        tensors={name: tensor for name, tensor in program.tensors.items() if name in used},
-        values={name: value for name, value in program.values.items() if value.tensor in used},
-    )
+    return program.of_ops(ops.values())
 
 
 def _part(program: Program, layer: ProgramOp, selection: ProgramOp) -> ProgramOp | None:
@@ -76,9 +69,7 @@ def _taken(selection: ProgramOp, whole: ProgramTensor, part: ProgramTensor, outp
     params = selection.params
     if not isinstance(params, SelectParams) or (whole.batch, whole.height) != (part.batch, part.height):
         return None
-    tables = {params.row_table, params.column_table, params.channel_table}
-    plain = tables == {NO_TABLE} and set(params.numerator) | set(params.denominator) == {1}
-    if not plain or params.first[0]:
+    if not is_slice(params) or params.first[0]:
         return None
     if whole.channels == outputs and whole.width == part.width and not params.first[1]:
         first, count = params.first[2], part.channels
