@@ -119,7 +119,7 @@ def _run(model: Model) -> str:
     lines += [f"union {name}_fast *const memory = fast;"]
     lines += [f"union {name}_slow *const slow_memory = slow;"] if model.has_slow else []
     for port in model.inputs:
-        lines += _copied_in(model, port)
+        lines += _copied(model, "input", port)
     lines.append(f"int status = {prefix}_OK;")
     for stage in range(len(model.plan.stages)):
         names = {"fast": "memory", "slow": "slow_memory"}
@@ -134,7 +134,7 @@ def _run(model: Model) -> str:
 
 
 def _finished(model: Model) -> Iterator[str]:
-    inner = [line for port in model.outputs for line in _copied_out(model, port)]
+    inner = [line for port in model.outputs for line in _copied(model, "output", port)]
     inner.append(f"{model.prefix}_TELL({model.prefix}_OPERATORS);")
     yield f"if (status == {model.prefix}_OK) {{"
     yield from (f"    {line}" for line in inner)
@@ -167,21 +167,14 @@ def _at_home(model: Model, side: str, port: Port) -> str:
     return f"{port_macro(model, side, port)}_IN({region})"
 
 
-def _copied_in(model: Model, port: Port) -> Iterator[str]:
+def _copied(model: Model, side: str, port: Port) -> Iterator[str]:
+    """An input to its place, or an output from there, where the caller has it elsewhere; of streams nothing."""
     if port.step is None:
-        given = "input" if model.alone else f"inputs->{port.member}"
-        home = _at_home(model, "input", port)
+        given = side if model.alone else f"{side}s->{port.member}"
+        home = _at_home(model, side, port)
+        target, source = (home, given) if side == "input" else (given, home)
         yield f"if ({given} != {home}) {{"
-        yield f"    memmove({home}, {given}, {port_macro(model, 'input', port)}_BYTES);"
-        yield "}"
-
-
-def _copied_out(model: Model, port: Port) -> Iterator[str]:
-    if port.step is None:
-        given = "output" if model.alone else f"outputs->{port.member}"
-        home = _at_home(model, "output", port)
-        yield f"if ({given} != {home}) {{"
-        yield f"    memmove({given}, {home}, {port_macro(model, 'output', port)}_BYTES);"
+        yield f"    memmove({target}, {source}, {port_macro(model, side, port)}_BYTES);"
         yield "}"
 
 
