@@ -122,10 +122,10 @@ def test_a_board_ends_with_its_folder(board):
     assert board_process.running_process(state) is not None
     shutil.rmtree(state.parent)
     deadline = time.monotonic() + 20
-    while board_process.running_process(state) is not None and time.monotonic() < deadline:
+    # An ending process loses its command line before its sockets: one of the two says nothing about the other.
+    while board_process.running_process(state) is not None or not board_process._is_free(port):
+        assert time.monotonic() < deadline, (board_process.running_process(state), board_process._is_free(port))
         time.sleep(0.02)
-    assert board_process.running_process(state) is None
-    assert board_process._is_free(port)
 
 
 def test_a_board_whose_record_is_lost_is_found_by_its_command_line(board):
