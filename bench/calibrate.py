@@ -28,7 +28,7 @@ from bench.fit import ENOUGH, fit
 from tigris_pio.compiler.instructions.call import Call
 from tigris_pio.compiler.instructions.kernels import name_of, work_of
 from tigris_pio.compiler.ir.plan import ExecutionPlan
-from tigris_pio.compiler.plan.band.calls import stage_calls
+from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 
 MODULE = ROOT / "tigris_pio" / "compiler" / "instructions" / "coefficients.py"
 EXECUTOR = "executor"
@@ -41,7 +41,7 @@ def described(plan: ExecutionPlan) -> Row:
     walked: dict[str, int] = defaultdict(int)
     ops = []
     for stage in plan.stages:
-        found = stage_calls(plan, stage)
+        found = plan_stage_calls(plan, stage)
         for name, amount in found.walked.items():
             walked[name] += amount
         for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import math
 
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.format.enums import Home, WeightMode
+from tigris_pio.format.enums import WeightMode
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,6 +16,19 @@ class WeightOptions:
 
     xip: bool = False
     mode: WeightMode = WeightMode.IN_PLACE
+
+
+class Windows(enum.Enum):
+    """How much of windows is counted as free for others while they do not need it: the more, the likelier it is that
+    offsets fail.
+
+    APART: nothing. SHARED: the rows that a window does not keep, for windows that keep none. STAIRS: those, and for any
+    window the rows of an input that its stage has read for the last time.
+    """
+
+    APART = enum.auto()
+    SHARED = enum.auto()
+    STAIRS = enum.auto()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +40,14 @@ class Aim:
     alignment: of every buffer in both
     weights: how weights are stored and read
     room: bytes of fast memory that this attempt cuts and drafts for; at most `limit`
-    home: FAST: all that crosses a cut stays in fast memory; SLOW: as much of it as fits does
-    overlay: outputs may grow over inputs
-    recompute: bands may make halo rows again
+    most: instructions beyond running whole that a cut must cost less than
+    state: bytes of run-time state that its stages are expected to take
+    overlay: outputs may grow over inputs; frugal: only where bands do not fit otherwise
+    windows: how much of windows is free for others while they do not need it
+    lowest: bands have one row
+    less: steps (first, end) where an attempt must do with so many bytes less, for offsets there exceeded the limit
+    apart: operators that may not share memory with their operands, and in whose stages outputs may not grow over
+        inputs, for the same reason
     """
 
     limit: int
@@ -35,15 +55,28 @@ class Aim:
     alignment: int
     weights: WeightOptions = WeightOptions()
     room: int = 0
-    home: Home = Home.FAST
+    most: float = math.inf
+    state: int = 0
     overlay: bool = True
-    recompute: bool = False
+    frugal: bool = False
+    windows: Windows = Windows.SHARED
+    lowest: bool = False
+    less: tuple[tuple[int, int, int], ...] = ()
+    apart: frozenset[int] = frozenset()
 
     @staticmethod
     def of(budget: Budget, ample: int, alignment: int, weights: WeightOptions) -> Aim:
-        """The aim at a whole budget; `ample`: fast memory that never limits a plan, for a budget without limit."""
+        """The aim that takes a whole budget; `ample`: fast memory that limits no plan, for a budget without limit."""
         limit = ample if budget.fast is None else budget.fast
         return Aim(limit, budget.slow, alignment, weights, limit)
+
+    def room_of(self, first: int, end: int) -> int:
+        """Bytes of fast memory for steps [first, end)."""
+        return self.room - max((size for low, high, size in self.less if low < end and first < high), default=0)
+
+    def overlays(self, first: int, end: int) -> bool:
+        """Whether outputs of a stage may grow over its inputs."""
+        return self.overlay and self.apart.isdisjoint(range(first, end))
 
     def at(self, room: int) -> Aim:
         """The same for another room."""

@@ -1,20 +1,72 @@
-"""What a plan costs: the one function by which the search compares candidates, once their heights are known.
+"""What a plan costs: the one number by which the search compares candidates, once the heights of their bands are known.
 
-A cost is additive over stages. That of a stage is what starting it takes, what its kernel calls take, the work it does
-again and the bytes it moves to and from slow memory.
+The unit is an instruction, as predicted for the processor that the index names (`compiler/instructions`, measured by
+`python -m bench.calibrate`). A cost is additive over stages. That of a stage is what its kernels' calls and the
+executor around them take, rows made again and rows moved included, and more for each byte moved to or from slow memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from tigris_pio.compiler.ir.plan import ExecutionPlan
+from tigris_pio.compiler.instructions.predict import DEFAULT, call_instructions, executor_instructions
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
+from tigris_pio.compiler.plan.band.calls import stage_calls, works_in_slow_memory
 from tigris_pio.compiler.plan.band.spatial import Draft
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.prediction import stage_instructions
 
-#: In units of one byte moved to or from slow memory: starting a stage, calling a kernel once more, a
-#: multiply-accumulate done again, and a byte that a kernel reads or writes in slow memory itself.
-STAGE_COST, CALL_COST, MAC_COST, DIRECT_COST = 64.0, 2.0, 0.5, 8.0
+#: Instructions that a byte moved to or from slow memory counts for, beside those that copy it. Waiting alone takes 6
+#: (octal PSRAM at 80 MHz) to 30 (quad at 40 MHz, 240 MHz core) cycles; but an access beyond the chip also takes the
+#: energy of some fifty 32-bit multiplications a byte (M. Horowitz, "Computing's energy problem", ISSCC 2014, figure
+#: 1.1.9), so a little work is rather done again than a byte moved. And those for a byte that a kernel works on in slow
+#: memory itself, where it reads a row as often as its window is tall.
+SLOW_BYTE, DIRECT_BYTE = 160.0, 1280.0
+
+
+class OpCosts(NamedTuple):
+    """Instructions that each operator takes, for all its images together."""
+
+    call: tuple[float, ...]  #: for one call more of its kernel
+    row: tuple[float, ...]  #: for one row more
+    whole: tuple[float, ...]  #: to be made whole, image by image
+
+
+def op_costs(index: ProgramIndex) -> OpCosts:
+    """Those of a program, on the index's processor."""
+    cache = index.cache(_OpCosts)
+    if None not in cache:
+        found = [_op_cost(index, step) for step in range(len(index.ops))]
+        cache[None] = OpCosts(*(tuple(column) for column in zip(*found, strict=True))) if found else OpCosts((), (), ())
+    return cache[None]
+
+
+class _OpCosts(dict[None, OpCosts]):
+    """The costs of a program's operators: one entry, or none yet."""
+
+
+class _Calls(dict[tuple[int, int], float]):
+    """Instructions of one call of an operator that makes so many rows."""
+
+
+def _op_cost(index: ProgramIndex, step: int) -> tuple[float, float, float]:
+    op, height = index.ops[step], index.tensor(index.ops[step].output).height
+    walked = {"call": 1, "band operand": len(op.operands)}
+    around = executor_instructions(walked, index.processor)
+    whole = call_cost(index, step, height)
+    row = (whole - call_cost(index, step, 1)) / (height - 1) if height > 1 else whole
+    once = max(0.0, whole - row * height) + around
+    return once * op.images, row * op.images, (whole + around) * op.images
+
+
+def call_cost(index: ProgramIndex, step: int, rows: int) -> float:
+    """Instructions of one call of an operator's kernel that makes `rows` rows of one image."""
+    known = index.cache(_Calls)
+    if (step, rows) not in known:
+        taken = call_instructions(index.ops[step], index.program.tensors, rows, (index.processor,))
+        known[step, rows] = taken[0]
+    return known[step, rows]
 
 
 def plan_cost(index: ProgramIndex, drafts: Iterable[Draft]) -> float:
@@ -22,32 +74,22 @@ def plan_cost(index: ProgramIndex, drafts: Iterable[Draft]) -> float:
     return sum(stage_cost(index, draft) for draft in drafts)
 
 
-def cost_of(plan: ExecutionPlan) -> float:
-    """What a finished plan costs; of stages that work in slow memory only the bytes they move."""
+def stage_cost(index: ProgramIndex, draft: Draft) -> float:
+    """What one drafted stage costs when its weights are read in place."""
+    first, end = draft.segment.first, draft.segment.end
+    moved = draft.slow_read + draft.slow_written
+    ops = index.ops[first:end]
+    found = stage_calls(ops, index.program.tensors, draft.views, draft.rows, 0 if draft.segment.direct else moved)
+    cost = executor_instructions(found.walked, index.processor)
+    for step, counts in enumerate(found.calls, first):
+        cost += index.ops[step].images * sum(count * call_cost(index, step, rows) for rows, count in counts.items())
+    return cost + (DIRECT_BYTE if draft.segment.direct else SLOW_BYTE) * moved
+
+
+def cost_of(plan: ExecutionPlan, processor: str = DEFAULT) -> float:
+    """What a finished plan costs."""
     return sum(
-        setup_cost()
-        + calls_cost(stage.bands * plan.program.ops[stage.first_op].images, stage.end_op - stage.first_op)
-        + MAC_COST * stage.recomputed_macs
-        + stage.slow_read
-        + stage.slow_written
+        stage_instructions(plan, stage, (processor,))[processor]
+        + (DIRECT_BYTE if works_in_slow_memory(plan, stage) else SLOW_BYTE) * (stage.slow_read + stage.slow_written)
         for stage in plan.stages
     )
-
-
-def stage_cost(index: ProgramIndex, draft: Draft) -> float:
-    """What one drafted stage costs."""
-    ops = draft.segment.end - draft.segment.first
-    calls = draft.bands * index.ops[draft.segment.first].images
-    moved = draft.slow_read + draft.slow_written
-    per_byte = DIRECT_COST if draft.segment.direct else 1.0
-    return setup_cost() + calls_cost(calls, ops) + MAC_COST * draft.recomputed_macs + per_byte * moved
-
-
-def setup_cost() -> float:
-    """What starting a stage takes."""
-    return STAGE_COST
-
-
-def calls_cost(bands: int, ops: int) -> float:
-    """What the kernel calls of `ops` operators in `bands` bands take."""
-    return CALL_COST * bands * ops

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tigris_pio.compiler.instructions.predict import DEFAULT
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
 from tigris_pio.compiler.plan.memory.sharing import Block, links_of, share
@@ -25,12 +26,13 @@ class ProgramIndex:
     program: Program
     lives: Mapping[str, Lifetime]
     timeline: Timeline
+    processor: str = DEFAULT  #: whose instructions costs count
 
     @staticmethod
-    def of(program: Program) -> ProgramIndex:
+    def of(program: Program, processor: str = DEFAULT) -> ProgramIndex:
         """Stages 3 and 4 for `program`."""
         lives = lifetimes(program)
-        return ProgramIndex(program, lives, layer_by_layer(program, lives))
+        return ProgramIndex(program, lives, layer_by_layer(program, lives), processor)
 
     @cached_property
     def body(self) -> ProgramIndex:
@@ -40,7 +42,7 @@ class ProgramIndex:
             return self
         program = dataclasses.replace(self.program, ops=self.ops[:end], states=())
         lives = {name: Lifetime(life.birth, min(life.death, end)) for name, life in self.lives.items()}
-        return ProgramIndex(program, lives, self.timeline)
+        return ProgramIndex(program, lives, self.timeline, self.processor)
 
     @property
     def ops(self) -> tuple[ProgramOp, ...]:
@@ -55,11 +57,11 @@ class ProgramIndex:
     def live(self) -> np.ndarray:
         """Bytes live while each operator runs, everything whole and in place; scratch included."""
         scratch = np.array([op.scratch_bytes for op in self.ops], dtype=np.int64)
-        live: np.ndarray = self.timeline.live[1 : len(self.ops) + 1] + scratch - self._shared
+        live: np.ndarray = self.timeline.live[1 : len(self.ops) + 1] + scratch - self.shared
         return live
 
     @cached_property
-    def _shared(self) -> np.ndarray:
+    def shared(self) -> np.ndarray:
         """Bytes that two live tensors have in common while each operator runs, everything whole."""
         blocks = {name: Block(self.tensor(name).bytes, life) for name, life in self.lives.items()}
         names = {name: name for name in blocks}

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from tigris_pio.compiler.plan.aim import Aim
-from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band, window_name
+from tigris_pio.compiler.plan.band.spatial import Draft, tallest_band, window_name
 from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Placement, Request, lower_bound
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, links_of, share
-from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes, promote
+from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes
 from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.compiler.plan.timeline import sweep
 from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
@@ -41,25 +43,40 @@ class Arrangement:
         """Bytes of fast arena, state included."""
         return self.state_bytes + self.fast.peak
 
+    def taken(self, step: int) -> int:
+        """Bytes of it that are taken while an operator runs, in any band."""
+        return self.state_bytes + int(self._taken[step + 1])
+
+    @cached_property
+    def _taken(self) -> np.ndarray:
+        steps = max((draft.segment.end for draft in self.drafts), default=0)
+        return sweep(((piece.life, piece.bytes) for request in self.requests for piece in request.taken), steps).live
+
 
 def home_request(tensor: str) -> str:
     """The arena request of a tensor that outlives a stage."""
     return f"home {tensor}"
 
 
-def arrange(index: ProgramIndex, segments: Sequence[Segment], aim: Aim) -> Arrangement:
-    """Drafts for `segments`, each banded one with the tallest bands that fit `aim.room`, then homes and offsets."""
-    homes = dict.fromkeys(crossing_tensors(index, segments), aim.home)
-    drafts = _drafts(index, segments, homes, aim)
-    if aim.home is Home.SLOW:
-        homes = promote(index, drafts, homes, aim.room - _state_bytes(drafts, aim.alignment), aim.alignment)
-        drafts = _drafts(index, segments, homes, aim)
-    slow = allocate(_slow_requests(index, drafts, homes), aim.alignment)
-    requests, fast = _allocate_fast(index, drafts, homes, aim.alignment)
-    state = _state_bytes(drafts, aim.alignment)
-    if state + fast.peak > aim.limit and aim.home is Home.FAST and len(index.ops) <= STAIRS_REACH:
-        requests, fast = _with_stairs(index, drafts, homes, aim, state) or (requests, fast)
-    return Arrangement(tuple(drafts), homes, requests, fast, slow, state)
+def arrange(
+    index: ProgramIndex, segments: Sequence[Segment], aim: Aim, homes: Mapping[str, Home] | None = None
+) -> Arrangement:
+    """Drafts for `segments`, each banded one with the tallest bands that fit `aim.room`, then homes and offsets.
+
+    `homes`: where what crosses a cut lives; fast memory unless it says otherwise.
+    """
+    lives = {name: (homes or {}).get(name, Home.FAST) for name in crossing_tensors(index, segments)}
+    state = state_bytes(index, segments, aim.alignment)
+    resident = _resident(index, segments, lives, aim.alignment)
+    drafts = tuple(
+        tallest_band(index, segment, lives, aim.room_of(segment.first, segment.end) - state - beside, aim)
+        for segment, beside in zip(segments, resident, strict=True)
+    )
+    slow = allocate(_slow_requests(index, drafts, lives), aim.alignment)
+    requests, fast = _allocate_fast(index, drafts, lives, aim.alignment)
+    if state + fast.peak > aim.limit and not aim.slow and len(index.ops) <= STAIRS_REACH:
+        requests, fast = _with_stairs(index, drafts, lives, aim, state) or (requests, fast)
+    return Arrangement(drafts, lives, requests, fast, slow, state)
 
 
 def _with_stairs(
@@ -91,22 +108,14 @@ def _allocate_fast(
     return requests, fast
 
 
-def _state_bytes(drafts: Sequence[Draft], alignment: int) -> int:
-    return round_up(VIEW_STATE_BYTES * max(len(draft.views) for draft in drafts), alignment)
+def state_bytes(index: ProgramIndex, segments: Sequence[Segment], alignment: int) -> int:
+    """Bytes of run-time state of stages of `segments`: the executor keeps the views of one at a time."""
+    return round_up(VIEW_STATE_BYTES * max(view_count(index, segment) for segment in segments), alignment)
 
 
-def _drafts(
-    index: ProgramIndex, segments: Sequence[Segment], homes: Mapping[str, Home], aim: Aim
-) -> list[Draft]:
-    """Each banded stage gets the tallest bands that the tensors resident beside it leave room for."""
-    whole = [draft_stage(index, segment, 1, homes) for segment in segments if not segment.banded]
-    state = _state_bytes(whole, aim.alignment) if whole else 0
-    drafts = iter(whole)
-    resident = _resident(index, segments, homes, aim.alignment)
-    return [
-        tallest_band(index, segment, homes, aim.room - state - beside, aim) if segment.banded else next(drafts)
-        for segment, beside in zip(segments, resident, strict=True)
-    ]
+def view_count(index: ProgramIndex, segment: Segment) -> int:
+    """How many tensors a segment's stage touches, constants included."""
+    return len(index.inputs(segment.first, segment.end)) + segment.end - segment.first
 
 
 def _resident(

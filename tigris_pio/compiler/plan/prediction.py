@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tigris_pio.compiler.instructions.predict import DEFAULT, PROCESSORS, call_instructions, executor_instructions
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
-from tigris_pio.compiler.plan.band.calls import stage_calls
+from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 
 
 def stage_instructions(plan: ExecutionPlan, stage: Stage, processors: Sequence[str] = PROCESSORS) -> dict[str, int]:
@@ -15,7 +15,7 @@ def stage_instructions(plan: ExecutionPlan, stage: Stage, processors: Sequence[s
     Kernels of a library count as the portable ones do. Float32 without a floating-point unit takes fewer instructions
     for zeros than for other numbers; it counts as of average ones.
     """
-    found, tensors = stage_calls(plan, stage), plan.program.tensors
+    found, tensors = plan_stage_calls(plan, stage), plan.program.tensors
     taken = [executor_instructions(found.walked, processor) for processor in processors]
     for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):
         for rows, count in counts.items():

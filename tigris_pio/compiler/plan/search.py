@@ -1,19 +1,22 @@
 """Stages 3 to 6 put together: from a program and a budget to an execution plan.
 
-Each attempt cuts the program and arranges it. What fits in theory may miss by fragmentation; then
-the next attempt aims lower, until one fits the budget.
+Orders, cuts, strategies, heights and homes are judged by one cost. The cheapest cut whose live bytes fit is found
+(`cut/temporal.py`) and its offsets are placed. What fits by live bytes may exceed the limit by fragmentation; then the
+search is done again with less memory, or less sharing of it, where that happened, and in the end everywhere.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan.aim import Aim, WeightOptions
-from tigris_pio.compiler.plan.cost import plan_cost
-from tigris_pio.compiler.plan.cut.temporal import cut_resident, cut_spilling
+from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
+from tigris_pio.compiler.plan.cost import op_costs, plan_cost
+from tigris_pio.compiler.plan.cut.pieces import joined
+from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, arrange
@@ -22,13 +25,13 @@ from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.errors import BudgetError
-from tigris_pio.format.enums import Home, WeightMode
+from tigris_pio.format.enums import WeightMode
+from tigris_pio.format.records import VIEW_STATE_BYTES
+from tigris_pio.sizes import round_up
 
-#: Shares of the budget that successive attempts aim for.
-AIMS = (1.0, 0.98, 0.95, 0.92, 0.88, 0.83, 0.77, 0.7, 0.6, 0.5)
-#: Operators a stage run whole may have, so that the run-time state stays near 1 KB; and once even that does not fit.
-OPS_PER_STAGE, OPS_PER_SMALL_STAGE = 64, 16
-#: Larger programs skip aims that leave no room for the run-time state.
+#: Shares of the limit that are aimed for when nothing else helps.
+SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
+#: Programs of more operators are planned in one order and with fewer attempts.
 EXHAUSTIVE = 300
 
 
@@ -64,85 +67,157 @@ def find_plan(
 def find_arrangement(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions
 ) -> Arrangement | None:
-    """An arrangement within `budget`, without slow memory if possible; None when none was found.
-
-    Outputs that may grow over inputs allow other cuts, with more or fewer calls: the cheaper one is returned.
-    """
+    """The cheapest arrangement found within `budget`, with slow memory or without; None when none was found."""
     aim = Aim.of(budget, _ample_fast(index), alignment, weights)
-    found = _find(index, aim)
-    if found is None or any(draft.bands > 1 for draft in found.drafts):
-        both = (_find(index, dataclasses.replace(aim, overlay=False)), found)
-        kept = [arrangement for arrangement in both if arrangement is not None]
-        found = min(kept, key=lambda arrangement: plan_cost(index, arrangement.drafts), default=None)
-    if found is None and budget.slow:
-        return _find(index, dataclasses.replace(aim, home=Home.SLOW, overlay=False))
-    return found
+    resident = _cheapest(index, dataclasses.replace(aim, slow=0))
+    if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
+        best = resident
+    else:
+        least = math.inf if resident is None else _cost(index, resident)
+        best = _cheapest(index, dataclasses.replace(aim, most=least)) or resident
+    return None if best is None else _with_weights(index, best, aim)
 
 
-def _find(index: ProgramIndex, aim: Aim) -> Arrangement | None:
-    for arrangement, segments, tried in _attempts(index, aim):
-        if arrangement.fast_bytes > aim.limit or arrangement.slow.peak > aim.slow:
+def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
+    """The cheapest arrangement found that costs less than `aim.most`.
+
+    Where offsets of a cut exceed the limit, cuts are tried that do with less memory just there or share less of it,
+    which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
+    "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
+    """
+    best: Arrangement | None = None
+    state, hopeless = 0, False  # what has no cut has none with less memory
+    for place, (start, remedies) in enumerate(_chains(index, aim)):
+        stairs, large = start.windows is Windows.STAIRS, len(index.ops) > EXHAUSTIVE
+        if place > 0 and hopeless and not stairs:
             continue
-        if aim.weights.mode is WeightMode.IN_PLACE:
-            return arrangement
-        if aim.home is Home.FAST:
-            pieces = split_for_blocks(index, segments, aim.limit - arrangement.state_bytes)
-            finer = _smallest_state(index, pieces, tried)
-            if finer.fast_bytes <= aim.limit:
-                return add_blocks(index, finer, aim)
-        return add_blocks(index, arrangement, aim)
-    return None
+        if best is not None and place >= LAST_RESORTS and (large or stairs or start.room < FAR * aim.limit):
+            break
+        attempt = start
+        for remedy in (*remedies, None):
+            cut = cheapest_cut(index.body, dataclasses.replace(attempt, most=aim.most, state=state))
+            hopeless = hopeless or (cut is None and place == 0 and attempt is start)
+            if cut is None:
+                break
+            state = cut.state
+            found = _arranged(index, cut, attempt)
+            if found.fast_bytes <= aim.limit and found.slow.peak <= aim.slow:
+                if place == 0 and attempt is start:
+                    return found if _cost(index, found) < aim.most else None
+                if _cost(index, found) < aim.most:
+                    best, aim = found, dataclasses.replace(aim, most=_cost(index, found))
+                break
+            if remedy is not None:
+                attempt = remedy(index, aim, attempt, found)
+    return best
+
+
+#: Of an attempt whose arrangement exceeds the limits the one that is made next, from the index, the limits, the attempt
+#: and the arrangement.
+Remedy = Callable[[ProgramIndex, Aim, Aim, Arrangement], Aim]
+#: Place of the first chain that aims for less than the limit. When one before it led to an arrangement, only those that
+#: aim for at least this share of the limit are tried, and in large programs none.
+LAST_RESORTS, FAR = 5, 0.85
+
+
+def _chains(index: ProgramIndex, aim: Aim) -> Iterator[tuple[Aim, Sequence[Remedy]]]:
+    """Attempts to begin with, each with remedies that are tried in turn while its arrangement exceeds the limits.
+
+    The less is shared, the nearer what is placed comes to the live bytes.
+    """
+    apart = dataclasses.replace(aim, windows=Windows.APART)
+    alone = dataclasses.replace(apart, overlay=False, apart=frozenset(range(len(index.ops))))
+    large = len(index.ops) > EXHAUSTIVE
+    yield aim, () if large else (_with_less, _unshared, _with_less)
+    yield apart, (_unshared,) if large else (_with_less, _unshared, _with_less)
+    yield dataclasses.replace(apart, frugal=True), () if large else (_with_less, _unshared, _with_less)
+    yield apart, () if large else (_unshared, _with_less, _unshared)
+    yield alone, (_with_less, _with_less)
+    for share in SHARES:
+        room = int(aim.limit * share)
+        yield apart.at(room), () if large else (_with_less,)
+        yield alone.at(room), ()
+    if not aim.slow:
+        stairs = dataclasses.replace(aim, windows=Windows.STAIRS)
+        yield stairs, () if large else (_with_less, _unshared, _with_less)
+        yield dataclasses.replace(stairs, lowest=True), (_unshared,)
+
+
+def _unshared(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
+    """No outputs that grow over inputs, and none in place of an operand, where `found` exceeded the limit."""
+    growing = {step for draft in found.drafts if draft.overlays for step in _steps(draft.segment)}
+    shares = growing | {step for step, size in enumerate(index.shared) if size}
+    full = {step for step in range(len(index.ops)) if found.taken(step) > aim.limit}
+    where = full or {step for segment in _exceeding(aim, found) for step in _steps(segment)}
+    return dataclasses.replace(attempt, apart=attempt.apart | (shares & where), less=())
+
+
+def _with_less(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
+    """Less memory for the stages where `found` exceeded the limit, so that their bands get lower; or less slow memory,
+    where it exceeded that."""
+    if found.slow.peak > aim.slow:
+        return dataclasses.replace(attempt, slow=attempt.slow - max(aim.alignment, found.slow.peak - aim.slow))
+    missed = round_up(found.fast_bytes - aim.limit, aim.alignment)
+    less = tuple(
+        (segment.first, segment.end, attempt.room - attempt.room_of(segment.first, segment.end) + missed)
+        for segment in _exceeding(aim, found)
+    )
+    return dataclasses.replace(attempt, less=(*attempt.less, *less))
+
+
+def _exceeding(aim: Aim, found: Arrangement) -> list[Segment]:
+    """The segments during which something lies beyond the limit."""
+    over = [
+        part.life
+        for request in found.requests
+        for part in request.contents
+        if found.state_bytes + found.fast.offsets[part.name] + part.bytes > aim.limit
+    ]
+    segments = [draft.segment for draft in found.drafts]
+    return [s for s in segments if any(life.birth < s.end and s.first <= life.death for life in over)]
+
+
+def _steps(segment: Segment) -> range:
+    return range(segment.first, segment.end)
+
+
+def _cost(index: ProgramIndex, arrangement: Arrangement) -> float:
+    """What the operators but for the COMMITs cost beyond running whole."""
+    steps = len(index.body.ops)
+    drafts = [draft for draft in arrangement.drafts if draft.segment.end <= steps]
+    return plan_cost(index, drafts) - sum(op_costs(index).whole[:steps])
+
+
+def _arranged(index: ProgramIndex, cut: Cut, aim: Aim) -> Arrangement:
+    """A cut arranged: operators that run whole in stages as long as they may be, or in shorter ones where that fits the
+    limit better or costs less, since their run-time state is smaller."""
+    commits = [Segment(step, step + 1, direct=True) for step in range(len(index.body.ops), len(index.ops))]
+
+    def arranged(views: int) -> Arrangement:
+        return arrange(index, [*joined(index, cut.segments, cut.homes, views), *commits], aim, cut.homes)
+
+    best = arranged(len(index.program.tensors))
+    banded = any(draft.bands > 1 for draft in best.drafts)
+    for state in (aim.limit - best.fast.peak, cut.state):
+        if cut.state <= state < best.state_bytes and (banded or best.fast_bytes > aim.limit):
+            best = min(arranged(state // VIEW_STATE_BYTES), best,
+                       key=lambda one: (max(one.fast_bytes, aim.limit), _cost(index, one)))  # fmt: skip
+    return best
+
+
+def _with_weights(index: ProgramIndex, found: Arrangement, aim: Aim) -> Arrangement:
+    """With weight blocks, if asked for. Stages run whole are cut where that lets more blocks in."""
+    if aim.weights.mode is WeightMode.IN_PLACE:
+        return found
+    segments = [draft.segment for draft in found.drafts]
+    pieces = split_for_blocks(index, segments, aim.limit - found.state_bytes)
+    if pieces != segments:
+        finer = arrange(index, pieces, aim, found.homes)
+        if finer.fast_bytes <= aim.limit:
+            return add_blocks(index, finer, aim)
+    return add_blocks(index, found, aim)
 
 
 def _ample_fast(index: ProgramIndex) -> int:
     """Fast memory that never limits a plan: everything whole, and all weights beside it."""
     return 4 * int(index.live.max(initial=0)) + block_bytes(index.ops) + 64 * len(index.ops) + (1 << 16)
-
-
-def _attempts(index: ProgramIndex, aim: Aim) -> Iterator[tuple[Arrangement, list[Segment], Aim]]:
-    """Arrangements, each with what was cut and the aim it was cut for; kept rows before recomputed ones."""
-    tried: set[tuple[Segment, ...]] = set()
-    rooms = [int(aim.limit * share) for share in AIMS]
-    while rooms:
-        room, state = rooms.pop(0), 0
-        for recompute in (False, True):
-            if aim.home is Home.FAST:
-                segments = cut_resident(index.body, room, recompute, aim.overlay)
-            else:
-                segments = cut_spilling(index.body, room, recompute)
-            if segments is None:
-                continue
-            segments += [Segment(step, step + 1, direct=True) for step in range(len(index.body.ops), len(index.ops))]
-            banded = any(segment.banded for segment in segments)
-            if banded or tuple(segments) not in tried:
-                tried.add(tuple(segments))
-                arrangement = _smallest_state(index, segments, aim.at(room))
-                state = max(state, arrangement.state_bytes)
-                yield arrangement, segments, aim.at(room)
-            if not banded:
-                break
-        known = aim.limit - state  # the run-time state needs room too, which is known only now
-        if room > known > 0:
-            large = len(index.ops) > EXHAUSTIVE
-            rooms = sorted({known, *(r for r in rooms if r < known or not large)}, reverse=True)
-
-
-def _smallest_state(index: ProgramIndex, segments: list[Segment], aim: Aim) -> Arrangement:
-    """`segments` arranged; shorter ones when that is beyond the limit and their run-time state is smaller."""
-    longer, shorter = _shorter(segments, OPS_PER_STAGE), _shorter(segments, OPS_PER_SMALL_STAGE)
-    arrangement = arrange(index, longer, aim)
-    if arrangement.fast_bytes > aim.limit and longer != shorter:
-        arrangement = arrange(index, shorter, aim)
-    return arrangement
-
-
-def _shorter(segments: list[Segment], most: int) -> list[Segment]:
-    """Segments run whole, in pieces of at most `most` operators."""
-    pieces: list[Segment] = []
-    for segment in segments:
-        if segment.banded or segment.direct:
-            pieces.append(segment)
-        else:
-            starts = range(segment.first, segment.end, most)
-            pieces += [Segment(first, min(first + most, segment.end)) for first in starts]
-    return pieces

@@ -33,7 +33,7 @@ from tigris_pio.sizes import round_up
 MOST_MISSES = 300
 
 #: The cost up to which stages are looked at first, where slow memory makes them many, and the most that is of use.
-FIRST_LIMIT, LAST_LIMIT = 100.0, 1e5
+FIRST_LIMIT, LAST_LIMIT = 20_000.0, 1e12
 
 Homes = tuple[Home, ...]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage, View
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
 from tigris_pio.compiler.weights.block import block_bytes
-from tigris_pio.format.enums import WeightMode
+from tigris_pio.format.enums import Home, WeightMode
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,15 +22,34 @@ class StageCalls:
     walked: Mapping[str, int]
 
 
-def stage_calls(plan: ExecutionPlan, stage: Stage) -> StageCalls:
+def plan_stage_calls(plan: ExecutionPlan, stage: Stage) -> StageCalls:
     """Those of a stage of `plan`."""
     ops, tensors = plan.program.ops[stage.first_op : stage.end_op], plan.program.tensors
     paces = {view.tensor: view.pace for view in stage.views if view.pace is not None}
     at_home = frozenset(view.tensor for view in stage.views if not view.window)
     keep = any(view.keep for view in stage.views)
     rows = stage_rows(ops, tensors, paces, stage.bands, keep, at_home)
+    fetched = 0 if stage.weight_mode is WeightMode.IN_PLACE else block_bytes(ops)
+    copied = 0 if works_in_slow_memory(plan, stage) else stage.slow_read + stage.slow_written
+    return stage_calls(ops, tensors, stage.views, rows, copied + fetched)
+
+
+def works_in_slow_memory(plan: ExecutionPlan, stage: Stage) -> bool:
+    """Whether kernels of a stage of `plan` read or write tensors in slow memory where they live."""
+    homes = (plan.homes.get(view.tensor) for view in stage.views if not view.window)
+    return any(place is not None and place.home is Home.SLOW for place in homes)
+
+
+def stage_calls(
+    ops: Sequence[ProgramOp],
+    tensors: Mapping[str, ProgramTensor],
+    views: Sequence[View],
+    rows: Mapping[str, BandRows],
+    copied: int,
+) -> StageCalls:
+    """Those of a stage of `ops` on `views`, by the rows that its bands touch; it copies `copied` bytes."""
     calls = tuple(_calls(rows[op.output]) for op in ops)
-    return StageCalls(calls, _walked(stage, ops, tensors, rows, calls))
+    return StageCalls(calls, _walked(ops, tensors, views, rows, calls) | {"copied byte": copied})
 
 
 def _calls(rows: BandRows) -> Mapping[int, int]:
@@ -39,28 +58,27 @@ def _calls(rows: BandRows) -> Mapping[int, int]:
 
 
 def _walked(
-    stage: Stage,
-    ops: tuple[ProgramOp, ...],
+    ops: Sequence[ProgramOp],
     tensors: Mapping[str, ProgramTensor],
+    views: Sequence[View],
     rows: Mapping[str, BandRows],
     calls: tuple[Mapping[int, int], ...],
-) -> Mapping[str, int]:
-    moves = [_moved(view, tensors[view.tensor], rows[view.tensor]) for view in stage.views if view.window]
-    copies = [rows[view.tensor] for view in stage.views if view.load or view.store]
-    fetched = 0 if stage.weight_mode is WeightMode.IN_PLACE else block_bytes(ops)
+) -> dict[str, int]:
+    bands = len(rows[ops[0].output].end)
+    moves = [_moved(view, tensors[view.tensor], rows[view.tensor]) for view in views if view.window]
+    copies = [rows[view.tensor] for view in views if view.load or view.store]
     return {
         "stage": 1,
-        "view": len(stage.views),
+        "view": len(views),
         "operator": len(ops),
-        "band": stage.bands,
-        "band view": stage.bands * len(stage.views),
-        "band operator": stage.bands * len(ops),
-        "band operand": stage.bands * sum(len(op.operands) for op in ops),
+        "band": bands,
+        "band view": bands * len(views),
+        "band operator": bands * len(ops),
+        "band operand": bands * sum(len(op.operands) for op in ops),
         "call": sum(op.images * sum(counts.values()) for op, counts in zip(ops, calls, strict=True)),
         "move": sum(count for count, _ in moves),
         "moved byte": sum(size for _, size in moves),
         "copy": sum(int((found.end > found.made).sum()) for found in copies),
-        "copied byte": stage.slow_read + stage.slow_written + fetched,
     }
 
 

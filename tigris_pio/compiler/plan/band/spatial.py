@@ -10,7 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.plan import View
 from tigris_pio.compiler.ir.program import ProgramTensor
-from tigris_pio.compiler.plan.aim import Aim
+from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.band.geometry import BandRows, input_end, input_first, stage_rows
 from tigris_pio.compiler.plan.band.overlay import Overlay, find_overlays
 from tigris_pio.compiler.plan.band.paces import stage_schedule, tallest_height
@@ -26,7 +26,7 @@ from tigris_pio.sizes import round_up
 class Draft:
     """A stage without offsets: its views, and the windows and scratch it asks the arena for.
 
-    overlays: outputs that grow over inputs.
+    overlays: outputs that grow over inputs. rows: that each band touches of each tensor.
     """
 
     segment: Segment
@@ -39,10 +39,13 @@ class Draft:
     slow_written: int
     recomputed_macs: int
     overlays: tuple[Overlay, ...] = ()
+    rows: Mapping[str, BandRows] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
-    def need(self, index: ProgramIndex, alignment: int) -> int:
+    def need(self, index: ProgramIndex, alignment: int, windows: Windows = Windows.SHARED) -> int:
         """Least bytes of the windows and scratch, less what the overlays save; may be negative."""
-        least = lower_bound(self.requests, alignment)
+        apart = windows is Windows.APART
+        requests = [Request(r.name, r.bytes, r.life) for r in self.requests] if apart else self.requests
+        least = lower_bound(requests, alignment, beside=windows is not Windows.STAIRS)
         return least - sum(overlay.saving(index, alignment) for overlay in self.overlays) if self.overlays else least
 
 
@@ -99,6 +102,7 @@ def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping
         written,
         sum(_recomputed(op.macs, rows[op.output], index.tensor(op.output)) for op in ops),
         _overlays(index, segment, rows, homes) if schedule.bands * ops[0].images > 1 else (),
+        rows,
     )
 
 
@@ -220,34 +224,46 @@ def _recomputed(macs: int, rows: BandRows, tensor: ProgramTensor) -> int:
 def tallest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim) -> Draft:
     """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
 
-    `aim.overlay`: outputs may grow over inputs, and do where that allows taller bands.
+    `aim.overlays`: outputs may grow over inputs, and do where that allows taller bands.
     """
-    if not segment.banded:
+    if not segment.banded or aim.lowest:
         return draft_stage(index, segment, 1, homes)
-    alignment = aim.alignment
-    apart = _tallest(index, segment, homes, room, alignment, overlaid=False)
-    if not aim.overlay or apart.bands == 1 or not draft_stage(index, segment, 1, homes).overlays:
+    apart = _tallest(index, segment, homes, room, aim, overlaid=False)
+    grows = aim.overlays(segment.first, segment.end) and draft_stage(index, segment, 1, homes).overlays
+    if apart.bands == 1 or not grows:
         return apart
-    shared = _tallest(index, segment, homes, room, alignment, overlaid=True)
-    fits = apart.need(index, alignment) <= room
-    return apart if fits and apart.bands <= shared.bands else shared
+    shared = _tallest(index, segment, homes, room, aim, overlaid=True)
+    fits = apart.need(index, aim.alignment, aim.windows) <= room
+    return apart if fits and (aim.frugal or apart.bands <= shared.bands) else shared
+
+
+#: Numbers of bands, fewer than bisection found, that are tried.
+TALLER = 4
 
 
 def _tallest(
-    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, alignment: int, overlaid: bool
+    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim, overlaid: bool
 ) -> Draft:
-    """By bisection: a taller band needs no fewer rows of any tensor."""
+    """By bisection: a taller band needs no fewer rows of any tensor. But how far an output must lie before the input it
+    grows over may be less of a taller band, so some that have fewer bands are tried too."""
 
     def draft(band_rows: int) -> Draft:
         found = draft_stage(index, segment, band_rows, homes)
         return found if overlaid or not found.overlays else dataclasses.replace(found, overlays=())
 
-    low, high, best = 1, tallest_height(index, segment), draft(1)
+    tallest = tallest_height(index, segment)
+    low, high, best = 1, tallest, draft(1)
     while low < high:
         middle = (low + high + 1) // 2
         candidate = draft(middle)
-        if candidate.need(index, alignment) <= room:
+        if candidate.need(index, aim.alignment, aim.windows) <= room:
             low, best = middle, candidate
         else:
             high = middle - 1
+    if best.overlays:
+        fewer = range(max(1, best.bands - TALLER), best.bands)
+        for rows in dict.fromkeys(-(-tallest // bands) for bands in fewer):
+            candidate = draft(rows)
+            if candidate.need(index, aim.alignment, aim.windows) <= room:
+                return candidate
     return best

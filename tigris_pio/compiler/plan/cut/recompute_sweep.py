@@ -12,19 +12,22 @@ from typing import NamedTuple
 import numpy as np
 
 from tigris_pio.compiler.ir.pace import Pace
+from tigris_pio.compiler.ir.program import ProgramTensor
 from tigris_pio.compiler.plan.band.geometry import BandRows, StageGeometry
+from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.cut.size import Size
 from tigris_pio.compiler.plan.index import ProgramIndex
 
 
 class RecomputingFit(NamedTuple):
-    """A segment [first, end) in one-row bands: bytes of its windows, slow traffic and work done again."""
+    """A segment [first, end) in one-row bands."""
 
     first: int
-    window_bytes: int
-    new_output_bytes: int  #: of the tensors made in it that outlive it, whole
-    traffic: int
-    recomputed_macs: int
+    windows: Size  #: at the fullest step
+    traffic: int  #: slow bytes it moves, where what it reads and leaves lies there
     bands: int
+    calls: float  #: instructions of calling its kernels so often
+    again: float  #: and of making rows again
 
 
 class _Sweep:
@@ -34,9 +37,12 @@ class _Sweep:
         self.index, self.end, self.resident = index, end, resident
         self.bands = index.tensor(index.ops[end - 1].output).height
         self.geometry = StageGeometry(index.program.tensors, self.bands, keep=False)
-        self.new_outputs = self.stored = self.recomputed = 0
+        self.stored = 0
+        self.calls = self.again = 0.0
+        self.costs = op_costs(index)
         self.start = max(0, end - reach)
         self.live = np.zeros(end - self.start, dtype=np.int64)  # bytes of windows and scratch at each step
+        self.growth = np.zeros(end - self.start)  # and how many more they take for each further row a band
 
     def add(self, step: int) -> None:
         """Takes operator `step` in at the front."""
@@ -45,7 +51,6 @@ class _Sweep:
         outlives = self.index.outlives(op.output, self.end)
         if outlives:
             self.geometry.require(op.output, Pace(-(-tensor.height // self.bands)))
-            self.new_outputs += tensor.bytes
         at_home = outlives and self.resident
         self.geometry.add(op, at_home)
         rows = self.geometry.rows[op.output]
@@ -54,7 +59,8 @@ class _Sweep:
         made = rows.made_rows
         if outlives and not self.resident:
             self.stored += rows.moved_bytes(tensor) * tensor.batch
-        self.recomputed += op.macs * max(0, made - tensor.height) // max(1, tensor.height)
+        self.again += self.costs.row[step] * max(0, made - tensor.height)
+        self.calls += self.costs.call[step] * int((rows.end > rows.made).sum())
         self.live[step - self.start] += op.scratch_bytes
 
     def wanted_whole(self, step: int) -> bool:
@@ -66,9 +72,10 @@ class _Sweep:
         )
 
     def _window(self, name: str, rows: BandRows, birth: int) -> None:
-        size = self.index.tensor(name).bytes_of(rows.capacity)
+        tensor = self.index.tensor(name)
         last = max((birth, *self.index.uses_within(name, birth, self.end)[-1:]))
-        self.live[birth - self.start : last - self.start + 1] += size
+        self.live[birth - self.start : last - self.start + 1] += tensor.bytes_of(rows.capacity)
+        self.growth[birth - self.start : last - self.start + 1] += _growth(tensor, rows)
 
     @property
     def window_bytes(self) -> int:
@@ -77,15 +84,26 @@ class _Sweep:
 
     def fit(self, first: int) -> RecomputingFit:
         """The segment that starts at `first`, the operator added last."""
-        live, traffic = self.live, self.stored
+        live, growth, traffic = self.live, self.growth, self.stored
         if not self.resident:
-            live = live.copy()
+            live, growth = live.copy(), growth.copy()
             for name, rows in self.geometry.pending().items():
                 tensor = self.index.tensor(name)
                 traffic += rows.moved_bytes(tensor) * tensor.batch
                 steps = self.index.uses_within(name, first, self.end)
                 live[steps[0] - self.start : steps[-1] + 1 - self.start] += tensor.bytes_of(rows.capacity)
-        return RecomputingFit(first, int(live.max()), self.new_outputs, traffic, self.recomputed, self.bands)
+                growth[steps[0] - self.start : steps[-1] + 1 - self.start] += _growth(tensor, rows)
+        at = int(live.argmax())
+        return RecomputingFit(
+            first, Size(int(live[at]), float(growth[at])), traffic, self.bands, self.calls, self.again
+        )
+
+
+def _growth(tensor: ProgramTensor, rows: BandRows) -> float:
+    """Bytes that a window takes more for each further row of a band: its share of the rows that a band goes on by."""
+    if len(rows.first) < 2 or rows.capacity >= tensor.height:
+        return 0.0
+    return float(rows.first[-1] - rows.first[0]) / (len(rows.first) - 1) * tensor.bytes_of(1)
 
 
 class _Known(dict[tuple[int, bool, int], tuple[int, list[RecomputingFit], bool]]):
@@ -104,7 +122,7 @@ def recomputing_fits(
     known, fits, complete = cache.get(key, (-1, [], True))
     if known < room:
         known, fits, complete = room, [], False
-    yield from (fit for fit in fits if fit.window_bytes <= room)
+    yield from (fit for fit in fits if fit.windows.bytes <= room)
     if complete:
         return
     taken = len(fits)
@@ -113,7 +131,7 @@ def recomputing_fits(
         for place, fit in enumerate(sweep):
             if place >= taken:
                 fits.append(fit)
-                if fit.window_bytes <= room:
+                if fit.windows.bytes <= room:
                     yield fit
         complete = True
     finally:

@@ -7,26 +7,45 @@ sweep visits every segment with that start at little more than the cost of the l
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.plan.aim import Windows
 from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete
+from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.cut.size import NO_SIZE, Size
 from tigris_pio.compiler.plan.index import ProgramIndex
 
 #: Bands looked at for the tallest a window gets: a whole period of the paces, or this many of a longer one.
 MOST_BANDS = 64
 
 
+class Sizes(NamedTuple):
+    """Of windows together, by how they share."""
+
+    apart: Size
+    shared: Size
+    stairs: Size
+
+    def of(self, windows: Windows) -> Size:
+        """Where they share so."""
+        return {Windows.APART: self.apart, Windows.SHARED: self.shared, Windows.STAIRS: self.stairs}[windows]
+
+
 class RollingFit(NamedTuple):
-    """A segment that ends before `end`: bytes of its windows, slow traffic, and its number of bands."""
+    """A segment that ends before `end`, at one input row a band."""
 
     end: int
-    window_bytes: int
-    new_output_bytes: int  #: of the tensors made in it that outlive it, whole
-    traffic: int
+    inner: Sizes  #: of windows of what is made and used up in it, at the fullest step
+    all: Sizes  #: the same when nothing that it reads and leaves lies in fast memory
+    outside: tuple[tuple[str, Size], ...]  #: what it reads from before
+    leaving: tuple[tuple[str, Size], ...]  #: what it makes that outlives it
     bands: int
+    calls: float  #: instructions of calling its kernels so often
+    moved_bytes: float  #: kept rows that are moved to the start of their windows, all bands together
 
 
 class _Reader(NamedTuple):
@@ -55,23 +74,81 @@ class _Window:
     death: int
     arrives: Pace | None  #: None: from before the stage, had as soon as it is wanted
     readers: list[_Reader]
-    bytes: int = 0  #: from its maker to its last reader, in every band
-    kept: int = 0  #: of these all the time
-    counted: bool = False  #: whether the sums of the sweep hold it
+    size: Size = NO_SIZE  #: from its maker to its last reader, in every band
+    kept: int = 0  #: bytes of these all the time
+    moved: float = 0.0  #: bytes that move to its start in all bands
+
+
+class _Sums:
+    """The sizes of windows at each step of a segment.
+
+    Of a window that keeps rows only these are live all the time. But they lie at its start, so no two such windows can
+    share memory: the rest of one, while it is free, can hold only windows that keep nothing.
+    """
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self._kept = 0
+        self._keeping = [0, 0.0, 0.0]  # bytes, growth and credit of windows that keep rows
+        self._bytes: list[int] = []  # live at each step, next to those that are kept
+        self._growth: list[float] = []
+        self._credit: list[float] = []
+        self._alone: list[tuple[int, float, float]] = []  # of windows that keep nothing
+
+    def step(self, scratch: int) -> None:
+        """One operator more."""
+        self._bytes.append(scratch)
+        self._growth.append(0.0)
+        self._credit.append(0.0)
+        self._alone.append((scratch, 0.0, 0.0))
+
+    def count(self, window: _Window, sign: int) -> None:
+        """Takes a window in, or out again."""
+        size, growth, credit = (sign * each for each in window.size)
+        steps = range(window.birth - self._first, window.death - self._first + 1)
+        if window.kept:
+            for place, each in enumerate((size, growth, credit)):
+                self._keeping[place] += each
+        else:
+            for at in steps:
+                some, grows, owes = self._alone[at]
+                self._alone[at] = some + int(size), grows + growth, owes + credit
+        passing = int(size) - sign * window.kept
+        self._kept += sign * window.kept
+        for at in steps:
+            self._bytes[at] += passing
+            self._growth[at] += growth
+            self._credit[at] += credit
+
+    @property
+    def most(self) -> Sizes:
+        """At the fullest step."""
+        keeping = Size(int(self._keeping[0]), self._keeping[1], self._keeping[2])
+        most = max(self._bytes)
+        at = self._bytes.index(most)
+        shared = Size(self._kept + most, self._growth[at], self._credit[at])
+        return Sizes(keeping + Size(*max(self._alone)), max(shared, keeping), shared)
+
+    @property
+    def least(self) -> int:
+        """Bytes at the fullest step; no arrangement takes fewer."""
+        return self._kept + max(self._bytes)
 
 
 class _Sweep:
+    """`resident`: what is from before and what stays lies in fast memory, and has no windows."""
+
     def __init__(self, index: ProgramIndex, first: int, resident: bool) -> None:
         self.index, self.first, self.resident = index, first, resident
         self.rolling = Rolling(index, 1)
         self.made: dict[str, int] = {}
         self.windows: dict[str, _Window] = {}
-        self.stored: dict[str, int] = {}  # tensors that outlive the segment so far, with their bytes
+        self.outside: list[str] = []
+        self.stored: dict[str, None] = {}  # tensors that outlive the segment so far
         self.streamed: list[str] = []
-        self.loaded = 0
-        self.persistent = 0
-        self.side_by_side = 0  # bytes of windows of which some rows are kept: no two of them can overlap
-        self.transient: list[int] = []  # bytes live at each step, next to the persistent ones
+        self.inner, self.all = _Sums(first), _Sums(first)
+        self.calls = self.moved = 0.0
+        self.costs = op_costs(index)
 
     def add(self, step: int) -> bool:
         """Takes operator `step` in at the end; False when it cannot roll."""
@@ -81,77 +158,92 @@ class _Sweep:
         pace = self.rolling.add(step, self.made)
         if pace is None:
             return False
-        self.transient.append(op.scratch_bytes)
+        self.inner.step(op.scratch_bytes)
+        self.all.step(op.scratch_bytes)
         for operand in op.operands:
             self._read(operand.tensor, operand.rows, pace, step)
         tensor = self.index.tensor(op.output)
         self.made[op.output] = step
-        self.windows[op.output] = _Window(step, step, pace, [])
+        window = self.windows[op.output] = _Window(step, step, pace, [])
         if tensor.sequential:  # it reads its own row before
-            self.windows[op.output].readers.append(_Reader.of(pace, RowMap.shifted(-1)))
+            window.readers.append(_Reader.of(pace, RowMap.shifted(-1)))
         if tensor.streamed:
             self.streamed.append(op.output)
-        self.stored[op.output] = tensor.bytes
-        self._size(op.output)
+        self.stored[op.output] = None
+        self._measure(op.output)
+        self._count(op.output, 1)
         for name in (*(operand.tensor for operand in op.operands), op.output):
             if name in self.stored and not self.index.outlives(name, step + 1):
                 del self.stored[name]
-                self._count(self.windows[name], 1)
+                self.inner.count(self.windows[name], 1)
+        rows = max(1.0, pace.numerator / pace.denominator)  # a call makes no fewer
+        self.calls += self.costs.call[step] * math.ceil(tensor.height / rows)
         return True
 
     def _read(self, name: str, rows: RowMap, pace: Pace, step: int) -> None:
-        tensor = self.index.tensor(name)
-        if tensor.constant is not None:
+        if self.index.tensor(name).constant is not None:
             return
-        if name not in self.windows:
-            if self.resident:
-                return
+        if name in self.windows:
+            self._count(name, -1)  # before it lives longer
+        elif self.resident:
+            return
+        else:
             self.windows[name] = _Window(step, step, None, [])
-            self.loaded += tensor.bytes
+            self.outside.append(name)
         window = self.windows[name]
-        self._count(window, -1)  # before it lives longer
         window.readers.append(_Reader.of(pace, rows))
         window.death = step
-        self._size(name)
+        self._measure(name)
+        self._count(name, 1)
 
-    def _size(self, name: str) -> None:
-        """Measures a window again and counts it, unless the tensor lies whole in fast memory."""
+    def _count(self, name: str, sign: int) -> None:
+        window = self.windows[name]
+        self.moved += sign * window.moved
+        if not self.resident:
+            self.all.count(window, sign)
+        if window.arrives is not None and name not in self.stored:
+            self.inner.count(window, sign)
+
+    def _measure(self, name: str) -> None:
         tensor, window = self.index.tensor(name), self.windows[name]
-        self._count(window, -1)
         rows, kept = _tallest(window)
-        window.bytes = tensor.bytes_of(min(rows, tensor.height))
-        window.kept = window.bytes if tensor.folded else tensor.bytes_of(min(kept, tensor.height))
-        if not (self.resident and name in self.stored):
-            self._count(window, 1)
-
-    def _count(self, window: _Window, sign: int) -> None:
-        if window.counted == (sign > 0):
-            return
-        window.counted = sign > 0
-        self.persistent += sign * window.kept
-        self.side_by_side += sign * window.bytes if window.kept else 0
-        passing = sign * (window.bytes - window.kept)
-        for at in range(window.birth - self.first, window.death - self.first + 1):
-            self.transient[at] += passing
+        speed = max([_speed(reader) for reader in window.readers], default=0.0)
+        if window.arrives is not None:
+            speed = window.arrives.numerator / window.arrives.denominator
+        window.size = Size(tensor.bytes_of(min(rows, tensor.height)))
+        if rows < tensor.height:
+            row = tensor.bytes_of(1)
+            window.size = Size(window.size.bytes, speed * row, row * (1 - speed) if speed < 1 else 0.0)
+        window.kept = window.size.bytes if tensor.folded else tensor.bytes_of(min(kept, tensor.height))
+        bands = tensor.height / speed if speed and kept < tensor.height else 0.0
+        window.moved = kept * bands * tensor.row_bytes
 
     @property
     def window_bytes(self) -> int:
-        """Bytes of all windows at the fullest step; never less with more operators.
+        """Bytes of all inner windows at the fullest step; never less with more operators."""
+        return self.inner.least
 
-        Windows that keep rows lie side by side, but beside an input at home some may lie over rows of it."""
-        fullest = self.persistent + max(self.transient)
-        return fullest if self.resident else max(self.side_by_side, fullest)
-
-    def fit(self, end: int, window_bytes: int) -> RollingFit:
+    def fit(self, end: int) -> RollingFit:
         """The segment that ends before `end`, the operator added last being end - 1."""
         complete = (*self.stored, *self.streamed)
         bands = bands_until_complete(self.index, self.rolling.paces, complete) if complete else 1
-        new = sum(self.stored.values())
-        return RollingFit(end, window_bytes, new, self.loaded + new, bands)
+        inner = self.inner.most
+        if self.resident:
+            return RollingFit(end, inner, inner, (), (), bands, self.calls, self.moved)
+        outside, leaving = self._sizes(self.outside), self._sizes(self.stored)
+        return RollingFit(end, inner, self.all.most, outside, leaving, bands, self.calls, self.moved)
+
+    def _sizes(self, names: Iterable[str]) -> tuple[tuple[str, Size], ...]:
+        return tuple((name, self.windows[name].size) for name in names)
+
+
+def _speed(reader: _Reader) -> float:
+    """Rows of an input that a reader takes a band."""
+    return reader.pace_numerator * reader.numerator / (reader.pace_denominator * reader.denominator)
 
 
 def _tallest(window: _Window) -> tuple[int, int]:
-    """Most rows of a window in any band of the steady state, and most that one band leaves to the next."""
+    """Most rows of a window in any band of the steady state, and most of them that an earlier band made."""
     readers = [reader for reader in window.readers if reader.numerator]
     arrives = window.arrives
     if not readers:
@@ -162,7 +254,7 @@ def _tallest(window: _Window) -> tuple[int, int]:
     period = max(reader.pace_denominator for reader in readers)
     if arrives is not None:
         period = max(period, arrives.denominator)
-    most, kept, before = 0, 0, 0
+    most = kept = before = 0
     made = [0] * len(readers)  # rows of each reader's output before the band
     for band in range(1, min(2 * period, MOST_BANDS) + 2):
         first, end = 1 << 60, -(1 << 60) if arrives is None else arrives.rows(band)
@@ -172,35 +264,43 @@ def _tallest(window: _Window) -> tuple[int, int]:
             end = max(end, ((after - 1) * n + below) // d + 1)
             made[place] = after
         most = max(most, end - first)
-        kept = max(kept, before - first) if band > 1 else 0
+        if band > 1:
+            kept = max(kept, before - first)
         before = end
     return most, kept
 
 
-class _Known(dict[tuple[int, bool, int], tuple[int, list[RollingFit]]]):
+class Rolled(NamedTuple):
+    """The segments that start at one operator, shortest first, and the paces of all that they make."""
+
+    fits: list[RollingFit]
+    paces: dict[str, Pace]
+
+
+class _Known(dict[tuple[int, bool, int], tuple[int, Rolled]]):
     """The fits of each first operator, kind of home and reach, and up to which room they are known."""
 
 
-def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Sequence[RollingFit]:
-    """The rolling segments that start at `first`, shortest first, while their windows stay within `room`.
+def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Rolled:
+    """The rolling segments that start at `first`, as far as the windows of what they make and use up may stay within
+    `room`; some of these exceed it.
 
-    `resident`: what outlives the segment is whole in fast memory, and so is what it reads from before.
-    `reach`: most operators of a segment.
+    `resident`: what is from before and what stays lies in fast memory, so their windows are not measured. `reach`
+    limits the operators a segment may have.
     """
     cache, key = index.cache(_Known), (first, resident, reach)
-    known, fits = cache.get(key, (-1, []))
-    if known < room:
-        fits = list(_sweep(index, first, resident, room, reach))
-        cache[key] = room, fits
-    return [fit for fit in fits if fit.window_bytes <= room]
+    known, rolled = cache.get(key, (-1, None))
+    if rolled is None or known < room:
+        sweep = _Sweep(index, first, resident)
+        rolled = Rolled(list(_fits(sweep, room, reach)), sweep.rolling.paces)
+        cache[key] = room, rolled
+    return rolled
 
 
-def _sweep(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Iterator[RollingFit]:
-    sweep = _Sweep(index, first, resident)
-    for step in range(first, min(first + reach, len(index.ops))):
+def _fits(sweep: _Sweep, room: int, reach: int) -> Iterator[RollingFit]:
+    for step in range(sweep.first, min(sweep.first + reach, len(sweep.index.ops))):
         if not sweep.add(step):
             return
-        window_bytes = sweep.window_bytes
-        if window_bytes > room:
+        if sweep.window_bytes > room:
             return
-        yield sweep.fit(step + 1, window_bytes)
+        yield sweep.fit(step + 1)

@@ -130,8 +130,11 @@ class Placement:
     proved_optimal: bool = False  #: no placement of the requests has a lower peak, rounded up to the alignment
 
 
-def lower_bound(requests: Sequence[Request], alignment: int) -> int:
-    """Most aligned bytes taken at one moment: no placement has a lower peak."""
+def lower_bound(requests: Sequence[Request], alignment: int, beside: bool = True) -> int:
+    """Most aligned bytes taken at one moment: no placement has a lower peak.
+
+    `beside`: also of requests that lie side by side though not all of their bytes are taken at one moment.
+    """
     pieces = [piece for request in requests for piece in request.taken]
     events: dict[int, int] = {}
     for piece in pieces:
@@ -144,7 +147,7 @@ def lower_bound(requests: Sequence[Request], alignment: int) -> int:
     peak = int(live.max(initial=0))
     for together in _stages(pieces):
         peak = max(peak, _fullest_moment(together, alignment, steps, live))
-    return max(peak, _side_by_side(requests, pieces, alignment))
+    return max(peak, _side_by_side(requests, pieces, alignment)) if beside else peak
 
 
 def _side_by_side(requests: Sequence[Request], pieces: Sequence[Piece], alignment: int) -> int:

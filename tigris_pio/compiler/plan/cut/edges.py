@@ -1,0 +1,330 @@
+"""Every segment that may start at a cut, given what lies in fast memory there, with an estimate of what it costs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from tigris_pio.compiler.plan.aim import Aim, Windows
+from tigris_pio.compiler.plan.cost import DIRECT_BYTE, op_costs
+from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
+from tigris_pio.compiler.plan.cut.growth import Growth, Paces
+from tigris_pio.compiler.plan.cut.image_sweep import image_fits
+from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
+from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
+from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit, rolling_fits
+from tigris_pio.compiler.plan.cut.shapes import Shape, shapes_from
+from tigris_pio.compiler.plan.cut.size import Size
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.format.records import VIEW_STATE_BYTES
+from tigris_pio.sizes import round_up
+
+#: Longest segments tried in bands without and with slow memory, and whole, in operators: most, least, and the sum over
+#: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
+BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 20_000), (256, 12, 20_000)
+#: In programs of at most so many operators up to three tensors that a segment leaves get homes each for itself; in
+#: larger ones, and when there are more, they all have the same.
+SMALL = 60
+#: Larger programs make no rows again where they have slow memory.
+LARGE = 300
+#: A step after all others.
+NEVER = 1 << 60
+
+
+class Edges:
+    """The segments of `index` within what `aim` gives. state: bytes of run-time state that some stage takes anyway;
+    corrected: costs of edges that were drafted."""
+
+    def __init__(
+        self, index: ProgramIndex, sets: Crossings, aim: Aim, state: int, corrected: Mapping[Edge, float]
+    ) -> None:
+        self.index, self.sets, self.aim, self.state = index, sets, aim, state
+        self.corrected = corrected
+        self.prices = Prices.of(index.processor)
+        self.costs = op_costs(index)
+        self.steps = len(index.ops)
+        self.reach = _reach(self.steps, SLOW_REACH if aim.slow else BANDED_REACH)
+        self.growth = Growth(index, sets)
+        self.ample = sum(sets.size(1 << place) for place in range(len(sets.names))) <= aim.slow
+        self._subsets: dict[int, list[int]] = {}
+
+    def _starts(self) -> list[int]:
+        """The sets of inputs that may lie in fast memory when the run begins."""
+        inputs = self.sets.across[0]
+        if not self.aim.slow:
+            return [inputs]
+        found = _subsets(inputs, 3)
+        return [fast for fast in found if self.sets.size(inputs & ~fast) <= self.aim.slow]
+
+    def cheapest(self) -> Label | None:
+        """The cheapest way to the last cut; None when there is none."""
+        labels = Labels(self.sets, self.prices.slow_byte, self.aim.most)
+        for fast in self._starts():
+            labels.offer(0, Label(0.0, fast, False, None, None))
+        for cut in range(self.steps + 1):
+            self._pull(labels, cut)
+            if cut < self.steps:
+                for label in labels.kept(cut):
+                    self._push(labels, cut, label)
+        return min(labels.kept(self.steps), key=lambda label: label.cost, default=None)
+
+    # -- what every kind of segment has in common
+
+    def _free(self, state: int, first: int = 0, end: int = 0) -> int:
+        """Bytes for all but the run-time state, in any case or during steps [first, end)."""
+        room = self.aim.room_of(first, end) if self.aim.less else self.aim.room
+        return room - max(self.state, state)
+
+    def _state_of(self, views: int) -> int:
+        return round_up(VIEW_STATE_BYTES * views, self.aim.alignment)
+
+    def _homes(self, label: Label, cut: int, leaves: int) -> Sequence[int]:
+        """Which of the tensors it leaves a segment may leave in fast memory."""
+        if not self.aim.slow:
+            return (leaves,)
+        found = self._subsets.get(leaves)
+        if found is None:
+            found = self._subsets[leaves] = _subsets(leaves, 3 if self.steps <= SMALL else 1)
+        if self.ample:
+            return found
+        below = self.sets.across[cut] & ~label.fast
+        return [kept for kept in found if self.sets.size(below | (leaves & ~kept)) <= self.aim.slow]
+
+    def _offer(self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False) -> None:
+        if self.corrected:
+            cost = self.corrected.get(edge, cost)
+        cost += label.cost
+        end = edge.segment.end
+        fast = (label.fast & self.sets.across[end]) | edge.kept
+        if labels.beats(end, fast, plain, cost):
+            labels.offer(end, Label(cost, fast, plain, label, edge))
+
+    # -- segments that start at a cut
+
+    def _push(self, labels: Labels, cut: int, label: Label) -> None:
+        all_fast = label.fast == self.sets.across[cut]
+        self._one(labels, cut, label)
+        if all_fast:
+            self._images(labels, cut, label)
+        if self.aim.slow and not (all_fast and self.next_hot[cut] == NEVER):
+            self._whole(labels, cut, label)
+        if not all_fast or self.aim.slow or self.next_hot[cut] < cut + self.reach:
+            self._rolling(labels, cut, label, all_fast)
+
+    def _one(self, labels: Labels, cut: int, label: Label) -> None:
+        """One operator, whole, or where it does not fit so, in slow memory directly."""
+        sets, fast = self.sets, label.fast
+        shape = self._shapes(cut)[0]
+        free = self._free(self._state_of(shape.views), cut, cut + 1)
+        loaded, made = shape.reads & ~fast, sets.makes[cut]
+        held = sets.size(fast)
+        need = held + sets.size(loaded) + sets.size(made) + sets.scratch[cut] - self._shared(cut, loaded)
+        batched = self.index.ops[cut].images > 1
+        for kept in self._homes(label, cut, shape.leaves):
+            stored = shape.leaves & ~kept
+            edge = Edge(Segment(cut, cut + 1), loaded, stored, kept, held)
+            if need <= free:
+                plain = not (loaded or stored or batched)
+                cost = 0.0 if plain and label.plain else self.prices.stage
+                cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored)
+                self._offer(labels, label, edge, cost + self.prices.copy * (loaded | stored).bit_count(), plain)
+            elif (loaded or stored) and held + sets.size(made & ~stored) + sets.scratch[cut] <= free:
+                moved = DIRECT_BYTE * (sum(sets.size(1 << bit) for bit in bits(loaded)) + sets.size(stored))
+                direct = edge._replace(segment=Segment(cut, cut + 1, direct=True))
+                self._offer(labels, label, direct, setup(self.prices, shape.views) + moved)
+
+    def _images(self, labels: Labels, cut: int, label: Label) -> None:
+        shapes = self._shapes(cut)
+        for end in image_fits(self.index, cut, self._free(0), self.reach):
+            shape = shapes[end - cut - 1]
+            edge = Edge(Segment(cut, end), 0, 0, shape.leaves, self.sets.size(label.fast | shape.leaves))
+            self._offer(labels, label, edge, setup(self.prices, shape.views))
+
+    def _whole(self, labels: Labels, cut: int, label: Label) -> None:
+        """Several operators run whole that touch slow memory: what they load stays from its first use to its last.
+
+        Only where that saves something: the last operator reads what an earlier one loaded, or stored.
+        """
+        sets, fast, slow = self.sets, label.fast, ~label.fast
+        live: list[int] = []
+        last: dict[int, int] = {}
+        images, seen = self.index.ops[cut].images, 0
+        for at, shape in enumerate(self._shapes(cut)[: _reach(self.steps, WHOLE_REACH)]):
+            step = cut + at
+            if self.index.ops[step].images != images:
+                return
+            free = self._free(self._state_of(shape.views), cut, step + 1)
+            brought = sets.reads[step] & slow
+            shared = self._shared(step, brought & shape.reads)
+            live.append(sets.size(fast & sets.across[step]) + sets.scratch[step] - shared)
+            for place in bits(brought):
+                bit = 1 << place
+                for since in range(last.get(bit, at - 1) + 1, at + 1):
+                    live[since] += sets.size(bit)
+                last[bit] = at
+            made = sets.makes[step]
+            live[at] += sets.size(made)
+            last[made] = at
+            if max(live) > free:
+                return
+            again, seen = sets.reads[step] & (seen | shape.leaves), seen | brought
+            if not at or not again:
+                continue
+            loaded = shape.reads & slow
+            for kept in self._homes(label, cut, shape.leaves):
+                stored = shape.leaves & ~kept
+                longer = [(sets.size(1 << p), last[1 << p] + 1, at) for p in bits(kept) if last[1 << p] < at]
+                if (loaded or stored) and fullest(live, longer) <= free:
+                    cost = setup(self.prices, shape.views) + self._moved(loaded, stored)
+                    cost += self.prices.copy * (loaded | stored).bit_count()
+                    edge = Edge(Segment(cut, step + 1), loaded, stored, kept, 0)
+                    self._offer(labels, label, edge, cost)
+
+    def _rolling(self, labels: Labels, cut: int, label: Label, all_fast: bool) -> None:
+        sets, fast = self.sets, label.fast
+        held = sets.size(fast)
+        rolled = rolling_fits(self.index, cut, not self.aim.slow, self._free(0) - held, self.reach)
+        hot = self.next_hot[cut] if all_fast else -1
+        shapes = self._shapes(cut)
+        for fit, shape in zip(rolled.fits, shapes, strict=False):
+            if hot >= fit.end and not self.aim.slow:
+                continue
+            free = self._free(self._state_of(shape.views), cut, fit.end)
+            if held + fit.inner.stairs.bytes > free:
+                continue
+            loaded = shape.reads & ~fast
+            for kept in self._homes(label, cut, shape.leaves):
+                if hot >= fit.end and kept == shape.leaves:
+                    continue  # it runs whole with the same homes
+                stored = shape.leaves & ~kept
+                eats = shape.reads & fast & ~sets.across[fit.end]
+                kind = Windows.SHARED if self.aim.windows is Windows.STAIRS and not eats else self.aim.windows
+                windows = _windows(fit, kind, sets, loaded | stored)
+                banded = Banded(fit.bands * self.index.ops[cut].images, fit.calls, fit.moved_bytes)
+                segment = Segment(cut, fit.end, True, True)
+                self._offer_banded(labels, label, segment, shape, kept, windows, free, banded,
+                                   self._moved(loaded, stored), rolled.paces)  # fmt: skip
+
+    def _offer_banded(
+        self, labels: Labels, label: Label, segment: Segment, shape: Shape, kept: int, windows: Size, free: int,
+        banded: Banded, moved: float, paces: Paces,
+    ) -> None:  # fmt: skip
+        """A segment in bands whose windows take `windows`."""
+        loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
+        beside = self.sets.size(label.fast) + self.sets.size(kept)
+        need, copies = beside + windows.bytes, (loaded | stored).bit_count()
+        rows = rows_that_fit(windows, free - beside, banded.bands) if need <= free else 1
+        cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
+        fast = (label.fast & self.sets.across[segment.end]) | kept
+        if not labels.beats(segment.end, fast, False, label.cost + cost):
+            return
+        if need > free:
+            eaten = shape.reads & label.fast & ~self.sets.across[segment.end]
+            if not self.aim.overlays(segment.first, segment.end) or not self.growth.saves(
+                segment, eaten, kept, need - free, banded.bands, paces
+            ):
+                return
+        self._offer(labels, label, Edge(segment, loaded, stored, kept, beside), cost)
+
+    # -- segments that make rows again, which are told by where they end
+
+    def _pull(self, labels: Labels, cut: int) -> None:
+        slow = bool(self.aim.slow)
+        if slow and self.steps > LARGE:
+            return
+        if not slow and self.next_hot[max(0, cut - self.reach)] >= cut:
+            return
+        starts = range(max(0, cut - self.reach), cut)
+        least = min((labels.kept(first)[0].cost for first in starts if labels.kept(first)), default=None)
+        if least is None:
+            return
+        room = self._free(0)
+        known = {fit.first: fit for fit in self._again(cut, False, room, labels, least)} if slow else {}
+        for fit in self._again(cut, True, room, labels, least):
+            shape = self._shapes(fit.first)[cut - fit.first - 1]
+            free = self._free(self._state_of(shape.views), fit.first, cut)
+            for label in labels.kept(fit.first):
+                all_fast = label.fast == self.sets.across[fit.first]
+                for kept in self._homes(label, fit.first, shape.leaves):
+                    whole = all_fast and kept == shape.leaves
+                    if whole and self.next_hot[fit.first] >= cut:
+                        continue
+                    apart = known.get(fit.first)
+                    if not whole and apart is None:
+                        continue
+                    windows = fit.windows if whole or apart is None else apart.windows
+                    images = self.index.ops[fit.first].images
+                    banded = Banded(fit.bands * images, fit.calls, 0, fit.again)
+                    moved = 0.0 if whole or apart is None else self.prices.slow_byte * apart.traffic
+                    segment = Segment(fit.first, cut, True)
+                    self._offer_banded(labels, label, segment, shape, kept, windows, free, banded,
+                                       moved, {})  # fmt: skip
+
+    def _again(self, end: int, resident: bool, room: int, labels: Labels, least: float) -> Iterator[RecomputingFit]:
+        """The segments that end at `end`, while the rows they make again do not alone cost more than any way there.
+
+        Tall bands make fewer rows again: an eighth of them counts.
+        """
+        worst = labels.dearest(end)
+        for fit in recomputing_fits(self.index, end, resident, room, self.reach):
+            if least + fit.again / 8 >= worst:
+                return
+            yield fit
+
+    # -- what segments read and leave
+
+    def _moved(self, loaded: int, stored: int) -> float:
+        """Instructions of moving so much to and from slow memory."""
+        return self.prices.slow_byte * (self.sets.loaded(loaded) + self.sets.stored(stored))
+
+    def _shared(self, step: int, loaded: int = 0) -> int:
+        """Bytes that an operator run whole has in common with its operands; what is loaded lies in a window of its
+        own."""
+        return 0 if loaded or step in self.aim.apart else self.sets.shared[step]
+
+    def _shapes(self, cut: int) -> list[Shape]:
+        return shapes_from(self.sets, cut, max(self.reach, _reach(self.steps, WHOLE_REACH)), self.costs.call)
+
+    @cached_property
+    def next_hot(self) -> list[int]:
+        """For each cut the first step at or after it that does not fit whole with all in fast memory; NEVER if none."""
+        sets = self.sets
+        following = [NEVER] * (self.steps + 1)
+        for step in range(self.steps - 1, -1, -1):
+            views = sets.reads[step].bit_count() + sets.constants[step] + 1
+            need = sets.size(sets.across[step]) + sets.size(sets.makes[step]) + sets.scratch[step] - self._shared(step)
+            hot = need > self._free(self._state_of(views), step, step + 1)
+            following[step] = step if hot else following[step + 1]
+        return following
+
+
+def _windows(fit: RollingFit, windows: Windows, sets: Crossings, slow: int) -> Size:
+    """The size of a segment's windows when `slow` lies in slow memory."""
+    size = fit.inner.of(windows)
+    if slow:
+        everything = fit.all.of(windows)
+        for name, each in itertools.chain(fit.outside, fit.leaving):
+            if sets.bit[name] & slow:
+                size += each
+        if size.bytes > everything.bytes:
+            return everything
+    return size
+
+
+def _reach(steps: int, limits: tuple[int, int, int]) -> int:
+    most, least, work = limits
+    return min(most, max(least, work // max(1, steps)))
+
+
+def _subsets(names: int, most: int) -> list[int]:
+    """All subsets of up to `most` tensors, the whole set first; of more only all and none."""
+    members = bits(names)
+    if len(members) > most:
+        return [names, 0]
+    found = [0]
+    for place in members:
+        found += [known | 1 << place for known in found]
+    return found[::-1]

@@ -1,0 +1,104 @@
+"""The ways to reach each cut: what each costs so far and leaves in fast memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.segment import Segment
+
+#: For programs of up to so many operators the ways kept at one cut.
+WIDTHS = ((16, 64), (60, 16), (300, 6), (1 << 60, 3))
+
+
+class Edge(NamedTuple):
+    """A segment with the homes of what it reads and leaves.
+
+    loaded, stored: what it reads and what it leaves that lies in slow memory; kept: what it leaves in fast memory.
+    beside: bytes of fast memory that whole tensors take while it runs, its own among them, before overlays.
+    """
+
+    segment: Segment
+    loaded: int
+    stored: int
+    kept: int
+    beside: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Label:
+    """A way to a cut. fast: what lies in fast memory across it. plain: it ends with an operator that runs whole, all in
+    fast memory, so that another may join its stage."""
+
+    cost: float
+    fast: int
+    plain: bool
+    before: Label | None
+    edge: Edge | None
+
+
+class Labels:
+    """The labels of every cut of a program; `slow_byte`: instructions for a byte moved; `most`: all must cost less."""
+
+    def __init__(self, sets: Crossings, slow_byte: float, most: float) -> None:
+        self._sets, self._slow_byte, self._most = sets, slow_byte, most
+        self._at: list[dict[tuple[int, bool], Label]] = [{} for _ in sets.across]
+        self._kept: dict[int, list[Label]] = {}
+        count = len(sets.across) - 1
+        self._width = next(width for most, width in WIDTHS if count <= most)
+
+    def beats(self, cut: int, fast: int, plain: bool, cost: float) -> bool:
+        """Whether a way of that cost is cheaper than the one known that leaves the same, or than all must be."""
+        known = self._at[cut].get((fast, plain))
+        return cost < (self._most if known is None else known.cost)
+
+    def offer(self, cut: int, label: Label) -> None:
+        """A way that beats the one known."""
+        self._at[cut][label.fast, label.plain] = label
+
+    def dearest(self, cut: int) -> float:
+        """What the dearest way known to a cut costs; infinite when none is known."""
+        return max((label.cost for label in self._at[cut].values()), default=math.inf)
+
+    def kept(self, cut: int) -> list[Label]:
+        """The labels of a cut that may be part of a cheapest path, cheapest first; of many the most promising.
+
+        One is left out when another holds no more in fast memory and remains cheaper even if it brings the rest anew
+        for each reader.
+        """
+        if cut not in self._kept:
+            self._kept[cut] = self._chosen(cut)
+        return self._kept[cut]
+
+    def _chosen(self, cut: int) -> list[Label]:
+        found: list[Label] = []
+        for label in sorted(self._at[cut].values(), key=lambda label: label.cost):
+            if not any(self._betters(cut, other, label) for other in found):
+                found.append(label)
+        if len(found) <= self._width:
+            return found
+        across = self._sets.across[cut]
+
+        def ahead(label: Label) -> float:
+            return label.cost + self._slow_byte * self._sets.size(across & ~label.fast)
+
+        ends = [label for label in found if label.fast in (0, across)]
+        best = sorted(found, key=ahead)[: self._width]
+        return sorted({id(label): label for label in (*ends, *best)}.values(), key=lambda label: label.cost)
+
+    def _betters(self, cut: int, one: Label, other: Label) -> bool:
+        more = other.fast & ~one.fast
+        if one.fast & ~other.fast or (other.plain and not one.plain):
+            return False
+        return not more or one.cost + self._reload(cut, more) <= other.cost
+
+    def _reload(self, cut: int, names: int) -> float:
+        index = self._sets.index
+        total = 0.0
+        for place in bits(names):
+            name = self._sets.names[place]
+            uses = len(index.uses_within(name, cut, len(index.ops)))
+            total += max(1, uses) * self._slow_byte * self._sets.size(1 << place)
+        return total

@@ -1,0 +1,38 @@
+"""What each segment reads and leaves, as sets: the same whatever the memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tigris_pio.compiler.plan.cut.crossings import Crossings
+
+
+class Shape(NamedTuple):
+    """A segment: what it reads of activations made before it, what it makes that outlives it, the tensors it touches,
+    and the instructions of calling each of its kernels once."""
+
+    reads: int
+    leaves: int
+    views: int
+    once: float
+
+
+class _Known(dict[int, list[Shape]]):
+    """The shapes of the segments from each cut, shortest first."""
+
+
+def shapes_from(sets: Crossings, cut: int, count: int, call: tuple[float, ...]) -> list[Shape]:
+    """Those of the first `count` segments from `cut` at least; `call`: instructions of each operator's call."""
+    index = sets.index
+    known = index.cache(_Known).setdefault(cut, [])
+    end = min(cut + count, len(index.ops))
+    if len(known) < end - cut:
+        reads, made, views, once = 0, 0, 0, 0.0
+        known.clear()
+        for step in range(cut, end):
+            reads |= sets.reads[step] & ~made
+            made |= sets.makes[step]
+            views += sets.constants[step] + 1
+            once += call[step]
+            known.append(Shape(reads, made & sets.across[step + 1], views + reads.bit_count(), once))
+    return known
