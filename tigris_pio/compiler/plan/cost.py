@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tigris_pio.compiler.instructions.predict import DEFAULT, call_instructions, executor_instructions
-from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
+from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.calls import stage_calls, works_in_slow_memory
 from tigris_pio.compiler.plan.band.spatial import Draft
 from tigris_pio.compiler.plan.index import ProgramIndex
