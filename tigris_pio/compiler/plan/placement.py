@@ -59,18 +59,24 @@ def home_request(tensor: str) -> str:
 
 
 def arrange(
-    index: ProgramIndex, segments: Sequence[Segment], aim: Aim, homes: Mapping[str, Home] | None = None
+    index: ProgramIndex,
+    segments: Sequence[Segment],
+    aim: Aim,
+    homes: Mapping[str, Home] | None = None,
+    spared: Mapping[Segment, int] | None = None,
 ) -> Arrangement:
     """Drafts for `segments`, each banded one with the tallest bands that fit `aim.room`, then homes and offsets.
 
-    `homes`: where what crosses a cut lives; fast memory unless it says otherwise.
+    `homes`: where what crosses a cut lives; fast memory unless it says otherwise. `spared`: bytes that segments leave
+    to others.
     """
+    spares = spared or {}
     lives = {name: (homes or {}).get(name, Home.FAST) for name in crossing_tensors(index, segments)}
     state = state_bytes(index, segments, aim.alignment)
     resident = _resident(index, segments, lives, aim.alignment)
     drafts = tuple(
-        tallest_band(index, segment, lives, aim.room_of(segment.first, segment.end) - state - beside, aim)
-        for segment, beside in zip(segments, resident, strict=True)
+        tallest_band(index, each, lives, aim.room_of(each.first, each.end) - state - beside - spares.get(each, 0), aim)
+        for each, beside in zip(segments, resident, strict=True)
     )
     slow = allocate(_slow_requests(index, drafts, lives), aim.alignment)
     requests, fast = _allocate_fast(index, drafts, lives, aim.alignment)

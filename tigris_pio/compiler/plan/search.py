@@ -194,7 +194,9 @@ def _arranged(index: ProgramIndex, cut: Cut, aim: Aim) -> Arrangement:
     commits = [Segment(step, step + 1, direct=True) for step in range(len(index.body.ops), len(index.ops))]
 
     def arranged(views: int) -> Arrangement:
-        return arrange(index, [*joined(index, cut.segments, cut.homes, views), *commits], aim, cut.homes)
+        return arrange(
+            index, [*joined(index, cut.segments, cut.homes, views), *commits], aim, cut.homes, cut.spared
+        )
 
     best = arranged(len(index.program.tensors))
     banded = any(draft.bands > 1 for draft in best.drafts)

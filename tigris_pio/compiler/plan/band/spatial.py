@@ -227,7 +227,11 @@ def tallest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home
     `aim.overlays`: outputs may grow over inputs, and do where that allows taller bands.
     """
     if not segment.banded or aim.lowest:
-        return draft_stage(index, segment, 1, homes)
+        found = draft_stage(index, segment, 1, homes)
+        if segment.banded or not found.overlays:
+            return found
+        apart = dataclasses.replace(found, overlays=())
+        return apart if apart.need(index, aim.alignment, aim.windows) <= room else found
     apart = _tallest(index, segment, homes, room, aim, overlaid=False)
     grows = aim.overlays(segment.first, segment.end) and draft_stage(index, segment, 1, homes).overlays
     if apart.bands == 1 or not grows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -12,7 +13,7 @@ from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits
-from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
+from tigris_pio.compiler.plan.cut.labels import NO_SLIDE, Edge, Label, Labels, Slide
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit, rolling_fits
 from tigris_pio.compiler.plan.cut.shapes import Shape, shapes_from
@@ -30,6 +31,9 @@ BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 20_000), (
 SMALL = 60
 #: Larger programs make no rows again where they have slow memory.
 LARGE = 300
+#: Shares of what is left over by bands of one row that a stage may use where outputs grow over inputs: the further an
+#: output moves down, the less the next stages have.
+GREED = (1.0, 0.4, 0.1, 0.0)
 #: A step after all others.
 NEVER = 1 << 60
 
@@ -93,14 +97,18 @@ class Edges:
         below = self.sets.across[cut] & ~label.fast
         return [kept for kept in found if self.sets.size(below | (leaves & ~kept)) <= self.aim.slow]
 
-    def _offer(self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False) -> None:
+    def _offer(
+        self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False, slide: Slide | None = None
+    ) -> None:
         if self.corrected:
             cost = self.corrected.get(edge, cost)
         cost += label.cost
         end = edge.segment.end
         fast = (label.fast & self.sets.across[end]) | edge.kept
-        if labels.beats(end, fast, plain, cost):
-            labels.offer(end, Label(cost, fast, plain, label, edge))
+        slide = label.slide if slide is None else slide
+        slide = slide if slide.member & fast else NO_SLIDE
+        if labels.beats(end, fast, plain, cost, slide):
+            labels.offer(end, Label(cost, fast, plain, label, edge, slide))
 
     # -- segments that start at a cut
 
@@ -130,7 +138,8 @@ class Edges:
                 plain = not (loaded or stored or batched)
                 cost = 0.0 if plain and label.plain else self.prices.stage
                 cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored)
-                self._offer(labels, label, edge, cost + self.prices.copy * (loaded | stored).bit_count(), plain)
+                cost += self.prices.copy * (loaded | stored).bit_count()
+                self._offer(labels, label, edge, cost, plain, self._in_place(cut, label.slide, loaded))
             elif (loaded or stored) and held + sets.size(made & ~stored) + sets.scratch[cut] <= free:
                 moved = DIRECT_BYTE * (sum(sets.size(1 << bit) for bit in bits(loaded)) + sets.size(stored))
                 direct = edge._replace(segment=Segment(cut, cut + 1, direct=True))
@@ -138,8 +147,10 @@ class Edges:
 
     def _images(self, labels: Labels, cut: int, label: Label) -> None:
         shapes = self._shapes(cut)
-        for end in image_fits(self.index, cut, self._free(0), self.reach):
+        for end, need in image_fits(self.index, cut, self._free(0), self.reach):
             shape = shapes[end - cut - 1]
+            if need > self._free(self._state_of(shape.views), cut, end):
+                continue
             edge = Edge(Segment(cut, end), 0, 0, shape.leaves, self.sets.size(label.fast | shape.leaves))
             self._offer(labels, label, edge, setup(self.prices, shape.views))
 
@@ -215,19 +226,54 @@ class Edges:
         """A segment in bands whose windows take `windows`."""
         loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
         beside = self.sets.size(label.fast) + self.sets.size(kept)
-        need, copies = beside + windows.bytes, (loaded | stored).bit_count()
-        rows = rows_that_fit(windows, free - beside, banded.bands) if need <= free else 1
-        cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
-        fast = (label.fast & self.sets.across[segment.end]) | kept
-        if not labels.beats(segment.end, fast, False, label.cost + cost):
+        edge, copies = Edge(segment, loaded, stored, kept, beside), (loaded | stored).bit_count()
+        if beside + windows.bytes <= free:
+            rows = rows_that_fit(windows, free - beside, banded.bands)
+            cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
+            self._offer(labels, label, edge, cost)
+        elif self.aim.overlays(segment.first, segment.end):
+            least = moved + banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, copies)
+            fast = (label.fast & self.sets.across[segment.end]) | kept
+            if labels.beats(segment.end, fast, False, label.cost + least):
+                for spared, rows, slide in self._grown(label, edge, windows, free, banded.bands, paces):
+                    cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
+                    self._offer(labels, label, edge._replace(spared=spared), cost, slide=slide)
+
+    def _grown(
+        self, label: Label, edge: Edge, windows: Size, free: int, bands: int, paces: Paces
+    ) -> Iterator[tuple[int, int, Slide]]:
+        """Ways to run a segment in bands whose outputs grow over inputs: bytes left free, rows of a band, and how far
+        tensors have slid after it."""
+        segment, lacking = edge.segment, edge.beside + windows.bytes - free
+        reads = self._shapes(segment.first)[segment.end - segment.first - 1].reads
+        eaten = reads & label.fast & ~self.sets.across[segment.end]
+        pairs = self.growth.pairs(segment, eaten, edge.kept, lacking, bands, paces)
+        if not pairs:
             return
-        if need > free:
-            eaten = shape.reads & label.fast & ~self.sets.across[segment.end]
-            if not self.aim.overlays(segment.first, segment.end) or not self.growth.saves(
-                segment, eaten, kept, need - free, banded.bands, paces
-            ):
-                return
-        self._offer(labels, label, Edge(segment, loaded, stored, kept, beside), cost)
+        grown = next((pair for pair in pairs if pair.eaten == label.slide.member), pairs[0])
+        slide = label.slide if grown.eaten == label.slide.member else NO_SLIDE
+        above = slide.top + slide.drift
+        left = sum(pair.saving for pair in pairs) - lacking
+        leads = windows._replace(bytes=0, growth=sum(pair.growth for pair in pairs), credit=0)
+        both = windows._replace(growth=windows.growth + leads.growth)
+        known = 0
+        for share in GREED if left >= max(0, above - windows.bytes) else ():
+            used = int(share * (left - max(0, above - windows.bytes)))
+            rows = rows_that_fit(both, windows.bytes + used, bands)
+            if above > windows.bytes:  # windows up to `above` take nothing
+                within = min(rows_that_fit(leads, used, bands), rows_that_fit(windows, above, bands))
+                rows = max(within, rows_that_fit(both, windows.bytes + used + above - windows.bytes, bands))
+            if rows != known:
+                known = rows
+                lead = round_up(math.ceil(grown.lead + grown.growth * (rows - 1)), self.aim.alignment)
+                taken = math.ceil(windows.bytes + windows.growth * (rows - 1) - windows.credit)
+                spared = max(0, left - int(both.growth * rows - both.credit)) if slide.member or share < 1 else 0
+                yield spared, rows, slide.longer(grown.grown, lead, max(windows.bytes, taken))
+
+    def _in_place(self, step: int, slide: Slide, loaded: int) -> Slide:
+        """After an operator that runs whole: what it makes in place of an operand lies where that did."""
+        ends = slide.member & self.sets.reads[step] & ~self.sets.across[step + 1]
+        return slide._replace(member=self.sets.makes[step]) if ends and self._shared(step, loaded) else slide
 
     # -- segments that make rows again, which are told by where they end
 

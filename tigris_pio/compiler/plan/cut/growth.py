@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.plan.band.geometry import clip
+from tigris_pio.compiler.plan.band.overlay import Overlay
 from tigris_pio.compiler.plan.band.spatial import draft_stage
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -18,8 +20,18 @@ from tigris_pio.sizes import round_up
 Paces = Mapping[str, Pace]
 
 
-class _Known(dict[tuple[Segment, int, int, int], int]):
-    """Bytes gained by a segment, by what it eats and what it leaves, and the alignment."""
+class Pair(NamedTuple):
+    """An output that grows over an input, in bands of one row."""
+
+    eaten: int  #: the input, as a set
+    grown: int  #: the output, as a set
+    saving: int  #: bytes that both take less than apart
+    lead: int  #: bytes that the output starts before the input, aligned
+    growth: float  #: of the lead, with each further row a band
+
+
+class _Known(dict[tuple[Segment, int, int, int], tuple[Pair, ...]]):
+    """What grows in a segment, by what it eats and what it leaves, and the alignment."""
 
 
 class Growth:
@@ -29,44 +41,60 @@ class Growth:
         self.index, self.sets = index, sets
         self.known = index.cache(_Known)
 
-    def saves(self, segment: Segment, eaten: int, kept: int, lacking: int, bands: int, paces: Paces) -> bool:
-        """Whether a segment in `bands` bands gains `lacking` bytes. `eaten`: what ends with it in fast memory; `kept`:
-        what it leaves there; `paces`: of what it makes, if it rolls."""
+    def pairs(
+        self, segment: Segment, eaten: int, kept: int, lacking: int, bands: int, paces: Paces
+    ) -> tuple[Pair, ...]:
+        """What grows over what in a segment in `bands` bands, when that saves `lacking` bytes; nothing otherwise.
+
+        `eaten`: what ends with it in fast memory; `kept`: what it leaves there; `paces`: of what it makes, if it rolls.
+        """
         if lacking > min(self.sets.size(eaten), self.sets.size(kept)):
-            return False
+            return ()
         key = (segment, eaten, kept, self.sets.alignment)
         if key not in self.known:
             rolls = segment.keep
             self.known[key] = self._rolling(segment, eaten, kept, bands, paces) if rolls else self._drafted(segment)
-        return self.known[key] >= lacking
+        found = self.known[key]
+        return found if sum(pair.saving for pair in found) >= lacking else ()
 
-    def _drafted(self, segment: Segment) -> int:
+    def _drafted(self, segment: Segment) -> tuple[Pair, ...]:
         index = self.index
         names = (*index.inputs(segment.first, segment.end), *index.outputs(segment.first, segment.end))
         homes = {name: Home.FAST for name in names if name in index.lives}
         overlays = draft_stage(index, segment, 1, homes).overlays
-        return sum(overlay.saving(index, self.sets.alignment) for overlay in overlays)
+        return tuple(self._pair(segment, each.lead, each.eaten, each.grown, 1.0) for each in overlays)
 
-    def _rolling(self, segment: Segment, eaten: int, kept: int, bands: int, paces: Paces) -> int:
+    def _rolling(self, segment: Segment, eaten: int, kept: int, bands: int, paces: Paces) -> tuple[Pair, ...]:
         pairs = []
         for over in self._plain(eaten):
             for under in self._plain(kept):
                 lead = self._lead(segment, bands, paces, over, under)
-                pairs.append((self._saved(lead, over, under), over, under))
-        used: set[str] = set()
-        total = 0
-        for saving, over, under in sorted(pairs, reverse=True):
-            if saving > 0 and not used & {over, under}:
-                total, used = total + saving, used | {over, under}
-        return total
+                rows = paces[under].numerator / paces[under].denominator
+                pairs.append(self._pair(segment, lead, over, under, rows))
+        used = 0
+        chosen = []
+        for pair in sorted(pairs, key=lambda pair: -pair.saving):
+            if pair.saving > 0 and not used & (pair.eaten | pair.grown):
+                chosen.append(pair)
+                used |= pair.eaten | pair.grown
+        return tuple(chosen)
 
     def _plain(self, names: int) -> list[str]:
         found = [self.sets.names[place] for place in bits(names)]
         return [name for name in found if self.index.tensor(name).batch == 1 and not self.index.tensor(name).folded]
 
-    def _saved(self, lead: int, eaten: str, grown: str) -> int:
-        over, under = (round_up(self.index.tensor(name).bytes, self.sets.alignment) for name in (eaten, grown))
-        return over + under - max(round_up(lead, self.sets.alignment) + over, under)
+    def _pair(self, segment: Segment, lead: int, eaten: str, grown: str, rows: float) -> Pair:
+        """`rows`: of the output in a band. Where an earlier operator reads the input, the rows of a band are free when
+        the output's are written."""
+        alignment, bit = self.sets.alignment, self.sets.bit
+        saving = Overlay(eaten, grown, lead).saving(self.index, alignment)
+        growth = rows * self.index.tensor(grown).row_bytes if self._at_once(segment, eaten, grown) else 0.0
+        return Pair(bit[eaten], bit[grown], saving, round_up(lead, alignment), growth)
+
+    def _at_once(self, segment: Segment, eaten: str, grown: str) -> bool:
+        """Whether the input is still read when the output is made."""
+        steps = self.index.uses_within(eaten, segment.first, segment.end)
+        return steps[-1] >= self.index.lives[grown].birth
 
     def _lead(self, segment: Segment, bands: int, paces: Paces, eaten: str, grown: str) -> int:
         """Bytes that the output must lie before the input, as `overlay` finds them from the rows of a drafted stage."""
@@ -75,7 +103,7 @@ class Growth:
         tensor = index.tensor(eaten)
         needed = np.full(bands, tensor.height, dtype=np.int64)
         steps = index.uses_within(eaten, segment.first, segment.end)
-        after = 0 if steps[-1] >= index.lives[grown].birth else 1
+        after = 0 if self._at_once(segment, eaten, grown) else 1
         for step in steps:
             op = index.ops[step]
             height = index.tensor(op.output).height

@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from tigris_pio.compiler.plan.index import ProgramIndex
 
 
-def image_fits(index: ProgramIndex, first: int, room: int, reach: int) -> Iterator[int]:
-    """The ends of the segments from `first` of at most `reach` operators that fit beside all that crosses both cuts.
-
-    Nothing for operators without images.
-    """
+def image_fits(index: ProgramIndex, first: int, room: int, reach: int) -> Iterator[tuple[int, int]]:
+    """The ends of the segments from `first` of at most `reach` operators that fit beside all that crosses both cuts,
+    and what they need with it. Nothing for operators without images."""
     images = index.ops[first].images
     crossing = int(index.crossing[first])
     outputs: dict[str, int] = {}
@@ -32,5 +30,6 @@ def image_fits(index: ProgramIndex, first: int, room: int, reach: int) -> Iterat
                     live[at] += size
         if crossing + max(live) > room:
             return
-        if crossing + sum(outputs.values()) + max(live) <= room:
-            yield step + 1
+        need = crossing + sum(outputs.values()) + max(live)
+        if need <= room:
+            yield step + 1, need

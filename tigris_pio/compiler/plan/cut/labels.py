@@ -17,7 +17,8 @@ class Edge(NamedTuple):
     """A segment with the homes of what it reads and leaves.
 
     loaded, stored: what it reads and what it leaves that lies in slow memory; kept: what it leaves in fast memory.
-    beside: bytes of fast memory that whole tensors take while it runs, its own among them, before overlays.
+    beside: bytes of fast memory that whole tensors take while it runs, its own among them, before overlays. spared:
+    bytes that it leaves free beside them.
     """
 
     segment: Segment
@@ -25,18 +26,43 @@ class Edge(NamedTuple):
     stored: int
     kept: int
     beside: int
+    spared: int = 0
+
+
+class Slide(NamedTuple):
+    """How far tensors that grew over one another have moved to lower addresses.
+
+    Each output lies some bytes, its lead, before the input it grows over, so a row of them takes the bytes of one and
+    all leads. Only what lies above the last of them is free for others by then.
+    """
+
+    member: int = 0  #: the last of them, as a set; empty: none of them is left
+    drift: int = 0  #: bytes between the ends of the first and the last
+    top: int = 0  #: bytes beyond the end of the first that the windows of stages on the way took
+
+    def unused(self, windows: int) -> int:
+        """Bytes above the last of them that windows of so many bytes do not use."""
+        return max(0, self.top + self.drift - windows)
+
+    def longer(self, grown: int, lead: int, windows: int) -> Slide:
+        """With one more that grows over the last, beside windows of so many bytes."""
+        return Slide(grown, self.drift + lead, max(self.top, windows - self.drift))
+
+
+NO_SLIDE = Slide()
 
 
 @dataclasses.dataclass(frozen=True)
 class Label:
     """A way to a cut. fast: what lies in fast memory across it. plain: it ends with an operator that runs whole, all in
-    fast memory, so that another may join its stage."""
+    fast memory, so that another may join its stage. slide: of the tensors that grew over one another last."""
 
     cost: float
     fast: int
     plain: bool
     before: Label | None
     edge: Edge | None
+    slide: Slide = NO_SLIDE
 
 
 class Labels:
@@ -44,19 +70,20 @@ class Labels:
 
     def __init__(self, sets: Crossings, slow_byte: float, most: float) -> None:
         self._sets, self._slow_byte, self._most = sets, slow_byte, most
-        self._at: list[dict[tuple[int, bool], Label]] = [{} for _ in sets.across]
+        self._at: list[dict[tuple[int, bool, Slide], Label]] = [{} for _ in sets.across]
         self._kept: dict[int, list[Label]] = {}
         count = len(sets.across) - 1
         self._width = next(width for most, width in WIDTHS if count <= most)
 
-    def beats(self, cut: int, fast: int, plain: bool, cost: float) -> bool:
-        """Whether a way of that cost is cheaper than the one known that leaves the same, or than all must be."""
-        known = self._at[cut].get((fast, plain))
-        return cost < (self._most if known is None else known.cost)
+    def beats(self, cut: int, fast: int, plain: bool, cost: float, slide: Slide = NO_SLIDE) -> bool:
+        """Whether a way of that cost is cheaper than those known that leave the same, or than all must be."""
+        known = self._at[cut]
+        same = (known.get((fast, plain, each)) for each in ({slide, NO_SLIDE} if slide.member else (NO_SLIDE,)))
+        return cost < min((label.cost for label in same if label is not None), default=self._most)
 
     def offer(self, cut: int, label: Label) -> None:
         """A way that beats the one known."""
-        self._at[cut][label.fast, label.plain] = label
+        self._at[cut][label.fast, label.plain, label.slide] = label
 
     def dearest(self, cut: int) -> float:
         """What the dearest way known to a cut costs; infinite when none is known."""
@@ -84,13 +111,13 @@ class Labels:
         def ahead(label: Label) -> float:
             return label.cost + self._slow_byte * self._sets.size(across & ~label.fast)
 
-        ends = [label for label in found if label.fast in (0, across)]
+        ends = [label for label in found if label.fast in (0, across) and not label.slide.member]
         best = sorted(found, key=ahead)[: self._width]
         return sorted({id(label): label for label in (*ends, *best)}.values(), key=lambda label: label.cost)
 
     def _betters(self, cut: int, one: Label, other: Label) -> bool:
         more = other.fast & ~one.fast
-        if one.fast & ~other.fast or (other.plain and not one.plain):
+        if one.fast & ~other.fast or (other.plain and not one.plain) or _slid_further(one.slide, other.slide):
             return False
         return not more or one.cost + self._reload(cut, more) <= other.cost
 
@@ -102,3 +129,10 @@ class Labels:
             uses = len(index.uses_within(name, cut, len(index.ops)))
             total += max(1, uses) * self._slow_byte * self._sets.size(1 << place)
         return total
+
+
+def _slid_further(one: Slide, other: Slide) -> bool:
+    """Whether one may leave less room than another."""
+    if not one.member:
+        return False
+    return one.member != other.member or one.drift > other.drift or one.top > other.top

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.band.spatial import tallest_band
@@ -42,13 +42,14 @@ STATES = 4
 class Cut:
     """The segments of a plan, where each tensor that crosses a cut lives, and what the plan costs beyond running whole.
 
-    state: bytes of run-time state that its longest segment takes.
+    state: bytes of run-time state that its longest segment takes. spared: bytes that segments leave free for others.
     """
 
     segments: tuple[Segment, ...]
     homes: dict[str, Home]
     cost: float
     state: int
+    spared: Mapping[Segment, int]
 
 
 def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
@@ -119,7 +120,7 @@ class _Search:
     def _key(self, edge: Edge) -> _Key:
         segment = edge.segment
         state = round_up(VIEW_STATE_BYTES * view_count(self.index, segment), self.aim.alignment)
-        room = self.aim.room_of(segment.first, segment.end) - max(self.state, state) - edge.beside
+        room = self.aim.room_of(segment.first, segment.end) - max(self.state, state) - edge.beside - edge.spared
         aim = self.aim
         return edge, room, aim.overlays(segment.first, segment.end), aim.windows, aim.frugal, aim.lowest
 
@@ -141,7 +142,8 @@ class _Search:
         segments = tuple(label.edge.segment for label in path if label.edge is not None)
         views = max(view_count(self.index, segment) for segment in segments)
         state = round_up(VIEW_STATE_BYTES * views, self.aim.alignment)
-        return Cut(segments, self._homes(path), cost, state)
+        spared = {label.edge.segment: label.edge.spared for label in path if label.edge is not None}
+        return Cut(segments, self._homes(path), cost, state, spared)
 
     def _homes(self, path: Sequence[Label]) -> dict[str, Home]:
         """Where each tensor that crosses one of the path's cuts lives."""
