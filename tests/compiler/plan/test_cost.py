@@ -19,7 +19,7 @@ def test_a_plan_costs_what_its_drafts_did(images: int, slow: int) -> None:
     """Kernels are called for each image of a batch."""
     program = chain(4, 16, 64)
     index = ProgramIndex.of(batched(program, images) if images > 1 else program)
-    budget = Budget(2 * images * 16 * 64 * (2 if not slow else 1) // 4, slow)
+    budget = Budget(2 * images * 16 * 64 * (5 if not slow else 2) // 8, slow)
     found = find_arrangement(index, budget, 16, WeightOptions())
     assert found is not None and any(draft.bands > 1 for draft in found.drafts)
     plan = finish(index, budget, 16, WeightOptions(), found)

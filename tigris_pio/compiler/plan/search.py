@@ -93,12 +93,16 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
             continue
         if best is not None and place >= LAST_RESORTS and (large or stairs or start.room < FAR * aim.limit):
             break
-        attempt = start
-        for remedy in (*remedies, None):
+        attempt, missed = start, None
+        for remedy in (None, *remedies):
+            if remedy is not None:
+                if missed is None:
+                    break
+                attempt = remedy(index, aim, *missed)
             cut = cheapest_cut(index.body, dataclasses.replace(attempt, most=aim.most, state=state))
             hopeless = hopeless or (cut is None and place == 0 and attempt is start)
             if cut is None:
-                break
+                continue
             state = cut.state
             found = _arranged(index, cut, attempt)
             if found.fast_bytes <= aim.limit and found.slow.peak <= aim.slow:
@@ -107,8 +111,7 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
                 if _cost(index, found) < aim.most:
                     best, aim = found, dataclasses.replace(aim, most=_cost(index, found))
                 break
-            if remedy is not None:
-                attempt = remedy(index, aim, attempt, found)
+            missed = attempt, found
     return best
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -13,11 +12,12 @@ from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits
-from tigris_pio.compiler.plan.cut.labels import NO_SLIDE, Edge, Label, Labels, Slide
+from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit, rolling_fits
 from tigris_pio.compiler.plan.cut.shapes import Shape, shapes_from
 from tigris_pio.compiler.plan.cut.size import Size
+from tigris_pio.compiler.plan.cut.slide import NO_SLIDE, Slide, Way, ways_to_grow
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.records import VIEW_STATE_BYTES
@@ -31,9 +31,6 @@ BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 20_000), (
 SMALL = 60
 #: Larger programs make no rows again where they have slow memory.
 LARGE = 300
-#: Shares of what is left over by bands of one row that a stage may use where outputs grow over inputs: the further an
-#: output moves down, the less the next stages have.
-GREED = (1.0, 0.4, 0.1, 0.0)
 #: A step after all others.
 NEVER = 1 << 60
 
@@ -241,34 +238,22 @@ class Edges:
 
     def _grown(
         self, label: Label, edge: Edge, windows: Size, free: int, bands: int, paces: Paces
-    ) -> Iterator[tuple[int, int, Slide]]:
-        """Ways to run a segment in bands whose outputs grow over inputs: bytes left free, rows of a band, and how far
-        tensors have slid after it."""
+    ) -> Iterator[Way]:
+        """Ways to run a segment in bands whose outputs grow over inputs."""
         segment, lacking = edge.segment, edge.beside + windows.bytes - free
         reads = self._shapes(segment.first)[segment.end - segment.first - 1].reads
         eaten = reads & label.fast & ~self.sets.across[segment.end]
         pairs = self.growth.pairs(segment, eaten, edge.kept, lacking, bands, paces)
         if not pairs:
             return
-        grown = next((pair for pair in pairs if pair.eaten == label.slide.member), pairs[0])
-        slide = label.slide if grown.eaten == label.slide.member else NO_SLIDE
-        above = slide.top + slide.drift
         left = sum(pair.saving for pair in pairs) - lacking
-        leads = windows._replace(bytes=0, growth=sum(pair.growth for pair in pairs), credit=0)
-        both = windows._replace(growth=windows.growth + leads.growth)
-        known = 0
-        for share in GREED if left >= max(0, above - windows.bytes) else ():
-            used = int(share * (left - max(0, above - windows.bytes)))
-            rows = rows_that_fit(both, windows.bytes + used, bands)
-            if above > windows.bytes:  # windows up to `above` take nothing
-                within = min(rows_that_fit(leads, used, bands), rows_that_fit(windows, above, bands))
-                rows = max(within, rows_that_fit(both, windows.bytes + used + above - windows.bytes, bands))
-            if rows != known:
-                known = rows
-                lead = round_up(math.ceil(grown.lead + grown.growth * (rows - 1)), self.aim.alignment)
-                taken = math.ceil(windows.bytes + windows.growth * (rows - 1) - windows.credit)
-                spared = max(0, left - int(both.growth * rows - both.credit)) if slide.member or share < 1 else 0
-                yield spared, rows, slide.longer(grown.grown, lead, max(windows.bytes, taken))
+        slide = label.slide
+        if not any(pair.eaten == slide.member for pair in pairs):
+            slide = Slide(since=segment.first)
+        grown = sum(pair.grown for pair in pairs)
+        later = (label.fast | edge.kept) & ~(self.sets.across[slide.since] | slide.member | grown)
+        above = max(0, slide.top + slide.drift - self.sets.size(later))
+        yield from ways_to_grow(pairs, slide, windows, left, above, bands, self.aim.alignment)
 
     def _in_place(self, step: int, slide: Slide, loaded: int) -> Slide:
         """After an operator that runs whole: what it makes in place of an operand lies where that did."""

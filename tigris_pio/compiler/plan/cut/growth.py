@@ -26,8 +26,8 @@ class Pair(NamedTuple):
     eaten: int  #: the input, as a set
     grown: int  #: the output, as a set
     saving: int  #: bytes that both take less than apart
-    lead: int  #: bytes that the output starts before the input, aligned
-    growth: float  #: of the lead, with each further row a band
+    drift: int  #: bytes that the output ends before the input; negative where it ends behind it
+    growth: float  #: of the bytes that it starts before the input, with each further row a band
 
 
 class _Known(dict[tuple[Segment, int, int, int], tuple[Pair, ...]]):
@@ -88,8 +88,9 @@ class Growth:
         the output's are written."""
         alignment, bit = self.sets.alignment, self.sets.bit
         saving = Overlay(eaten, grown, lead).saving(self.index, alignment)
+        drift = round_up(lead, alignment) + self.sets.size(bit[eaten]) - self.sets.size(bit[grown])
         growth = rows * self.index.tensor(grown).row_bytes if self._at_once(segment, eaten, grown) else 0.0
-        return Pair(bit[eaten], bit[grown], saving, round_up(lead, alignment), growth)
+        return Pair(bit[eaten], bit[grown], saving, drift, growth)
 
     def _at_once(self, segment: Segment, eaten: str, grown: str) -> bool:
         """Whether the input is still read when the output is made."""

@@ -7,6 +7,7 @@ import math
 from typing import NamedTuple
 
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.slide import NO_SLIDE, Slide
 from tigris_pio.compiler.plan.segment import Segment
 
 #: For programs of up to so many operators the ways kept at one cut.
@@ -27,29 +28,6 @@ class Edge(NamedTuple):
     kept: int
     beside: int
     spared: int = 0
-
-
-class Slide(NamedTuple):
-    """How far tensors that grew over one another have moved to lower addresses.
-
-    Each output lies some bytes, its lead, before the input it grows over, so a row of them takes the bytes of one and
-    all leads. Only what lies above the last of them is free for others by then.
-    """
-
-    member: int = 0  #: the last of them, as a set; empty: none of them is left
-    drift: int = 0  #: bytes between the ends of the first and the last
-    top: int = 0  #: bytes beyond the end of the first that the windows of stages on the way took
-
-    def unused(self, windows: int) -> int:
-        """Bytes above the last of them that windows of so many bytes do not use."""
-        return max(0, self.top + self.drift - windows)
-
-    def longer(self, grown: int, lead: int, windows: int) -> Slide:
-        """With one more that grows over the last, beside windows of so many bytes."""
-        return Slide(grown, self.drift + lead, max(self.top, windows - self.drift))
-
-
-NO_SLIDE = Slide()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +95,7 @@ class Labels:
 
     def _betters(self, cut: int, one: Label, other: Label) -> bool:
         more = other.fast & ~one.fast
-        if one.fast & ~other.fast or (other.plain and not one.plain) or _slid_further(one.slide, other.slide):
+        if one.fast & ~other.fast or (other.plain and not one.plain) or one.slide.leaves_less(other.slide):
             return False
         return not more or one.cost + self._reload(cut, more) <= other.cost
 
@@ -129,10 +107,3 @@ class Labels:
             uses = len(index.uses_within(name, cut, len(index.ops)))
             total += max(1, uses) * self._slow_byte * self._sets.size(1 << place)
         return total
-
-
-def _slid_further(one: Slide, other: Slide) -> bool:
-    """Whether one may leave less room than another."""
-    if not one.member:
-        return False
-    return one.member != other.member or one.drift > other.drift or one.top > other.top
