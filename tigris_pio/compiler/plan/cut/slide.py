@@ -63,12 +63,17 @@ def ways_to_grow(
             rows = rows_that_fit(windows + leads, windows.bytes + used, bands)
             if beyond and not below:  # windows up to what is free above take nothing
                 within = min(rows_that_fit(leads, used, bands), rows_that_fit(windows, above, bands))
-                rows = max(within, rows_that_fit(windows + leads, above + used, bands))
+                beyond_it = rows_that_fit(windows + leads, above + used, bands)
+                rows = beyond_it if _taken(windows, beyond_it) >= above else within
             drift = slide.drift + grown.drift + round_up(math.ceil(grown.growth * (rows - 1)), alignment)
-            taken = max(windows.bytes, math.ceil(windows.bytes + windows.growth * (rows - 1) - windows.credit))
-            top = slide.top if below else max(slide.top, taken - slide.drift)
+            top = slide.top if below else max(slide.top, _taken(windows, rows) - slide.drift)
             if (rows, top) not in known:
                 known.add((rows, top))
                 over = left - int((windows + leads).growth * rows - windows.credit)
                 after = Slide(grown.grown, drift, top, slide.since)
                 yield Way(max(0, over) if beyond or share < 1 else 0, rows, after)
+
+
+def _taken(windows: Size, rows: int) -> int:
+    """Bytes of windows in bands of so many rows."""
+    return max(windows.bytes, math.ceil(windows.bytes + windows.growth * (rows - 1) - windows.credit))
