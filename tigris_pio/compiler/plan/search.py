@@ -93,7 +93,7 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
             continue
         if best is not None and place >= LAST_RESORTS and (large or stairs or start.room < FAR * aim.limit):
             break
-        attempt, missed = start, None
+        attempt, first, missed = start, None, None
         for remedy in (None, *remedies):
             if remedy is not None:
                 if missed is None:
@@ -110,8 +110,10 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
                     return found if _cost(index, found) < aim.most else None
                 if _cost(index, found) < aim.most:
                     best, aim = found, dataclasses.replace(aim, most=_cost(index, found))
-                break
-            missed = attempt, found
+                missed = first
+            else:
+                missed = attempt, found
+                first = first or missed
     return best
 
 

@@ -36,13 +36,19 @@ NEVER = 1 << 60
 
 
 class Edges:
-    """The segments of `index` within what `aim` gives. state: bytes of run-time state that some stage takes anyway;
-    corrected: costs of edges that were drafted."""
+    """The segments of `index` within what `aim` gives. states: bytes of run-time state that some stage takes anyway,
+    and that one may take at most; corrected: costs of edges that were drafted."""
 
     def __init__(
-        self, index: ProgramIndex, sets: Crossings, aim: Aim, state: int, corrected: Mapping[Edge, float]
+        self,
+        index: ProgramIndex,
+        sets: Crossings,
+        aim: Aim,
+        states: tuple[int, int | None],
+        corrected: Mapping[Edge, float],
     ) -> None:
-        self.index, self.sets, self.aim, self.state = index, sets, aim, state
+        self.index, self.sets, self.aim = index, sets, aim
+        self.state, self.most_state = states
         self.corrected = corrected
         self.prices = Prices.of(index.processor)
         self.costs = op_costs(index)
@@ -77,6 +83,8 @@ class Edges:
     def _free(self, state: int, first: int = 0, end: int = 0) -> int:
         """Bytes for all but the run-time state, in any case or during steps [first, end)."""
         room = self.aim.room_of(first, end) if self.aim.less else self.aim.room
+        if self.most_state is not None and state > self.most_state:
+            return -1
         return room - max(self.state, state)
 
     def _state_of(self, views: int) -> int:

@@ -20,7 +20,7 @@ from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.band.spatial import tallest_band
 from tigris_pio.compiler.plan.cost import op_costs, stage_cost
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
-from tigris_pio.compiler.plan.cut.edges import Edges
+from tigris_pio.compiler.plan.cut.edges import SMALL, Edges
 from tigris_pio.compiler.plan.cut.labels import Edge, Label
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import view_count
@@ -56,18 +56,30 @@ def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
     """The cheapest cut whose live bytes fit `aim.room`; None when there is none.
 
     The run-time state is that of the stage with the most views. At first each segment leaves room for its own; where
-    the path found has one that takes more, all others leave room for that.
+    the path found has one that takes more, all others leave room for that, or there are no segments that take so much.
     """
-    state, found = aim.state, None
+    best, wished = _with_state(index, aim, aim.state, None)
+    for _ in range(STATES if len(index.ops) <= SMALL else 0):
+        if wished is None or (best is not None and best.cost <= wished.cost * CLOSE):
+            break
+        found, wished = _with_state(index, aim, 0, wished.state - aim.alignment)
+        best = min((cut for cut in (best, found) if cut is not None), key=lambda cut: cut.cost, default=None)
+    return best
+
+
+def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> tuple[Cut | None, Cut | None]:
+    """The cheapest cut when each segment leaves room for `state` bytes and takes no more than `most`, and the cheapest
+    if each left room for its own only, where that has one that takes more."""
+    wished = None
     for _ in range(STATES):
-        found = _Search(index, aim, state).cheapest()
+        found = _Search(index, aim, state, most).cheapest()
         if found is None and state and state == aim.state:
             state = 0
-            found = _Search(index, aim, state).cheapest()
+            found = _Search(index, aim, state, most).cheapest()
         if found is None or found.state <= state:
             break
-        state = found.state
-    return found
+        wished, state = wished or found, found.state
+    return found, None if found is wished else wished
 
 
 #: An edge, its room, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands do
@@ -80,12 +92,12 @@ class _Drafted(dict[_Key, float]):
 
 
 class _Search:
-    def __init__(self, index: ProgramIndex, aim: Aim, state: int) -> None:
+    def __init__(self, index: ProgramIndex, aim: Aim, state: int, most: int | None) -> None:
         self.index, self.aim, self.state = index, aim, state
         self.sets = Crossings.of(index, aim.alignment)
         self.drafted = index.cache(_Drafted)
         self.corrected = {key[0]: cost for key, cost in self.drafted.items() if key == self._key(key[0])}
-        self.edges = Edges(index, self.sets, aim, state, self.corrected)
+        self.edges = Edges(index, self.sets, aim, (state, most), self.corrected)
 
     def cheapest(self) -> Cut | None:
         """The cheapest of the paths that are drafted; some more are while none fits."""
