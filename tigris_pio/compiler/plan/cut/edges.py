@@ -294,13 +294,28 @@ class Edges:
                     apart = known.get(fit.first)
                     if not whole and apart is None:
                         continue
-                    windows = fit.windows if whole or apart is None else apart.windows
+                    loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
+                    windows, moved, again = fit.windows, 0.0, fit.again
+                    if not whole and apart is not None:
+                        windows, moved, again = self._beside(fit, apart, loaded, stored)
                     images = self.index.ops[fit.first].images
-                    banded = Banded(fit.bands * images, fit.calls, 0, fit.again)
-                    moved = 0.0 if whole or apart is None else self.prices.slow_byte * apart.traffic
+                    banded = Banded(fit.bands * images, fit.calls, 0, again)
                     segment = Segment(fit.first, cut, True)
-                    self._offer_banded(labels, label, segment, shape, kept, windows, free, banded,
-                                       moved, {})  # fmt: skip
+                    self._offer_banded(labels, label, segment, shape, kept, windows, free, banded, moved, {})
+
+    def _beside(
+        self, fit: RecomputingFit, apart: RecomputingFit, loaded: int, stored: int
+    ) -> tuple[Size, float, float]:
+        """The windows of a segment that reads and leaves so much in slow memory, instructions of moving that once, and
+        those of making rows again and bringing them again."""
+        sets, windows, moved = self.sets, fit.windows, self._moved(loaded, stored)
+        traffic = 0
+        for crossing in apart.crossing:
+            if sets.bit[crossing.name] & (loaded | stored):
+                windows += crossing.window
+                traffic += crossing.traffic
+        windows = min(windows, apart.windows)
+        return windows, moved, fit.again + max(0.0, self.prices.slow_byte * traffic - moved)
 
     def _again(self, end: int, resident: bool, room: int, labels: Labels, least: float) -> Iterator[RecomputingFit]:
         """The segments that end at `end`, while the rows they make again do not alone cost more than any way there.

@@ -19,12 +19,20 @@ from tigris_pio.compiler.plan.cut.size import Size
 from tigris_pio.compiler.plan.index import ProgramIndex
 
 
+class Crossing(NamedTuple):
+    """A tensor in slow memory that a segment reads or leaves."""
+
+    name: str
+    window: Size
+    traffic: int  #: bytes moved
+
+
 class RecomputingFit(NamedTuple):
     """A segment [first, end) in one-row bands."""
 
     first: int
     windows: Size  #: at the fullest step
-    traffic: int  #: slow bytes it moves, where what it reads and leaves lies there
+    crossing: tuple[Crossing, ...]  #: what it reads and leaves, unless that lies in fast memory
     bands: int
     calls: float  #: instructions of calling its kernels so often
     again: float  #: and of making rows again
@@ -37,7 +45,7 @@ class _Sweep:
         self.index, self.end, self.resident = index, end, resident
         self.bands = index.tensor(index.ops[end - 1].output).height
         self.geometry = StageGeometry(index.program.tensors, self.bands, keep=False)
-        self.stored = 0
+        self.leaving: list[Crossing] = []
         self.calls = self.again = 0.0
         self.costs = op_costs(index)
         self.start = max(0, end - reach)
@@ -58,7 +66,7 @@ class _Sweep:
             self._window(op.output, rows, step)
         made = rows.made_rows
         if outlives and not self.resident:
-            self.stored += rows.moved_bytes(tensor) * tensor.batch
+            self.leaving.append(_crossing(op.output, tensor, rows))
         self.again += self.costs.row[step] * max(0, made - tensor.height)
         self.calls += self.costs.call[step] * int((rows.end > rows.made).sum())
         self.live[step - self.start] += op.scratch_bytes
@@ -84,19 +92,25 @@ class _Sweep:
 
     def fit(self, first: int) -> RecomputingFit:
         """The segment that starts at `first`, the operator added last."""
-        live, growth, traffic = self.live, self.growth, self.stored
+        live, growth = self.live, self.growth
+        crossing = list(self.leaving)
         if not self.resident:
             live, growth = live.copy(), growth.copy()
             for name, rows in self.geometry.pending().items():
                 tensor = self.index.tensor(name)
-                traffic += rows.moved_bytes(tensor) * tensor.batch
+                crossing.append(_crossing(name, tensor, rows))
                 steps = self.index.uses_within(name, first, self.end)
                 live[steps[0] - self.start : steps[-1] + 1 - self.start] += tensor.bytes_of(rows.capacity)
                 growth[steps[0] - self.start : steps[-1] + 1 - self.start] += _growth(tensor, rows)
         at = int(live.argmax())
         return RecomputingFit(
-            first, Size(int(live[at]), float(growth[at])), traffic, self.bands, self.calls, self.again
+            first, Size(int(live[at]), float(growth[at])), tuple(crossing), self.bands, self.calls, self.again
         )
+
+
+def _crossing(name: str, tensor: ProgramTensor, rows: BandRows) -> Crossing:
+    window = Size(tensor.bytes_of(rows.capacity), _growth(tensor, rows))
+    return Crossing(name, window, rows.moved_bytes(tensor) * tensor.batch)
 
 
 def _growth(tensor: ProgramTensor, rows: BandRows) -> float:
