@@ -85,36 +85,54 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
     which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
-    best: Arrangement | None = None
-    state, hopeless = 0, False  # what has no cut has none with less memory
+    attempts, hopeless = _Attempts(index, aim), False  # what has no cut has none with less memory
     for place, (start, remedies) in enumerate(_chains(index, aim)):
         stairs, large = start.windows is Windows.STAIRS, len(index.ops) > EXHAUSTIVE
-        if place > 0 and hopeless and not stairs:
+        if hopeless and not stairs:
             continue
-        if best is not None and place >= LAST_RESORTS and (large or stairs or start.room < FAR * aim.limit):
+        if attempts.best is not None and place >= LAST_RESORTS and (large or stairs or start.room < FAR * aim.limit):
             break
-        attempt, first, missed = start, None, None
-        for remedy in (None, *remedies):
-            if remedy is not None:
-                if missed is None:
-                    break
-                attempt = remedy(index, aim, *missed)
-            cut = cheapest_cut(index.body, dataclasses.replace(attempt, most=aim.most, state=state))
-            hopeless = hopeless or (cut is None and place == 0 and attempt is start)
-            if cut is None:
-                continue
-            state = cut.state
-            found = _arranged(index, cut, attempt)
-            if found.fast_bytes <= aim.limit and found.slow.peak <= aim.slow:
-                if place == 0 and attempt is start:
-                    return found if _cost(index, found) < aim.most else None
-                if _cost(index, found) < aim.most:
-                    best, aim = found, dataclasses.replace(aim, most=_cost(index, found))
-                missed = first
-            else:
-                missed = attempt, found
-                first = first or missed
-    return best
+        found = attempts.make(start)
+        if place == 0 and found is not None and attempts.fits(found):
+            break
+        hopeless = hopeless or (place == 0 and found is None)
+        attempts.mend(start, found, remedies)
+    return attempts.best
+
+
+class _Attempts:
+    """What has been tried within `aim`, and the cheapest arrangement found."""
+
+    def __init__(self, index: ProgramIndex, aim: Aim) -> None:
+        self.index, self.aim = index, aim
+        self.best: Arrangement | None = None
+        self._state = 0  # what the stages of the attempt before took
+
+    def make(self, attempt: Aim) -> Arrangement | None:
+        """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best."""
+        cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
+        if cut is None:
+            return None
+        self._state = cut.state
+        found = _arranged(self.index, cut, attempt)
+        if self.fits(found) and _cost(self.index, found) < self.aim.most:
+            self.best, self.aim = found, dataclasses.replace(self.aim, most=_cost(self.index, found))
+        return found
+
+    def fits(self, found: Arrangement) -> bool:
+        """Whether an arrangement stays within both limits."""
+        return found.fast_bytes <= self.aim.limit and found.slow.peak <= self.aim.slow
+
+    def mend(self, attempt: Aim, found: Arrangement | None, remedies: Sequence[Remedy]) -> None:
+        """Tries the remedies one after the other, each on the last arrangement that did not fit."""
+        if found is None or self.fits(found):
+            return
+        first = missed = (attempt, found)
+        for remedy in remedies:
+            attempt = remedy(self.index, self.aim, *missed)
+            found = self.make(attempt)
+            if found is not None:
+                missed = first if self.fits(found) else (attempt, found)
 
 
 #: Of an attempt whose arrangement exceeds the limits the one that is made next, from the index, the limits, the attempt

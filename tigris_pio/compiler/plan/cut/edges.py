@@ -9,6 +9,7 @@ from functools import cached_property
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, op_costs
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent, Way, ways_to_grow
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits
@@ -17,7 +18,6 @@ from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recompu
 from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit, rolling_fits
 from tigris_pio.compiler.plan.cut.shapes import Shape, shapes_from
 from tigris_pio.compiler.plan.cut.size import Size
-from tigris_pio.compiler.plan.cut.slide import NO_SLIDE, Slide, Way, ways_to_grow
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.records import VIEW_STATE_BYTES
@@ -103,17 +103,17 @@ class Edges:
         return [kept for kept in found if self.sets.size(below | (leaves & ~kept)) <= self.aim.slow]
 
     def _offer(
-        self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False, slide: Slide | None = None
+        self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False, descent: Descent | None = None
     ) -> None:
         if self.corrected:
             cost = self.corrected.get(edge, cost)
         cost += label.cost
         end = edge.segment.end
         fast = (label.fast & self.sets.across[end]) | edge.kept
-        slide = label.slide if slide is None else slide
-        slide = slide if slide.member & fast else NO_SLIDE
-        if labels.beats(end, fast, plain, cost, slide):
-            labels.offer(end, Label(cost, fast, plain, label, edge, slide))
+        descent = label.descent if descent is None else descent
+        descent = descent if descent.member & fast else NO_DESCENT
+        if labels.beats(end, fast, plain, cost, descent):
+            labels.offer(end, Label(cost, fast, plain, label, edge, descent))
 
     # -- segments that start at a cut
 
@@ -144,7 +144,7 @@ class Edges:
                 cost = 0.0 if plain and label.plain else self.prices.stage
                 cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored)
                 cost += self.prices.copy * (loaded | stored).bit_count()
-                self._offer(labels, label, edge, cost, plain, self._in_place(cut, label.slide, loaded))
+                self._offer(labels, label, edge, cost, plain, self._in_place(cut, label.descent, loaded))
             elif (loaded or stored) and held + sets.size(made & ~stored) + sets.scratch[cut] <= free:
                 moved = DIRECT_BYTE * (sum(sets.size(1 << bit) for bit in bits(loaded)) + sets.size(stored))
                 direct = edge._replace(segment=Segment(cut, cut + 1, direct=True))
@@ -240,9 +240,9 @@ class Edges:
             least = moved + banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, copies)
             fast = (label.fast & self.sets.across[segment.end]) | kept
             if labels.beats(segment.end, fast, False, label.cost + least):
-                for spared, rows, slide in self._grown(label, edge, windows, free, banded.bands, paces):
+                for spared, rows, descent in self._grown(label, edge, windows, free, banded.bands, paces):
                     cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
-                    self._offer(labels, label, edge._replace(spared=spared), cost, slide=slide)
+                    self._offer(labels, label, edge._replace(spared=spared), cost, descent=descent)
 
     def _grown(
         self, label: Label, edge: Edge, windows: Size, free: int, bands: int, paces: Paces
@@ -255,18 +255,18 @@ class Edges:
         if not pairs:
             return
         left = sum(pair.saving for pair in pairs) - lacking
-        slide = label.slide
-        if not any(pair.eaten == slide.member for pair in pairs):
-            slide = Slide(since=segment.first)
+        descent = label.descent
+        if not any(pair.eaten == descent.member for pair in pairs):
+            descent = Descent(since=segment.first)
         grown = sum(pair.grown for pair in pairs)
-        later = (label.fast | edge.kept) & ~(self.sets.across[slide.since] | slide.member | grown)
-        above = max(0, slide.top + slide.drift - self.sets.size(later))
-        yield from ways_to_grow(pairs, slide, windows, left, above, bands, self.aim.alignment)
+        later = (label.fast | edge.kept) & ~(self.sets.across[descent.since] | descent.member | grown)
+        above = max(0, descent.top + descent.drift - self.sets.size(later))
+        yield from ways_to_grow(pairs, descent, windows, left, above, bands, self.aim.alignment)
 
-    def _in_place(self, step: int, slide: Slide, loaded: int) -> Slide:
+    def _in_place(self, step: int, descent: Descent, loaded: int) -> Descent:
         """After an operator that runs whole: what it makes in place of an operand lies where that did."""
-        ends = slide.member & self.sets.reads[step] & ~self.sets.across[step + 1]
-        return slide._replace(member=self.sets.makes[step]) if ends and self._shared(step, loaded) else slide
+        ends = descent.member & self.sets.reads[step] & ~self.sets.across[step + 1]
+        return descent._replace(member=self.sets.makes[step]) if ends and self._shared(step, loaded) else descent
 
     # -- segments that make rows again, which are told by where they end
 

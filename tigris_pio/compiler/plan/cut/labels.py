@@ -7,7 +7,7 @@ import math
 from typing import NamedTuple
 
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
-from tigris_pio.compiler.plan.cut.slide import NO_SLIDE, Slide
+from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent
 from tigris_pio.compiler.plan.segment import Segment
 
 #: For programs of up to so many operators the ways kept at one cut.
@@ -33,14 +33,14 @@ class Edge(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class Label:
     """A way to a cut. fast: what lies in fast memory across it. plain: it ends with an operator that runs whole, all in
-    fast memory, so that another may join its stage. slide: of the tensors that grew over one another last."""
+    fast memory, so that another may join its stage. descent: of the tensors that grew over one another last."""
 
     cost: float
     fast: int
     plain: bool
     before: Label | None
     edge: Edge | None
-    slide: Slide = NO_SLIDE
+    descent: Descent = NO_DESCENT
 
 
 class Labels:
@@ -48,20 +48,20 @@ class Labels:
 
     def __init__(self, sets: Crossings, slow_byte: float, most: float) -> None:
         self._sets, self._slow_byte, self._most = sets, slow_byte, most
-        self._at: list[dict[tuple[int, bool, Slide], Label]] = [{} for _ in sets.across]
+        self._at: list[dict[tuple[int, bool, Descent], Label]] = [{} for _ in sets.across]
         self._kept: dict[int, list[Label]] = {}
         count = len(sets.across) - 1
         self._width = next(width for most, width in WIDTHS if count <= most)
 
-    def beats(self, cut: int, fast: int, plain: bool, cost: float, slide: Slide = NO_SLIDE) -> bool:
+    def beats(self, cut: int, fast: int, plain: bool, cost: float, descent: Descent = NO_DESCENT) -> bool:
         """Whether a way of that cost is cheaper than those known that leave the same, or than all must be."""
         known = self._at[cut]
-        same = (known.get((fast, plain, each)) for each in ({slide, NO_SLIDE} if slide.member else (NO_SLIDE,)))
+        same = (known.get((fast, plain, each)) for each in ({descent, NO_DESCENT} if descent.member else (NO_DESCENT,)))
         return cost < min((label.cost for label in same if label is not None), default=self._most)
 
     def offer(self, cut: int, label: Label) -> None:
         """A way that beats the one known."""
-        self._at[cut][label.fast, label.plain, label.slide] = label
+        self._at[cut][label.fast, label.plain, label.descent] = label
 
     def dearest(self, cut: int) -> float:
         """What the dearest way known to a cut costs; infinite when none is known."""
@@ -89,13 +89,13 @@ class Labels:
         def ahead(label: Label) -> float:
             return label.cost + self._slow_byte * self._sets.size(across & ~label.fast)
 
-        ends = [label for label in found if label.fast in (0, across) and not label.slide.member]
+        ends = [label for label in found if label.fast in (0, across) and not label.descent.member]
         best = sorted(found, key=ahead)[: self._width]
         return sorted({id(label): label for label in (*ends, *best)}.values(), key=lambda label: label.cost)
 
     def _betters(self, cut: int, one: Label, other: Label) -> bool:
         more = other.fast & ~one.fast
-        if one.fast & ~other.fast or (other.plain and not one.plain) or one.slide.leaves_less(other.slide):
+        if one.fast & ~other.fast or (other.plain and not one.plain) or one.descent.leaves_less(other.descent):
             return False
         return not more or one.cost + self._reload(cut, more) <= other.cost
 

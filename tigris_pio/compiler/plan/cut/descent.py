@@ -20,7 +20,7 @@ from tigris_pio.sizes import round_up
 GREED = (1.0, 0.4, 0.1, 0.0)
 
 
-class Slide(NamedTuple):
+class Descent(NamedTuple):
     """A row of tensors that grew over one another."""
 
     member: int = 0  #: the last of them, as a set; empty: none of them is left
@@ -28,7 +28,7 @@ class Slide(NamedTuple):
     top: int = 0  #: bytes beyond the end of the first that windows of stages on the way took
     since: int = 0  #: the cut after which the first was eaten
 
-    def leaves_less(self, other: Slide) -> bool:
+    def leaves_less(self, other: Descent) -> bool:
         """Whether it may leave less than another to what comes."""
         if not self.member:
             return False
@@ -36,7 +36,7 @@ class Slide(NamedTuple):
         return longer or self.member != other.member
 
 
-NO_SLIDE = Slide()
+NO_DESCENT = Descent()
 
 
 class Way(NamedTuple):
@@ -44,15 +44,15 @@ class Way(NamedTuple):
 
     spared: int  #: bytes that it leaves free
     rows: int  #: of a band, about
-    slide: Slide  #: after it
+    descent: Descent  #: after it
 
 
 def ways_to_grow(
-    pairs: Sequence[Pair], slide: Slide, windows: Size, left: int, above: int, bands: int, alignment: int
+    pairs: Sequence[Pair], descent: Descent, windows: Size, left: int, above: int, bands: int, alignment: int
 ) -> Iterator[Way]:
     """Ways to run a segment in `bands` bands or fewer. `left`: bytes left over by bands of one row, whose windows are
-    `windows`. `above`: how many of them lie above the last tensor that slid, where only windows can lie."""
-    grown = next((pair for pair in pairs if pair.eaten == slide.member), pairs[0])
+    `windows`. `above`: how many of them lie above the last tensor that descended, where only windows can lie."""
+    grown = next((pair for pair in pairs if pair.eaten == descent.member), pairs[0])
     above = max(0, above + min(0, grown.drift))
     leads = Size(0, sum(pair.growth for pair in pairs))
     known: set[tuple[int, int]] = set()
@@ -65,12 +65,12 @@ def ways_to_grow(
                 within = min(rows_that_fit(leads, used, bands), rows_that_fit(windows, above, bands))
                 beyond_it = rows_that_fit(windows + leads, above + used, bands)
                 rows = beyond_it if _taken(windows, beyond_it) >= above else within
-            drift = slide.drift + grown.drift + round_up(math.ceil(grown.growth * (rows - 1)), alignment)
-            top = slide.top if below else max(slide.top, _taken(windows, rows) - slide.drift)
+            drift = descent.drift + grown.drift + round_up(math.ceil(grown.growth * (rows - 1)), alignment)
+            top = descent.top if below else max(descent.top, _taken(windows, rows) - descent.drift)
             if (rows, top) not in known:
                 known.add((rows, top))
                 over = left - int((windows + leads).growth * rows - windows.credit)
-                after = Slide(grown.grown, drift, top, slide.since)
+                after = Descent(grown.grown, drift, top, descent.since)
                 yield Way(max(0, over) if beyond or share < 1 else 0, rows, after)
 
 
