@@ -26,14 +26,16 @@ class Descent(NamedTuple):
     member: int = 0  #: the last of them, as a set; empty: none of them is left
     drift: int = 0  #: bytes that the last ends before the first; below zero where it ends behind it
     top: int = 0  #: bytes beyond the end of the first that windows of stages on the way took
+    slack: int = 1 << 60  #: bytes by which that may grow before a stage on the way does not fit
     since: int = 0  #: the cut after which the first was eaten
 
     def leaves_less(self, other: Descent) -> bool:
         """Whether it may leave less than another to what comes."""
         if not self.member:
             return False
-        longer = self.drift > other.drift or self.top > other.top or self.since > other.since
-        return longer or self.member != other.member
+        if self.member != other.member or self.since > other.since:
+            return True
+        return self.drift > other.drift or self.top > other.top or self.slack < other.slack
 
 
 NO_DESCENT = Descent()
@@ -65,12 +67,16 @@ def ways_to_grow(
                 within = min(rows_that_fit(leads, used, bands), rows_that_fit(windows, above, bands))
                 beyond_it = rows_that_fit(windows + leads, above + used, bands)
                 rows = beyond_it if _taken(windows, beyond_it) >= above else within
+            taken, lead = _taken(windows, rows), round_up(math.ceil(leads.growth * (rows - 1)), alignment)
             drift = descent.drift + grown.drift + round_up(math.ceil(grown.growth * (rows - 1)), alignment)
-            top = descent.top if below else max(descent.top, _taken(windows, rows) - descent.drift)
-            if (rows, top) not in known:
+            top = descent.top if below else max(descent.top, taken - descent.drift)
+            if (rows, top) not in known and top - descent.top <= descent.slack:
                 known.add((rows, top))
-                over = left - int((windows + leads).growth * rows - windows.credit)
-                after = Descent(grown.grown, drift, top, descent.since)
+                unused = left - lead + windows.bytes - (taken + above if below else max(taken, above))
+                slack = max(0, min(descent.slack - (top - descent.top), unused))
+                # One row more would not fit.
+                over = left - math.ceil((windows + leads).growth * rows - windows.credit) + 1
+                after = Descent(grown.grown, drift, top, slack, descent.since)
                 yield Way(max(0, over) if beyond or share < 1 else 0, rows, after)
 
 
