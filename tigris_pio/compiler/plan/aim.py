@@ -43,6 +43,7 @@ class Aim:
     most: instructions beyond running whole that a cut must cost less than
     state: bytes of run-time state that its stages are expected to take
     overlay: outputs may grow over inputs; frugal: only where bands do not fit otherwise
+    descents: what lies above outputs that grew over inputs is for windows alone; otherwise it is not looked at
     windows: how much of windows is free for others while they do not need it
     lowest: bands have one row
     less: steps (first, end) where an attempt must do with so many bytes less, for offsets there exceeded the limit
@@ -59,6 +60,7 @@ class Aim:
     state: int = 0
     overlay: bool = True
     frugal: bool = False
+    descents: bool = True
     windows: Windows = Windows.SHARED
     lowest: bool = False
     less: tuple[tuple[int, int, int], ...] = ()

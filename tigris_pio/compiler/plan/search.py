@@ -87,10 +87,11 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
     """
     attempts, hopeless = _Attempts(index, aim), False  # what has no cut has none with less memory
     for place, (start, remedies) in enumerate(_chains(index, aim)):
-        stairs, large = start.windows is Windows.STAIRS, len(index.ops) > EXHAUSTIVE
-        if hopeless and not stairs:
+        last, large = start.windows is Windows.STAIRS or not start.descents, len(index.ops) > EXHAUSTIVE
+        if hopeless and not last:
             continue
-        if attempts.best is not None and place >= LAST_RESORTS and (large or stairs or start.room < FAR * aim.limit):
+        late = last or (place >= LAST_RESORTS and (large or start.room < FAR * aim.limit))
+        if late and attempts.best is not None:
             break
         found = attempts.make(start)
         if place == 0 and found is not None and attempts.fits(found):
@@ -160,6 +161,7 @@ def _chains(index: ProgramIndex, aim: Aim) -> Iterator[tuple[Aim, Sequence[Remed
         room = int(aim.limit * share)
         yield apart.at(room), () if large else (_with_less,)
         yield alone.at(room), ()
+    yield dataclasses.replace(aim, descents=False), (_with_less, _unshared, _with_less)
     if not aim.slow:
         stairs = dataclasses.replace(aim, windows=Windows.STAIRS)
         yield stairs, () if large else (_with_less, _unshared, _with_less)

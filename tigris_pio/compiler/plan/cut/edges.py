@@ -261,6 +261,10 @@ class Edges:
         grown = sum(pair.grown for pair in pairs)
         later = (label.fast | edge.kept) & ~(self.sets.across[descent.since] | descent.member | grown)
         above = max(0, descent.top + descent.drift - self.sets.size(later))
+        if not self.aim.descents:
+            rows = rows_that_fit(windows, windows.bytes + left, bands)
+            yield Way(0, rows, NO_DESCENT)
+            return
         yield from ways_to_grow(pairs, descent, windows, left, above, bands, self.aim.alignment)
 
     def _in_place(self, step: int, descent: Descent, loaded: int) -> Descent:
