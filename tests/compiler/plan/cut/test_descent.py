@@ -77,7 +77,9 @@ def test_what_a_cut_of_a_chain_counts_on_is_so(length, height):
     assert descending
 
 
-@pytest.mark.parametrize("images,eighths,most", [(1, 8, 5_600), (1, 6, 30_000), (1, 5, 77_000), (2, 8, 400), (3, 6, 400)])
+@pytest.mark.parametrize("images,eighths,most", [
+    (1, 8, 5_600), (1, 6, 30_000), (1, 5, 77_000), (2, 8, 400), (3, 6, 400),
+])  # fmt: skip
 def test_chains_of_outputs_that_grow_over_inputs(images, eighths, most):
     """If each stage took what it can get, nothing would fit in the end, or bands of one row."""
     program = chain(4, 16, 64)
