@@ -152,7 +152,7 @@ def _chains(index: ProgramIndex, aim: Aim) -> Iterator[tuple[Aim, Sequence[Remed
     apart = dataclasses.replace(aim, windows=Windows.APART)
     alone = dataclasses.replace(apart, overlay=False, apart=frozenset(range(len(index.ops))))
     large = len(index.ops) > EXHAUSTIVE
-    yield aim, () if large else (_with_less, _unshared, _with_less)
+    yield aim, () if large else (_with_less, _unshared, _with_less, _with_half_less)
     yield apart, (_unshared,) if large else (_with_less, _unshared, _with_less)
     yield dataclasses.replace(apart, frugal=True), () if large else (_with_less, _unshared, _with_less)
     yield apart, () if large else (_unshared, _with_less, _unshared)
@@ -182,7 +182,16 @@ def _with_less(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) 
     where it exceeded that."""
     if found.slow.peak > aim.slow:
         return dataclasses.replace(attempt, slow=attempt.slow - max(aim.alignment, found.slow.peak - aim.slow))
-    missed = round_up(found.fast_bytes - aim.limit, aim.alignment)
+    return _lower(aim, attempt, found, found.fast_bytes - aim.limit)
+
+
+def _with_half_less(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
+    """Half as much less: offsets of lower bands may leave smaller gaps."""
+    return _lower(aim, attempt, found, max(0, found.fast_bytes - aim.limit) // 2)
+
+
+def _lower(aim: Aim, attempt: Aim, found: Arrangement, missed: int) -> Aim:
+    missed = round_up(missed, aim.alignment)
     less = tuple(
         (segment.first, segment.end, attempt.room - attempt.room_of(segment.first, segment.end) + missed)
         for segment in _exceeding(aim, found)
