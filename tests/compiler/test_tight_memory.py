@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.compiler.plan.oracle.networks import random_network
 from tests.compiler.synthetic import random_program, wild_program
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
@@ -56,3 +57,15 @@ def test_estimates_count_on_tall_bands_and_rows_may_be_made_again():
     """Without the one or the other the search finds nothing at these budgets."""
     assert found(wild_program(6, LENGTH), 4197)
     assert found(wild_program(7, LENGTH), 1436)
+
+
+def test_memory_above_what_descended_is_used_where_nothing_else_fits():
+    assert found(random_network(36, 5), 480)
+
+
+@pytest.mark.parametrize("seed,fast,most", [
+    (5, 504, 100_000),  # stages as short as the run-time state has room for: 47,083; 519,238 without
+    (11, 746, 250_000),  # halos brought as often as bands are tall: 196,782; 368,680 without
+])  # fmt: skip
+def test_slow_memory_costs_little_where_stages_are_right(seed, fast, most):
+    assert cost_of(found(wild_program(seed, LENGTH), fast, 1 << 30)) < most

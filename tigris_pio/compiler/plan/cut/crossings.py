@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 from functools import cached_property
 
-import numpy as np
-
-from tigris_pio.compiler.plan.band.geometry import input_end, input_first
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.sizes import round_up
 
@@ -97,20 +94,6 @@ class Crossings:
             known = sum(self._sizes[place] for place in bits(names))
             self._known_sizes[names] = known
         return known
-
-    def needed(self, step: int, names: int) -> int:
-        """Aligned bytes of the rows of a set that an operator needs, which is run whole."""
-        index, total = self.index, 0
-        op = index.ops[step]
-        height = np.array([index.tensor(op.output).height])
-        for place in bits(names):
-            tensor = index.tensor(self.names[place])
-            reads = [operand.rows for operand in op.operands if operand.tensor == tensor.name]
-            first = min(int(input_first(rows, np.zeros(1, np.int64), tensor.height)[0]) for rows in reads)
-            end = max(int(input_end(rows, height, tensor.height)[0]) for rows in reads)
-            whole = tensor.batch not in (1, op.images)
-            total += round_up(tensor.bytes if whole else tensor.bytes_of(max(0, end - first)), self.alignment)
-        return total
 
     @cached_property
     def _known_loads(self) -> dict[int, float]:

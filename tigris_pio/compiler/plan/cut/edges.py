@@ -134,7 +134,7 @@ class Edges:
         free = self._free(self._state_of(shape.views), cut, cut + 1)
         loaded, made = shape.reads & ~fast, sets.makes[cut]
         held = sets.size(fast)
-        need = held + sets.needed(cut, loaded) + sets.size(made) + sets.scratch[cut] - self._shared(cut, loaded)
+        need = held + sets.size(loaded) + sets.size(made) + sets.scratch[cut] - self._shared(cut, loaded)
         batched = self.index.ops[cut].images > 1
         for kept in self._homes(label, cut, shape.leaves):
             stored = shape.leaves & ~kept
