@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -199,19 +200,23 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     return Front(add_streams(slid.program if slid else program, options.streams), result.statistics, slid)
 
 
-def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | None = None) -> ExecutionPlan | None:
-    """The best plan of `program` within the options' budget, a backend's scratch included; None when none was found.
+def plan_of(
+    program: Program, options: CompileOptions, index: ProgramIndex | None = None, most: float = math.inf
+) -> ExecutionPlan | None:
+    """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
+    None when none was found.
 
     `index`: of `program`; whoever makes several plans saves time by keeping it.
     """
 
     def find(wanted: Program, budget: Budget) -> ExecutionPlan | None:
-        plan = find_plan(wanted, budget, options.alignment, options.weights(), index if wanted is program else None)
-        if plan is not None and plan.slow_bytes == 0:
+        known = index if wanted is program else None
+        plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most)
+        folded = None if plan is not None and plan.slow_bytes == 0 else fold_products(wanted)
+        if folded is None:
             return plan
-        folded = fold_products(wanted)
-        other = None if folded is None else find_plan(folded, budget, options.alignment, options.weights())
-        return other if plan is None or (other is not None and other.slow_bytes == 0) else plan
+        least = most if plan is None else cost_of(plan)
+        return find_plan(folded, budget, options.alignment, options.weights(), None, least) or plan
 
     backend = find_backend(options.backend)
     if backend is None:
@@ -220,28 +225,24 @@ def plan_of(program: Program, options: CompileOptions, index: ProgramIndex | Non
 
 
 def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
-    """The cheapest plan of any order without slow memory, or else with it; BudgetError, with the least memory that
-    any order works in, when there is none."""
-    programs = orders(start.program)
-    for slow in dict.fromkeys((0, options.budget.slow)):
-        within = dataclasses.replace(options, budget=dataclasses.replace(options.budget, slow=slow))
-        plans = list(_plans(programs, within))
-        if plans:
-            best = min(plans, key=cost_of)
-            return dataclasses.replace(best, budget=options.budget)
+    """The cheapest plan of any order, of a large program of one; BudgetError, with the least memory that any order
+    works in, when there is none."""
+    programs, best, least = orders(start.program), None, math.inf
+    for program in programs:
+        plan = plan_of(program, options, most=least)
+        if plan is not None and cost_of(plan) < least:
+            best, least = plan, cost_of(plan)
+        if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
+            break
+    if best is not None:
+        return best
     folded = [other for program in programs if (other := fold_products(program)) is not None]
     raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights())
 
 
-def _plans(programs: Iterable[Program], options: CompileOptions) -> Iterator[ExecutionPlan]:
-    """Plans of a program in several orders, up to one that no other order betters; of a large program one."""
-    for program in programs:
-        plan = plan_of(program, options)
-        if plan is not None:
-            yield plan
-            whole = all(stage.bands == 1 and not stage.slow_read + stage.slow_written for stage in plan.stages)
-            if whole or len(program.ops) > EXHAUSTIVE:
-                return
+def _is_whole(plan: ExecutionPlan) -> bool:
+    """Whether no other order betters it."""
+    return all(stage.bands == 1 and not stage.slow_read + stage.slow_written for stage in plan.stages)
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
+from tigris_pio.compiler.plan.cut.edges import SMALL
 from tigris_pio.compiler.plan.cut.pieces import joined
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.finish import finish
@@ -56,24 +58,31 @@ def does_not_fit(programs: Sequence[Program], budget: Budget, alignment: int, we
 
 
 def find_plan(
-    program: Program, budget: Budget, alignment: int, weights: WeightOptions, index: ProgramIndex | None = None
+    program: Program,
+    budget: Budget,
+    alignment: int,
+    weights: WeightOptions,
+    index: ProgramIndex | None = None,
+    most: float = math.inf,
 ) -> ExecutionPlan | None:
-    """The best plan found within `budget`, or None. `index`: of `program`, kept from plan to plan it saves time."""
+    """The best plan found within `budget` that costs less than `most`, or None. `index`: of `program`, kept from plan
+    to plan it saves time."""
     index = index or ProgramIndex.of(program)
-    found = find_arrangement(index, budget, alignment, weights)
+    found = find_arrangement(index, budget, alignment, weights, most - _whole_cost(index))
     return None if found is None else finish(index, budget, alignment, weights, found)
 
 
 def find_arrangement(
-    index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions
+    index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf
 ) -> Arrangement | None:
-    """The cheapest arrangement found within `budget`, with slow memory or without; None when none was found."""
-    aim = Aim.of(budget, _ample_fast(index), alignment, weights)
+    """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
+    running whole; None when none was found."""
+    aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
     resident = _cheapest(index, dataclasses.replace(aim, slow=0))
     if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
         best = resident
     else:
-        least = math.inf if resident is None else _cost(index, resident)
+        least = most if resident is None else _cost(index, resident)
         best = _cheapest(index, dataclasses.replace(aim, most=least)) or resident
     return None if best is None else _with_weights(index, best, aim)
 
@@ -86,18 +95,14 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
     attempts, hopeless = _Attempts(index, aim), False  # what has no cut has none with less memory
-    for place, (start, remedies) in enumerate(_chains(index, aim)):
-        last, large = start.windows is Windows.STAIRS or not start.descents, len(index.ops) > EXHAUSTIVE
-        if hopeless and not last:
+    for place, chain in enumerate(_chains(index, aim)):
+        if (hopeless and not chain.other) or (attempts.best is not None and chain.late):
             continue
-        late = last or (place >= LAST_RESORTS and (large or start.room < FAR * aim.limit))
-        if late and attempts.best is not None:
-            break
-        found = attempts.make(start)
+        found = attempts.make(chain.start)
         if place == 0 and found is not None and attempts.fits(found):
             break
         hopeless = hopeless or (place == 0 and found is None)
-        attempts.mend(start, found, remedies)
+        attempts.mend(chain.start, found, chain.remedies)
     return attempts.best
 
 
@@ -139,33 +144,44 @@ class _Attempts:
 #: Of an attempt whose arrangement exceeds the limits the one that is made next, from the index, the limits, the attempt
 #: and the arrangement.
 Remedy = Callable[[ProgramIndex, Aim, Aim, Arrangement], Aim]
-#: Place of the first chain that aims for less than the limit. When one before it led to an arrangement, only those that
-#: aim for at least this share of the limit are tried, and in large programs none.
-LAST_RESORTS, FAR = 5, 0.85
+#: When an arrangement was found, of what aims for less than the limit only that is tried which aims for at least this
+#: share of it.
+FAR = 0.85
 
 
-def _chains(index: ProgramIndex, aim: Aim) -> Iterator[tuple[Aim, Sequence[Remedy]]]:
-    """Attempts to begin with, each with remedies that are tried in turn while its arrangement exceeds the limits.
+class _Chain(NamedTuple):
+    """An attempt to begin with, and remedies that are tried in turn while its arrangement exceeds the limits."""
 
-    The less is shared, the nearer what is placed comes to the live bytes.
-    """
+    start: Aim
+    remedies: Sequence[Remedy] = ()
+    late: bool = False  #: only when nothing was found before
+    other: bool = False  #: also when the first attempt had no cut: it may have one where that has none
+
+
+def _chains(index: ProgramIndex, aim: Aim) -> Iterator[_Chain]:
+    """The less is shared, the nearer what is placed comes to the live bytes. The larger a program is, the fewer
+    remedies."""
     apart = dataclasses.replace(aim, windows=Windows.APART)
     alone = dataclasses.replace(apart, overlay=False, apart=frozenset(range(len(index.ops))))
-    large = len(index.ops) > EXHAUSTIVE
-    yield aim, () if large else (_with_less, _unshared, _with_less, _with_half_less)
-    yield apart, (_unshared,) if large else (_with_less, _unshared, _with_less)
-    yield dataclasses.replace(apart, frugal=True), () if large else (_with_less, _unshared, _with_less)
-    yield apart, () if large else (_unshared, _with_less, _unshared)
-    yield alone, (_with_less, _with_less)
+    small, large = len(index.ops) <= SMALL, len(index.ops) > EXHAUSTIVE
+    all_three = (_with_less, _unshared, _with_less) if small else () if large else (_unshared,)
+    yield _Chain(aim, (*all_three, _with_half_less) if small else () if large else (_with_less, _unshared))
+    yield _Chain(apart, all_three or (_unshared,))
+    yield _Chain(dataclasses.replace(apart, frugal=True), all_three)
+    if small:
+        yield _Chain(apart, (_unshared, _with_less, _unshared))
+    elif aim.most < math.inf:
+        return  # there is a plan
+    yield _Chain(alone, (_with_less, _with_less))
     for share in SHARES:
-        room = int(aim.limit * share)
-        yield apart.at(room), () if large else (_with_less,)
-        yield alone.at(room), ()
-    yield dataclasses.replace(aim, descents=False), (_with_less, _unshared, _with_less)
+        late, room = large or share < FAR, int(aim.limit * share)
+        yield _Chain(apart.at(room), (_with_less,) if small else (), late)
+        yield _Chain(alone.at(room), (), late)
+    yield _Chain(dataclasses.replace(aim, descents=False), (_with_less, _unshared, _with_less), True, True)
     if not aim.slow:
         stairs = dataclasses.replace(aim, windows=Windows.STAIRS)
-        yield stairs, () if large else (_with_less, _unshared, _with_less)
-        yield dataclasses.replace(stairs, lowest=True), (_unshared,)
+        yield _Chain(stairs, () if large else (_with_less, _unshared, _with_less), True, True)
+        yield _Chain(dataclasses.replace(stairs, lowest=True), (_unshared,), True, True)
 
 
 def _unshared(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
@@ -219,7 +235,12 @@ def _cost(index: ProgramIndex, arrangement: Arrangement) -> float:
     """What the operators but for the COMMITs cost beyond running whole."""
     steps = len(index.body.ops)
     drafts = [draft for draft in arrangement.drafts if draft.segment.end <= steps]
-    return plan_cost(index, drafts) - sum(op_costs(index).whole[:steps])
+    return plan_cost(index, drafts) - _whole_cost(index)
+
+
+def _whole_cost(index: ProgramIndex) -> float:
+    """What the operators but for the COMMITs cost when each runs whole."""
+    return sum(op_costs(index).whole[: len(index.body.ops)])
 
 
 def _arranged(index: ProgramIndex, cut: Cut, aim: Aim) -> Arrangement:

@@ -56,7 +56,7 @@ def find_stairs(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) ->
         for name in inputs
         if homes.get(name) is Home.FAST and _ends_with(index, draft, name)
     }
-    return Stairs(windows, eaten)
+    return Stairs(windows, {name: pieces for name, pieces in eaten.items() if pieces})  # some are not read at all
 
 
 def _ends_with(index: ProgramIndex, draft: Draft, name: str) -> bool:

@@ -25,7 +25,7 @@ from tigris_pio.sizes import round_up
 
 #: Longest segments tried in bands without and with slow memory, and whole, in operators: most, least, and the sum over
 #: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
-BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 20_000), (256, 12, 20_000)
+BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 6_000), (256, 12, 6_000)
 #: In programs of at most so many operators up to three tensors that a segment leaves get homes each for itself; in
 #: larger ones, and when there are more, they all have the same.
 SMALL = 60
