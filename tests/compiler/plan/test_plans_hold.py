@@ -94,14 +94,12 @@ def test_unlimited_memory_is_one_whole_stage():
     assert [stage.strategy for stage in plan.stages] == [Strategy.NORMAL]
 
 
-def test_a_chain_too_wide_to_hold_rolls_and_computes_nothing_twice():
+def test_a_chain_too_wide_to_hold_runs_in_bands():
     b = Builder()
     wide = b.window(b.window(b.input(64, 16), 3, 1, 1, 128), 3, 1, 1, 128)
     program = b.program(b.window(b.window(wide, 3, 1, 1, 16), 3, 1, 1, 16))
     plan = simulate(program, 64 * 16 * 2 + 3 * 3 * 128 + 400)
-    assert [stage.strategy for stage in plan.stages] == [Strategy.ROLLING, Strategy.NORMAL]
-    assert plan.stages[0].recomputed_macs == 0
-    assert plan.stages[0].slow_read == plan.stages[0].slow_written == 0
+    assert plan.stages[0].bands > 1 and plan.stages[0].slow_read == plan.stages[0].slow_written == 0
 
 
 def test_spilling_reads_input_and_writes_output_once():

@@ -16,6 +16,7 @@ from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.pipeline import CompileOptions, Front, back, plan_of
 from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.search import does_not_fit
 from tigris_pio.errors import BudgetError
@@ -37,14 +38,16 @@ def test_attention_repeats_nothing_whatever_its_order(given: str) -> None:
     assert sum(stage.recomputed_macs for stage in found.stages) == 0
 
 
-@pytest.mark.parametrize(("given", "fast"), [("qkv", 520), ("kqv", 560)])
-def test_slow_memory_is_left_alone_where_another_order_needs_none(given: str, fast: int) -> None:
-    """Where the order of the least peak does not fit, but another one does."""
+@pytest.mark.parametrize(("given", "fast", "slow"), [("qkv", 520, True), ("kqv", 560, False)])
+def test_the_cheapest_plan_of_any_order_is_taken_with_slow_memory_or_without(given: str, fast: int, slow: bool) -> None:
+    """The order of the least peak does not fit without, but another one does."""
     program = attention(given)
     first, *others = orders(program)
     assert plan_of(first, options(fast)) is None and any(plan_of(other, options(fast)) for other in others)
     found = plan(program, fast, 1 << 20)
-    assert found.slow_bytes == 0 and found.budget.slow == 1 << 20
+    each = [plan_of(order, options(fast, 1 << 20)) for order in (first, *others)]
+    assert cost_of(found) == min(cost_of(one) for one in each if one is not None)
+    assert bool(found.slow_bytes) == slow and found.budget.slow == 1 << 20
 
 
 @pytest.mark.parametrize("given", ["qkv", "kqv", "vkq"])
