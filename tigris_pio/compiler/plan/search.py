@@ -16,7 +16,6 @@ from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
-from tigris_pio.compiler.plan.cut.edges import SMALL
 from tigris_pio.compiler.plan.cut.pieces import joined
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.finish import finish
@@ -33,8 +32,8 @@ from tigris_pio.sizes import round_up
 
 #: Shares of the limit that are aimed for when nothing else helps.
 SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
-#: Programs of more operators are planned in one order and with fewer attempts.
-EXHAUSTIVE = 300
+#: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
+THOROUGH, EXHAUSTIVE = 36, 300
 
 
 def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
@@ -117,7 +116,7 @@ class _Attempts:
     def make(self, attempt: Aim) -> Arrangement | None:
         """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best."""
         cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
-        if cut is None:
+        if cut is None or cut.cost >= self.aim.most:
             return None
         self._state = cut.state
         found = _arranged(self.index, cut, attempt)
@@ -163,7 +162,7 @@ def _chains(index: ProgramIndex, aim: Aim) -> Iterator[_Chain]:
     remedies."""
     apart = dataclasses.replace(aim, windows=Windows.APART)
     alone = dataclasses.replace(apart, overlay=False, apart=frozenset(range(len(index.ops))))
-    small, large = len(index.ops) <= SMALL, len(index.ops) > EXHAUSTIVE
+    small, large = len(index.ops) <= THOROUGH, len(index.ops) > EXHAUSTIVE
     all_three = (_with_less, _unshared, _with_less) if small else () if large else (_unshared,)
     yield _Chain(aim, (*all_three, _with_half_less) if small else () if large else (_with_less, _unshared))
     yield _Chain(apart, all_three or (_unshared,))

@@ -31,7 +31,7 @@ from tigris_pio.sizes import round_up
 
 #: Paths whose segments are drafted before the cheapest of them is taken: most, least, and what is divided by the number
 #: of operators in between.
-ROUNDS = (24, 2, 600)
+ROUNDS = (24, 2, 300)
 #: An estimate that a draft exceeds by less is as good as the draft.
 CLOSE = 1.002
 #: Amounts of run-time state tried.
@@ -104,7 +104,7 @@ class _Search:
         most, least, work = ROUNDS
         rounds = min(most, max(least, work // (len(self.index.ops) + 1)))
         best: Cut | None = None
-        for tried in range(4 * rounds):
+        for tried in range(2 * rounds):
             end = self.edges.cheapest()
             if end is None or (best is not None and end.cost >= best.cost):
                 break
