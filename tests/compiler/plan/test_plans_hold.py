@@ -63,8 +63,8 @@ def test_batches(seen, seed, length, share, images, whole, slow):
 
 
 @pytest.mark.thorough
-@counted(works=20, works_without_slow_memory=5)
-@settings(max_examples=examples(80, 150), deadline=None)
+@counted(works=8, works_without_slow_memory=2)
+@settings(max_examples=examples(32, 150), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 30), share=st.integers(8, 100), slow=st.booleans())
 def test_programs_of_all_row_maps(seen, seed, length, share, slow):
     program = wild_program(seed, length)

@@ -108,8 +108,8 @@ def test_only_windows_that_begin_with_row_0_are_shared():
     planned(b.program(b.op([Operand(cut, RowMap.same())], 4, 8)))
 
 
-@counted(shared=40)
-@settings(max_examples=150, deadline=None)
+@counted(shared=15)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(2, 25), slow=st.booleans(), part=st.integers(60, 100))
 def test_random_programs(seen, seed, length, slow, part):
     program = wild_program(seed, length)
