@@ -40,7 +40,7 @@ from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, does_not_fit, find_plan
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, does_not_fit, find_plan, worth
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import Slid, slide
 from tigris_pio.errors import BudgetError, ModelError, UsageError
@@ -215,7 +215,7 @@ def plan_of(
         folded = None if plan is not None and plan.slow_bytes == 0 else fold_products(wanted)
         if folded is None:
             return plan
-        least = most if plan is None else cost_of(plan)
+        least = most if plan is None else worth(wanted, cost_of(plan))
         return find_plan(folded, budget, options.alignment, options.weights(), None, least) or plan
 
     backend = find_backend(options.backend)
@@ -229,7 +229,7 @@ def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
     works in, when there is none."""
     programs, best, least = orders(start.program), None, math.inf
     for program in programs:
-        plan = plan_of(program, options, most=least)
+        plan = plan_of(program, options, most=worth(program, least))
         if plan is not None and cost_of(plan) < least:
             best, least = plan, cost_of(plan)
         if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):

@@ -18,7 +18,7 @@ class WeightOptions:
     mode: WeightMode = WeightMode.IN_PLACE
 
 
-class Windows(enum.Enum):
+class Windows(enum.IntEnum):
     """How much of windows is counted as free for others while they do not need it: the more, the likelier it is that
     offsets fail.
 
@@ -26,9 +26,9 @@ class Windows(enum.Enum):
     window the rows of an input that its stage has read for the last time.
     """
 
-    APART = enum.auto()
-    SHARED = enum.auto()
-    STAIRS = enum.auto()
+    APART = 0
+    SHARED = 1
+    STAIRS = 2
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,6 +34,8 @@ from tigris_pio.sizes import round_up
 SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
 #: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
 THOROUGH, EXHAUSTIVE = 36, 300
+#: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
+NEAR = 1.01
 
 
 def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
@@ -54,6 +56,11 @@ def does_not_fit(programs: Sequence[Program], budget: Budget, alignment: int, we
 
     ample = max(map(_ample_fast, indices))
     return BudgetError(refusal(programs[0].name, budget, alignment, ample, [finder(index) for index in indices]))
+
+
+def worth(program: Program, cost: float) -> float:
+    """What another order or other operators must cost less than when a plan of `program` costs so much."""
+    return cost if len(program.ops) <= THOROUGH else cost / NEAR
 
 
 def find_plan(
@@ -100,6 +107,8 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
         found = attempts.make(chain.start)
         if place == 0 and found is not None and attempts.fits(found):
             break
+        if attempts.near():
+            break
         hopeless = hopeless or (place == 0 and found is None)
         attempts.mend(chain.start, found, chain.remedies)
     return attempts.best
@@ -112,17 +121,25 @@ class _Attempts:
         self.index, self.aim = index, aim
         self.best: Arrangement | None = None
         self._state = 0  # what the stages of the attempt before took
+        self._least: float | None = None  # cost of the cut of the first attempt that had one
 
     def make(self, attempt: Aim) -> Arrangement | None:
         """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best."""
         cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
             return None
-        self._state = cut.state
+        self._state, self._least = cut.state, cut.cost if self._least is None else self._least
         found = _arranged(self.index, cut, attempt)
         if self.fits(found) and _cost(self.index, found) < self.aim.most:
             self.best, self.aim = found, dataclasses.replace(self.aim, most=_cost(self.index, found))
         return found
+
+    def near(self) -> bool:
+        """Whether the best of a large program needs not be bettered."""
+        if self.best is None or self._least is None or len(self.index.ops) <= THOROUGH:
+            return False
+        whole = _whole_cost(self.index)
+        return whole + self.aim.most <= NEAR * (whole + self._least)
 
     def fits(self, found: Arrangement) -> bool:
         """Whether an arrangement stays within both limits."""
@@ -135,7 +152,7 @@ class _Attempts:
         first = missed = (attempt, found)
         for remedy in remedies:
             attempt = remedy(self.index, self.aim, *missed)
-            found = self.make(attempt)
+            found = None if self.near() else self.make(attempt)
             if found is not None:
                 missed = first if self.fits(found) else (attempt, found)
 

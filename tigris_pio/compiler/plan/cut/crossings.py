@@ -96,16 +96,21 @@ class Crossings:
         return known
 
     @cached_property
-    def _known_loads(self) -> dict[int, float]:
-        return {0: 0.0}
+    def _known_loads(self) -> dict[tuple[int, int, int], float]:
+        return {}
 
-    def loaded(self, names: int) -> float:
-        """No stage that reads the set moves fewer bytes of it."""
-        known = self._known_loads.get(names)
+    def loaded(self, names: int, first: int, end: int) -> float:
+        """Steps [first, end), of which some read each of the set, move no fewer bytes of it."""
+        key = (names, first, end) if names & self._uneven else (names, 0, len(self.index.ops))
+        known = self._known_loads.get(key)
         if known is None:
-            known = sum(self._least_moved[place] for place in bits(names))
-            self._known_loads[names] = known
+            known = self._known_loads[key] = sum(self._moved(self.names[place], *key[1:]) for place in bits(names))
         return known
+
+    def _moved(self, name: str, first: int, end: int) -> float:
+        """Bytes of the rows that the greediest reader during steps [first, end) needs."""
+        shares = [share for step, share in self._shares.get(name, ()) if first <= step < end]
+        return max(shares, default=1.0) * self.index.tensor(name).bytes
 
     @cached_property
     def _known_stores(self) -> dict[int, int]:
@@ -120,19 +125,24 @@ class Crossings:
         return known
 
     @cached_property
-    def _least_moved(self) -> tuple[float, ...]:
-        """Of each activation the bytes of the rows that its most sparing reader needs."""
-        shares = dict.fromkeys(self.names, 1.0)
-        for op in self.index.ops:
+    def _uneven(self) -> int:
+        """The activations of which some reader needs less than another."""
+        return sum(self.bit[name] for name, found in self._shares.items() if len({share for _, share in found}) > 1)
+
+    @cached_property
+    def _shares(self) -> dict[str, list[tuple[int, float]]]:
+        """Of each activation the readers, and the share of its rows that each needs."""
+        shares: dict[str, list[tuple[int, float]]] = {}
+        for step, op in enumerate(self.index.ops):
             for operand in op.operands:
-                if operand.tensor in shares:
+                if operand.tensor in self.bit:
                     rows, tensor = operand.rows, self.index.tensor(operand.tensor)
                     window = (rows.last - rows.first) // rows.denominator + 1
                     wanted = min(1.0, window * rows.denominator / rows.numerator) if rows.numerator else 1.0
                     made = self.index.tensor(op.output).height * rows.numerator / rows.denominator / tensor.height
                     wanted *= min(1.0, made) if rows.numerator else 1.0
-                    shares[operand.tensor] = min(shares[operand.tensor], wanted)
-        return tuple(share * self.index.tensor(name).bytes for name, share in shares.items())
+                    shares.setdefault(operand.tensor, []).append((step, wanted))
+        return shares
 
 
 class _Known(dict[int, Crossings]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
@@ -26,6 +26,8 @@ from tigris_pio.sizes import round_up
 #: Longest segments tried in bands without and with slow memory, and whole, in operators: most, least, and the sum over
 #: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
 BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 6_000), (256, 12, 6_000)
+#: The same of segments that make rows again, where there is slow memory.
+AGAIN_REACH = (200, 6, 1_200)
 #: In programs of at most so many operators up to three tensors that a segment leaves get homes each for itself; in
 #: larger ones, and when there are more, they all have the same.
 SMALL = 60
@@ -35,9 +37,13 @@ LARGE = 300
 NEVER = 1 << 60
 
 
+class _Sized(dict[tuple[int, int, int, Windows], Size]):
+    """The windows of rolling segments, by first and last cut, what lies in slow memory, and how windows share."""
+
+
 class Edges:
     """The segments of `index` within what `aim` gives. states: bytes of run-time state that some stage takes anyway,
-    and that one may take at most; corrected: costs of edges that were drafted."""
+    and that one may take at most; corrected: the better known cost of an edge, from it and an estimate."""
 
     def __init__(
         self,
@@ -45,7 +51,7 @@ class Edges:
         sets: Crossings,
         aim: Aim,
         states: tuple[int, int | None],
-        corrected: Mapping[Edge, float],
+        corrected: Callable[[Edge, float], float],
     ) -> None:
         self.index, self.sets, self.aim = index, sets, aim
         self.state, self.most_state = states
@@ -54,9 +60,11 @@ class Edges:
         self.costs = op_costs(index)
         self.steps = len(index.ops)
         self.reach = _reach(self.steps, SLOW_REACH if aim.slow else BANDED_REACH)
+        self.again_reach = _reach(self.steps, AGAIN_REACH) if aim.slow else self.reach
         self.growth = Growth(index, sets)
         self.ample = sum(sets.size(1 << place) for place in range(len(sets.names))) <= aim.slow
         self._subsets: dict[int, list[int]] = {}
+        self._sized = index.cache(_Sized)
 
     def _starts(self) -> list[int]:
         """The sets of inputs that may lie in fast memory when the run begins."""
@@ -105,15 +113,14 @@ class Edges:
     def _offer(
         self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False, descent: Descent | None = None
     ) -> None:
-        if self.corrected:
-            cost = self.corrected.get(edge, cost)
-        cost += label.cost
         end = edge.segment.end
         fast = (label.fast & self.sets.across[end]) | edge.kept
         descent = label.descent if descent is None else descent
         descent = descent if descent.member & fast else NO_DESCENT
-        if labels.beats(end, fast, plain, cost, descent):
-            labels.offer(end, Label(cost, fast, plain, label, edge, descent))
+        if labels.beats(end, fast, plain, label.cost + cost, descent):
+            known = label.cost + self.corrected(edge, cost)
+            if known <= label.cost + cost or labels.beats(end, fast, plain, known, descent):
+                labels.offer(end, Label(known, fast, plain, label, edge, descent))
 
     # -- segments that start at a cut
 
@@ -142,7 +149,7 @@ class Edges:
             if need <= free:
                 plain = not (loaded or stored or batched)
                 cost = 0.0 if plain and label.plain else self.prices.stage
-                cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored)
+                cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored, cut, cut + 1)
                 cost += self.prices.copy * (loaded | stored).bit_count()
                 self._offer(labels, label, edge, cost, plain, self._in_place(cut, label.descent, loaded))
             elif (loaded or stored) and held + sets.size(made & ~stored) + sets.scratch[cut] <= free:
@@ -194,7 +201,7 @@ class Edges:
                 stored = shape.leaves & ~kept
                 longer = [(sets.size(1 << p), last[1 << p] + 1, at) for p in bits(kept) if last[1 << p] < at]
                 if (loaded or stored) and fullest(live, longer) <= free:
-                    cost = setup(self.prices, shape.views) + self._moved(loaded, stored)
+                    cost = setup(self.prices, shape.views) + self._moved(loaded, stored, cut, step + 1)
                     cost += self.prices.copy * (loaded | stored).bit_count()
                     edge = Edge(Segment(cut, step + 1), loaded, stored, kept, 0)
                     self._offer(labels, label, edge, cost)
@@ -218,11 +225,25 @@ class Edges:
                 stored = shape.leaves & ~kept
                 eats = shape.reads & fast & ~sets.across[fit.end]
                 kind = Windows.SHARED if self.aim.windows is Windows.STAIRS and not eats else self.aim.windows
-                windows = _windows(fit, kind, sets, loaded | stored)
+                windows = self._windows(cut, fit, kind, loaded | stored)
                 banded = Banded(fit.bands * self.index.ops[cut].images, fit.calls, fit.moved_bytes)
                 segment = Segment(cut, fit.end, True, True)
                 self._offer_banded(labels, label, segment, shape, kept, windows, free, banded,
-                                   self._moved(loaded, stored), rolled.paces)  # fmt: skip
+                                   self._moved(loaded, stored, cut, fit.end), rolled.paces)  # fmt: skip
+
+    def _windows(self, cut: int, fit: RollingFit, windows: Windows, slow: int) -> Size:
+        """The size of the windows of a segment that starts at `cut` when `slow` lies in slow memory."""
+        if not slow:
+            return fit.inner[windows]
+        key = (cut, fit.end, slow, windows)
+        size = self._sized.get(key)
+        if size is None:
+            size = fit.inner[windows]
+            for name, each in itertools.chain(fit.outside, fit.leaving):
+                if self.sets.bit[name] & slow:
+                    size += each
+            self._sized[key] = size = min(size, fit.all[windows], key=lambda one: one.bytes)
+        return size
 
     def _offer_banded(
         self, labels: Labels, label: Label, segment: Segment, shape: Shape, kept: int, windows: Size, free: int,
@@ -280,7 +301,7 @@ class Edges:
             return
         if not slow and self.next_hot[max(0, cut - self.reach)] >= cut:
             return
-        starts = range(max(0, cut - self.reach), cut)
+        starts = range(max(0, cut - self.again_reach), cut)
         least = min((labels.kept(first)[0].cost for first in starts if labels.kept(first)), default=None)
         if least is None:
             return
@@ -301,18 +322,18 @@ class Edges:
                     loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
                     windows, moved, again = fit.windows, 0.0, fit.again
                     if not whole and apart is not None:
-                        windows, moved, again = self._beside(fit, apart, loaded, stored)
+                        windows, moved, again = self._beside(cut, fit, apart, loaded, stored)
                     images = self.index.ops[fit.first].images
                     banded = Banded(fit.bands * images, fit.calls, 0, again)
                     segment = Segment(fit.first, cut, True)
                     self._offer_banded(labels, label, segment, shape, kept, windows, free, banded, moved, {})
 
     def _beside(
-        self, fit: RecomputingFit, apart: RecomputingFit, loaded: int, stored: int
+        self, end: int, fit: RecomputingFit, apart: RecomputingFit, loaded: int, stored: int
     ) -> tuple[Size, float, float]:
         """The windows of a segment that reads and leaves so much in slow memory, instructions of moving that once, and
         those of making rows again and bringing them again."""
-        sets, windows, moved = self.sets, fit.windows, self._moved(loaded, stored)
+        sets, windows, moved = self.sets, fit.windows, self._moved(loaded, stored, fit.first, end)
         traffic = 0
         for crossing in apart.crossing:
             if sets.bit[crossing.name] & (loaded | stored):
@@ -327,16 +348,16 @@ class Edges:
         Tall bands make fewer rows again: an eighth of them counts.
         """
         worst = labels.dearest(end)
-        for fit in recomputing_fits(self.index, end, resident, room, self.reach):
+        for fit in recomputing_fits(self.index, end, resident, room, self.again_reach):
             if least + fit.again / 8 >= worst:
                 return
             yield fit
 
     # -- what segments read and leave
 
-    def _moved(self, loaded: int, stored: int) -> float:
-        """Instructions of moving so much to and from slow memory."""
-        return self.prices.slow_byte * (self.sets.loaded(loaded) + self.sets.stored(stored))
+    def _moved(self, loaded: int, stored: int, first: int, end: int) -> float:
+        """Instructions of moving so much to and from slow memory for operators [first, end)."""
+        return self.prices.slow_byte * (self.sets.loaded(loaded, first, end) + self.sets.stored(stored))
 
     def _shared(self, step: int, loaded: int = 0) -> int:
         """Bytes that an operator run whole has in common with its operands; what is loaded lies in a window of its
@@ -357,19 +378,6 @@ class Edges:
             hot = need > self._free(self._state_of(views), step, step + 1)
             following[step] = step if hot else following[step + 1]
         return following
-
-
-def _windows(fit: RollingFit, windows: Windows, sets: Crossings, slow: int) -> Size:
-    """The size of a segment's windows when `slow` lies in slow memory."""
-    size = fit.inner.of(windows)
-    if slow:
-        everything = fit.all.of(windows)
-        for name, each in itertools.chain(fit.outside, fit.leaving):
-            if sets.bit[name] & slow:
-                size += each
-        if size.bytes > everything.bytes:
-            return everything
-    return size
 
 
 def _reach(steps: int, limits: tuple[int, int, int]) -> int:

@@ -53,14 +53,14 @@ class Growth:
         key = (segment, eaten, kept, self.sets.alignment)
         if key not in self.known:
             rolls = segment.keep
-            self.known[key] = self._rolling(segment, eaten, kept, bands, paces) if rolls else self._drafted(segment)
+            self.known[key] = self._rolling(segment, eaten, kept, bands, paces) if rolls else self._drafted(segment, eaten, kept)
         found = self.known[key]
         return found if sum(pair.saving for pair in found) >= lacking else ()
 
-    def _drafted(self, segment: Segment) -> tuple[Pair, ...]:
-        index = self.index
+    def _drafted(self, segment: Segment, eaten: int, kept: int) -> tuple[Pair, ...]:
+        index, bit = self.index, self.sets.bit
         names = (*index.inputs(segment.first, segment.end), *index.outputs(segment.first, segment.end))
-        homes = {name: Home.FAST for name in names if name in index.lives}
+        homes = {name: Home.FAST if bit[name] & (eaten | kept) else Home.SLOW for name in names if name in index.lives}
         overlays = draft_stage(index, segment, 1, homes).overlays
         return tuple(self._pair(segment, each.lead, each.eaten, each.grown, 1.0) for each in overlays)
 

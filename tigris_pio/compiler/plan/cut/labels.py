@@ -55,9 +55,14 @@ class Labels:
 
     def beats(self, cut: int, fast: int, plain: bool, cost: float, descent: Descent = NO_DESCENT) -> bool:
         """Whether a way of that cost is cheaper than those known that leave the same, or than all must be."""
+        if cost >= self._most:
+            return False
         known = self._at[cut]
-        same = (known.get((fast, plain, each)) for each in ({descent, NO_DESCENT} if descent.member else (NO_DESCENT,)))
-        return cost < min((label.cost for label in same if label is not None), default=self._most)
+        same = known.get((fast, plain, descent))
+        if same is not None and same.cost <= cost:
+            return False
+        other = known.get((fast, plain, NO_DESCENT)) if descent.member else None
+        return other is None or cost < other.cost
 
     def offer(self, cut: int, label: Label) -> None:
         """A way that beats the one known."""

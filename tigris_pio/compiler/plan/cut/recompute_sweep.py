@@ -6,6 +6,7 @@ towards the front visits every segment with that end at the cost of one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -120,8 +121,25 @@ def _growth(tensor: ProgramTensor, rows: BandRows) -> float:
     return float(rows.first[-1] - rows.first[0]) / (len(rows.first) - 1) * tensor.bytes_of(1)
 
 
-class _Known(dict[tuple[int, bool, int], tuple[int, list[RecomputingFit], bool]]):
-    """The fits of each end, kind of home and reach, up to which room they are known, and whether those are all."""
+class _Fits:
+    """The segments that end at one operator, as far as they were asked for."""
+
+    def __init__(self, room: int, sweep: Iterator[RecomputingFit]) -> None:
+        self.room, self._sweep = room, sweep
+        self._known: list[RecomputingFit] = []
+
+    def __iter__(self) -> Iterator[RecomputingFit]:
+        for place in itertools.count():
+            if place == len(self._known):
+                further = next(self._sweep, None)
+                if further is None:
+                    return
+                self._known.append(further)
+            yield self._known[place]
+
+
+class _Known(dict[tuple[int, bool, int], _Fits]):
+    """The fits of each end, kind of home and reach."""
 
 
 def recomputing_fits(
@@ -133,23 +151,10 @@ def recomputing_fits(
     computed, and kept for the next caller.
     """
     cache, key = index.cache(_Known), (end, resident, reach)
-    known, fits, complete = cache.get(key, (-1, [], True))
-    if known < room:
-        known, fits, complete = room, [], False
-    yield from (fit for fit in fits if fit.windows.bytes <= room)
-    if complete:
-        return
-    taken = len(fits)
-    sweep = _sweep(index, end, resident, known, reach)
-    try:
-        for place, fit in enumerate(sweep):
-            if place >= taken:
-                fits.append(fit)
-                if fit.windows.bytes <= room:
-                    yield fit
-        complete = True
-    finally:
-        cache[key] = known, fits, complete
+    fits = cache.get(key)
+    if fits is None or fits.room < room:
+        fits = cache[key] = _Fits(room, _sweep(index, end, resident, room, reach))
+    return (fit for fit in fits if fit.windows.bytes <= room)
 
 
 def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int) -> Iterator[RecomputingFit]:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.compiler.plan.aim import Windows
 from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete
 from tigris_pio.compiler.plan.cost import op_costs
 from tigris_pio.compiler.plan.cut.size import NO_SIZE, Size
@@ -24,15 +23,11 @@ MOST_BANDS = 64
 
 
 class Sizes(NamedTuple):
-    """Of windows together, by how they share."""
+    """Of windows together, by how they share: one for each of `Windows`, in that order."""
 
     apart: Size
     shared: Size
     stairs: Size
-
-    def of(self, windows: Windows) -> Size:
-        """Where they share so."""
-        return {Windows.APART: self.apart, Windows.SHARED: self.shared, Windows.STAIRS: self.stairs}[windows]
 
 
 class RollingFit(NamedTuple):

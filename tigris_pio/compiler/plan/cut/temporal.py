@@ -82,13 +82,14 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
     return found, None if found is wished else wished
 
 
-#: An edge, its room, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands do
+#: The room of an edge, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands do
 #: not fit otherwise, and whether bands have one row.
-_Key = tuple[Edge, int, bool, Windows, bool, bool]
+_Key = tuple[int, bool, Windows, bool, bool]
 
 
-class _Drafted(dict[_Key, float]):
-    """What the segment of an edge costs beyond running whole; infinite when it does not fit."""
+class _Drafted(dict[Edge, dict[_Key, float]]):
+    """What the segment of an edge costs beyond running whole, by what it was drafted for; infinite when it does not
+    fit."""
 
 
 class _Search:
@@ -96,8 +97,8 @@ class _Search:
         self.index, self.aim, self.state = index, aim, state
         self.sets = Crossings.of(index, aim.alignment)
         self.drafted = index.cache(_Drafted)
-        self.corrected = {key[0]: cost for key, cost in self.drafted.items() if key == self._key(key[0])}
-        self.edges = Edges(index, self.sets, aim, (state, most), self.corrected)
+        self.corrected: dict[Edge, float] = {}
+        self.edges = Edges(index, self.sets, aim, (state, most), self._correct)
 
     def cheapest(self) -> Cut | None:
         """The cheapest of the paths that are drafted; some more are while none fits."""
@@ -115,6 +116,15 @@ class _Search:
             if well or (best is not None and tried + 1 >= rounds):
                 break
         return best
+
+    def _correct(self, edge: Edge, cost: float) -> float:
+        """What an edge costs that was estimated to cost so much: as its draft says, if there is one."""
+        known = self.corrected.get(edge)
+        if known is None and edge in self.drafted:
+            known = self.drafted[edge].get(self._key(edge))
+            if known is not None:
+                self.corrected[edge] = known
+        return cost if known is None else known
 
     def _draft(self, path: Sequence[Label], cost: float) -> tuple[bool, float]:
         """Whether all segments cost about what was estimated, and what the path costs."""
@@ -134,21 +144,21 @@ class _Search:
         state = round_up(VIEW_STATE_BYTES * view_count(self.index, segment), self.aim.alignment)
         room = self.aim.room_of(segment.first, segment.end) - max(self.state, state) - edge.beside - edge.spared
         aim = self.aim
-        return edge, room, aim.overlays(segment.first, segment.end), aim.windows, aim.frugal, aim.lowest
+        return room, aim.overlays(segment.first, segment.end), aim.windows, aim.frugal, aim.lowest
 
     def _cost(self, edge: Edge) -> float:
         index, sets, segment = self.index, self.sets, edge.segment
-        key = self._key(edge)
-        if key not in self.drafted:
-            room = key[1]
+        known, key = self.drafted.setdefault(edge, {}), self._key(edge)
+        if key not in known:
+            room = key[0]
             slow = edge.loaded | edge.stored
             names = (*index.inputs(segment.first, segment.end), *index.outputs(segment.first, segment.end))
             homes = {n: Home.SLOW if sets.bit[n] & slow else Home.FAST for n in names if n in sets.bit}
             draft = tallest_band(index, segment, homes, room, self.aim)
             fits = draft.need(index, self.aim.alignment, self.aim.windows) <= room
             whole = sum(op_costs(index).whole[segment.first : segment.end])
-            self.drafted[key] = stage_cost(index, draft) - whole if fits else math.inf
-        return self.drafted[key]
+            known[key] = stage_cost(index, draft) - whole if fits else math.inf
+        return known[key]
 
     def _cut(self, path: Sequence[Label], cost: float) -> Cut:
         segments = tuple(label.edge.segment for label in path if label.edge is not None)
