@@ -52,8 +52,11 @@ class Growth:
             return ()
         key = (segment, eaten, kept, self.sets.alignment)
         if key not in self.known:
-            rolls = segment.keep
-            self.known[key] = self._rolling(segment, eaten, kept, bands, paces) if rolls else self._drafted(segment, eaten, kept)
+            self.known[key] = (
+                self._rolling(segment, eaten, kept, bands, paces)
+                if segment.keep
+                else self._drafted(segment, eaten, kept)
+            )
         found = self.known[key]
         return found if sum(pair.saving for pair in found) >= lacking else ()
 

@@ -82,8 +82,8 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
     return found, None if found is wished else wished
 
 
-#: The room of an edge, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands do
-#: not fit otherwise, and whether bands have one row.
+#: The room of an edge, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands
+#: do not fit otherwise, and whether bands have one row.
 _Key = tuple[int, bool, Windows, bool, bool]
 
 
