@@ -1,7 +1,8 @@
 """Calibrates the cost model: python -m bench.calibrate [--machines …] [--json FILE] [--from FILE] [--write]
 
-Runs the project's networks at several budgets, their float32 twins, single layers and single operators on emulated
-machines that count instructions, and fits how many each thing takes that kernels and the executor do. Prints how far
+Runs the project's networks at several budgets and in several ways (streamed, in batches, on overlapping windows, with
+weights that are copied or decompressed), their float32 twins, single layers and single operators on emulated machines
+that count instructions, and fits how many each thing takes that kernels and the executor do. Prints how far
 the prediction is from the count for each network, budget and machine. `--write` puts the coefficients into
 tigris_pio/compiler/instructions/coefficients.py; `--from` fits what `--json` wrote before, without running anything.
 Takes about twenty minutes of a processor.
@@ -22,11 +23,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.calibration_cases import content_of, plans, subjects
-from bench.emulator import MACHINES, NETWORKS, ROOT, BenchError, build, measure, run_tool
+from bench.calibration_cases import content_of, network_subjects, plans, subjects
+from bench.emulator import MACHINES, ROOT, BenchError, build, measure, run_tool
 from bench.fit import ENOUGH, fit
 from tigris_pio.compiler.instructions.call import Call
 from tigris_pio.compiler.instructions.kernels import name_of, work_of
+from tigris_pio.compiler.instructions.predict import DSP
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 
@@ -36,8 +38,9 @@ Row = dict[str, Any]
 Coefficients = Mapping[str, Mapping[str, float]]
 
 
-def described(plan: ExecutionPlan) -> Row:
-    """What a run of the plan does: of each operator its kernel's name and work, and the executor's way."""
+def described(plan: ExecutionPlan, processor: str) -> Row:
+    """What a run of the plan does on a processor: of each operator its kernel's name and work, and the executor's
+    way."""
     walked: dict[str, int] = defaultdict(int)
     ops = []
     for stage in plan.stages:
@@ -47,7 +50,7 @@ def described(plan: ExecutionPlan) -> Row:
         for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):
             work: dict[str, float] = defaultdict(float)
             for rows, count in counts.items():
-                for name, amount in work_of(Call.of(op, plan.program.tensors, rows)).items():
+                for name, amount in work_of(Call.of(op, plan.program.tensors, rows), processor in DSP).items():
                     work[name] += amount * count * op.images
             ops.append({"kernel": name_of(op), "name": op.name, "work": dict(work)})
     return {"ops": ops, "walked": dict(walked)}
@@ -58,11 +61,13 @@ def measured(machines: Sequence[str], folder: Path) -> Iterator[Row]:
     programs = {name: build(MACHINES[name], folder) for name in machines}
     for subject in subjects():
         for budget, compiled in plans(subject):
-            content, done = content_of(subject, compiled), described(compiled.plan)
+            content = content_of(subject, compiled)
             for name, program in programs.items():
+                done = described(compiled.plan, name)
                 counted = measure(MACHINES[name], program, compiled.data, content, folder)
                 ops = [{**op, "counted": count} for op, count in zip(done["ops"], counted.ops, strict=True)]
-                yield {"machine": name, "name": subject.name, "dtype": subject.dtype, "budget": budget,
+                yield {"machine": name, "name": subject.name, "way": subject.way, "dtype": subject.dtype,
+                       "budget": budget, "right": counted.right,
                        "counted": counted.run, "walked": done["walked"], "ops": ops}  # fmt: skip
 
 
@@ -79,7 +84,8 @@ def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
             names = ["call", list(ops[0][1]["work"])[-1]]
         found[kernel] = fit([op["work"] for _, op in ops], [op["counted"] for _, op in ops], names)
     around = [row["counted"] - sum(op["counted"] for op in row["ops"]) for row in rows]
-    found[EXECUTOR] = fit([row["walked"] for row in rows], around, list(rows[0]["walked"]))
+    names = list(dict.fromkeys(name for row in rows for name in row["walked"]))
+    found[EXECUTOR] = fit([row["walked"] for row in rows], around, names)
     return found
 
 
@@ -90,21 +96,21 @@ def predicted(row: Row, known: Coefficients) -> float:
 
 
 def print_errors(rows: Sequence[Row], known: Mapping[str, Coefficients]) -> None:
-    """How far the prediction is off, of networks one by one and of all others together."""
-    networks = {path.name.removesuffix("_int8.onnx") for path in NETWORKS.glob("*_int8.onnx")}
-    others: dict[tuple[str, str], list[float]] = defaultdict(list)
-    print(f"{'machine':11}{'network':16}{'type':9}{'budget':8}{'counted':>14}{'predicted':>14}{'error':>8}")
+    """How far the prediction is off, of networks one by one and of layers and operators together."""
+    networks = {subject.name for subject in network_subjects()}
+    groups: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    print(f"{'machine':11}{'network':16}{'way':13}{'type':9}{'budget':8}{'counted':>14}{'predicted':>14}{'error':>8}")
     for row in rows:
         guess = predicted(row, known[row["machine"]])
-        error = guess / row["counted"] - 1
-        if row["name"] in networks:
-            print(f"{row['machine']:11}{row['name']:16}{row['dtype']:9}{row['budget']:8}{row['counted']:14,d}"
-                  f"{guess:14,.0f}{error:8.1%}")  # fmt: skip
-        else:
-            others[row["machine"], row["dtype"]].append(abs(error))
-    for (machine, dtype), errors in others.items():
-        print(f"{machine:11}{'layers':16}{dtype:9}{len(errors):4} plans, error {sum(errors) / len(errors):.1%} on "
-              f"average, {max(errors):.1%} at most")  # fmt: skip
+        error, network = guess / row["counted"] - 1, row["name"] in networks
+        if network:
+            print(f"{row['machine']:11}{row['name']:16}{row['way']:13}{row['dtype']:9}{row['budget']:8}"
+                  f"{row['counted']:14,d}{guess:14,.0f}{error:8.1%}")  # fmt: skip
+        kind = (row["way"] or "as it is") if network else "layers"
+        groups[row["machine"], row["dtype"], kind].append(abs(error))
+    for (machine, dtype, kind), errors in groups.items():
+        print(f"{machine:11}{kind:13}{dtype:9}{len(errors):4} plans, error {sum(errors) / len(errors):.1%} on average, "
+              f"{max(errors):.1%} at most")  # fmt: skip
 
 
 def module(known: Mapping[str, Coefficients], machines: Sequence[str]) -> str:

@@ -1,11 +1,13 @@
-"""What the cost model is calibrated by: networks, single layers, single operators, at budgets from ample to least."""
+"""What the cost model is calibrated by: networks, single layers, single operators, at budgets from ample to least; and
+networks whose rows are streamed, whose windows overlap, whose weights are brought to fast memory, in batches."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,6 +16,7 @@ from bench.emulator import NETWORKS, samples
 from bench.float_twin import float_twin
 from bench.layers import LAYERS, Layer, build_layer
 from bench.operator_models import CASES
+from bench.quantised_net import QuantisedNet
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError
@@ -52,23 +55,75 @@ SHAPES = (
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A model at the budgets that it is measured at; `inputs`: what it is run on, by default noise."""
+    """A model at the budgets that it is measured at; `inputs`: what it is run on, by default noise. `way`: how it is
+    compiled and run; "": as it is. `options`: of compile_model, for that."""
 
     name: str
     dtype: str
     model: onnx.ModelProto
     budgets: tuple[str, ...]
     inputs: np.ndarray | None = None
+    way: str = ""
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+#: Networks that are measured in other ways than as they are, and at which budgets.
+WAYS: tuple[tuple[str, str, Mapping[str, Any], tuple[str, ...]], ...] = (
+    *((name, "streamed", {"stream": "input"}, ("64K", "16K", "8K", "4K")) for name in ("kws", "resnet", "sww")),
+    *((name, f"hop {hop}", {"hop": hop}, budgets)
+      for name, hop, budgets in (("sww", 1, ("64K", "4K")), ("kws", 2, ("64K", "16K")), ("sww", 4, ("64K", "4K")))),
+    *((name, "lz4", {"compress": "lz4"}, ("256K", "64K", "16K")) for name in ("kws", "resnet", "sww", "ad")),
+    *((name, "copied", {"copy_weights": True}, ("256K", "64K", "32K")) for name in ("kws", "resnet", "sww")),
+    *((name, "slow memory", {"slow": "1M"}, ("2K", "1K")) for name in ("kws", "resnet", "sww")),
+)
+
+
+def _batched(model: onnx.ModelProto, images: int) -> onnx.ModelProto:
+    """`model`, none of whose nodes says how many images there are, with so many."""
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    del result.graph.value_info[:]
+    for value in (*result.graph.input, *result.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = images
+    return result
+
+
+def _sparse(model: onnx.ModelProto) -> onnx.ModelProto:
+    """`model` with three quarters of its weights zero: others do not get smaller by compression."""
+    random = np.random.default_rng(5)
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    for tensor in result.graph.initializer:
+        values = onnx.numpy_helper.to_array(tensor)
+        if values.dtype == np.int8 and values.size > 256:
+            kept = random.random(values.shape) < 0.25
+            tensor.CopyFrom(onnx.numpy_helper.from_array(np.where(kept, values, 0).astype(np.int8), tensor.name))
+    return result
+
+
+def _branched() -> onnx.ModelProto:
+    """Kinds of stages that the networks of the folder have not: branches, joined maps, factors by channel, maps that
+    grow again."""
+    net = QuantisedNet("branched", 3, (32, 32))
+    x = skip = net.conv(net.image, 16, stride=2)
+    x = net.conv(net.depthwise(net.conv(x, 48, 1), 2, 5), 24, 1, relu=False)
+    x = net.add(x, net.conv(net.conv(net.relu(x), 24, 3, dilation=2), 24, 1, relu=False))
+    x = net.scale(x, net.conv(net.conv(net.mean(x), 8, 1), 24, 1))
+    x = net.concat(net.upsample(x), skip, net.pool(skip, kernel=3, stride=1, pad=1))
+    return net.model(net.classified(net.conv(x, 32), 10))
+
+
+def _plain() -> onnx.ModelProto:
+    """A short network for images."""
+    net = QuantisedNet("plain", 3, (24, 24))
+    x = net.conv(net.conv(net.image, 8, stride=2), 16)
+    x = net.pool(net.add(net.conv(net.depthwise(x), 16, 1), x))
+    return net.model(net.classified(net.conv(x, 32), 10))
 
 
 def subjects(folder: Path = NETWORKS) -> Iterator[Subject]:
     """All of them."""
-    for path in sorted(folder.glob("*_int8.onnx")):
-        name = path.name.removesuffix("_int8.onnx")
-        vectors = np.load(folder / f"{name}_vectors.npz")
-        yield Subject(name, "int8", onnx.load(path), BUDGETS, vectors["input_f32"][0])
-        if name in SMALL_FLOATS:
-            yield Subject(name, "float32", float_twin(path), BUDGETS[:5:2], vectors["input_f32"][0])
+    yield from network_subjects(folder)
     for layer in SHAPES:
         model = build_layer(layer)
         yield Subject(layer.name, "int8", model, ("256K",))
@@ -79,12 +134,30 @@ def subjects(folder: Path = NETWORKS) -> Iterator[Subject]:
         yield Subject(case.name, "float32", float_twin(model), ("1M",))
 
 
+def network_subjects(folder: Path = NETWORKS) -> Iterator[Subject]:
+    """The networks among them."""
+    for path in sorted(folder.glob("*_int8.onnx")):
+        name = path.name.removesuffix("_int8.onnx")
+        vectors = np.load(folder / f"{name}_vectors.npz")
+        yield Subject(name, "int8", onnx.load(path), BUDGETS, vectors["input_f32"][0])
+        if name in SMALL_FLOATS:
+            yield Subject(name, "float32", float_twin(path), BUDGETS[:5:2], vectors["input_f32"][0])
+        for way, options, budgets in ((way, options, budgets) for of, way, options, budgets in WAYS if of == name):
+            model = onnx.load(path)
+            yield Subject(name, "int8", _sparse(model) if way == "lz4" else model, budgets, None, way, options)
+    for built in (_branched(), _plain()):
+        yield Subject(built.graph.name, "int8", built, BUDGETS[1:])
+        yield Subject(built.graph.name, "int8", built, ("16K", "8K", "4K"), None, "streamed", {"stream": "image"})
+    for images in (2, 5):
+        yield Subject("plain", "int8", _batched(_plain(), images), BUDGETS[1:], None, f"batch {images}")
+
+
 def plans(subject: Subject) -> Iterator[tuple[str, Compiled]]:
     """The plans of its budgets, and that of the smallest one without slow memory; each different plan once."""
     seen = set()
     for budget in (*subject.budgets, ""):
         try:
-            compiled = _compiled(subject.model, budget)
+            compiled = compiled_at(subject, budget)
         except BudgetError:
             continue
         if compiled.data not in seen:
@@ -92,18 +165,21 @@ def plans(subject: Subject) -> Iterator[tuple[str, Compiled]]:
             yield budget or "least", compiled
 
 
-def _compiled(model: onnx.ModelProto, budget: str) -> Compiled:
+def compiled_at(subject: Subject, budget: str) -> Compiled:
+    """The plan at a budget, with slow memory where there is none without; "": at the smallest without."""
+    model, options = subject.model, dict(subject.options)
+    slow = options.pop("slow", None)
     if budget:
         try:
-            return compile_model(model, fast=budget)
+            return compile_model(model, fast=budget, slow=slow, **options)
         except BudgetError:
-            return compile_model(model, fast=budget, slow=SLOW)
+            return compile_model(model, fast=budget, slow=SLOW, **options)
     try:
-        return compile_model(model, fast=64)
+        return compile_model(model, fast=64, slow=slow, **options)
     except BudgetError as error:
         named = re.search(r"smallest fast memory that works is (\d+)", str(error))
         assert named is not None, error
-        return compile_model(model, fast=int(named[1]))
+        return compile_model(model, fast=int(named[1]), slow=slow, **options)
 
 
 def content_of(subject: Subject, compiled: Compiled) -> bytes:

@@ -1,7 +1,8 @@
 """What inference costs: python -m bench.instructions [--machines …] [--models …] [--budgets …] [--json FILE]
 
 Every int8 network of a folder at each budget, and single layers, on emulated machines that count
-instructions. Prints tables; every output is compared with the recorded one. Exit status 1 if one differs.
+instructions. Prints tables; every output is compared with the recorded one, and a network's instructions with those
+that `tigris analyze` predicts. Exit status 1 if an output differs, or a prediction is off by more than a tenth.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ from bench.layers import LAYERS, build_layer
 from bench.text import core_text, link_model, small_objects, text_bytes
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.compiler.plan.prediction import predicted_instructions
 from tigris_pio.errors import BudgetError
 from tigris_pio.sizes import parse_size
 
 BUDGETS = ("256K", "64K", "32K", "16K")
+#: How far the prediction for a network may be off.
+TOLERANCE = 0.1
 SLOW = "1M"  #: given where a network does not fit without
 Row = dict[str, Any]
 
@@ -60,8 +64,10 @@ def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, 
     result = measure(machine, program, compiled.data, content, folder)
     ops = compiled.plan.program.ops
     macs = sum(op.macs for op in ops)
+    predicted = predicted_instructions(compiled.plan, machine.name)
     return {
-        "machine": machine.name, "macs": macs, "instructions": result.run, "per_mac": result.run / max(1, macs),
+        "machine": machine.name, "macs": macs, "instructions": result.run, "predicted": predicted,
+        "error": predicted / result.run - 1, "per_mac": result.run / max(1, macs),
         "open": result.open, "check": result.check, "check_per_byte": result.check / len(compiled.data),
         "init": result.init, "stack_init": result.stack_init, "stack_run": result.stack_run,
         "fast": result.fast, "slow": result.slow, "right": result.right,
@@ -124,7 +130,8 @@ def print_table(title: str, rows: list[Row], columns: list[tuple[str, str, str]]
 
 NETWORK_COLUMNS = [
     ("network", "name", ""), ("budget", "budget", ""), ("instructions", "instructions", ",d"),
-    ("per MAC", "per_mac", ".2f"), ("open", "open", ",d"), ("init", "init", ",d"),
+    ("predicted", "predicted", ",d"), ("off by", "error", "+.1%"), ("per MAC", "per_mac", ".2f"),
+    ("open", "open", ",d"), ("init", "init", ",d"),
     ("checksum per byte", "check_per_byte", ".2f"), ("fast", "fast", ",d"),
     ("slow", "slow", ",d"), ("stack", "stack_run", "d"), ("right", "right", ""),
 ]  # fmt: skip
@@ -176,7 +183,11 @@ def main() -> int:
     wrong = [row["name"] for result in results for row in (*result["networks"], *result["layers"]) if not row["right"]]
     if wrong:
         print(f"\nwrong outputs: {', '.join(wrong)}", file=sys.stderr)
-    return 1 if wrong else 0
+    off = [f"{row['name']} at {row['budget']} on {row['machine']}" for result in results for row in result["networks"]
+           if abs(row["error"]) > TOLERANCE]  # fmt: skip
+    if off:
+        print(f"\npredictions off by more than {TOLERANCE:.0%}: {', '.join(off)}", file=sys.stderr)
+    return 1 if wrong or off else 0
 
 
 if __name__ == "__main__":

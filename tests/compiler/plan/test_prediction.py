@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.calibration_cases import Subject, content_of
+from bench.calibration_cases import Subject, compiled_at, content_of, network_subjects
 from bench.emulator import MACHINES, build, measure
 from bench.float_twin import float_twin
 from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.compiler.instructions.predict import PROCESSORS
+from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.prediction import predicted_instructions, stage_instructions
-
-MACHINE = "rv32imc"
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The harness of the bench."""
-    return build(MACHINES[MACHINE], tmp_path_factory.mktemp("bench"))
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The harness of the bench, by machine."""
+    folder = tmp_path_factory.mktemp("bench")
+    return {name: build(MACHINES[name], folder) for name in ("rv32imc", "cortex-m4")}
+
+
+def check(programs: Mapping[str, Path], subject: Subject, compiled: Compiled) -> None:
+    """On each machine."""
+    content = content_of(subject, compiled)
+    for name, program in programs.items():
+        counted = measure(MACHINES[name], program, compiled.data, content, program.parent)
+        assert counted.right or subject.dtype == "float32"
+        assert predicted_instructions(compiled.plan, name) == pytest.approx(counted.run, rel=0.1), name
 
 
 @pytest.mark.parametrize(("name", "fast", "slow"), [
     ("kws", "256K", 0), ("kws", "8K", 0), ("kws", "4K", "1M"), ("sww", "4K", 0), ("micro_speech", "256K", 0),
     ("resnet", "16K", "1M"), ("ad float", "1M", 0),
 ])  # fmt: skip
-def test_within_a_tenth_of_what_is_counted(program: Path, name: str, fast: str, slow: str | int) -> None:
-    """`python -m bench.calibrate` shows it for every network, budget and machine of the bench."""
+def test_within_a_tenth_of_what_is_counted(
+    programs: dict[str, Path], name: str, fast: str, slow: str | int
+) -> None:
+    """`python -m bench.instructions` shows it for every network, budget and machine of the bench, and
+    `python -m bench.calibrate` for more."""
     network, *is_float = name.split()
     path = OWN / f"{network}_int8.onnx"
     model = float_twin(path) if is_float else path
     compiled = compile_model(model, fast=fast, slow=slow)
     inputs = np.load(OWN / f"{network}_vectors.npz")["input_f32"][0]
-    content = content_of(Subject(name, "", float_twin(path), (), inputs), compiled)
-    counted = measure(MACHINES[MACHINE], program, compiled.data, content, program.parent).run
-    assert predicted_instructions(compiled.plan, MACHINE) == pytest.approx(counted, rel=0.1)
+    check(programs, Subject(name, "float32" if is_float else "int8", float_twin(path), (), inputs), compiled)
+
+
+@pytest.mark.parametrize(("name", "way", "fast"), [
+    ("kws", "streamed", "8K"), ("sww", "hop 1", "4K"), ("plain", "batch 5", "8K"),
+    ("plain", "streamed", "4K"), ("sww", "copied", "64K"), ("ad", "lz4", "64K"), ("sww", "slow memory", "2K"),
+    ("branched", "", "16K"),
+])  # fmt: skip
+def test_other_ways_to_run(programs: dict[str, Path], name: str, way: str, fast: str) -> None:
+    """Rows that come during the run, windows that overlap, batches, weights that are brought to fast memory; branches,
+    maps that grow again, channels whose scale is not the usual one."""
+    (subject,) = (one for one in network_subjects()
+                  if (one.name, one.way, one.dtype) == (name, way, "int8") and fast in one.budgets)  # fmt: skip
+    check(programs, subject, compiled_at(subject, fast))
 
 
 def test_the_report_has_them_by_processor_and_stage() -> None:

@@ -5,13 +5,32 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tigris_pio.compiler.instructions.call import Call, Work
 
 #: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS.
 _BLOCK, _TILE, _PATCH, _BATCH, _ROWS = 4, 4, 64, 24, 32
 
 
-def conv_int8(call: Call) -> Work:
+#: Multipliers up to this one are not usual with DSP instructions (scale_int8.h).
+_USUAL_ABOVE = (1 << 30) - 1
+
+
+def _unusual(call: Call, dsp: bool) -> int:
+    """Channels of the output whose sums take the long way: shifts of less than two to the right, and with DSP
+    instructions small multipliers, and activations that do not leave all of int8 (scale_int8.h)."""
+    channels, params = call.output.channels, call.op.params
+    if not {"shift", "multiplier"} <= call.op.blobs.keys():
+        return 0
+    usual = call.op.blobs["shift"] < -1
+    if dsp:
+        full = (getattr(params, "activation_min", -128), getattr(params, "activation_max", 127)) == (-128, 127)
+        usual = usual & full & (call.op.blobs["multiplier"] > _USUAL_ABOVE)
+    return channels - int(np.count_nonzero(np.broadcast_to(usual, (channels,))))
+
+
+def conv_int8(call: Call, dsp: bool) -> Work:
     """Pairs of pixels: their taps are gathered into patches, from which the channels of a group are computed."""
     params: Any = call.op.params
     groups = params.groups
@@ -42,6 +61,7 @@ def conv_int8(call: Call) -> Work:
         "channel": of_groups * rest * parts,
         "channel tap": of_groups * rest * taps,
         "output": pairs * call.output.channels,
+        "unusual output": pairs * _unusual(call, dsp),
     }
 
 
@@ -56,12 +76,14 @@ def _inside(call: Call) -> float:
     return sum(a and b for a, b in zip(inside, (*inside[1:], inside[0]), strict=True)) / len(inside)
 
 
-def depthwise_int8(call: Call) -> Work:
-    """Kernels of 3 x 3 go along lines of outputs, a channel at a time; others pixel by pixel."""
+def depthwise_int8(call: Call, dsp: bool) -> Work:
+    """Kernels of 3 x 3 go along lines of outputs, a channel at a time; others, and channels that are not scaled as
+    usual, pixel by pixel."""
     params: Any = call.op.params
     plain = (params.kernel_height, params.kernel_width, params.dilation_height, params.dilation_width) == (3, 3, 1, 1)
     if plain and call.inputs[0].channels == call.output.channels and max(_strides(call)) <= 2:
-        return _lines(call)
+        unusual = _unusual(call, dsp)
+        return {**_lines(call, call.output.channels - unusual), **_channel_by_channel(call, unusual)}
     return _pixels(call)
 
 
@@ -70,9 +92,19 @@ def _strides(call: Call) -> tuple[int, int]:
     return params.stride_height, params.stride_width
 
 
-def _lines(call: Call) -> Work:
+def _channel_by_channel(call: Call, channels: int) -> Work:
     params: Any = call.op.params
-    channels, down = call.output.channels, call.rows > call.output.width
+    return {
+        "row": call.images * call.rows * channels,
+        "pixel": call.pixels * channels,
+        "pixel channel": call.pixels * channels,
+        "pixel channel tap": call.pixels * channels * params.kernel_height * params.kernel_width,
+    }
+
+
+def _lines(call: Call, channels: int) -> Work:
+    params: Any = call.op.params
+    down = call.rows > call.output.width
     along, across = (call.rows, call.output.width) if down else (call.output.width, call.rows)
     stride = params.stride_height if down else params.stride_width
     padded = 0 if not down else int(params.pad_left > 0) + int(across > 1)
@@ -109,7 +141,7 @@ def _pixels(call: Call) -> Work:
     }
 
 
-def fully_connected_int8(call: Call) -> Work:
+def fully_connected_int8(call: Call, dsp: bool) -> Work:
     """Vectors: up to 32 outputs are summed together, eight or two side by side."""
     params: Any = call.op.params
     inputs, outputs = params.in_features, params.out_features
@@ -126,6 +158,7 @@ def fully_connected_int8(call: Call) -> Work:
         "two tap": vectors * (outputs - eights) * whole,
         "rest": vectors * outputs * (inputs > whole),
         "rest tap": vectors * outputs * (inputs - whole),
+        "unusual output": vectors * _unusual(call, dsp),
     }
 
 

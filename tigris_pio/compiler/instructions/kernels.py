@@ -8,19 +8,20 @@ from tigris_pio.compiler.instructions import convolutions, others
 from tigris_pio.compiler.instructions.call import Call, Work
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import ResampleParams, SelectParams
 
 _PLAIN = {
     OpKind.PLAIN_CONV_2D: OpKind.CONV_2D,
     OpKind.PLAIN_DEPTHWISE_CONV_2D: OpKind.DEPTHWISE_CONV_2D,
     OpKind.PLAIN_FULLY_CONNECTED: OpKind.FULLY_CONNECTED,
 }
-_INT8: Mapping[OpKind, Callable[[Call], Work]] = {
+#: What these do depends on whether there are DSP instructions.
+_INT8: Mapping[OpKind, Callable[[Call, bool], Work]] = {
     OpKind.CONV_2D: convolutions.conv_int8,
     OpKind.ASYMMETRIC_CONV_2D: convolutions.conv_int8,
     OpKind.DEPTHWISE_CONV_2D: convolutions.depthwise_int8,
     OpKind.FULLY_CONNECTED: convolutions.fully_connected_int8,
     OpKind.ASYMMETRIC_FULLY_CONNECTED: convolutions.fully_connected_int8,
-    OpKind.SUM_MAP: others.sum_map,
 }
 _ANY: Mapping[OpKind, Callable[[Call], Work]] = {
     OpKind.CONV_2D: convolutions.conv,
@@ -33,15 +34,18 @@ _ANY: Mapping[OpKind, Callable[[Call], Work]] = {
     OpKind.MEAN_OF_SUMS: others.reduced,
     OpKind.REDUCE: others.reduced,
     OpKind.ARG_REDUCE: others.reduced,
+    **dict.fromkeys((OpKind.FETCH, OpKind.TAKE), others.called),
     **dict.fromkeys((OpKind.COPY, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.COMMIT), others.elements),
 }
 
 
-def work_of(call: Call) -> Work:
-    """What a call does."""
+def work_of(call: Call, dsp: bool = False) -> Work:
+    """What a call does, on a processor with or without DSP instructions."""
     kind = _PLAIN.get(call.op.kind, call.op.kind)
     if call.op.dtype is DType.INT8 and kind in _INT8:
-        return _INT8[kind](call)
+        return _INT8[kind](call, dsp)
+    if call.op.dtype is DType.INT8 and kind is OpKind.SUM_MAP:
+        return others.sum_map(call)
     if kind in _ANY:
         return _ANY[kind](call)
     return convolutions.products(call) if call.op.macs else others.elements(call)
@@ -49,12 +53,15 @@ def work_of(call: Call) -> Work:
 
 def name_of(op: ProgramOp) -> str:
     """The name of what an operator runs: kernels that do the same work for the same instructions share one."""
-    kind = _PLAIN.get(op.kind, op.kind)
+    kind, params = _PLAIN.get(op.kind, op.kind), op.params
     name = f"{kind.name} {op.dtype.name}"
     if kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL):
-        params = op.params
         sizes = getattr(params, "kernel_height", 0), getattr(params, "kernel_width", 0)
-        name += " 2x2" if sizes == (2, 2) and kind is OpKind.AVERAGE_POOL else ""
+        name += " 2x2" if sizes == (2, 2) else ""
         name += " rescaled" if getattr(params, "rescale", 0) == 1 else ""
-    function = getattr(op.params, "function", None)
+    if isinstance(params, ResampleParams):
+        name += f" {params.row_taps}x{params.column_taps}"
+    if isinstance(params, SelectParams) and (params.numerator[2], params.denominator[2]) != (1, 1):
+        name += " by channel"
+    function = getattr(params, "function", None)
     return f"{name} {int(function)}" if isinstance(function, int) else name  # a recurrent layer has three

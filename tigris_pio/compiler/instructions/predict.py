@@ -15,6 +15,8 @@ from tigris_pio.format.enums import DType
 PROCESSORS = tuple(COEFFICIENTS)
 #: For whoever names no chip: without DSP instructions and without floating point.
 DEFAULT = "rv32imc"
+#: With DSP instructions.
+DSP = frozenset(("cortex-m4", "cortex-m7"))
 #: With single-precision floating point.
 FPU = "cortex-m7"
 #: The executor's coefficients stand beside those of the kernels.
@@ -39,9 +41,10 @@ def call_instructions(
     """Of one call of an operator's kernel that makes `rows` rows of one image, or of all that it takes together; on
     each of `processors`."""
     call = Call.of(op, tensors, rows)
-    kernel, work = name_of(op), work_of(call)
+    kernel, works = name_of(op), {dsp: work_of(call, dsp) for dsp in {processor in DSP for processor in processors}}
     found = []
     for processor in processors:
+        work = works[processor in DSP]
         known = COEFFICIENTS[processor].get(kernel)
         if known is None:
             found.append(fallback(call, processor))

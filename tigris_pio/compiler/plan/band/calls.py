@@ -29,9 +29,16 @@ def plan_stage_calls(plan: ExecutionPlan, stage: Stage) -> StageCalls:
     at_home = frozenset(view.tensor for view in stage.views if not view.window)
     keep = any(view.keep for view in stage.views)
     rows = stage_rows(ops, tensors, paces, stage.bands, keep, at_home)
-    fetched = 0 if stage.weight_mode is WeightMode.IN_PLACE else block_bytes(ops)
     copied = 0 if works_in_slow_memory(plan, stage) else stage.slow_read + stage.slow_written
-    return stage_calls(ops, tensors, stage.views, rows, copied + fetched)
+    found = stage_calls(ops, tensors, stage.views, rows, copied)
+    return dataclasses.replace(found, walked={**found.walked, **_weights(stage, ops)})
+
+
+def _weights(stage: Stage, ops: Sequence[ProgramOp]) -> Mapping[str, int]:
+    """What it takes to bring a stage's weights to fast memory, once for all images."""
+    if stage.weight_mode is WeightMode.IN_PLACE:
+        return {}
+    return {"copied block" if stage.weight_mode is WeightMode.COPY else "decompressed block": block_bytes(ops)}
 
 
 def works_in_slow_memory(plan: ExecutionPlan, stage: Stage) -> bool:
@@ -67,7 +74,7 @@ def _walked(
     bands = len(rows[ops[0].output].end)
     moves = [_moved(view, tensors[view.tensor], rows[view.tensor]) for view in views if view.window]
     copies = [rows[view.tensor] for view in views if view.load or view.store]
-    return {
+    image = {
         "stage": 1,
         "view": len(views),
         "operator": len(ops),
@@ -75,11 +82,12 @@ def _walked(
         "band view": bands * len(views),
         "band operator": bands * len(ops),
         "band operand": bands * sum(len(op.operands) for op in ops),
-        "call": sum(op.images * sum(counts.values()) for op, counts in zip(ops, calls, strict=True)),
+        "call": sum(sum(counts.values()) for counts in calls),
         "move": sum(count for count, _ in moves),
         "moved byte": sum(size for _, size in moves),
         "copy": sum(int((found.end > found.made).sum()) for found in copies),
     }
+    return {name: ops[0].images * amount for name, amount in image.items()}
 
 
 def _moved(view: View, tensor: ProgramTensor, rows: BandRows) -> tuple[int, int]:
