@@ -137,8 +137,8 @@ def backend_options(command: F) -> F:
         "--chip",
         default="",
         metavar="NAME",
-        help="The board's chip or core, such as esp32s3 or cortex-m4, by which a backend's scratch is sized. "
-        "Default: enough for any.",
+        help="The board's chip or core, such as esp32s3 or cortex-m4: by what its instructions take the plan is "
+        "chosen, and a backend's scratch is sized. Default: neither DSP nor floating point, scratch for any.",
     )(command)
     return click.option(
         "--backend",

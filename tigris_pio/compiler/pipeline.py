@@ -27,6 +27,7 @@ from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.instructions.predict import nearest_for
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
@@ -77,7 +78,9 @@ class CompileOptions:
     streams: tuple[str, ...] = ()  #: inputs and outputs whose rows come and go during the run
     name: str | None = None
     backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
-    chip: str = ""  #: the board's, such as esp32s3, by which a backend's scratch is sized; empty: enough for any
+    #: The board's, such as esp32s3: whose instructions plans are judged by, and for which a backend's scratch is sized;
+    #: empty: those of a processor with neither DSP instructions nor floating point, and enough for any.
+    chip: str = ""
 
     #: What the file may ask for: limits.py, or some of its numbers by name.
     limits: Limits | Mapping[str, int] = dataclasses.field(default_factory=Limits)
@@ -209,14 +212,17 @@ def plan_of(
     `index`: of `program`; whoever makes several plans saves time by keeping it.
     """
 
+    processor = nearest_for(program, options.chip)
+
     def find(wanted: Program, budget: Budget) -> ExecutionPlan | None:
-        known = index if wanted is program else None
+        known = index if index is not None and wanted is program else ProgramIndex.of(wanted, processor)
         plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most)
         folded = None if plan is not None and plan.slow_bytes == 0 else fold_products(wanted)
         if folded is None:
             return plan
         least = most if plan is None else worth(wanted, cost_of(plan))
-        return find_plan(folded, budget, options.alignment, options.weights(), None, least) or plan
+        other = ProgramIndex.of(folded, processor)
+        return find_plan(folded, budget, options.alignment, options.weights(), other, least) or plan
 
     backend = find_backend(options.backend)
     if backend is None:
@@ -237,7 +243,8 @@ def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
     if best is not None:
         return best
     folded = [other for program in programs if (other := fold_products(program)) is not None]
-    raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights())
+    processor = nearest_for(start.program, options.chip)
+    raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights(), processor)
 
 
 def _is_whole(plan: ExecutionPlan) -> bool:
@@ -321,7 +328,8 @@ def compile_model(
         given away during the run, by `Session.run` as by the firmware's hooks
     name: the model's, a C identifier; None: the file's
     backend: "auto", "portable", "esp-nn" or "cmsis-nn": whose kernels run int8 convolutions and fully connected layers
-    chip: the board's chip or core, by which a backend's scratch is sized; "": enough for any
+    chip: the board's chip or core, for which the plan is made and a backend's scratch sized; "": one without DSP
+        instructions and floating point, and enough for any
     limits: what the model's file may ask of the compiler, `{"nodes": 200000}`
     """
     arguments.unknown(unknown, inspect.signature(compile_model).parameters)

@@ -58,6 +58,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         "predicted_instructions": {
             processor: sum(stage["predicted_instructions"][processor] for stage in stages) for processor in PROCESSORS
         },
+        "planned_for": plan.processor,
         "stages": stages,
         "allocation": {
             "strategy": plan.allocation.strategy,

@@ -23,6 +23,11 @@ from .options import PORTABLE_BACKENDS, Model, Settings
 
 PLAN, HEADER, REPORT, DIGESTS = "plan.tgrs", "model.h", "report.json", "digests.json"
 KEPT_ENTRIES = 64
+#: Chips whose instructions make another plan than those of the chips that the compiler is not told of.
+OTHER_CHIPS = frozenset((
+    "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85", "esp32", "esp32s3",
+    "esp32p4",
+))  # fmt: skip
 # The plan's first bytes, see SPEC.md, header_record: magic, version, header_bytes, flags, total_bytes, crc32.
 _HEAD = struct.Struct("<4sHHIII")
 
@@ -76,6 +81,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["--compress", settings.compress]
     if settings.backend not in PORTABLE_BACKENDS:
         arguments += ["--backend", settings.backend, "--chip", settings.chip]
+    elif settings.chip in OTHER_CHIPS:
+        arguments += ["--chip", settings.chip]
     return arguments
 
 

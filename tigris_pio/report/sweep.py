@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from tigris_pio.compiler.instructions.predict import DEFAULT, FPU
+from tigris_pio.compiler.instructions.predict import DEFAULT, FPU, nearest_for
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.pipeline import CompileOptions, Front, plan_of
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -63,7 +63,7 @@ class _Trials:
 
     def __init__(self, start: Front, options: CompileOptions, clock: Callable[[], float], seconds: float) -> None:
         self._program, self._options = orders(start.program)[0], options
-        self._index = ProgramIndex.of(self._program)
+        self._index = ProgramIndex.of(self._program, nearest_for(self._program, options.chip))
         self._clock, self._end, self._last = clock, clock() + seconds, 0.0
         self.made: dict[int, ExecutionPlan | None] = {}
 

@@ -27,9 +27,21 @@ _NEAREST = {
 }
 
 
+#: Espressif's chips with single-precision floating point (data sheets of ESP32, ESP32-S3, ESP32-P4).
+_ESP_FPU = frozenset(("esp32", "esp32s3", "esp32p4"))
+
+
 def nearest(chip: str) -> str:
     """The measured processor that is most like a chip of `--chip`; "": the default one."""
     return _NEAREST.get(chip, DEFAULT)
+
+
+def nearest_for(program: Program, chip: str) -> str:
+    """The measured processor whose instructions a plan of `program` for a chip is judged by: of a network in float32
+    one with floating point where the chip has it."""
+    floats = sum(op.dtype is DType.FLOAT32 and op.macs > 0 for op in program.ops)
+    is_float = 2 * floats > sum(op.macs > 0 for op in program.ops)
+    return FPU if chip in _ESP_FPU and is_float else nearest(chip)
 
 
 def call_instructions(

@@ -117,3 +117,4 @@ class ExecutionPlan:
     regions: tuple[Region, ...]
     warnings: tuple[str, ...] = ()
     backend: BackendUse | None = None  #: None: the portable kernels run everything
+    processor: str = ""  #: of `compiler/instructions`, whose instructions it was judged by; "": the default one

@@ -86,8 +86,9 @@ def stage_cost(index: ProgramIndex, draft: Draft) -> float:
     return cost + (DIRECT_BYTE if draft.segment.direct else SLOW_BYTE) * moved
 
 
-def cost_of(plan: ExecutionPlan, processor: str = DEFAULT) -> float:
-    """What a finished plan costs."""
+def cost_of(plan: ExecutionPlan) -> float:
+    """What a finished plan costs, on the processor it was made for."""
+    processor = plan.processor or DEFAULT
     return sum(
         stage_instructions(plan, stage, (processor,))[processor]
         + (DIRECT_BYTE if works_in_slow_memory(plan, stage) else SLOW_BYTE) * (stage.slow_read + stage.slow_written)

@@ -56,6 +56,7 @@ def finish(
             for part in request.contents
         ),
         warnings=_warnings(index, weights, arrangement, stages),
+        processor=index.processor,
     )
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from tigris_pio.compiler.instructions.predict import DEFAULT
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
@@ -46,10 +47,12 @@ def plan_program(program: Program, budget: Budget, alignment: int, weights: Weig
     return plan
 
 
-def does_not_fit(programs: Sequence[Program], budget: Budget, alignment: int, weights: WeightOptions) -> BudgetError:
+def does_not_fit(
+    programs: Sequence[Program], budget: Budget, alignment: int, weights: WeightOptions, processor: str = DEFAULT
+) -> BudgetError:
     """The error that says the smallest budget in which any of `programs` works: a network in several orders, or in
     other operators. None of them fits `budget`."""
-    indices = [ProgramIndex.of(program) for program in programs]
+    indices = [ProgramIndex.of(program, processor) for program in programs]
 
     def finder(index: ProgramIndex) -> Find:
         return lambda fast, slow: find_arrangement(index, Budget(fast, slow), alignment, weights)

@@ -1,0 +1,45 @@
+"""A plan is judged by the instructions of the chip that it is made for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from bench.calibration_cases import network_subjects
+from bench.float_twin import float_twin
+from tests.networks.folders import OWN
+from tigris_pio import compile_model
+from tigris_pio.compiler.backends.chips import find_chip
+from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.platformio.plans import OTHER_CHIPS
+
+
+@pytest.mark.parametrize(("chip", "of_int8", "of_float32"), [
+    ("", "rv32imc", "rv32imc"), ("esp32c3", "rv32imc", "rv32imc"), ("esp32s3", "rv32imc", "cortex-m7"),
+    ("cortex-m33", "cortex-m4", "cortex-m4"), ("cortex-m7", "cortex-m7", "cortex-m7"),
+])  # fmt: skip
+def test_of_networks_in_float32_a_chip_with_floating_point_is_one(chip: str, of_int8: str, of_float32: str) -> None:
+    network = OWN / "ad_int8.onnx"
+    for model, processor in ((network, of_int8), (float_twin(network), of_float32)):
+        compiled = compile_model(model, fast="16K", chip=chip)
+        assert compiled.plan.processor == compiled.report["planned_for"] == processor
+
+
+def test_plans_for_two_chips_differ_and_each_is_good_on_its_own() -> None:
+    model = next(one.model for one in network_subjects() if (one.name, one.way) == ("branched", ""))
+    differ = 0
+    for fast in ("24K", "4K"):
+        plans = [compile_model(model, fast=fast, slow="1M", chip=chip).plan for chip in ("", "cortex-m4")]
+        differ += plans[0].stages != plans[1].stages
+        for own, other in (plans, plans[::-1]):
+            assert cost_of(own) < 1.001 * cost_of(dataclasses.replace(other, processor=own.processor))
+    assert differ
+
+
+def test_builds_name_the_chips_that_matter() -> None:
+    for chip in OTHER_CHIPS:
+        assert find_chip(chip) == chip
+        named = [compile_model(model, fast="16K", chip=chip).plan.processor
+                 for model in (OWN / "ad_int8.onnx", float_twin(OWN / "ad_int8.onnx"))]  # fmt: skip
+        assert named != ["rv32imc", "rv32imc"]
