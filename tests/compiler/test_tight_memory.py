@@ -31,7 +31,7 @@ def test_offsets_that_exceed_the_limit_are_not_the_end(make, seed, fast, most):
     assert cost_of(found(make(seed, LENGTH), fast)) < most
 
 
-@pytest.mark.parametrize("make,seed", [(random_program, 0), (random_program, 6), (wild_program, 3), (wild_program, 9)])
+@pytest.mark.parametrize("make,seed", [(random_program, 0), (random_program, 6), (wild_program, 8), (wild_program, 9)])
 def test_slow_memory_is_limited_too(make, seed):
     """With less slow memory than the cheapest plan takes there is another, that takes less."""
     program = make(seed, LENGTH)
