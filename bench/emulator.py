@@ -48,7 +48,7 @@ MACHINES = {
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """What the machine printed. Instructions, and bytes."""
+    """What the machine printed. Instructions, and bytes; output: a hash of it."""
 
     open: int
     check: int
@@ -59,6 +59,7 @@ class Measurement:
     stack_run: int
     fast: int
     slow: int
+    output: int
     ops: tuple[int, ...]
 
 

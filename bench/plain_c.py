@@ -1,7 +1,8 @@
-"""What models cost as plain C: python -m bench.plain_c [--machines …] [--models …] [--budgets …] [--json FILE]
+"""What models cost as plain C: python -m bench.plain_c [--machines …] [--models …] [--float …] [--budgets …]
 
 Every int8 network of a folder at each budget, on emulated machines that count instructions, beside the same plan in the
-runtime's executor. Exit status 1 if an output differs from the recorded one.
+runtime's executor; then some as float32, on machines that compute with it, beside onnx2c where TIGRIS_ONNX2C names its
+program. Exit status 1 if an output differs from the recorded one, or of float32 from the executor's.
 
 text: code and constants without weights, at -Os; RAM: arenas, input and output among them
 stack: all that a run took; beside: what it takes beyond the deepest kernel's own, at -Os
@@ -10,26 +11,34 @@ stack: all that a run took; beside: what it takes beyond the deepest kernel's ow
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+import onnx
 
 from bench.emulator import FIRMWARE, MACHINES, SECTIONS, BenchError, Machine, build, measure, run_tool, samples
+from bench.float_twin import float_twin
 from bench.instructions import Row, add_folder, fit, int8_networks, print_table
+from bench.onnx2c import float_sample, peer_row
 from bench.stack import beside_kernels
+from tigris_pio import Session, compile_model
 from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import Home
 
 BUDGETS = ("256K", "32K", "smallest")
+FLOAT_BUDGETS = ("512K", "smallest")
+FLOAT_MACHINES = ("cortex-m4", "cortex-m7")
 COLUMNS = [
     ("network", "name", ""), ("budget", "budget", ""), ("instructions", "instructions", ",d"),
     ("executor", "executor", ",d"), ("ratio", "ratio", ".4f"), ("text", "text", ",d"), ("RAM", "ram", ",d"),
@@ -43,8 +52,8 @@ def compiler(machine: Machine) -> list[str]:
     return [f"{machine.toolchain}-gcc", *machine.flags, "-std=gnu99", *SECTIONS]
 
 
-def link(machine: Machine, compiled: Compiled, folder: Path) -> Path:
-    """The harness with the model, at -O2 like the executor's."""
+def link(machine: Machine, compiled: Compiled, folder: Path, optimise: str = "-O2") -> Path:
+    """The harness with the model; the executor's is at -O2."""
     generated = compiled.codegen(folder, "model")
     model = model_of(compiled.plan, "model", False, False)
     regions = {
@@ -54,7 +63,7 @@ def link(machine: Machine, compiled: Compiled, folder: Path) -> Path:
     script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name[-2:]}.ld"
     target = folder / "model.elf"
     run_tool([
-        *compiler(machine), "-O2", "-nostartfiles", *(f"-DARENA_OF_{side}={name}" for side, name in regions.items()),
+        *compiler(machine), optimise, "-nostartfiles", *(f"-DARENA_OF_{side}={name}" for side, name in regions.items()),
         f"-I{FIRMWARE}", f"-I{folder}", *(str(folder / name) for name in generated.files if name.endswith(".c")),
         str(FIRMWARE / "plain_c.c"), str(FIRMWARE / machine.support), f"-L{FIRMWARE}", f"-T{FIRMWARE / script}",
         "-Wl,--gc-sections", "-lm", "-o", str(target),
@@ -100,48 +109,100 @@ def budget_of(model: Path, budget: str) -> str:
     return found[1]
 
 
-def rows(machine: Machine, executor: Path, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Each network at each budget, on its first recorded vector."""
-    for name in options.models:
-        data = np.load(options.folder / f"{name}_vectors.npz")
-        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
-        for wanted in options.budgets:
-            path = options.folder / f"{name}_int8.onnx"
-            compiled, budget = fit(path, budget_of(path, wanted))
-            plan = measure(machine, executor, compiled.data, content, folder)
-            result = run(machine, link(machine, compiled, folder), content, folder)
-            generated = compiled.codegen(None, "model")
-            yield {
-                "machine": machine.name, "name": name, "budget": budget, "instructions": result["run"],
-                "executor": plan.run, "ratio": result["run"] / plan.run,
-                "ram": generated.fast_bytes + generated.slow_bytes,
-                "plan_ram": compiled.plan.fast_bytes + compiled.plan.slow_bytes, "stack_run": result["stack_run"],
-                "executor_stack": plan.stack_run, "right": result["right"] == 1, **sizes(machine, compiled, folder),
-            }  # fmt: skip
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A model, and its first input with the output expected for it. recorded: by another program, to the bit."""
+
+    name: str
+    path: Path
+    content: bytes
+    recorded: bool
+
+
+def int8_network(name: str, options: argparse.Namespace) -> Network:
+    """One of the folder's."""
+    data = np.load(options.folder / f"{name}_vectors.npz")
+    content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+    return Network(name, options.folder / f"{name}_int8.onnx", content, True)
+
+
+def float_network(name: str, options: argparse.Namespace, folder: Path) -> Network:
+    """The folder's, or else its int8 one as float32. Expected is what onnxruntime gives."""
+    path = options.folder / f"{name}_fp32.onnx"
+    if not path.exists():
+        path = folder / f"{name}_fp32.onnx"
+        onnx.save(float_twin(options.folder / f"{name}_int8.onnx"), path)
+    x, y = float_sample(path)
+    with Session(compile_model(path)) as session:
+        stored = session.inputs[0].to_stored(x)
+    return Network(f"{name}_fp32", path, samples(stored.tobytes(), y.tobytes()), False)
+
+
+def row(machine: Machine, executor: Path, network: Network, wanted: str, folder: Path) -> Row:
+    """A network at a budget."""
+    compiled, budget = fit(network.path, budget_of(network.path, wanted))
+    plan = measure(machine, executor, compiled.data, network.content, folder)
+    result = run(machine, link(machine, compiled, folder), network.content, folder)
+    generated = compiled.codegen(None, "model")
+    same = result["output"] == plan.output
+    return {
+        "machine": machine.name, "name": network.name, "budget": budget, "instructions": result["run"],
+        "executor": plan.run, "ratio": result["run"] / plan.run, "ram": generated.fast_bytes + generated.slow_bytes,
+        "plan_ram": compiled.plan.fast_bytes + compiled.plan.slow_bytes, "stack_run": result["stack_run"],
+        "executor_stack": plan.stack_run, "right": same and (result["right"] == 1 or not network.recorded),
+        **sizes(machine, compiled, folder),
+    }  # fmt: skip
+
+
+def float_rows(machine: Machine, executor: Path, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """Each network as float32, and what onnx2c makes of it."""
+    for name in options.float:
+        network = float_network(name, options, folder)
+        found = [row(machine, executor, network, budget, folder) for budget in options.float_budgets]
+        if program := os.environ.get("TIGRIS_ONNX2C"):
+            found.append(peer_row(machine, Path(program), network.name, network.path, found[0]["executor"], folder))
+        yield from found
+
+
+def bench(machine: Machine, options: argparse.Namespace, folder: Path) -> list[Row]:
+    """All rows of one machine, printed."""
+    executor = build(machine, folder)
+    found = [row(machine, executor, int8_network(name, options), budget, folder)
+             for name in options.models for budget in options.budgets]  # fmt: skip
+    if found:
+        print_table(f"{machine.name}: plain C", found, COLUMNS)
+    real = list(float_rows(machine, executor, options, folder)) if machine.name in FLOAT_MACHINES else []
+    if real:
+        print_table(f"{machine.name}: plain C, float32", real, COLUMNS)
+    return found + real
+
+
+def names_of(text: str | None, default: Sequence[str]) -> list[str]:
+    """An option's list; '-' is an empty one."""
+    return list(default) if text is None else [name for name in text.split(",") if name != "-"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--machines", default="rv32imc,cortex-m4")
     add_folder(parser)
-    parser.add_argument("--models", help="networks, by name; default: every int8 one")
+    parser.add_argument("--models", help="networks, by name, or -; default: every int8 one")
+    parser.add_argument("--float", default="kws,resnet,vww", help="the same of float32; default: %(default)s")
     parser.add_argument("--budgets", default=",".join(BUDGETS))
     parser.add_argument("--json", type=Path, help="also write everything to this file")
     options = parser.parse_args()
     machines = options.machines.split(",")
     if unknown := [name for name in machines if name not in MACHINES]:
         parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
+    options.float_budgets = FLOAT_BUDGETS if options.budgets == ",".join(BUDGETS) else options.budgets.split(",")
     options.budgets = options.budgets.split(",")
     found: list[Row] = []
     try:
-        options.models = options.models.split(",") if options.models else int8_networks(options.folder)
+        options.models = names_of(options.models, int8_networks(options.folder))
+        options.float = names_of(options.float, ())
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
             for machine in (MACHINES[name] for name in machines):
-                executor = build(machine, folder)
-                these = list(rows(machine, executor, options, folder))
-                print_table(f"{machine.name}: plain C", these, COLUMNS)
-                found += these
+                found += bench(machine, options, Path(name))
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,5 +1,5 @@
 /* Runs one plan and prints, a line each, "name value": instructions to open, to compare the checksum, to
- * initialise and to run, those of each operator, stack and arenas used, and whether the output is the expected one.
+ * initialise and to run, those of each operator, stack and arenas used, the output's hash and whether it is expected.
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
@@ -162,6 +162,7 @@ void bench_main(void)
     print_number("run", run(&session));
     print_number("right", output_is_right(&session));
     print_number("stack_run", painted_bytes_used(stack));
+    print_number("output", hash_of(tigris_output(&session, 0), tigris_output_bytes(&session, 0)));
     print_number("fast", session.usage.fast_peak);
     print_number("slow", session.usage.slow_peak);
     print_ops(&session);

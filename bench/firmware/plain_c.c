@@ -1,5 +1,5 @@
-/* Runs one model that is plain C and prints, a line each, "name value": instructions, stack, and whether the output is
- * the expected one. The model is called `model`.
+/* Runs one model that is plain C and prints, a line each, "name value": instructions, stack, whether the output is the
+ * expected one, and its hash. The model is called `model`.
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
@@ -30,5 +30,6 @@ void bench_main(void)
     print_number("stack_run", painted_bytes_used(__builtin_frame_address(0)));
     print_number("right", status == 0 && sizes[0] == MODEL_INPUT_BYTES && sizes[1] == MODEL_OUTPUT_BYTES &&
                               memcmp(MODEL_OUTPUT_IN(ARENA_OF_OUTPUT), input + sizes[0], sizes[1]) == 0);
+    print_number("output", hash_of(MODEL_OUTPUT_IN(ARENA_OF_OUTPUT), MODEL_OUTPUT_BYTES));
     bench_exit();
 }

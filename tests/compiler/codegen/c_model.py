@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from tests.runtime.build import C99, compile_each
+from tests.runtime.build import C99, compile_each, program
 from tigris_pio import Session
 from tigris_pio.compiler.codegen import Generated
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import OpKind
 
 GUARD = 64
+M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
 Array = np.ndarray
 ROWS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 
@@ -30,6 +32,13 @@ def build(generated: Sequence[Generated], folder: Path, *flags: str, compiler: s
     link = [compiler, *flags, "-shared", "-o", str(library), *map(str, objects), "-lm"]
     subprocess.run(link, check=True, capture_output=True)
     return ctypes.CDLL(str(library))
+
+
+def compile_for_m4(folder: Path, optimise: str) -> None:
+    """m.c to m.o, with its call graph beside it."""
+    command = [program("arm-none-eabi-gcc", "gcc-arm-none-eabi"), *M4, "-std=c99", optimise, "-fcallgraph-info=su"]
+    environment = {**os.environ, "CCACHE_DISABLE": "1"}  # which would leave the call graph out
+    subprocess.run([*command, "-c", "m.c", "-o", "m.o"], cwd=folder, env=environment, check=True)
 
 
 class Arena:

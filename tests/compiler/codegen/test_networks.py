@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 import shutil
 import subprocess
@@ -14,12 +13,10 @@ import numpy as np
 import pytest
 
 from bench.emulator import NETWORKS
-from bench.stack import beside_kernels
-from tests.compiler.codegen.c_model import CModel, build, noise, same
+from tests.compiler.codegen.c_model import CModel, build, compile_for_m4, noise, same
 from tests.families.catalogue import float_model
 from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
 from tigris_pio import Session, compile_model
-from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.pipeline import Compiled
 
 #: Fast and slow memory: whole stages; tiles, chains and rolling stages; slow memory.
@@ -33,7 +30,6 @@ BUDGETS = {
     "person_detect": [("32K", 0), ("16K", 0), ("8K", "64K")],
 }
 CASES = [(name, fast, slow) for name, budgets in BUDGETS.items() for fast, slow in budgets]
-M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
 
 
 @functools.cache
@@ -168,25 +164,6 @@ def test_sanitisers_find_nothing(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, check=True)
     result = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
-
-
-def compile_for_m4(folder: Path, optimise: str) -> None:
-    """m.c to m.o, with its call graph beside it."""
-    command = [program("arm-none-eabi-gcc", "gcc-arm-none-eabi"), *M4, "-std=c99", optimise, "-fcallgraph-info=su"]
-    environment = {**os.environ, "CCACHE_DISABLE": "1"}  # which would leave the call graph out
-    subprocess.run([*command, "-c", "m.c", "-o", "m.o"], cwd=folder, env=environment, check=True)
-
-
-@pytest.mark.parametrize("optimise,most", [("-Os", 48), ("-O2", 64), ("-O0", 128)])
-@pytest.mark.parametrize("name,fast", [
-    ("micro_speech", "64K"), ("micro_speech", "2192"), ("kws", "64K"), ("kws", "6K"), ("vww", "32K"), ("resnet", "16K"),
-])  # fmt: skip
-def test_stack_beside_the_deepest_kernel(name: str, fast: str, optimise: str, most: int, tmp_path: Path) -> None:
-    plan = compiled(name, fast, 0)
-    plan.codegen(tmp_path, "m")
-    compile_for_m4(tmp_path, optimise)
-    kernels = model_of(plan.plan, "m", False, False).kernels.functions.values()
-    assert 0 < beside_kernels(tmp_path / "m.ci", "m_run", kernels) <= most
 
 
 def tool(*command: str | Path) -> str:

@@ -31,6 +31,14 @@ TYPES = """\
 #define TIGRIS_SHARED static
 #endif
 
+/* Before each use of a loop's variable: else compilers keep what each of the uses computes from it in a register of its
+ * own, all the time, and so need more stack. */
+#if defined(__GNUC__)
+#define TIGRIS_TURN(i) __asm__("" : "+r"(i))
+#else
+#define TIGRIS_TURN(i) (void)(i)
+#endif
+
 /* A tensor as it is stored: [batch][height][width][channels]. */
 typedef struct tigris_tensor_record {
     uint32_t batch;

@@ -68,6 +68,12 @@ def lines_of_arguments(numbers: Sequence[Affine], arguments: Sequence[str], line
     return [lines[places[name]] for name in arguments]
 
 
+def in_turn(line: Line, by: int) -> Affine:
+    """A number in a turn of a loop whose variable grows by `by` per turn."""
+    value, growth = line
+    return Affine("i" if growth else None, growth // by, value)
+
+
 class Operator:
     """How operator `step` is called, from all its calls in stage `stage`."""
 
@@ -151,15 +157,14 @@ class Operator:
         bands = self.actions[0].bands
         return any(not rows.place.window and self.model.home(rows.place.tensor) is Home.SLOW for rows in bands)
 
-    def call_text(self, call: Step, rows_name: str) -> str:
-        """The call in C; `rows_name`: the loop's variable."""
+    def call_text(self, call: Step, by: int) -> str:
+        """The call in C. by: how much the loop's variable grows per turn."""
         assert isinstance(call.action, Call)
         arguments = ["fast", *(["slow"] if self.takes_slow else []), *(["weights"] if self.takes_weights else [])]
         arguments += ["image"] if self.takes_image else []
         if self.has_cases:
             arguments.append(f"{self.cases.index(self._case(call.action))}U")
-        for value, growth in self.argument_lines(call):
-            arguments.append(Affine(rows_name if growth else None, growth, value).text())
+        arguments += [in_turn(line, by).text() for line in self.argument_lines(call)]
         return f"{self.name}({', '.join(arguments)})"
 
     @property

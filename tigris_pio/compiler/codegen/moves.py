@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tigris_pio.compiler.codegen.calls import Affine, Line, affine_numbers, lines_of_arguments, row_address, unused
+from tigris_pio.compiler.codegen.calls import (
+    Affine,
+    Line,
+    affine_numbers,
+    in_turn,
+    lines_of_arguments,
+    row_address,
+    unused,
+)
 from tigris_pio.compiler.codegen.model import Model
 from tigris_pio.compiler.codegen.schedule import Move, Moving, Place, Step
 from tigris_pio.format.enums import Home
 from tigris_pio.text import c_comment
 
-#: Why rows move, and where from.
-Route: TypeAlias = tuple[Moving, Place]
+#: Why rows move, where from, and how many bytes; 0: any.
+Route: TypeAlias = tuple[Moving, Place, int]
 
 _SAYS = {
     Moving.KEEP: "Rows of {} that are read again move to the start of their window.",
@@ -22,14 +30,15 @@ _SAYS = {
 
 
 class Mover:
-    """How rows move, from all moves of one kind in a stage."""
+    """How rows move, from all moves of one kind in a stage. sized: there are others that differ in size only."""
 
-    def __init__(self, model: Model, stage: int, steps: Sequence[Step]) -> None:
+    def __init__(self, model: Model, stage: int, steps: Sequence[Step], sized: bool) -> None:
         move = steps[0].action
         assert isinstance(move, Move)
         self.model, self.stage, self.move, self.steps = model, stage, move, steps
         window = move.source if move.source.window else move.target
-        self.name = f"{model.name}_{move.why.name.lower()}_{model.member(stage, window)}"
+        size = f"{move.bytes}_bytes_of_" if sized else ""
+        self.name = f"{model.name}_{move.why.name.lower()}_{size}{model.member(stage, window)}"
         lines = list(zip(*(self._lines(step) for step in steps), strict=True))
         self.numbers = affine_numbers(("to", "from", "bytes"), lines, (0, 1, 2))
         self.arguments = list(dict.fromkeys(n.argument for n in self.numbers if n.argument is not None))
@@ -73,9 +82,9 @@ class Mover:
         image = "image" if self._takes_image and not place.window and tensor.batch > 1 else None
         return row_address(self.model, self.stage, place, at, image)
 
-    def call_text(self, step: Step) -> str:
-        """A call in C."""
+    def call_text(self, step: Step, by: int) -> str:
+        """A call in C. by: how much the loop's variable grows per turn."""
         arguments = ["fast", *(["slow"] if self._takes_slow else []), *(["image"] if self._takes_image else [])]
-        for value, growth in lines_of_arguments(self.numbers, self.arguments, self._lines(step)):
-            arguments.append(Affine("i" if growth else None, growth, value).text())
+        lines = lines_of_arguments(self.numbers, self.arguments, self._lines(step))
+        arguments += [in_turn(line, by).text() for line in lines]
         return f"{self.name}({', '.join(arguments)})"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from tigris_pio.compiler.codegen.calls import Affine, Operator
+from tigris_pio.compiler.codegen.calls import Operator, in_turn
 from tigris_pio.compiler.codegen.header import rows_type
 from tigris_pio.compiler.codegen.model import Model, Port
 from tigris_pio.compiler.codegen.moves import Mover, Route
-from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Step, values_of
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Moving, Step, values_of
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.weights.block import block_bytes, compressed_block
 from tigris_pio.format.enums import OpKind, WeightMode
@@ -38,14 +41,17 @@ def functions(model: Model, stage: int) -> Functions:
                 calls.setdefault(step.action.op, []).append(step)
             else:
                 moves.setdefault(_route(step.action), []).append(step)
+    sizes = Counter(route[:2] for route in moves)
     return Functions(
         {step: Operator(model, stage, step, calls[step]) for step in sorted(calls)},
-        {route: Mover(model, stage, found) for route, found in moves.items()},
+        {route: Mover(model, stage, found, sizes[route[:2]] > 1) for route, found in moves.items()},
     )
 
 
 def _route(move: Move) -> Route:
-    return (move.why, move.source)
+    """Moves between the arenas have a function for each size: their other numbers fit in registers."""
+    crosses = move.why is not Moving.KEEP
+    return (move.why, move.source, move.bytes if crosses else 0)
 
 
 def streams(model: Model, stage: int) -> list[tuple[str, Port]]:
@@ -122,32 +128,47 @@ def _fetched_weights(model: Model, stage: int) -> Iterator[str]:
 
 def _loop(model: Model, stage: int, loop: Loop, called: Functions, bands: int) -> Iterator[str]:
     first, end = loop.bands
-    inner = [line for step in loop.steps for line in _step(model, stage, step, called)]
+    by = math.gcd(*(growth for step in loop.steps for growth in step.growth)) or 1
+    inner = [line for step in loop.steps for line in _step(model, stage, step, called, by)]
     if bands > 1:
         yield f"/* Band {first}. */" if end - first == 1 else f"/* Bands {first} to {end - 1}. */"
     if loop.turns == 1:
         yield from inner
         return
-    yield f"for (uint32_t i = 0U; i < {loop.turns}U; i++) {{"
-    yield from (f"    {line}" for line in inner)
+    yield f"for (uint32_t i = 0U; i < {by * loop.turns}U; {'i++' if by == 1 else f'i += {by}U'}) {{"
+    yield from (f"    {line}" for line in _turns(inner))
     yield "}"
 
 
-def _step(model: Model, stage: int, step: Step, called: Functions) -> Iterator[str]:
+def _turns(lines: Sequence[str]) -> Iterator[str]:
+    """`lines` of a loop, marked where several compute from its variable."""
+    several = sum(_uses_turn(line) for line in lines) > 1
+    for line in lines:
+        if several and _uses_turn(line):
+            yield "TIGRIS_TURN(i);"
+        yield line
+
+
+def _uses_turn(line: str) -> bool:
+    return re.search(r"[ (]i\b", line) is not None
+
+
+def _step(model: Model, stage: int, step: Step, called: Functions, by: int) -> Iterator[str]:
+    """An action. by: how much the loop's variable grows per turn."""
     action = step.action
     if isinstance(action, Move):
-        yield called.moves[_route(action)].call_text(step) + ";"
+        yield called.moves[_route(action)].call_text(step, by) + ";"
         return
     op = called.ops[action.op]
     committed = op.op.kind is OpKind.COMMIT
     yield f"{model.prefix}_{'TELL' if committed else 'AT'}({action.op}U);"
     if op.op.kind in (OpKind.FETCH, OpKind.TAKE):
-        yield from _rows(model, stage, op, step)
+        yield from _rows(model, stage, op, step, by)
     else:
-        yield op.call_text(step, "i") + ";"
+        yield op.call_text(step, by) + ";"
 
 
-def _rows(model: Model, stage: int, op: Operator, step: Step) -> Iterator[str]:
+def _rows(model: Model, stage: int, op: Operator, step: Step, by: int) -> Iterator[str]:
     """A call of the firmware's function."""
     assert isinstance(step.action, Call)
     fetches = op.op.kind is OpKind.FETCH
@@ -155,7 +176,7 @@ def _rows(model: Model, stage: int, op: Operator, step: Step) -> Iterator[str]:
     band = 0 if fetches else 1
     rows = step.action.bands[band]
     numbers = list(zip(values_of(step.action), step.growth, strict=True))[2 * band : 2 * band + 2]
-    at, first = (Affine("i" if growth else None, growth, value) for value, growth in numbers)
+    at, first = (in_turn(line, by) for line in numbers)
     function = side if model.alone else f"{side}s->{port.member}"
     tensor = model.plan.program.tensors[rows.place.tensor]
     cast = "" if tensor.dtype.bytes == 1 else "(void *)" if fetches else "(const void *)"

@@ -1,0 +1,75 @@
+"""What onnx2c (https://github.com/kraiskil/onnx2c) makes of a float32 network, on the same machine.
+
+Nothing of it is part of this project: a program that was built elsewhere is run.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from bench.emulator import FIRMWARE, SECTIONS, Machine, run_tool, samples
+from bench.instructions import Row
+
+Array = np.ndarray
+
+
+def float_sample(path: Path) -> tuple[Array, Array]:
+    """An input of a network, and what onnxruntime gives for it."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    (given,), (wanted,) = session.get_inputs(), session.get_outputs()
+    extents = [extent if isinstance(extent, int) else 1 for extent in given.shape]
+    x = np.random.default_rng(1).standard_normal(extents).astype(np.float32)
+    return x, session.run([wanted.name], {given.name: x})[0]
+
+
+def with_one_image(path: Path, folder: Path) -> Path:
+    """The network with a batch of one in place of any, which onnx2c wants."""
+    model = onnx.load(path)
+    for value in (*model.graph.input, *model.graph.output):
+        for dimension in value.type.tensor_type.shape.dim:
+            if not dimension.dim_value:
+                dimension.dim_value = 1
+    onnx.save(model, folder / "peer.onnx")
+    return folder / "peer.onnx"
+
+
+def peer_row(machine: Machine, program: Path, name: str, path: Path, executor: int, folder: Path) -> Row:
+    """A row of bench.plain_c; RAM: what it has as static variables, and input and output beside them.
+    executor: instructions of this project's."""
+    (folder / "peer_model.c").write_text(run_tool([str(program), str(with_one_image(path, folder))]))
+    x, y = float_sample(path)
+    content = samples(x.tobytes(), y.tobytes())
+    command = [f"{machine.toolchain}-gcc", *machine.flags, "-std=gnu99", *SECTIONS, f"-I{FIRMWARE}", f"-I{folder}"]
+    script = f"cortex_{machine.name[-2:]}.ld"
+    target = folder / "peer.elf"
+    run_tool([*command, "-O2", "-nostartfiles", str(FIRMWARE / "onnx2c.c"), str(FIRMWARE / machine.support),
+              f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-lm", "-o", str(target)])  # fmt: skip
+    (folder / "samples.bin").write_bytes(content)
+    output = run_tool([
+        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
+        "-semihosting-config", "enable=on,target=native", "-kernel", str(target),
+        "-device", f"loader,file={folder / 'samples.bin'},addr={machine.samples_address:#x},force-raw=on",
+    ])  # fmt: skip
+    found = {words[0]: int(words[1]) for line in output.splitlines() if len(words := line.split()) == 2}
+    text, variables = _sizes(machine, command, folder)
+    return {
+        "machine": machine.name, "name": name, "budget": "onnx2c", "instructions": found["run"], "executor": executor,
+        "ratio": found["run"] / executor, "text": text, "ram": variables + x.nbytes + y.nbytes, "plan_ram": 0,
+        "stack_run": found["stack_run"], "executor_stack": 0, "beside": 0, "right": found["right"] == 1,
+    }  # fmt: skip
+
+
+def _sizes(machine: Machine, command: list[str], folder: Path) -> tuple[int, int]:
+    """At -Os: code and constants without weights, and variables."""
+    target = folder / "peer.o"
+    run_tool([*command, "-Os", "-c", str(folder / "peer_model.c"), "-o", str(target)])
+    lines = run_tool([f"{machine.toolchain}-size", str(target)]).splitlines()
+    text, data, bss = (int(value) for value in lines[1].split()[:3])
+    symbols = run_tool([f"{machine.toolchain}-nm", "-S", str(target)])
+    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) [rR] tensor_\w+$", symbols, re.MULTILINE))
+    return text - weights, data + bss

@@ -1,0 +1,65 @@
+"""What plain C takes of the stack beyond its deepest kernel's own, on Cortex-M4: by the call graph, and painted."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.emulator import MACHINES, NETWORKS, samples
+from bench.plain_c import link, run
+from bench.stack import beside_kernels, call_graph, deepest
+from tests.compiler.codegen.c_model import compile_for_m4
+from tigris_pio import compile_model
+from tigris_pio.compiler.codegen.model import model_of
+from tigris_pio.compiler.pipeline import Compiled
+
+#: Fast and slow memory: the smallest or nearly, and less than that beside slow memory.
+SMALLEST = [("micro_speech", "2192", 0), ("kws", "4768", 0), ("vww", "28304", 0), ("resnet", "14304", 0),
+            ("person_detect", "14672", 0), ("sww", "4K", 0), ("ad", "64K", 0)]  # fmt: skip
+BESIDE_SLOW = [("kws", "3K", "64K"), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
+
+
+@functools.cache
+def compiled(name: str, fast: str, slow: str | int) -> Compiled:
+    return compile_model(NETWORKS / f"{name}_int8.onnx", fast=fast, slow=slow)
+
+
+def taken(plan: Compiled, optimise: str, folder: Path) -> int:
+    """Bytes of stack beyond the deepest kernel's own."""
+    plan.codegen(folder, "m")
+    compile_for_m4(folder, optimise)
+    kernels = model_of(plan.plan, "m", False, False).kernels.functions.values()
+    return beside_kernels(folder / "m.ci", "m_run", kernels)
+
+
+@pytest.mark.parametrize("name,fast,slow", SMALLEST + BESIDE_SLOW)
+def test_beside_the_deepest_kernel(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
+    assert 0 < taken(compiled(name, fast, slow), "-Os", tmp_path) <= 48
+
+
+@pytest.mark.parametrize("optimise,most", [("-O2", 56), ("-O0", 112)])
+@pytest.mark.parametrize("name,fast,slow", [("kws", "4768", 0), ("resnet", "8K", "64K")])
+def test_when_it_is_fast_or_debugged(
+    name: str, fast: str, slow: str | int, optimise: str, most: int, tmp_path: Path
+) -> None:
+    assert 48 <= taken(compiled(name, fast, slow), optimise, tmp_path) <= most
+
+
+@pytest.mark.parametrize("name,fast,slow", [("resnet", "14304", 0), ("resnet", "8K", "64K")])
+def test_painted(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
+    """What a run writes of the stack is what the call graph says, or less where no run goes its deepest way."""
+    machine, plan = MACHINES["cortex-m4"], compiled(name, fast, slow)
+    data = np.load(NETWORKS / f"{name}_vectors.npz")
+    content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+    found = run(machine, link(machine, plan, tmp_path, "-Os"), content, tmp_path)
+    (tmp_path / "m.c").write_text((tmp_path / "model.c").read_text())
+    compile_for_m4(tmp_path, "-Os")
+    frames, calls = call_graph(tmp_path / "m.ci")
+    kernels = model_of(plan.plan, "model", False, False).kernels.functions.values()
+    own = max(deepest(kernel, frames, calls) for kernel in kernels)
+    assert found["right"] == 1
+    assert own / 2 < found["stack_run"] <= deepest("model_run", frames, calls)
+    assert found["stack_run"] - own <= 48
