@@ -2,6 +2,7 @@
  * order row, column, channel: results do not depend on how rows are split into bands. */
 #include "access.h"
 #include "check.h"
+#include "inlining.h"
 #include "tigris_kernels.h"
 #include "window.h"
 
@@ -100,7 +101,8 @@ static void conv_channels(const conv *c, const conv_pixel *pixel, int32_t channe
     }
 }
 
-static void conv_pixel_channels(const conv *c, const conv_pixel *pixel, float *output)
+/* A function of its own: in line with its only caller it needs more registers than there are. */
+static TIGRIS_NOINLINE void conv_pixel_channels(const conv *c, const conv_pixel *pixel, float *output)
 {
     int32_t channel = 0;
     for (int32_t group = 0; group < c->params->groups; group++) {
