@@ -30,7 +30,8 @@ from tigris_pio.report.sweep import sweep
 @JSON
 @pages.REPORT
 @pages.NO_SWEEP
-@click.option("-v", "--verbose", is_flag=True, help="Also show what each of the thirteen passes did.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show what each of the thirteen passes did, and what the "
+              "search tried.")  # fmt: skip
 def analyze(
     model: str,
     memory: str | None,
@@ -71,6 +72,7 @@ def analyze(
             page = compiled_page(result, pages.provenance(), None if no_sweep else sweep(start, options))
     if as_json:
         document = dict(result.report)
+        document["attempts"] = [tables.attempt_row(attempt) for attempt in result.attempts]
         document["passes"] = [tables.statistics_row(row) for row in result.statistics]
         console.print_json(document)
     else:
@@ -81,6 +83,7 @@ def analyze(
         tables.print_report(result.report)
         if verbose:
             tables.print_passes(result.statistics)
+            tables.print_attempts(result.attempts)
         console.print_warnings(result.report["warnings"])
     if report_path is not None:
         pages.write_page(report_path, page, as_json)

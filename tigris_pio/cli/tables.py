@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from tigris_pio.cli.console import out
 from tigris_pio.compiler.normalise import PassStatistics
+from tigris_pio.compiler.plan.attempts import Attempt
 from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.sizes import about, format_size
 
@@ -92,6 +94,24 @@ def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:
 def statistics_row(row: PassStatistics) -> dict[str, Any]:
     """One pass as JSON."""
     return {"name": row.name, "nodes_in": row.nodes_in, "folded": row.folded, "nodes_out": row.nodes_out}
+
+
+def attempt_row(attempt: Attempt) -> dict[str, Any]:
+    """One attempt of the search as JSON."""
+    return {**dataclasses.asdict(attempt), "cost": None if attempt.cost is None else round(attempt.cost)}
+
+
+def print_attempts(attempts: Sequence[Attempt]) -> None:
+    """What the search tried: in which order of the operators, how, and what came of it."""
+    columns = (Column("", True), Column("order", True), Column("slow memory", True), Column("attempt", name=True),
+               Column("stages", True), Column("fast", True), Column("cost", True), Column("outcome"))  # fmt: skip
+    rows = []
+    for number, one in enumerate(attempts, 1):
+        figures = ("" if value is None else f"{value:,.0f}" for value in (one.stages, one.fast, one.cost))
+        slow = format_size(one.slow_limit) if one.slow_limit else "none"
+        way = f"products folded; {one.how}" if one.folded else one.how
+        rows.append((str(number), str(one.order), slow, way, *figures, one.outcome))
+    out.print(Fitted("attempts of the search; cost: instructions beyond running whole", columns, rows))
 
 
 def print_passes(statistics: Sequence[PassStatistics]) -> None:

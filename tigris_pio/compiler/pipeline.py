@@ -38,6 +38,7 @@ from tigris_pio.compiler.lower.fold_products import fold_products
 from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.normalise import PassStatistics, normalise
 from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.attempts import Attempt, Attempts
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
@@ -129,12 +130,14 @@ class Compiled:
     report: the document of `tigris compile --json`, a dictionary
     plan: the stages, their bands and where everything lies
     statistics: name, nodes before and after, and what was folded, of each pass
+    attempts: cuts that the search tried, in turn: in which order of the operators, why, what came of it
     """
 
     data: bytes
     report: Report
     plan: ExecutionPlan
     statistics: tuple[PassStatistics, ...]
+    attempts: tuple[Attempt, ...] = ()
 
     def __repr__(self) -> str:
         """One line; the report has the figures."""
@@ -204,25 +207,29 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
 
 
 def plan_of(
-    program: Program, options: CompileOptions, index: ProgramIndex | None = None, most: float = math.inf
+    program: Program, options: CompileOptions, index: ProgramIndex | None = None, most: float = math.inf,
+    tried: list[Attempt] | None = None,
 ) -> ExecutionPlan | None:
     """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
     None when none was found.
 
-    `index`: of `program`; whoever makes several plans saves time by keeping it.
+    `index`: of `program`; whoever makes several plans saves time by keeping it. What is tried is added to `tried`.
     """
 
-    processor = nearest_for(program, options.chip)
+    processor, noted = nearest_for(program, options.chip), [] if tried is None else tried
 
     def find(wanted: Program, budget: Budget) -> ExecutionPlan | None:
         known = index if index is not None and wanted is program else ProgramIndex.of(wanted, processor)
         plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most)
+        noted.extend(known.cache(Attempts))
         folded = None if plan is not None and plan.slow_bytes == 0 else fold_products(wanted)
         if folded is None:
             return plan
         least = most if plan is None else worth(wanted, cost_of(plan))
         other = ProgramIndex.of(folded, processor)
-        return find_plan(folded, budget, options.alignment, options.weights(), other, least) or plan
+        better = find_plan(folded, budget, options.alignment, options.weights(), other, least)
+        noted.extend(dataclasses.replace(attempt, folded=True) for attempt in other.cache(Attempts))
+        return better or plan
 
     backend = find_backend(options.backend)
     if backend is None:
@@ -230,18 +237,21 @@ def plan_of(
     return plan_within(find, program, options.budget, backend, options.chip)
 
 
-def _plan(start: Front, options: CompileOptions) -> ExecutionPlan:
-    """The cheapest plan of any order, of a large program of one; BudgetError, with the least memory that any order
-    works in, when there is none."""
+def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
+    """The cheapest plan of any order, of a large program of one, and what was tried; BudgetError, with the least memory
+    that any order works in, when there is none."""
     programs, best, least = orders(start.program), None, math.inf
-    for program in programs:
-        plan = plan_of(program, options, most=worth(program, least))
+    tried: list[Attempt] = []
+    for order, program in enumerate(programs, 1):
+        now: list[Attempt] = []
+        plan = plan_of(program, options, most=worth(program, least), tried=now)
+        tried += (dataclasses.replace(attempt, order=order) for attempt in now)
         if plan is not None and cost_of(plan) < least:
             best, least = plan, cost_of(plan)
         if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
             break
     if best is not None:
-        return best
+        return best, tuple(tried)
     folded = [other for program in programs if (other := fold_products(program)) is not None]
     processor = nearest_for(start.program, options.chip)
     raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights(), processor)
@@ -255,7 +265,7 @@ def _is_whole(plan: ExecutionPlan) -> bool:
 def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
     """Plans and emits; BudgetError when the model does not fit."""
     progress("partition")
-    plan = _plan(start, options)
+    plan, attempts = _plan(start, options)
     progress("emit")
     data = write_plan(plan, options.xip)
     flash = options.budget.flash
@@ -268,7 +278,7 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
     report = build_report(plan, len(data), options.budget)
     if start.slid is not None:
         report["hop"] = hop_report(start.slid, plan, plan_of(start.slid.whole, options))
-    return Compiled(data, report, plan, start.statistics)
+    return Compiled(data, report, plan, start.statistics, attempts)
 
 
 def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -> Compiled:

@@ -16,6 +16,7 @@ from tigris_pio.compiler.instructions.predict import DEFAULT
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
+from tigris_pio.compiler.plan.attempts import Attempt, Attempts, how
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
@@ -130,12 +131,22 @@ class _Attempts:
         """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best."""
         cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
+            self._note(attempt, "no cut")
             return None
         self._state, self._least = cut.state, cut.cost if self._least is None else self._least
         found = _arranged(self.index, cut, attempt)
-        if self.fits(found) and _cost(self.index, found) < self.aim.most:
+        better = self.fits(found) and _cost(self.index, found) < self.aim.most
+        self._note(attempt, "best so far" if better else "fits" if self.fits(found) else "exceeds", found)
+        if better:
             self.best, self.aim = found, dataclasses.replace(self.aim, most=_cost(self.index, found))
         return found
+
+    def _note(self, attempt: Aim, outcome: str, found: Arrangement | None = None) -> None:
+        said = Attempt(how(self.aim, attempt), self.aim.slow, outcome)
+        if found is not None:
+            said = dataclasses.replace(said, stages=len(found.drafts), fast=found.fast_bytes, slow=found.slow.peak,
+                                       cost=_cost(self.index, found))  # fmt: skip
+        self.index.cache(Attempts).append(said)
 
     def near(self) -> bool:
         """Whether the best of a large program needs not be bettered."""

@@ -1,0 +1,66 @@
+"""What the search says that it tried."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tests.compiler.synthetic import chain, random_program
+from tests.networks.folders import OWN
+from tigris_pio import compile_model
+from tigris_pio.cli.main import cli
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
+from tigris_pio.compiler.plan.attempts import Attempts, how
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import find_plan
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("slow", [0, 1 << 20])
+def test_the_last_best_is_the_plan(seed: int, slow: int) -> None:
+    index = ProgramIndex.of(random_program(seed, 8))
+    whole = find_plan(index.program, Budget(None), 4, WeightOptions())
+    assert whole is not None
+    fast = whole.fast_bytes * 3 // 5
+    plan = find_plan(index.program, Budget(fast, slow), 4, WeightOptions(), index)
+    attempts = index.cache(Attempts)
+    best = [attempt for attempt in attempts if attempt.outcome == "best so far"]
+    assert attempts[0].how == "first" and attempts[0].slow_limit == 0
+    assert bool(best) == (plan is not None)
+    if plan is not None:
+        assert (best[-1].fast, best[-1].slow, best[-1].stages) == (plan.fast_bytes, plan.slow_bytes, len(plan.stages))
+        assert best[-1].cost == min(attempt.cost for attempt in best)
+    for attempt in attempts:
+        assert (attempt.fast is None) == (attempt.outcome == "no cut")
+        assert attempt.outcome != "exceeds" or attempt.fast > fast or attempt.slow > attempt.slow_limit
+
+
+def test_how_an_attempt_differs_is_said() -> None:
+    aim = Aim.of(Budget(1000, 500), 0, 4, WeightOptions())
+    for change, said in (
+        ({}, "first"), ({"room": 880}, "aims for 880 bytes"), ({"windows": Windows.APART}, "windows share nothing"),
+        ({"less": ((0, 2, 64), (3, 4, 32))}, "up to 64 bytes less in 2 stages"),
+        ({"apart": frozenset((1, 2))}, "2 operators share no memory"), ({"slow": 400}, "400 bytes of slow memory"),
+    ):  # fmt: skip
+        assert how(aim, dataclasses.replace(aim, **change)) == said
+
+
+def test_analyze_shows_them() -> None:
+    command = ["analyze", str(OWN / "kws_int8.onnx"), "-m", "4900"]
+    shown = CliRunner().invoke(cli, [*command, "-v"])
+    assert shown.exit_code == 0 and "attempts of the search" in shown.stdout and "best so far" in shown.stdout
+    document = json.loads(CliRunner().invoke(cli, [*command, "--json"]).stdout)
+    compiled = compile_model(OWN / "kws_int8.onnx", fast=4900)
+    assert [row["outcome"] for row in document["attempts"]] == [attempt.outcome for attempt in compiled.attempts]
+    assert document["attempts"][-1]["fast"] == document["memory"]["fast_peak"]
+
+
+def test_orders_that_were_tried_are_told_apart() -> None:
+    assert {attempt.order for attempt in compile_model(OWN / "resnet_int8.onnx", fast="24K").attempts} >= {1}
+    index = ProgramIndex.of(chain(3, 8, 16))
+    assert find_plan(index.program, Budget(64), 4, WeightOptions(), index) is None
+    assert {attempt.outcome for attempt in index.cache(Attempts)} <= {"no cut", "exceeds"}
