@@ -13,6 +13,7 @@ from rich.text import Text
 
 from tigris_pio.cli import console, pages
 from tigris_pio.cli.options import (
+    HOP,
     JSON,
     MODEL,
     backend_options,
@@ -28,12 +29,14 @@ from tigris_pio.fitted import Column, Fitted
 from tigris_pio.host import Session
 from tigris_pio.report.verified import own_text, verified_page
 from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, random_inputs, read_samples
+from tigris_pio.verify.hop import HopComparison, compare_hop
 from tigris_pio.verify.reference import open_reference
 
 
 @click.command(short_help="Compare a compiled model with its reference, layer by layer.")
 @MODEL
 @budget_options(memory_required=False)
+@HOP
 @storage_options
 @backend_options
 @click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Inputs to try. Default: 8.")
@@ -49,6 +52,7 @@ def verify(
     dims: tuple[str, ...],
     fixed: tuple[str, ...],
     states: tuple[str, ...],
+    hop: str | None,
     streams: tuple[str, ...],
     limits: tuple[str, ...],
     xip: bool,
@@ -74,6 +78,9 @@ def verify(
     have TensorFlow Lite Micro's bytes: 0.0 steps. With --backend the plan is that library's; here it runs
     on the portable kernels, whose bytes the libraries' are.
 
+    With --hop the layers are those of a whole window, and the plan, which is given the new rows of a random signal run
+    by run, is held to the bytes that whole windows give.
+
     \b
     Examples:
       tigris verify kws.onnx -m 16K --samples 32
@@ -82,10 +89,15 @@ def verify(
     check_model(model)
     pages.check_report(report_path, model, data)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, backend=backend, chip=chip,
-                              limits=limits, fixed=fixed, states=states, streams=streams)  # fmt: skip
+                              limits=limits, fixed=fixed, states=states, hop=hop, streams=streams)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         compiled = back(start, options, progress)
+        slid, sliding = None, compiled
+        if options.hop is not None:
+            options = dataclasses.replace(options, hop=None, budget=UNLIMITED)
+            start = front(model, options, progress)
+            compiled = back(start, options, progress)
         whole = back(start, dataclasses.replace(options, budget=UNLIMITED, compress="none"), progress)
         given = _samples(compiled.data, data, samples, seed)
         if is_tflite(model):
@@ -97,14 +109,21 @@ def verify(
             reference = open_reference(Path(model), options.dims, options.fixed, options.states)
             progress("comparing with onnxruntime")
             comparison, against = compare(compiled, whole, reference, given), "onnxruntime"
+        if hop is not None:
+            progress("comparing overlapping windows with whole ones")
+            slid = compare_hop(sliding, whole, len(given), seed)
     if report_path is not None:
         pages.write_page(report_path, verified_page(compiled, comparison, against, pages.provenance()), as_json)
     if as_json:
-        console.print_json(_document(compiled.report["model"], comparison, against))
+        console.print_json(_document(compiled.report["model"], comparison, against, slid))
     else:
-        _print(comparison, against)
-    if not comparison.passed:
+        _print(comparison, against, slid)
+    if not _passed(comparison, slid):
         sys.exit(1)
+
+
+def _passed(comparison: Comparison, slid: HopComparison | None) -> bool:
+    return comparison.passed and (slid is None or slid.passed)
 
 
 def _samples(plan: bytes, data: str | None, count: int | None, seed: int) -> list[dict[str, Any]]:
@@ -118,12 +137,12 @@ def _samples(plan: bytes, data: str | None, count: int | None, seed: int) -> lis
             raise UsageError(f"--data {data}: {error}; it must be an .npz with arrays named {names}") from error
 
 
-def _document(model: str, comparison: Comparison, against: str) -> dict[str, Any]:
+def _document(model: str, comparison: Comparison, against: str, slid: HopComparison | None) -> dict[str, Any]:
     departure = comparison.first_departure
-    return {
+    document = {
         "model": model,
         "reference": against,
-        "passed": comparison.passed,
+        "passed": _passed(comparison, slid),
         "samples": comparison.samples,
         "bands_identical": comparison.bands_identical,
         "first_departure": departure.name if departure else None,
@@ -131,9 +150,10 @@ def _document(model: str, comparison: Comparison, against: str) -> dict[str, Any
         "outputs": list(layer_rows(comparison.outputs)),
         "layers": list(layer_rows(comparison.layers)),
     }
+    return document if slid is None else {**document, "hop": dataclasses.asdict(slid)}
 
 
-def _print(comparison: Comparison, against: str) -> None:
+def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> None:
     columns = (Column("layer", name=True), Column("operator"), Column("strategy", spare=3),
                Column("cosine", True, spare=1), Column("max difference", True, spare=2), Column("in steps", True),
                Column("by itself", True), Column(""))  # fmt: skip
@@ -144,7 +164,11 @@ def _print(comparison: Comparison, against: str) -> None:
     for layer in comparison.departures:
         own = f", by {own_text(layer)} of its own" if own_text(layer) else f", by {layer.max_difference:.3g}"
         console.out.print(f"departs: [bold]{escape(layer.name)}[/] ({layer.kind}){own}", soft_wrap=True)
-    console.out.print("verify: [green]passed[/]" if comparison.passed else "verify: [bold red]failed[/]")
+    if slid is not None:
+        which = f"{len(slid.different)} different, the first run {slid.different[0]}" if slid.different else "identical"
+        console.out.print(f"{slid.runs} runs on overlapping windows against whole ones, from run {slid.first} on: {which}",
+                          soft_wrap=True)  # fmt: skip
+    console.out.print("verify: [green]passed[/]" if _passed(comparison, slid) else "verify: [bold red]failed[/]")
 
 
 def _row(layer: Layer) -> tuple[str | Text, ...]:
