@@ -166,8 +166,8 @@ def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> 
         console.out.print(f"departs: [bold]{escape(layer.name)}[/] ({layer.kind}){own}", soft_wrap=True)
     if slid is not None:
         which = f"{len(slid.different)} different, the first run {slid.different[0]}" if slid.different else "identical"
-        console.out.print(f"{slid.runs} runs on overlapping windows against whole ones, from run {slid.first} on: {which}",
-                          soft_wrap=True)  # fmt: skip
+        runs = f"{slid.runs} runs on overlapping windows against whole ones, from run {slid.first} on"
+        console.out.print(f"{runs}: {which}", soft_wrap=True)
     console.out.print("verify: [green]passed[/]" if _passed(comparison, slid) else "verify: [bold red]failed[/]")
 
 
