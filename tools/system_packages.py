@@ -96,6 +96,7 @@ _CHECKS = (
     Need("clang-tidy", _program("clang-tidy"), ("clang-tidy",)),
     Need("cppcheck", _program("cppcheck"), ("cppcheck",)),
     Need("g++", _program("g++"), ("g++",)),
+    Need("gdb", _program("gdb"), ("gdb",)),
     Need("valgrind", _program("valgrind"), ("valgrind",)),
     Need("ccache", _program("ccache"), ("ccache",), optional=True),
 )
