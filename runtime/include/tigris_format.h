@@ -521,8 +521,10 @@ typedef struct tigris_view_record {
     uint32_t pace_denominator;
     /* see pace_numerator */
     int32_t pace_offset;
+    /* fast-arena offset of the rows a window keeps, from band to band; offset: they stay in it */
+    uint32_t parked;
 } tigris_view_record;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 24U, tigris_view_record_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 28U, tigris_view_record_size);
 
 /* One operator: a kernel, its parameters, its input operands and its output view. */
 typedef struct tigris_op_record {

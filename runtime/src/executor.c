@@ -20,10 +20,11 @@ static tigris_status begin_stage(const tigris_stage_run *run)
     tigris_view_state *states = (tigris_view_state *)(void *)run->session->fast;
     memset(states, 0, stage->view_count * sizeof *states);
     /* Until the first band, need_end is 1 where an operator writes. */
-    for (uint32_t i = 0; i < stage->op_count; i++) {
-        tigris_view_state *output = &states[run->plan->ops[stage->first_op + i].output_view];
+    const tigris_op_record *op = &run->plan->ops[stage->first_op];
+    for (uint32_t left = stage->op_count; left > 0U; left--, op++) {
+        tigris_view_state *output = &states[op->output_view];
         if (output->need_end != 0) {
-            run->session->fault.op = stage->first_op + i;
+            run->session->fault.op = stage->first_op + stage->op_count - left;
             return TIGRIS_ERR_OP;
         }
         output->need_end = 1;
@@ -101,43 +102,47 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     }
 }
 
-/* Copies rows [first, end) between a view's window and its tensor's home: of the image that runs, or of the whole batch,
- * all of whose rows are copied then (fill_band refuses others). Or moves them to the start of their window. */
-static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, int32_t end,
-                      tigris_access access)
+/* Copies rows of a view, from `first` to the last that is held, from one place to another: of the image that runs, or of the
+ * whole batch, all of whose rows are copied then (fill_band refuses others). A proof copies nothing. */
+static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, uint32_t source, uint32_t target)
 {
-    const uint32_t images = tigris_window_images(run->stage, view->tensor);
-    const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(end - first)) * images;
-    const int32_t target = access == TIGRIS_MOVE ? view->state->held_first : first;
-    const uint8_t *from = tigris_row_address(run->session, view, first, access == TIGRIS_READ);
-    uint8_t *to = tigris_row_address(run->session, view, target, access == TIGRIS_WRITE);
-    memmove(to, from, bytes);
-    tigris_count(run->session, access == TIGRIS_READ ? from : to, bytes, access);
+    if (run->proving) {
+        return;
+    }
+    /* Within a window and where it is parked rows begin with `first` from now on. */
+    const int32_t start = ((source | target) & TIGRIS_AT_HOME) != 0U ? first : view->state->held_first;
+    const uint8_t *from = tigris_row_address(run->session, view, first, source);
+    uint8_t *to = tigris_row_address(run->session, view, start, target);
+    if (from != to) {
+        const uint32_t images = tigris_window_images(run->stage, view->tensor);
+        const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(view->state->held_end - first)) * images;
+        memmove(to, from, bytes);
+        tigris_count(run->session, from, bytes, TIGRIS_READ);
+        tigris_count(run->session, to, bytes, TIGRIS_WRITE);
+    }
 }
 
-/* Leaves a window that keeps rows with those that the next band reads, at its start. Where it keeps none of these rows,
- * the next band empties it. */
-static void slide(const tigris_stage_run *run, uint32_t index)
+/* Parks the rows of a window that the next band reads until its maker's turn: elsewhere, or at its start. Where it keeps
+ * none of these rows, the next band empties it. */
+static void park(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
     tigris_view_state *state = view.state;
     const int32_t first = state->need_first;
-    if ((view.record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && first > state->held_first && first < state->held_end) {
-        if (!run->proving) {
-            copy_rows(run, &view, first, state->held_end, TIGRIS_MOVE);
-        }
+    if ((view.record->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U && first >= state->held_first && first < state->held_end) {
+        copy_rows(run, &view, first, view.record->offset, view.record->parked);
         state->held_first = first;
     }
 }
 
 /* What no operator reads behind this one in the band. */
-static void slide_operands(const tigris_stage_run *run, const tigris_op_record *op)
+static void park_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
     for (uint32_t left = op->operand_count; left > 0U; left--, operand++) {
         if (operand->flags != 0U) {
-            slide(run, operand->view);
+            park(run, operand->view);
         }
     }
 }
@@ -171,7 +176,7 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
         band->rows *= (int32_t)tensor->batch;
     }
     if (!run->proving) {
-        band->data = tigris_row_address(run->session, view, valid, 0);
+        band->data = tigris_row_address(run->session, view, valid, view->record->offset);
     }
     return TIGRIS_OK;
 }
@@ -185,10 +190,9 @@ static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_o
     tigris_view_at(run, operand->view, &view);
     tigris_view_state *state = view.state;
     if ((view.record->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && state->held_end < state->need_end) {
-        if (!run->proving) {
-            copy_rows(run, &view, state->held_end, state->need_end, TIGRIS_READ);
-        }
+        const int32_t loaded = state->held_end;
         state->held_end = state->need_end;
+        copy_rows(run, &view, loaded, TIGRIS_AT_HOME, view.record->offset);
     }
     tigris_operand_rows(operand, (int32_t)view.tensor->height, first, end, band);
     return fill_band(run, op, &view, band);
@@ -203,10 +207,9 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
 }
 
 /* Calls the kernel; `bands` are the inputs' and, behind them, the output's. */
-static void call_kernel(const tigris_stage_run *run, uint32_t op_index, tigris_band *bands)
+static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op, tigris_band *bands)
 {
     tigris_session *session = run->session;
-    const tigris_op_record *op = &run->plan->ops[op_index];
     tigris_kernel_call call;
     call.params = run->plan->params + op->params;
     call.weights = block_address(session, run->stage);
@@ -246,15 +249,17 @@ static void enter(const tigris_stage_run *run, uint32_t op_index)
     }
 }
 
-static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
+static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
 {
     tigris_session *session = run->session;
-    const tigris_op_record *op = &run->plan->ops[op_index];
     tigris_view output;
     tigris_view_at(run, op->output_view, &output);
     const int32_t first = output.state->held_end;
     const int32_t end = output.state->need_end;
     enter(run, op_index);
+    if (output.record->parked != output.record->offset) { /* what it keeps comes back */
+        copy_rows(run, &output, output.state->held_first, output.record->parked, output.record->offset);
+    }
     if (end <= first) {
         return TIGRIS_OK;
     }
@@ -273,9 +278,9 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index)
     if (status != TIGRIS_OK || run->proving) {
         return status;
     }
-    call_kernel(run, op_index, session->bands);
+    call_kernel(run, op_index, op, session->bands);
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
-        copy_rows(run, &output, first, end, TIGRIS_WRITE);
+        copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);
     }
     /* All states or none: between them, and behind them, a run is not stopped. */
     if (session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT && session->yield(session->yield_context) != 0) {
@@ -317,16 +322,17 @@ static tigris_status run_band(const tigris_stage_run *run, uint32_t bands)
     for (uint32_t i = 0; i < stage->view_count; i++) {
         begin_view(run, i, bands);
     }
-    for (uint32_t i = stage->op_count; i-- > 0U;) {
-        need_operands(run, &run->plan->ops[stage->first_op + i]);
+    const tigris_op_record *op = &run->plan->ops[stage->first_op + stage->op_count];
+    for (uint32_t i = 0; i < stage->op_count; i++) {
+        need_operands(run, --op);
     }
-    for (uint32_t i = 0; bands > 0U && i < stage->op_count; i++) {
-        const tigris_status status = run_op(run, stage->first_op + i);
+    for (uint32_t i = 0; bands > 0U && i < stage->op_count; i++, op++) {
+        const tigris_status status = run_op(run, stage->first_op + i, op);
         if (status != TIGRIS_OK) {
             run->session->fault.op = stage->first_op + i;
             return status;
         }
-        slide_operands(run, &run->plan->ops[stage->first_op + i]);
+        park_operands(run, op);
     }
     return TIGRIS_OK;
 }

@@ -15,16 +15,16 @@ uint8_t *tigris_address(const tigris_session *session, uint32_t home, tigris_pla
     return (home == TIGRIS_HOME_SLOW ? session->slow : session->fast) + offset;
 }
 
-uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *view, int32_t row, int at_home)
+uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *view, int32_t row, uint32_t offset)
 {
     const tigris_view_record *record = view->record;
     const tigris_tensor_record *tensor = view->tensor;
     uint8_t *base;
-    if (at_home || !tigris_is_window(record)) {
+    if (offset == TIGRIS_AT_HOME || !tigris_is_window(record)) {
         base = tigris_address(session, tensor->home, TIGRIS_PLACED_HOME, tensor, tensor->home_offset);
         base += tensor->batch > 1U ? session->image * tigris_rows_bytes(tensor, tensor->height) : 0U;
     } else {
-        base = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, record->offset);
+        base = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, offset);
         row -= view->state->held_first;
     }
     return base + (uint32_t)row * tigris_row_step(tensor);

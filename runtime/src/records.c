@@ -147,8 +147,10 @@ static int is_window(const tigris_header_record *header, const tigris_view_recor
         ((view->flags & TIGRIS_VIEW_FLAG_STORE) != 0U && !tigris_is_writable(tensor))) {
         return 0;
     }
-    const uint32_t image_bytes = tigris_rows_bytes(tensor, view->capacity_rows);
-    return placed_in_fast(header, view->offset, tigris_multiply(image_bytes, images));
+    const uint32_t bytes = tigris_multiply(tigris_rows_bytes(tensor, view->capacity_rows), images);
+    return placed_in_fast(header, view->offset, bytes) &&
+           /* As much fits where rows are parked; below the state the difference is larger than any. */
+           view->parked - header->state_bytes <= header->fast_bytes - header->state_bytes - bytes;
 }
 
 /* A view without a window: the tensor itself. */

@@ -130,6 +130,7 @@ class _StageRun:
                     keeps = self.views[name].keep and following[name] < self.held[name][1]
                     if self.last[name] == step and keeps:
                         self.slide(name, True, following[name])
+                        self.park(name, leaving=True)
         for view in self.stage.views:
             if view.tensor in self.made_here and view.tensor in self.sim.plan.homes:
                 assert self.held[view.tensor][1] == self.height(view.tensor), f"{view.tensor} is not complete"
@@ -206,7 +207,22 @@ class _StageRun:
         else:
             self.held[name] = [first, max(held[1], first) if keep else first]
 
+    def park(self, name: str, leaving: bool) -> None:
+        """Moves all that a window holds to where it is parked, or back; its other place is lost."""
+        parked, held = self.views[name].parked, self.held[name]
+        if parked is None or held[0] == held[1]:
+            return
+        window = self.where(name, *held)
+        away = self.sim.fast[parked : parked + len(window)]
+        assert len(away) == len(window), f"{name}: outside the arena where it is parked"
+        source, target = (window, away) if leaving else (away, window)
+        rows = source.copy()
+        source[:] = -3
+        target[:] = rows
+
     def step(self, index: int, op: object, need: dict[str, list[int]]) -> None:
+        if op.output in self.views:
+            self.park(op.output, leaving=False)
         start, end = self.held[op.output][1], need[op.output][1]
         if end <= start:
             return

@@ -141,6 +141,7 @@ class ViewRecord(Record):
     pace_numerator: int = u32("pace at which rows appear, see SPEC.md; 0: only as later operators need them")
     pace_denominator: int = u32("see pace_numerator; at least 1 with a pace, 0 without")
     pace_offset: int = i32("see pace_numerator")
+    parked: int = u32("fast-arena offset of the rows a window keeps, from band to band; `offset`: they stay in it")
 
 
 @dataclasses.dataclass(frozen=True)

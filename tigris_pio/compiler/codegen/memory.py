@@ -52,10 +52,11 @@ def _fast(model: Model) -> Iterator[str]:
     for place, stage in enumerate(plan.stages):
         touched = tensors_of(model.loops[place])
         for view in stage.views:
-            if view.window and Place(view.tensor, True) in touched:
-                tensor = plan.program.tensors[view.tensor]
-                name = model.windows[place, view.tensor]
-                yield _member(model.offset(view.offset), tensor, name, view.capacity_rows)
+            for parked, offset in ((False, view.offset), (True, view.parked)):
+                window = Place(view.tensor, True, parked)
+                if offset is not None and window in touched:
+                    tensor = plan.program.tensors[view.tensor]
+                    yield _member(model.offset(offset), tensor, model.member(place, window), view.capacity_rows)
         if stage.weight_mode is not WeightMode.IN_PLACE:
             size = block_bytes(plan.program.ops[stage.first_op : stage.end_op])
             yield _bytes(model.offset(stage.block_offset), size, f"weights_of_stage_{place}")

@@ -33,7 +33,7 @@ class Model:
 
     name: what public names begin with; prefix: the same in capitals
     ops, tensors: identifiers of operators, by their step, and of tensors
-    windows: identifiers of windows, by stage and tensor
+    windows: identifiers of windows, by stage and place
     loops: of each stage
     """
 
@@ -44,7 +44,7 @@ class Model:
     loops: tuple[tuple[Loop, ...], ...]
     ops: tuple[str, ...]
     tensors: Mapping[str, str]
-    windows: Mapping[tuple[int, str], str]
+    windows: Mapping[tuple[int, Place], str]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     partition: bool  #: weights are no part of the C
@@ -89,7 +89,7 @@ class Model:
 
     def member(self, stage: int, place: Place) -> str:
         """The identifier of a place that a stage touches."""
-        return self.windows[stage, place.tensor] if place.window else self.tensors[place.tensor]
+        return self.windows[stage, place] if place.window else self.tensors[place.tensor]
 
 
 def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:
@@ -104,10 +104,13 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     outputs = tuple(_port(plan, io, OpKind.TAKE, place, members) for place, io in enumerate(program.outputs))
     tensors = {tensor: tensor_names.give(tensor, "tensor") for tensor in program.tensors}
     windows = {
-        (place, view.tensor): tensor_names.give(f"{tensors[view.tensor]} rows", "rows")
+        (place, Place(view.tensor, True, parked)): tensor_names.give(
+            f"{tensors[view.tensor]} {'kept' if parked else 'rows'}", "rows"
+        )
         for place, stage in enumerate(plan.stages)
         for view in stage.views
         if view.window
+        for parked in ((False,) if view.parked is None else (False, True))
     }
     ops = tuple(op_names.give(op.name, op.kind.name) for op in program.ops)
     loops = tuple(tuple(found) for found in schedule(plan))

@@ -24,9 +24,11 @@ Route: TypeAlias = tuple[Moving, Place, int]
 
 _SAYS = {
     Moving.KEEP: "Rows of {} that are read again move to the start of their window.",
+    Moving.BACK: "Rows of {} that were kept elsewhere come back to their window.",
     Moving.LOAD: "Rows of {} come from where it lies.",
     Moving.STORE: "Rows of {} go to where it lies.",
 }
+_PARKED = "Rows of {} that are read again leave their window to others."
 
 
 class Mover:
@@ -36,7 +38,7 @@ class Mover:
         move = steps[0].action
         assert isinstance(move, Move)
         self.model, self.stage, self.move, self.steps = model, stage, move, steps
-        window = move.source if move.source.window else move.target
+        window = Place(move.source.tensor, True)
         size = f"{move.bytes}_bytes_of_" if sized else ""
         self.name = f"{model.name}_{move.why.name.lower()}_{size}{model.member(stage, window)}"
         lines = list(zip(*(self._lines(step) for step in steps), strict=True))
@@ -73,7 +75,9 @@ class Mover:
         body = f"    memmove({to},\n            {source}, {size});\n"
         if self.model.plan.program.tensors[self.move.source.tensor].bytes == 0:
             body = ""
-        says = _SAYS[self.move.why].format(c_comment(self.move.source.tensor))
+        says = _SAYS[self.move.why]
+        says = _PARKED if self.move.target.parked else says
+        says = says.format(c_comment(self.move.source.tensor))
         head = f"/* {says} */\nstatic TIGRIS_APART void {self.name}({', '.join(parameters)})\n"
         return f"{head}{{\n{unused(body)}{body}}}\n"
 

@@ -22,10 +22,11 @@ LONGEST_PERIOD = 32
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A tensor at its home, or in its window of a stage."""
+    """A tensor at its home, or in its window of a stage. parked: where the rows lie that the window keeps."""
 
     tensor: str
     window: bool
+    parked: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Moving(enum.Enum):
     """Why rows move."""
 
     KEEP = "kept for the next band"
+    BACK = "back from where they were parked"
     LOAD = "loaded"
     STORE = "stored"
 
@@ -145,6 +147,7 @@ class _Stage:
     def _band(self, band: int) -> Iterator[Action]:
         loaded: set[str] = set()
         for place, op in enumerate(self.ops):
+            yield from self._back(self.views[op.output], band)
             made, end = self._made(self.rows[op.output], band)
             if end > made:
                 yield from self._made_by(place, op, band, loaded)
@@ -176,17 +179,26 @@ class _Stage:
         return int(self.rows[name].first[band])
 
     def _kept(self, view: View, band: int) -> Iterator[Move]:
-        """What of a window band `band` finds from the one before moves to its start."""
-        tensor = self.tensors[view.tensor]
-        if band == self.stage.bands or tensor.folded:
-            return
-        rows = self.rows[view.tensor]
-        before, first = self._start(view.tensor, band - 1), self._start(view.tensor, band)
-        kept = int(rows.made[band]) - first
-        if kept > 0 and first > before:
-            place = Place(view.tensor, True)
-            yield Move(Moving.KEEP, place, place, kept * tensor.row_bytes * self._images_together(tensor),
-                       first - before, 0)  # fmt: skip
+        """What of a window band `band` finds from the one before moves to its start, or to where it is parked."""
+        size = self._kept_bytes(view, band)
+        before, first = self._start(view.tensor, band - 1), self._start(view.tensor, min(band, self.stage.bands - 1))
+        if size and (view.parked is not None or first > before):
+            target = Place(view.tensor, True, view.parked is not None)
+            yield Move(Moving.KEEP, Place(view.tensor, True), target, size, first - before, 0)
+
+    def _back(self, view: View, band: int) -> Iterator[Move]:
+        """What of a window was parked comes back."""
+        size = self._kept_bytes(view, band) if view.parked is not None else 0
+        if size:
+            yield Move(Moving.BACK, Place(view.tensor, True, True), Place(view.tensor, True), size, 0, 0)
+
+    def _kept_bytes(self, view: View, band: int) -> int:
+        """Bytes of a window that band `band` finds from the one before."""
+        tensor, rows = self.tensors[view.tensor], self.rows[view.tensor]
+        if band in (0, self.stage.bands) or tensor.folded:
+            return 0
+        kept = max(0, int(rows.made[band]) - int(rows.first[band]))
+        return kept * tensor.row_bytes * self._images_together(tensor)
 
     def _images_together(self, tensor: ProgramTensor) -> int:
         return tensor.batch if self.images == 1 else 1

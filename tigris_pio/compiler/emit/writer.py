@@ -142,7 +142,8 @@ class _Writer:
         pace = view.pace
         numerator, denominator, offset = (pace.numerator, pace.denominator, pace.offset) if pace else (0, 0, 0)
         index = self.tensor_index[view.tensor]
-        return ViewRecord(index, flags, view.offset, view.capacity_rows, numerator, denominator, offset)
+        parked = view.offset if view.parked is None else view.parked
+        return ViewRecord(index, flags, view.offset, view.capacity_rows, numerator, denominator, offset, parked)
 
     def _op(self, step: int, op: ProgramOp, params: Record, view_index: dict[str, int]) -> None:
         offset, size = self.params.add(params)

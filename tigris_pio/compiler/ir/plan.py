@@ -31,6 +31,7 @@ class View:
     store: bool = False
     keep: bool = False
     offset: int = 0
+    parked: int | None = None  #: where kept rows lie from its last reader to its maker; None: at its start
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,12 +23,14 @@ class Windows(enum.IntEnum):
     offsets fail.
 
     APART: nothing. SHARED: the rows that a window does not keep, for windows that keep none. STAIRS: those, and for any
-    window the rows of an input that its stage has read for the last time.
+    window the rows of an input that its stage has read for the last time. PARKED: as STAIRS, and the rows that windows
+    keep lie elsewhere while the windows are for others (`band/parking.py`).
     """
 
     APART = 0
     SHARED = 1
     STAIRS = 2
+    PARKED = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Aim:
     slow: bytes of slow memory that it may take
     alignment: of every buffer in both
     weights: how weights are stored and read
-    room: bytes of fast memory that this attempt cuts and drafts for; at most `limit`
+    room: bytes of fast memory that this attempt cuts and drafts for; more than `limit` where windows are parked, whose
+        fullest moments are not all in one band
     most: instructions beyond running whole that a cut must cost less than
     state: bytes of run-time state that its stages are expected to take
     overlay: outputs may grow over inputs; frugal: only where bands do not fit otherwise

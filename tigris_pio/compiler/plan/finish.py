@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from tigris_pio.compiler.ir.plan import AllocationReport, Budget, ExecutionPlan, Place, Region, Stage
+from tigris_pio.compiler.ir.plan import AllocationReport, Budget, ExecutionPlan, Place, Region, Stage, View
 from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.band.parking import parked_name
 from tigris_pio.compiler.plan.band.spatial import Draft, scratch_name, window_name
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, home_request
+from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.weight_blocks import offsets_of_blocks
 from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_bytes, compression_saves
 from tigris_pio.format.enums import Home, WeightMode
@@ -64,12 +66,7 @@ def _stage(
     index: ProgramIndex, draft: Draft, arrangement: Arrangement, block: int | None, weights: WeightOptions
 ) -> Stage:
     segment, base = draft.segment, arrangement.state_bytes
-    views = tuple(
-        dataclasses.replace(view, offset=base + arrangement.fast.offsets[window_name(segment, view.tensor)])
-        if view.window
-        else view
-        for view in draft.views
-    )
+    views = tuple(_placed(view, segment, arrangement) if view.window else view for view in draft.views)
     parts = (part for request in arrangement.requests for part in request.contents)
     packed = weights.mode is WeightMode.LZ4 and block_bytes(index.ops[segment.first : segment.end]) > 0
     live = (part for part in parts if part.life.birth < segment.end and part.life.death >= segment.first)
@@ -88,6 +85,14 @@ def _stage(
         block_offset=block or 0,
         compression_saves=compression_saves(index.ops[segment.first : segment.end]) if packed else None,
     )
+
+
+def _placed(view: View, segment: Segment, arrangement: Arrangement) -> View:
+    """A window with its offset, and that of where it is parked unless this is its start."""
+    base, offsets = arrangement.state_bytes, arrangement.fast.offsets
+    offset = base + offsets[window_name(segment, view.tensor)]
+    parked = None if view.parked is None else base + offsets[parked_name(segment, view.tensor)]
+    return dataclasses.replace(view, offset=offset, parked=None if parked == offset else parked)
 
 
 def _warnings(

@@ -8,12 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from tigris_pio.compiler.plan.aim import Aim
+from tigris_pio.compiler.plan.aim import Aim, Windows
+from tigris_pio.compiler.plan.band.overlay import Overlay
+from tigris_pio.compiler.plan.band.parking import Parking, find_parking
 from tigris_pio.compiler.plan.band.spatial import Draft, tallest_band, window_name
 from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.allocate import allocate
+from tigris_pio.compiler.plan.memory.allocate import NODES, allocate
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Placement, Request, lower_bound
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, links_of, share
 from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes
@@ -25,6 +27,8 @@ from tigris_pio.sizes import round_up
 
 #: Programs of more operators are placed without stairs, whose many pieces cost time.
 STAIRS_REACH = 300
+#: Nodes of the exact search where windows are parked: nothing else fits.
+PARKED_NODES = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,23 +85,45 @@ def arrange(
     slow = allocate(_slow_requests(index, drafts, lives), aim.alignment)
     requests, fast = _allocate_fast(index, drafts, lives, aim.alignment)
     if state + fast.peak > aim.limit and not aim.slow and len(index.ops) <= STAIRS_REACH:
-        requests, fast = _with_stairs(index, drafts, lives, aim, state) or (requests, fast)
+        found: Sequence[Stairs | Parking | None]
+        if aim.windows is Windows.PARKED:
+            found = parking = [find_parking(index, draft, lives) for draft in drafts]
+            drafts = tuple(each.draft if each else draft for each, draft in zip(parking, drafts, strict=True))
+        else:
+            found = [find_stairs(index, draft, lives) for draft in drafts]
+        stairs = [each for each in found if each is not None]
+        requests, fast = _with_stairs(index, drafts, lives, aim, state, stairs) or (requests, fast)
     return Arrangement(drafts, lives, requests, fast, slow, state)
 
 
+class _Missed(set[tuple[Windows, int, tuple[tuple[Segment, int, tuple[Overlay, ...]], ...]]]):
+    """Stages in such bands whose offsets exceed the limit where they are in stairs."""
+
+
 def _with_stairs(
-    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], aim: Aim, state: int
+    index: ProgramIndex,
+    drafts: Sequence[Draft],
+    homes: Mapping[str, Home],
+    aim: Aim,
+    state: int,
+    stairs: Sequence[Stairs | Parking],
 ) -> tuple[tuple[Request, ...], Placement] | None:
     """Offsets that fit, where rows of inputs that are eaten and rows that windows do not hold yet are free for others;
     None when there are none."""
-    stairs = [found for draft in drafts if (found := find_stairs(index, draft, homes)) is not None]
-    if not stairs:
+    missed = index.cache(_Missed)
+    key = aim.windows, aim.limit, tuple((draft.segment, draft.band_rows, draft.overlays) for draft in drafts)
+    if not stairs or key in missed:
         return None
     requests = _fast_requests(index, drafts, homes, aim.alignment, in_place=True, stairs=stairs)
     if state + lower_bound(requests, aim.alignment) > aim.limit:
         return None
-    fast = allocate(requests, aim.alignment, enough=aim.limit - state)
-    return (requests, fast) if state + fast.peak <= aim.limit else None
+    missed.add(key)  # until it is found to fit
+    nodes = PARKED_NODES if aim.windows is Windows.PARKED else NODES
+    fast = allocate(requests, aim.alignment, nodes, enough=aim.limit - state)
+    if state + fast.peak > aim.limit:
+        return None
+    missed.remove(key)
+    return requests, fast
 
 
 def _allocate_fast(
@@ -145,7 +171,7 @@ def _fast_requests(
     homes: Mapping[str, Home],
     alignment: int,
     in_place: bool,
-    stairs: Sequence[Stairs] = (),
+    stairs: Sequence[Stairs | Parking] = (),
 ) -> tuple[Request, ...]:
     """What the stages ask the fast arena for. `in_place`: operators that run whole share memory with their operands.
     `stairs`: of windows and of what is eaten."""
@@ -154,18 +180,22 @@ def _fast_requests(
     alone = {home_request(n): Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items()}
     windows = {request.name: request for draft in drafts for request in draft.requests}
     windows |= {request.name: request for found in stairs for request in found.windows}
-    eaten = {home_request(name): pieces for found in stairs for name, pieces in found.eaten.items()}
+    taken: dict[str, list[Piece]] = {}
+    for found in stairs:
+        for name, pieces in found.homes.items():
+            taken.setdefault(home_request(name), []).extend(pieces)
     alone = {**windows, **alone}
-    alone |= {name: _until_eaten(alone[name], pieces) for name, pieces in eaten.items()}
+    alone |= {name: _in_pieces(alone[name], pieces) for name, pieces in taken.items()}
     blocks = {
         name: Block(request.bytes, request.life, request.taken if request.parts else ())
         for name, request in alone.items()
-        if not request.parts or name in eaten
+        if not request.parts or name in taken
     }
     links = [
         Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), -round_up(overlay.lead, alignment))
         for draft in drafts
         for overlay in draft.overlays
+        if not any(isinstance(found, Parking) for found in stairs)  # pieces say more than a link
     ]
     if in_place:
         links += [link for draft in drafts for link in _links_in_place(index, draft, homes, blocks)]
@@ -174,12 +204,17 @@ def _fast_requests(
     return (*(request for name, request in alone.items() if name not in together), *shared)
 
 
-def _until_eaten(home: Request, pieces: Sequence[Piece]) -> Request:
-    """A home that is whole until the stage that eats it."""
-    first = min(piece.life.birth for piece in pieces)
-    if home.life.birth < first:
-        pieces = (Piece(0, home.bytes, Lifetime(home.life.birth, first - 1)), *pieces)
-    return Request(home.name, home.bytes, home.life, (Part(home.name, 0, home.bytes, home.life, tuple(pieces)),))
+def _in_pieces(home: Request, pieces: Sequence[Piece]) -> Request:
+    """A home that is whole but during the stages of `pieces`."""
+    stages = sorted({(piece.life.birth, piece.life.death) for piece in pieces})
+    whole, step = [], home.life.birth
+    for first, last in stages:
+        if step < first:
+            whole.append(Piece(0, home.bytes, Lifetime(step, first - 1)))
+        step = last + 1
+    if step <= home.life.death:
+        whole.append(Piece(0, home.bytes, Lifetime(step, home.life.death)))
+    return Request(home.name, home.bytes, home.life, (Part(home.name, 0, home.bytes, home.life, (*whole, *pieces)),))
 
 
 def _links_in_place(

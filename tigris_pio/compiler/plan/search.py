@@ -34,6 +34,8 @@ from tigris_pio.sizes import round_up
 
 #: Shares of the limit that are aimed for when nothing else helps.
 SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
+#: Shares of the limit by which cuts may exceed it where windows are parked.
+PARKED_ROOMS = (1.0, 1.05, 1.1, 1.15, 1.2)
 #: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
 THOROUGH, EXHAUSTIVE = 36, 300
 #: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
@@ -212,6 +214,10 @@ def _chains(index: ProgramIndex, aim: Aim) -> Iterator[_Chain]:
         stairs = dataclasses.replace(aim, windows=Windows.STAIRS)
         yield _Chain(stairs, () if large else (_with_less, _unshared, _with_less), True, True)
         yield _Chain(dataclasses.replace(stairs, lowest=True), (_unshared,), True, True)
+        for share in () if large else PARKED_ROOMS:
+            parked = dataclasses.replace(aim, windows=Windows.PARKED).at(int(aim.limit * share))
+            yield _Chain(parked, (), True, True)
+            yield _Chain(dataclasses.replace(parked, lowest=True), (), True, True)
 
 
 def _unshared(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:

@@ -91,9 +91,11 @@ def _walked(
 
 
 def _moved(view: View, tensor: ProgramTensor, rows: BandRows) -> tuple[int, int]:
-    """How often the kept rows of a window move to its start, and their bytes."""
+    """How often the kept rows of a window move to its start, or to where they are parked and back, and their bytes."""
     if not view.keep or tensor.folded:
         return 0, 0
     kept = (rows.end[:-1] - rows.first[1:]).clip(0)
-    kept[rows.first[1:] <= rows.first[:-1]] = 0
-    return int((kept > 0).sum()), int(kept.sum()) * tensor.row_bytes
+    if view.parked is None:
+        kept[rows.first[1:] <= rows.first[:-1]] = 0
+    ways = 1 if view.parked is None else 2
+    return ways * int((kept > 0).sum()), ways * int(kept.sum()) * tensor.row_bytes

@@ -45,7 +45,7 @@ class Draft:
         """Least bytes of the windows and scratch, less what the overlays save; may be negative."""
         apart = windows is Windows.APART
         requests = [Request(r.name, r.bytes, r.life) for r in self.requests] if apart else self.requests
-        least = lower_bound(requests, alignment, beside=windows is not Windows.STAIRS)
+        least = lower_bound(requests, alignment, beside=windows is Windows.SHARED)
         return least - sum(overlay.saving(index, alignment) for overlay in self.overlays) if self.overlays else least
 
 

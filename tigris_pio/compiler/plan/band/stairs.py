@@ -32,7 +32,7 @@ class Stairs:
     """The windows of a stage, and inputs at home that end with it, in pieces."""
 
     windows: tuple[Request, ...]
-    eaten: Mapping[str, tuple[Piece, ...]]
+    homes: Mapping[str, tuple[Piece, ...]]  #: of the inputs
 
 
 def find_stairs(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) -> Stairs | None:

@@ -225,6 +225,7 @@ class Edges:
                 stored = shape.leaves & ~kept
                 eats = shape.reads & fast & ~sets.across[fit.end]
                 kind = Windows.SHARED if self.aim.windows is Windows.STAIRS and not eats else self.aim.windows
+                kind = min(kind, Windows.STAIRS)  # parked they take as much
                 windows = self._windows(cut, fit, kind, loaded | stored)
                 banded = Banded(fit.bands * self.index.ops[cut].images, fit.calls, fit.moved_bytes)
                 segment = Segment(cut, fit.end, True, True)

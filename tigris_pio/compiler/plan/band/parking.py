@@ -1,0 +1,158 @@
+"""Windows of a rolling stage that keep their rows elsewhere between bands: pieces for the placement.
+
+Of a window that keeps rows only these are needed from its last reader in a band to its maker in the next. Where they
+lie at its start, its other rows are free then, but no two such windows can share them: one's kept rows would lie among
+the other's. So they may be *parked*: moved to a place of their own by the last reader, and back by the maker. Windows
+then share memory as tensors that run whole do, and places for parking take what is kept and no more. It costs a second
+move of the rows in each band.
+
+How many rows a window holds, and how many are parked, differs from band to band, as what is left of an input and what
+is made of an output do. All four are stairs (`stairs.py`), finer ones here: at the fullest moment little is lost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.ir.program import ProgramTensor
+from tigris_pio.compiler.plan.band.geometry import Rows
+from tigris_pio.compiler.plan.band.spatial import Draft, window_name
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.lifetimes import Lifetime
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Request
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.format.enums import Home
+
+#: Most steps of one tensor's stairs, and what they are multiples of, in bytes.
+MOST_STAIRS, FINE = 32, 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Parking:
+    """What a stage asks for with its windows parked.
+
+    draft: with the views marked; windows: they, the rows that are parked, and scratch; homes: of inputs that end with
+    the stage and outputs that begin in it, the pieces.
+    """
+
+    draft: Draft
+    windows: tuple[Request, ...]
+    homes: Mapping[str, tuple[Piece, ...]]
+
+
+def parked_name(segment: Segment, tensor: str) -> str:
+    """The arena request of what a window of a stage keeps, while it is parked."""
+    return f"kept rows {segment.first} {tensor}"
+
+
+def find_parking(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) -> Parking | None:
+    """Of a stage in bands, of one image; None for any other."""
+    segment = draft.segment
+    if draft.bands == 1 or not segment.keep or index.ops[segment.first].images != 1:
+        return None
+    windows = {window_name(segment, view.tensor): view.tensor for view in draft.views if view.window}
+    requests: list[Request] = []
+    parked = set()
+    for request in draft.requests:
+        name = windows.get(request.name)
+        if name is None:
+            requests.append(request)
+            continue
+        found = _window(index, draft, request, name)
+        requests += found
+        if len(found) > 1:
+            parked.add(name)
+    views = tuple(dataclasses.replace(view, parked=0) if view.tensor in parked else view for view in draft.views)
+    return Parking(dataclasses.replace(draft, views=views), tuple(requests), dict(_homes(index, draft, homes)))
+
+
+def _window(index: ProgramIndex, draft: Draft, request: Request, name: str) -> list[Request]:
+    """A window, and where it may be parked what it keeps."""
+    segment, tensor, rows = draft.segment, index.tensor(name), draft.rows[name]
+    if tensor.folded or tensor.streamed:
+        return [request]
+    view = next(view for view in draft.views if view.tensor == name)
+    steps = index.uses_within(name, segment.first, segment.end)
+    birth = steps[0] if view.load else index.lives[name].birth
+    life = Lifetime(birth, max([birth, *steps]))
+    kept = np.maximum(rows.made - rows.first, 0)
+    stage = Lifetime(segment.first, segment.end - 1)
+    if view.load or tensor.sequential or not view.keep or not kept[1:].any() or life == stage:
+        return [request]
+    later = np.append(kept[1:], 0)
+    # Several that are parked behind one operator must not lie in one another's windows.
+    behind = life.death + (0 if _parked_together(index, draft, life.death) else 1)
+    size = tensor.bytes_of(rows.kept_rows)
+    away = [
+        *_stairs(tensor, size, kept, Lifetime(segment.first, birth - 1)),
+        *_stairs(tensor, size, later, Lifetime(behind, segment.end - 1)),
+    ]
+    if not away:
+        return [request]
+    held = _stairs(tensor, request.bytes, np.maximum(rows.end - rows.first, 0), life)
+    place = parked_name(segment, name)
+    return [
+        Request(request.name, request.bytes, life, (Part(request.name, 0, request.bytes, life, tuple(held)),)),
+        # All of the window must fit behind where it is parked: so the runtime need not ask how many rows are.
+        Request(place, request.bytes, stage, (Part(place, 0, size, stage, tuple(away)),)),
+    ]
+
+
+def _parked_together(index: ProgramIndex, draft: Draft, step: int) -> bool:
+    """Whether an operator is the last reader of several windows that keep rows."""
+    segment = draft.segment
+    keeping = {view.tensor for view in draft.views if view.window and view.keep}
+    read = {operand.tensor for operand in index.ops[step].operands} & keeping
+    return sum(index.uses_within(name, segment.first, segment.end)[-1] == step for name in read) > 1
+
+
+def _homes(
+    index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]
+) -> Iterator[tuple[str, tuple[Piece, ...]]]:
+    """Inputs until they are eaten, and outputs from when they are made."""
+    segment = draft.segment
+    stage = Lifetime(segment.first, segment.end - 1)
+    made = {op.output for op in index.ops[segment.first : segment.end]}
+    for view in draft.views:
+        tensor = index.tensor(view.tensor)
+        if (view.window or tensor.constant is not None or tensor.batch != 1 or tensor.folded
+                or homes.get(view.tensor) is not Home.FAST or view.tensor not in index.lives):  # fmt: skip
+            continue
+        rows = draft.rows[view.tensor]
+        if view.tensor in made:
+            yield view.tensor, tuple(_stairs(tensor, tensor.bytes, rows.end, stage))
+        elif not index.outlives(view.tensor, segment.end):
+            needed = np.minimum.accumulate(rows.first[::-1])[::-1]
+            yield view.tensor, tuple(_eaten(tensor, needed, stage))
+
+
+def _stairs(tensor: ProgramTensor, size: int, held: Rows, life: Lifetime) -> list[Piece]:
+    """The first `size` bytes of a tensor during `life`, each from the first band to the last of which `held` has it."""
+    if life.death < life.birth or not size:
+        return []
+    pieces = []
+    for start, end in itertools.pairwise((0, *_edges(tensor, size), size)):
+        bands = np.nonzero(held * tensor.row_bytes > start)[0]
+        if len(bands):
+            pieces.append(Piece(start, end - start, life, Lifetime(int(bands[0]), int(bands[-1]))))
+    return pieces
+
+
+def _eaten(tensor: ProgramTensor, needed: Rows, stage: Lifetime) -> Iterator[Piece]:
+    """Rows of an input at its home, each until the last band that reads it or one above it."""
+    for start, end in itertools.pairwise((0, *_edges(tensor, tensor.bytes), tensor.bytes)):
+        bands = np.nonzero(needed * tensor.row_bytes < end)[0]
+        if len(bands):
+            yield Piece(start, end - start, stage, Lifetime(0, int(bands[-1])))
+
+
+def _edges(tensor: ProgramTensor, size: int) -> Sequence[int]:
+    """Where the steps begin: multiples of FINE below `size`."""
+    rows = -(-size // tensor.row_bytes)
+    stairs = min(rows, MOST_STAIRS)
+    edges = {-(-(rows * stair // stairs) * tensor.row_bytes // FINE) * FINE for stair in range(1, stairs)}
+    return sorted(edge for edge in edges if 0 < edge < size)
