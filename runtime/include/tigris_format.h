@@ -91,7 +91,7 @@ typedef enum tigris_view_flag {
 
 /* What becomes of an operand's view once its operator has had its turn in a band. */
 typedef enum tigris_operand_flag {
-    /* no later operator of the stage reads it: a window that keeps rows slides */
+    /* no later operator of the stage reads it: a window parks the rows it keeps */
     TIGRIS_OPERAND_FLAG_LAST = 1
 } tigris_operand_flag;
 

@@ -89,7 +89,7 @@ class StageBuilder:
             flags |= int(ViewFlag.WINDOW)
             row_bytes = record.width * record.channels * DType(record.dtype).bytes
             offset = self.plan.fast.place(capacity * row_bytes)
-        self.views.append(ViewRecord(tensor, flags, offset, capacity or record.height, *pace))
+        self.views.append(ViewRecord(tensor, flags, offset, capacity or record.height, *pace, offset))
         return len(self.views) - 1
 
     def op(

@@ -75,7 +75,7 @@ class ViewFlag(enum.IntFlag):
 class OperandFlag(enum.IntFlag):
     """What becomes of an operand's view once its operator has had its turn in a band."""
 
-    LAST = 1  #: no later operator of the stage reads it: a window that keeps rows slides
+    LAST = 1  #: no later operator of the stage reads it: a window parks the rows it keeps
 
 
 class OpKind(enum.IntEnum):

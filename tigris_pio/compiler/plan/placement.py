@@ -9,13 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
-from tigris_pio.compiler.plan.band.overlay import Overlay
 from tigris_pio.compiler.plan.band.parking import Parking, find_parking
 from tigris_pio.compiler.plan.band.spatial import Draft, tallest_band, window_name
 from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.allocate import NODES, allocate
+from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Placement, Request, lower_bound
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, links_of, share
 from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes
@@ -27,8 +26,8 @@ from tigris_pio.sizes import round_up
 
 #: Programs of more operators are placed without stairs, whose many pieces cost time.
 STAIRS_REACH = 300
-#: Nodes of the exact search where windows are parked: nothing else fits.
-PARKED_NODES = 20_000
+#: Searches of a placement with parked windows, and the nodes of each.
+PARKED_ROUNDS, PARKED_NODES = 5, 5000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,8 +95,8 @@ def arrange(
     return Arrangement(drafts, lives, requests, fast, slow, state)
 
 
-class _Missed(set[tuple[Windows, int, tuple[tuple[Segment, int, tuple[Overlay, ...]], ...]]]):
-    """Stages in such bands whose offsets exceed the limit where they are in stairs."""
+class _Parked(dict[tuple[tuple[Segment, int], ...], Placement]):
+    """The lowest placement found with parked windows, by the stages and their bands."""
 
 
 def _with_stairs(
@@ -110,20 +109,34 @@ def _with_stairs(
 ) -> tuple[tuple[Request, ...], Placement] | None:
     """Offsets that fit, where rows of inputs that are eaten and rows that windows do not hold yet are free for others;
     None when there are none."""
-    missed = index.cache(_Missed)
-    key = aim.windows, aim.limit, tuple((draft.segment, draft.band_rows, draft.overlays) for draft in drafts)
-    if not stairs or key in missed:
+    if not stairs:
         return None
     requests = _fast_requests(index, drafts, homes, aim.alignment, in_place=True, stairs=stairs)
     if state + lower_bound(requests, aim.alignment) > aim.limit:
         return None
-    missed.add(key)  # until it is found to fit
-    nodes = PARKED_NODES if aim.windows is Windows.PARKED else NODES
-    fast = allocate(requests, aim.alignment, nodes, enough=aim.limit - state)
-    if state + fast.peak > aim.limit:
-        return None
-    missed.remove(key)
-    return requests, fast
+    if aim.windows is not Windows.PARKED:
+        fast = allocate(requests, aim.alignment, enough=aim.limit - state)
+    else:
+        known, key = index.cache(_Parked), tuple((draft.segment, draft.band_rows) for draft in drafts)
+        if key not in known:
+            known[key] = _lowest(requests, aim.alignment)
+        fast = known[key]
+    return (requests, fast) if state + fast.peak <= aim.limit else None
+
+
+def _lowest(requests: Sequence[Request], alignment: int) -> Placement:
+    """By bisection between the bound and what is found; a search finds more when it is told what is enough. It does not
+    depend on the limit, so more memory fits what less does."""
+    best = allocate(requests, alignment)
+    low = best.lower_bound
+    for _ in range(PARKED_ROUNDS):
+        middle = (low + best.peak) // 2
+        found = allocate(requests, alignment, PARKED_NODES, enough=middle)
+        if found.peak > middle:
+            low = middle
+        if found.peak < best.peak:
+            best = found
+    return best
 
 
 def _allocate_fast(
