@@ -94,7 +94,8 @@ def find_arrangement(
     if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
         best = resident
     else:
-        least = most if resident is None else _cost(index, resident)
+        whole = _whole_cost(index)
+        least = most if resident is None else worth(index.program, whole + _cost(index, resident)) - whole
         best = _cheapest(index, dataclasses.replace(aim, most=least)) or resident
     return None if best is None else _with_weights(index, best, aim)
 

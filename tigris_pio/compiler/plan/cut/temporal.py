@@ -31,7 +31,7 @@ from tigris_pio.sizes import round_up
 
 #: Paths whose segments are drafted before the cheapest of them is taken: most, least, and what is divided by the number
 #: of operators in between.
-ROUNDS = (24, 2, 300)
+ROUNDS = (24, 1, 300)
 #: An estimate that a draft exceeds by less is as good as the draft.
 CLOSE = 1.002
 #: Amounts of run-time state tried.
