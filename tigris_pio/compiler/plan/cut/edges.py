@@ -37,8 +37,13 @@ LARGE = 300
 NEVER = 1 << 60
 
 
-class _Sized(dict[tuple[int, int, int, Windows], Size]):
-    """The windows of rolling segments, by first and last cut, what lies in slow memory, and how windows share."""
+#: Where bands have as many rows, more make them little cheaper: outputs grow over inputs only where that takes less.
+TALL = 4
+
+
+class _Sized(dict[tuple[int, int, int, Windows | None], Size]):
+    """The windows of segments, by first and last cut, what lies in slow memory, and how windows share; None: rows are
+    made again, so they share as they like."""
 
 
 class Edges:
@@ -254,11 +259,12 @@ class Edges:
         loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
         beside = self.sets.size(label.fast) + self.sets.size(kept)
         edge, copies = Edge(segment, loaded, stored, kept, beside), (loaded | stored).bit_count()
+        rows = 0
         if beside + windows.bytes <= free:
             rows = rows_that_fit(windows, free - beside, banded.bands)
             cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
             self._offer(labels, label, edge, cost)
-        elif self.aim.overlays(segment.first, segment.end):
+        if rows < min(TALL, banded.bands) and self.aim.overlays(segment.first, segment.end):
             least = moved + banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, copies)
             fast = (label.fast & self.sets.across[segment.end]) | kept
             if labels.beats(segment.end, fast, False, label.cost + least):
@@ -307,7 +313,8 @@ class Edges:
         if least is None:
             return
         room = self._free(0)
-        known = {fit.first: fit for fit in self._again(cut, False, room, labels, least)} if slow else {}
+        # Not all of what crosses need lie in slow memory: what does not fit when all does may fit.
+        known = {fit.first: fit for fit in self._again(cut, False, 2 * room, labels, least)} if slow else {}
         for fit in self._again(cut, True, room, labels, least):
             shape = self._shapes(fit.first)[cut - fit.first - 1]
             free = self._free(self._state_of(shape.views), fit.first, cut)
@@ -334,13 +341,13 @@ class Edges:
     ) -> tuple[Size, float, float]:
         """The windows of a segment that reads and leaves so much in slow memory, instructions of moving that once, and
         those of making rows again and bringing them again."""
-        sets, windows, moved = self.sets, fit.windows, self._moved(loaded, stored, fit.first, end)
-        traffic = 0
-        for crossing in apart.crossing:
-            if sets.bit[crossing.name] & (loaded | stored):
-                windows += crossing.window
-                traffic += crossing.traffic
-        windows = min(windows, apart.windows)
+        moved, slow = self._moved(loaded, stored, fit.first, end), loaded | stored
+        crossing = [each for each in apart.crossing if self.sets.bit[each.name] & slow]
+        key = (fit.first, end, slow, None)
+        windows = self._sized.get(key)
+        if windows is None:
+            windows = self._sized[key] = fit.live.beside(fit.first, crossing).most
+        traffic = sum(each.traffic for each in crossing)
         return windows, moved, fit.again + max(0.0, self.prices.slow_byte * traffic - moved)
 
     def _again(self, end: int, resident: bool, room: int, labels: Labels, least: float) -> Iterator[RecomputingFit]:

@@ -7,7 +7,7 @@ towards the front visits every segment with that end at the cost of one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,30 @@ class Crossing(NamedTuple):
 
     name: str
     window: Size
+    birth: int  #: the first operator that touches its window
+    death: int  #: the last
     traffic: int  #: bytes moved
+
+
+class Sizes(NamedTuple):
+    """Of windows at each step of a segment."""
+
+    bytes: np.ndarray
+    growth: np.ndarray
+
+    @property
+    def most(self) -> Size:
+        """At the fullest step."""
+        at = int(self.bytes.argmax())
+        return Size(int(self.bytes[at]), float(self.growth[at]))
+
+    def beside(self, first: int, crossing: Iterable[Crossing]) -> Sizes:
+        """With windows of what crosses, of a segment that starts at `first`."""
+        live, growth = self.bytes.copy(), self.growth.copy()
+        for each in crossing:
+            live[each.birth - first : each.death + 1 - first] += each.window.bytes
+            growth[each.birth - first : each.death + 1 - first] += each.window.growth
+        return Sizes(live, growth)
 
 
 class RecomputingFit(NamedTuple):
@@ -33,6 +56,7 @@ class RecomputingFit(NamedTuple):
 
     first: int
     windows: Size  #: at the fullest step
+    live: Sizes  #: at each step
     crossing: tuple[Crossing, ...]  #: what it reads and leaves, unless that lies in fast memory
     bands: int
     calls: float  #: instructions of calling its kernels so often
@@ -67,7 +91,7 @@ class _Sweep:
             self._window(op.output, rows, step)
         made = rows.made_rows
         if outlives and not self.resident:
-            self.leaving.append(_crossing(op.output, tensor, rows))
+            self.leaving.append(self._crossing(op.output, rows, step))
         self.again += self.costs.row[step] * max(0, made - tensor.height)
         self.calls += self.costs.call[step] * int((rows.end > rows.made).sum())
         self.live[step - self.start] += op.scratch_bytes
@@ -93,25 +117,22 @@ class _Sweep:
 
     def fit(self, first: int) -> RecomputingFit:
         """The segment that starts at `first`, the operator added last."""
-        live, growth = self.live, self.growth
+        start = first - self.start
+        live = Sizes(self.live[start:].copy(), self.growth[start:].copy())
         crossing = list(self.leaving)
         if not self.resident:
-            live, growth = live.copy(), growth.copy()
-            for name, rows in self.geometry.pending().items():
-                tensor = self.index.tensor(name)
-                crossing.append(_crossing(name, tensor, rows))
-                steps = self.index.uses_within(name, first, self.end)
-                live[steps[0] - self.start : steps[-1] + 1 - self.start] += tensor.bytes_of(rows.capacity)
-                growth[steps[0] - self.start : steps[-1] + 1 - self.start] += _growth(tensor, rows)
-        at = int(live.argmax())
-        return RecomputingFit(
-            first, Size(int(live[at]), float(growth[at])), tuple(crossing), self.bands, self.calls, self.again
-        )
+            inputs = [self._crossing(name, rows, first) for name, rows in self.geometry.pending().items()]
+            live = live.beside(first, inputs)
+            crossing += inputs
+        return RecomputingFit(first, live.most, live, tuple(crossing), self.bands, self.calls, self.again)
 
-
-def _crossing(name: str, tensor: ProgramTensor, rows: BandRows) -> Crossing:
-    window = Size(tensor.bytes_of(rows.capacity), _growth(tensor, rows))
-    return Crossing(name, window, rows.moved_bytes(tensor) * tensor.batch)
+    def _crossing(self, name: str, rows: BandRows, first: int) -> Crossing:
+        """`first`: the first step of the segment, or the one that makes it."""
+        tensor, uses = self.index.tensor(name), self.index.uses_within(name, first, self.end)
+        window = Size(tensor.bytes_of(rows.capacity), _growth(tensor, rows))
+        made = name in self.index.lives and self.index.lives[name].birth == first
+        birth = first if made else uses[0]
+        return Crossing(name, window, birth, max([birth, *uses]), rows.moved_bytes(tensor) * tensor.batch)
 
 
 def _growth(tensor: ProgramTensor, rows: BandRows) -> float:
