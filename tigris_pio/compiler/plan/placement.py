@@ -10,8 +10,9 @@ import numpy as np
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.band.parking import Parking, find_parking
-from tigris_pio.compiler.plan.band.spatial import Draft, tallest_band, window_name
+from tigris_pio.compiler.plan.band.spatial import Draft, window_name
 from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
+from tigris_pio.compiler.plan.heights import cheapest_band
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
@@ -78,7 +79,7 @@ def arrange(
     state = state_bytes(index, segments, aim.alignment)
     resident = _resident(index, segments, lives, aim.alignment)
     drafts = tuple(
-        tallest_band(index, each, lives, aim.room_of(each.first, each.end) - state - beside - spares.get(each, 0), aim)
+        cheapest_band(index, each, lives, aim.room_of(each.first, each.end) - state - beside - spares.get(each, 0), aim)
         for each, beside in zip(segments, resident, strict=True)
     )
     slow = allocate(_slow_requests(index, drafts, lives), aim.alignment)

@@ -37,6 +37,8 @@ LARGE = 300
 NEVER = 1 << 60
 
 
+#: A way may be estimated to cost so many times what all must cost less than: drafts often cost less.
+LOOSE = 1.03
 #: Where bands have as many rows, more make them little cheaper: outputs grow over inputs only where that takes less.
 TALL = 4
 
@@ -81,7 +83,7 @@ class Edges:
 
     def cheapest(self) -> Label | None:
         """The cheapest way to the last cut; None when there is none."""
-        labels = Labels(self.sets, self.prices.slow_byte, self.aim.most)
+        labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE)
         for fast in self._starts():
             labels.offer(0, Label(0.0, fast, False, None, None))
         for cut in range(self.steps + 1):

@@ -17,11 +17,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
-from tigris_pio.compiler.plan.band.spatial import tallest_band
 from tigris_pio.compiler.plan.cost import op_costs, stage_cost
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.cut.edges import SMALL, Edges
 from tigris_pio.compiler.plan.cut.labels import Edge, Label
+from tigris_pio.compiler.plan.heights import cheapest_band
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import view_count
 from tigris_pio.compiler.plan.segment import Segment
@@ -154,7 +154,7 @@ class _Search:
             slow = edge.loaded | edge.stored
             names = (*index.inputs(segment.first, segment.end), *index.outputs(segment.first, segment.end))
             homes = {n: Home.SLOW if sets.bit[n] & slow else Home.FAST for n in names if n in sets.bit}
-            draft = tallest_band(index, segment, homes, room, self.aim)
+            draft = cheapest_band(index, segment, homes, room, self.aim)
             fits = draft.need(index, self.aim.alignment, self.aim.windows) <= room
             whole = sum(op_costs(index).whole[segment.first : segment.end])
             known[key] = stage_cost(index, draft) - whole if fits else math.inf
