@@ -12,7 +12,7 @@ from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent, Way, ways_to_grow
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
-from tigris_pio.compiler.plan.cut.image_sweep import image_fits
+from tigris_pio.compiler.plan.cut.image_sweep import image_bytes, image_fits
 from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit, rolling_fits
@@ -134,7 +134,7 @@ class Edges:
     def _push(self, labels: Labels, cut: int, label: Label) -> None:
         all_fast = label.fast == self.sets.across[cut]
         self._one(labels, cut, label)
-        if all_fast:
+        if self.index.ops[cut].images > 1 and (all_fast or self.aim.slow):
             self._images(labels, cut, label)
         if self.aim.slow and not (all_fast and self.next_hot[cut] == NEVER):
             self._whole(labels, cut, label)
@@ -165,13 +165,38 @@ class Edges:
                 self._offer(labels, label, direct, setup(self.prices, shape.views) + moved)
 
     def _images(self, labels: Labels, cut: int, label: Label) -> None:
-        shapes = self._shapes(cut)
-        for end, need in image_fits(self.index, cut, self._free(0), self.reach):
+        """Operators run whole, image by image; of what lies in slow memory one image is brought or made at a time."""
+        sets, images, shapes = self.sets, self.index.ops[cut].images, self._shapes(cut)
+        held = sets.size(label.fast)
+        for end, live in image_fits(self.index, cut, self._free(0) - held, self.reach):
             shape = shapes[end - cut - 1]
-            if need > self._free(self._state_of(shape.views), cut, end):
-                continue
-            edge = Edge(Segment(cut, end), 0, 0, shape.leaves, self.sets.size(label.fast | shape.leaves))
-            self._offer(labels, label, edge, setup(self.prices, shape.views))
+            free = self._free(self._state_of(shape.views), cut, end)
+            loaded = shape.reads & ~label.fast
+            for kept in self._homes(label, cut, shape.leaves):
+                slow = loaded | shape.leaves & ~kept
+                beside = held + sets.size(kept)
+                if beside + fullest(live, self._windows_of_images(slow, cut, end)) <= free:
+                    edge = Edge(Segment(cut, end), loaded, shape.leaves & ~kept, kept, beside)
+                    cost = setup(self.prices, shape.views) + self._moved_for_each(loaded, edge.stored, cut, end)
+                    self._offer(labels, label, edge, cost + self.prices.copy * slow.bit_count() * images)
+
+    def _windows_of_images(self, slow: int, first: int, end: int) -> list[tuple[int, int, int]]:
+        """Bytes of one image of each of a set, and the first and last step that touches it, from `first`."""
+        windows = []
+        for place in bits(slow):
+            name = self.sets.names[place]
+            size = round_up(image_bytes(self.index, name), self.aim.alignment)
+            uses = self.index.uses_within(name, first, end)
+            made = self.index.lives[name].birth
+            birth = made if made >= first else uses[0]
+            windows.append((size, birth - first, max([birth, *uses]) - first))
+        return windows
+
+    def _moved_for_each(self, loaded: int, stored: int, first: int, end: int) -> float:
+        """As `_moved`, with what all images read brought for each."""
+        shared = sum(1 << p for p in bits(loaded) if self.index.tensor(self.sets.names[p]).batch == 1)
+        again = (self.index.ops[first].images - 1) * self._moved(shared, 0, first, end) if shared else 0.0
+        return self._moved(loaded, stored, first, end) + again
 
     def _whole(self, labels: Labels, cut: int, label: Label) -> None:
         """Several operators run whole that touch slow memory: what they load stays from its first use to its last.
