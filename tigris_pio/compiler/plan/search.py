@@ -215,7 +215,9 @@ def _chains(index: ProgramIndex, aim: Aim) -> Iterator[_Chain]:
         stairs = dataclasses.replace(aim, windows=Windows.STAIRS)
         yield _Chain(stairs, () if large else (_with_less, _unshared, _with_less), True, True)
         yield _Chain(dataclasses.replace(stairs, lowest=True), (_unshared,), True, True)
-        for share in () if large else PARKED_ROOMS:
+        if large or aim.most < math.inf:
+            return
+        for share in PARKED_ROOMS if small else PARKED_ROOMS[::2]:
             parked = dataclasses.replace(aim, windows=Windows.PARKED).at(int(aim.limit * share))
             yield _Chain(parked, (), True, True)
             yield _Chain(dataclasses.replace(parked, lowest=True), (), True, True)
