@@ -145,13 +145,24 @@ def _allocate_fast(
 ) -> tuple[tuple[Request, ...], Placement]:
     """Offsets in the fast arena. What shares memory cannot be moved alone, so sharing may cost more than it saves."""
     requests = _fast_requests(index, drafts, homes, alignment, in_place=True)
-    fast = allocate(requests, alignment)
+    fast = _placed(index, requests, alignment)
     apart = _fast_requests(index, drafts, homes, alignment, in_place=False) if fast.peak > fast.lower_bound else ()
     if len(apart) > len(requests) and lower_bound(apart, alignment) < fast.peak:
-        other = allocate(apart, alignment)
+        other = _placed(index, apart, alignment)
         if other.peak < fast.peak:
             return apart, other
     return requests, fast
+
+
+class _Placed(dict[tuple[tuple[Request, ...], int], Placement]):
+    """Placements by requests and alignment: attempts and budgets often ask for the same."""
+
+
+def _placed(index: ProgramIndex, requests: tuple[Request, ...], alignment: int) -> Placement:
+    known = index.cache(_Placed)
+    if (requests, alignment) not in known:
+        known[requests, alignment] = allocate(requests, alignment)
+    return known[requests, alignment]
 
 
 def state_bytes(index: ProgramIndex, segments: Sequence[Segment], alignment: int) -> int:
