@@ -24,7 +24,7 @@ def grows(drift: int = 32, growth: float = 32.0) -> Pair:
 
 
 def test_the_taller_the_bands_the_further_down():
-    ways = list(ways_to_grow([grows()], NO_DESCENT, Size(0), 320, 0, 100, 4))
+    ways = list(ways_to_grow((grows(),), NO_DESCENT, Size(0), 320, 0, 100, 4))
     assert [way.rows for way in ways] == [11, 5, 2, 1]
     assert [way.descent.drift for way in ways] == [32 * way.rows for way in ways]
     assert ways[0].spared == 0
@@ -33,32 +33,32 @@ def test_the_taller_the_bands_the_further_down():
 
 
 def test_no_more_bands_than_rows():
-    ways = list(ways_to_grow([grows()], NO_DESCENT, Size(0), 3200, 0, 8, 4))
+    ways = list(ways_to_grow((grows(),), NO_DESCENT, Size(0), 3200, 0, 8, 4))
     assert max(way.rows for way in ways) == 8
 
 
 def test_an_output_that_ends_behind_its_input_takes_from_above():
-    up = ways_to_grow([grows(drift=-48)], Descent(FIRST, 64, 0), Size(0), 100, 64, 100, 4)
-    level = ways_to_grow([grows(drift=0)], Descent(FIRST, 64, 0), Size(0), 100, 64, 100, 4)
+    up = ways_to_grow((grows(drift=-48),), Descent(FIRST, 64, 0), Size(0), 100, 64, 100, 4)
+    level = ways_to_grow((grows(drift=0),), Descent(FIRST, 64, 0), Size(0), 100, 64, 100, 4)
     assert max(way.rows for way in up) > max(way.rows for way in level)
 
 
 def test_windows_lie_above_where_that_is_free():
     """There are 128 bytes, for 5 rows. A row more makes them more; below the output nothing has room."""
     before, windows = Descent(FIRST, 96, 32), Size(64, 16.0)
-    ways = list(ways_to_grow([grows(growth=0.0)], before, windows, 80, 128, 100, 4))
+    ways = list(ways_to_grow((grows(growth=0.0),), before, windows, 80, 128, 100, 4))
     assert {(way.rows, way.descent.top) for way in ways} == {(6, 48), (5, 32)}
 
 
 def test_nothing_rises_further_than_earlier_stages_let_it():
     windows = Size(64, 0.0)
-    free = list(ways_to_grow([grows()], Descent(FIRST, 16, 0, slack=48), windows, 0, 16, 100, 4))
+    free = list(ways_to_grow((grows(),), Descent(FIRST, 16, 0, slack=48), windows, 0, 16, 100, 4))
     assert [way.descent.top for way in free] == [48] and free[0].descent.slack == 0
-    assert not list(ways_to_grow([grows()], Descent(FIRST, 16, 0, slack=47), windows, 0, 16, 100, 4))
+    assert not list(ways_to_grow((grows(),), Descent(FIRST, 16, 0, slack=47), windows, 0, 16, 100, 4))
 
 
 def test_what_does_not_fit_has_no_way():
-    assert not list(ways_to_grow([grows()], Descent(FIRST, 64, 0), Size(0), 60, 64, 100, 4))
+    assert not list(ways_to_grow((grows(),), Descent(FIRST, 64, 0), Size(0), 60, 64, 100, 4))
 
 
 @pytest.mark.parametrize("length", [2, 3, 4, 6])

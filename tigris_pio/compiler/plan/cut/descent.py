@@ -7,6 +7,7 @@ output until the stages after it need that, is free for the windows of the stage
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -49,11 +50,18 @@ class Way(NamedTuple):
     descent: Descent  #: after it
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def ways_to_grow(
-    pairs: Sequence[Pair], descent: Descent, windows: Size, left: int, above: int, bands: int, alignment: int
-) -> Iterator[Way]:
+    pairs: tuple[Pair, ...], descent: Descent, windows: Size, left: int, above: int, bands: int, alignment: int
+) -> tuple[Way, ...]:
     """Ways to run a segment in `bands` bands or fewer. `left`: bytes left over by bands of one row, whose windows are
     `windows`. `above`: how many of them lie above the last tensor that descended, where only windows can lie."""
+    return tuple(_ways(pairs, descent, windows, left, above, bands, alignment))
+
+
+def _ways(
+    pairs: Sequence[Pair], descent: Descent, windows: Size, left: int, above: int, bands: int, alignment: int
+) -> Iterator[Way]:
     grown = next((pair for pair in pairs if pair.eaten == descent.member), pairs[0])
     above = max(0, above + min(0, grown.drift))
     leads = Size(0, sum(pair.growth for pair in pairs))
