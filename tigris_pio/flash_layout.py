@@ -7,14 +7,14 @@ header. Offsets and sizes are bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tigris_pio.errors import BudgetError, PlanError, UsageError
 from tigris_pio.files import write_if_changed
 from tigris_pio.format.records import Header
-from tigris_pio.platformio import layout
+from tigris_pio.platformio import layout, weights
 from tigris_pio.platformio.partitions import (
     ENTRY_MAGIC,
     MMU_PAGE,
@@ -31,7 +31,7 @@ from tigris_pio.spelling import option
 
 @dataclass(frozen=True)
 class Wanted:
-    """A plan for the partition `label`: at `offset` in it, or behind the plan before it.
+    """A plan, or weights, for the partition `label`: at `offset` in it, or behind what was placed before.
 
     `exact`: the firmware opens this very plan only. `unchecked`: without comparing its checksum. `slots`: 1, or 2 of
     `slot_bytes`, which `offset` is the start of; None: as large as the plan needs.
@@ -45,6 +45,7 @@ class Wanted:
     unchecked: bool = False
     slots: int = 1
     slot_bytes: int | None = None
+    is_plan: bool = True  #: or weights of a model that is C
 
 
 def read_table(path: Path) -> tuple[Partition, ...]:
@@ -82,8 +83,10 @@ def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed
     used = placed[-1].end
     if used > partition.size:
         sizes = ", ".join(f"{item.described} at 0x{item.start:x}" for item in placed)
+        what = " and ".join(word for word, is_plan in (("plans", True), ("weights", False))
+                            if any(item.is_plan is is_plan for item in wanted))  # fmt: skip
         raise BudgetError(
-            f"partition `{partition.label}` is too small: the plans end at {used} bytes ({sizes}), the partition at "
+            f"partition `{partition.label}` is too small: the {what} end at {used} bytes ({sizes}), the partition at "
             f"0x{partition.offset:x} has {partition.size}. Give it {align_up(used, MMU_PAGE) >> 10}K in the "
             f"partition table, or try {option('compress', 'lz4')}"
         )
@@ -107,8 +110,9 @@ def partition_of(table: Sequence[Partition], label: str) -> Partition:
 
 
 def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) -> list[str]:
-    """Writes `<partition>.bin` for each partition and `tigris_models.h`; returns lines that say what was taken.
+    """Writes `<partition>.bin` for each partition, `tigris_models.h` for plans and `tigris_weights.h` for weights.
 
+    Returns lines that say what was taken.
     Files whose content would be the same are left alone, so that nothing is built again for them.
     """
     partitions: dict[str, list[Wanted]] = {}
@@ -119,15 +123,43 @@ def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) ->
         write_if_changed(folder / f"{label}.bin", layout.image(items))
     exact = {item.name for item in wanted if item.exact}
     unchecked = {item.name for item in wanted if item.unchecked}
-    write_if_changed(folder / "tigris_models.h", layout.models_header(placed, exact, unchecked).encode())
-    return [_summary(item, partition_of(table, label)) for label, items in placed.items() for item in items]
+    plans = {item.name for item in wanted if item.is_plan}
+    if plans:
+        text = layout.models_header(_those(placed, plans), exact, unchecked)
+        write_if_changed(folder / "tigris_models.h", text.encode())
+    others = {item.name for item in wanted} - plans
+    if others:
+        write_if_changed(folder / weights.FILE, weights.header(_those(placed, others)).encode())
+    return [
+        _summary(item, partition_of(table, label), item.name in plans)
+        for label, items in placed.items()
+        for item in items
+    ]
 
 
-def _summary(item: layout.Placed, partition: Partition) -> str:
+def _those(
+    partitions: Mapping[str, Sequence[layout.Placed]], names: Collection[str]
+) -> dict[str, tuple[layout.Placed, ...]]:
+    """Of these names, in partitions that have any."""
+    found = {label: tuple(item for item in items if item.name in names) for label, items in partitions.items()}
+    return {label: items for label, items in found.items() if items}
+
+
+def _summary(item: layout.Placed, partition: Partition, is_plan: bool) -> str:
+    if not is_plan:
+        return layout.weights_summary(item, partition)
     header = Header.unpack(item.plan)
     memory: dict[str, object] = {"fast_peak": header.fast_bytes, "slow_peak": header.slow_bytes}
     slots = {item.name: item.slot_bytes}
     return layout.summary([(item.name, len(item.plan), {"memory": memory})], partition, slots)[0]
+
+
+def read_weights(path: Path) -> bytes:
+    """A file of weights; it says of itself nothing that could be checked."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give what tigris codegen --weights partition wrote") from error
 
 
 def read_plan(path: Path) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import zlib
 
 import numpy as np
 import onnx
@@ -402,6 +403,61 @@ def test_a_model_that_is_c_is_a_library(project):
     assert not (project.build_folder / "tigris" / "tigris_models.h").exists()
     project.edit("main/CMakeLists.txt", "64K", "32K")
     assert "Writing model digits as C" in project.build("tigris_c_digits")
+
+
+def test_weights_of_a_model_that_is_c_are_flashed_alone(project):
+    """Beside a plan in the same partition, too."""
+    project.variables["FAKE_LANGUAGE"] = "C"
+    (project.folder.parent / "compiler" / "runtime").symlink_to(ROOT / "runtime")
+    both = f"{ONE.replace('NAME digits', 'NAME sum')[:-1]} MODE c WEIGHTS partition)"
+    project.edit("main/CMakeLists.txt", ONE, both)
+    project.configure()
+    folder = project.build_folder / "tigris"
+    image = folder / "model.bin"
+    assert calls(project) == [
+        "link tigris_generated INTERFACE tigris_c_sum",
+        "esptool_py_flash_target model-flash esptool_py.FLASH_ARGS esptool_py.FLASH_SUB_ARGS ALWAYS_PLAINTEXT",
+        f"esptool_py_flash_to_partition model-flash model {image}",
+        f"esptool_py_flash_to_partition flash model {image}",
+    ]
+    weights = folder / "c" / "sum" / "sum_weights.bin"
+    said = project.build("model-flash")
+    assert f"Weights of sum: {weights.stat().st_size} bytes at 0x0 of partition model, which has 262144" in said
+    assert image.read_bytes() == weights.read_bytes()
+    assert "const void *weights" in (folder / "c" / "sum" / "sum.h").read_text("utf-8")
+    header = (folder / "tigris_weights.h").read_text("utf-8")
+    for line in (
+        '#define SUM_WEIGHTS_PARTITION "model"',
+        "#define SUM_WEIGHTS_OFFSET 0x0U /* in the partition */",
+        f"#define SUM_WEIGHTS_CRC32 0x{zlib.crc32(weights.read_bytes()):08x}U",
+    ):
+        assert line in header
+    assert not (folder / "tigris_models.h").exists()
+    assert "no work to do" in project.build("model-flash")
+
+    first = weights.read_bytes()
+    retrained.digits(project.folder / "models" / "digits.onnx", weights=3)
+    assert "Writing model sum as C" in project.build("model-flash")
+    assert first != weights.read_bytes() == image.read_bytes()
+
+    project.edit("main/CMakeLists.txt", both, f"{ONE}\n{both}")
+    project.configure()
+    project.build("model-flash")
+    plan = (folder / "digits.tgrs").read_bytes()
+    assert image.read_bytes() == plan.ljust(0x10000, b"\xff") + weights.read_bytes()
+    assert "SUM_WEIGHTS_OFFSET 0x10000U" in (folder / "tigris_weights.h").read_text("utf-8")
+    assert "SUM" not in (folder / "tigris_models.h").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ("WEIGHTS partition", "WEIGHTS = partition: is for models that are C, a plan has its weights in it; add MODE c"),
+    ("MODE c WEIGHTS flash", "WEIGHTS = flash: must be c or partition"),
+    ("MODE c PARTITION nn", "PARTITION = nn: is for plans, and MODE c makes none; leave one out, or add WEIGHTS part"),
+    ("MODE c WEIGHTS partition SLOTS 2", "SLOTS = 2: is for plans, and MODE c makes none; leave one out"),
+])  # fmt: skip
+def test_weights_that_make_no_sense_are_refused(project, arguments, message):
+    project.edit("main/CMakeLists.txt", ONE, f"{ONE[:-1]} {arguments})")
+    assert f"tigris_add_model: {message}" in words(project.try_configure().stdout)
 
 
 @pytest.mark.parametrize("argument", ["PARTITION nn", "SLOTS 2", "BACKEND esp-nn"])

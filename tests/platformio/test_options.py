@@ -281,3 +281,23 @@ def test_models_as_c_go_without_what_is_flashed_alone(folder):
         parse(folder, mode="c", backend="cmsis-nn")
     with pytest.raises(OptionError, match="custom_tigris_mode = asm: "):
         parse(folder, mode="asm")
+
+
+def test_weights_of_models_as_c_may_have_a_partition(folder):
+    assert (parse(folder).weights, parse(folder, mode="c").weights) == ("c", "c")
+    chosen = parse(folder, mode="c", weights="Partition", partition="nn")
+    assert (chosen.weights, chosen.labels) == ("partition", ("nn",))
+    assert parse(folder, mode="c", weights="partition").labels == ("model",)
+    assert parse(folder, weights="c").mode == "plan"
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"weights": "partition"}, "custom_tigris_weights = partition: is for models that are C.*custom_tigris_mode = c"),
+    ({"weights": "partition", "mode": "plan"}, "custom_tigris_weights = partition: .*or leave it out"),
+    ({"weights": "flash", "mode": "c"}, "custom_tigris_weights = flash: must be one of c, partition"),
+    ({"partition": "nn", "mode": "c"}, "custom_tigris_partition = nn: .*or set custom_tigris_weights = partition"),
+    ({"slots": "2", "mode": "c", "weights": "partition"}, "custom_tigris_slots = 2: is for plans, .*leave one out$"),
+])  # fmt: skip
+def test_weights_that_make_no_sense_are_refused(folder, values, message):
+    with pytest.raises(OptionError, match=message):
+        parse(folder, **values)

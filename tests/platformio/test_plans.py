@@ -252,6 +252,7 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "slots": None,
     "slot_size": None,
     "mode": None,  # what is compiled to C has no plan
+    "weights": None,
 }
 
 

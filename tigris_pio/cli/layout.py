@@ -21,9 +21,16 @@ from tigris_pio.text import c_identifier
     "models",
     type=(str, click.Path(path_type=Path), str, str),
     multiple=True,
-    required=True,
     metavar="NAME PLAN PARTITION OFFSET",
     help="A plan for a partition, at OFFSET within it, or 'auto': behind the plan before it. Repeatable.",
+)
+@click.option(
+    "--weights",
+    "weights",
+    type=(str, click.Path(path_type=Path), str, str),
+    multiple=True,
+    metavar="NAME FILE PARTITION OFFSET",
+    help="Weights of a model that is C, for a partition; they go behind its plans. Repeatable.",
 )
 @click.option(
     "--table",
@@ -63,6 +70,7 @@ from tigris_pio.text import c_identifier
 )
 def layout(
     models: tuple[tuple[str, Path, str, str], ...],
+    weights: tuple[tuple[str, Path, str, str], ...],
     table: Path,
     exact: tuple[str, ...],
     unchecked: tuple[str, ...],
@@ -72,8 +80,8 @@ def layout(
 ) -> None:
     """Write <partition>.bin for each partition and tigris_models.h to FOLDER.
 
-    The header includes tigris_model_<NAME>.h, which `tigris compile --header` writes. Files that would not change
-    are left alone.
+    The header includes tigris_model_<NAME>.h, which `tigris compile --header` writes. For weights, which `tigris
+    codegen --weights partition` writes, it is tigris_weights.h. Files that would not change are left alone.
 
     \b
     Example:
@@ -81,7 +89,9 @@ def layout(
       tigris layout --model kws kws.tgrs model auto --slots kws --slot-size kws 128K --table partitions.csv -o build
     """
     names = [name for name, *_ in models]
-    _check_names(names)
+    if not models and not weights:
+        raise UsageError("--model: nothing to lay out; give a plan by --model, or weights by --weights")
+    _check_names([*names, *(name for name, *_ in weights)])
     wanted = [_wanted(*model) for model in models]
     sized = tuple(name for name, _ in slot_sizes)
     for option, given in (
@@ -99,6 +109,7 @@ def layout(
                 slots=2 if item.name in slots else 1, slot_bytes=sizes.get(item.name))
         for item in wanted
     ]  # fmt: skip
+    wanted += [_wanted_weights(*own) for own in weights]
     for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
         click.echo(line)
 
@@ -120,6 +131,11 @@ def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.Want
     return flash_layout.Wanted(
         name, flash_layout.read_plan(plan), label, None if offset == "auto" else _offset(name, offset)
     )
+
+
+def _wanted_weights(name: str, file: Path, label: str, offset: str) -> flash_layout.Wanted:
+    at = None if offset == "auto" else _offset(name, offset)
+    return flash_layout.Wanted(name, flash_layout.read_weights(file), label, at, is_plan=False)
 
 
 def _slot_size(name: str, text: str, slots: tuple[str, ...]) -> int:

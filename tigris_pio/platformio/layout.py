@@ -79,9 +79,13 @@ def arrange(items: Sequence[Item], space: int) -> tuple[Placed, ...]:
 
 
 def place(
-    plans: Sequence[tuple[str, bytes]], partition: Partition, slots: int = 1, slot_bytes: int | None = None
+    plans: Sequence[tuple[str, bytes]],
+    partition: Partition,
+    slots: int = 1,
+    slot_bytes: int | None = None,
+    said: str = "the plans take",
 ) -> tuple[Placed, ...]:
-    """Plans (name, bytes) in their partition, in one or two slots each."""
+    """Plans (name, bytes) in their partition, in one or two slots each. `said`: what the message calls them."""
     placed = arrange([Item(name, plan, None, slots, slot_bytes) for name, plan in plans], partition.size)
     for item in placed:
         if item.slot_bytes and len(item.plan) > item.slot_bytes:
@@ -93,7 +97,7 @@ def place(
     if used > partition.size:
         fewer = ", custom_tigris_slots = 1" if any(item.slot_bytes for item in placed) else ""
         raise LayoutError(
-            f"custom_tigris_partition = {partition.label}: the plans take {used} bytes "
+            f"custom_tigris_partition = {partition.label}: {said} {used} bytes "
             f"({', '.join(item.described for item in placed)}), the partition at "
             f"0x{partition.offset:x} has {partition.size}. Raise custom_tigris_flash, give the partition "
             f"{align_up(used, 0x10000) >> 10}K in the partition table, or try custom_tigris_compress = lz4{fewer}"
@@ -107,6 +111,14 @@ def image(placed: Sequence[Placed]) -> bytes:
     for item in placed:
         data = data.ljust(item.offset, b"\xff") + item.plan
     return data
+
+
+def weights_summary(item: Placed, partition: Partition) -> str:
+    """Where the weights of a model that is C lie."""
+    return (
+        f"Weights of {item.name}: {len(item.plan)} bytes at 0x{item.offset:x} of partition {partition.label}, "
+        f"which has {partition.size}"
+    )
 
 
 def c_constant(name: str) -> str:

@@ -15,11 +15,13 @@ from pathlib import Path
 PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
-    *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode"),
+    *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode", "weights"),
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
 MODES = ("plan", "c")
+# Of models that are C: constants in it, or a partition of their own.
+WEIGHTS = ("c", "partition")
 # Options of what is flashed beside the firmware.
 OF_PLANS = ("partition", "match", "check", "slots", "slot_size")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
@@ -80,6 +82,7 @@ class Settings:
     slots: int = 1
     slot_size: int | None = None
     mode: str = "plan"  #: "c": models are part of the firmware
+    weights: str = "c"  #: "partition": those of models that are C are flashed alone
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -102,9 +105,11 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     if xip and compress == "lz4":
         raise OptionError("xip", own["xip"], "promises that no weight is copied to RAM, custom_tigris_compress = lz4 "
                           "brings weights there; leave one out")  # fmt: skip
-    mode = _mode(own)
+    weights = _choice("weights", own.get("weights") or WEIGHTS[0], WEIGHTS)
+    mode = _mode(own, weights)
     return Settings(
         mode=mode,
+        weights=weights,
         models=_in_partitions(_models(own.get("models", ""), project_dir), own.get("partition") or "model"),
         mem=_memory(own.get("mem", "")),
         flash=flash,
@@ -128,13 +133,20 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     )
 
 
-def _mode(own: Mapping[str, str]) -> str:
-    """Of models that are C nothing is flashed alone."""
+def _mode(own: Mapping[str, str], weights: str) -> str:
+    """Of models that are C nothing is flashed alone but, where that is asked for, their weights."""
     mode = _choice("mode", own.get("mode") or MODES[0], MODES)
+    if mode != "c" and weights == "partition":
+        raise OptionError("weights", weights, "is for models that are C, a plan has its weights in it; set "
+                          "custom_tigris_mode = c, too, or leave it out")  # fmt: skip
     if mode == "c":
         for name in OF_PLANS:
+            if name == "partition" and weights == "partition":
+                continue
             if own.get(name):
-                raise OptionError(name, own[name], "is for plans, and custom_tigris_mode = c makes none; leave one out")
+                otherwise = ", or set custom_tigris_weights = partition" if name == "partition" else ""
+                raise OptionError(name, own[name], "is for plans, and custom_tigris_mode = c makes none; leave one out"
+                                  f"{otherwise}")  # fmt: skip
         if (own.get("backend") or "auto") not in PORTABLE_BACKENDS:
             raise OptionError("backend", own["backend"], "its kernels are called by plans only; leave it out, or "
                               "custom_tigris_mode = c")  # fmt: skip

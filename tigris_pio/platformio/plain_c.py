@@ -1,4 +1,6 @@
-"""`custom_tigris_mode = c`: models are C that is compiled with the firmware; there is no plan and no partition.
+"""`custom_tigris_mode = c`: models are C that is compiled with the firmware; there is no plan.
+
+Nor is there a partition, unless `custom_tigris_weights = partition` asks for one that holds the weights alone.
 
 The C is written while the build is laid out, because SCons looks for sources then, and written again only when the
 model, an option or the compiler is another.
@@ -13,18 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from . import compiler as compilers
-from . import sources
+from . import layout, sources, weights
 from .options import Model, Settings
+from .partitions import Partition
 from .plans import compile_arguments
 
 RUNTIME = compilers.ROOT / "runtime" / "src"
+WEIGHTS_END = "_weights.bin"
 
 
 def add(env: Any, settings: Settings, compiler: compilers.Compiler) -> None:
     """Adds the models' C to the program, and its headers to the include path."""
     build = Path(env.subst("$BUILD_DIR")) / "tigris"
     for model in settings.models:
-        folder = build / "c" / model.name
+        folder = _folder(build, model)
         if provide(model, settings, compiler, folder):
             print(f"Writing model {model.name} as C for {settings.mem}")
         report = json.loads((folder / "made.json").read_text("utf-8"))
@@ -34,18 +38,52 @@ def add(env: Any, settings: Settings, compiler: compilers.Compiler) -> None:
         env.BuildSources(str(build / "objects" / model.name), str(folder))
 
 
+def weights_bytes(model: Model, build: Path) -> int | None:
+    """Of the file that an earlier build made; None: there is none."""
+    made = _weights_file(_folder(build, model))
+    return made.stat().st_size if made and made.is_file() else None
+
+
+def place_weights(settings: Settings, partitions: Mapping[str, Partition], build: Path) -> dict[Path, bytes]:
+    """The contents of the partitions of weights, by their labels' order, and tigris_weights.h behind them."""
+    placed = {}
+    for label, partition in partitions.items():
+        read = []
+        for model in settings.models_in(label):
+            file = _weights_file(_folder(build, model))
+            assert file is not None
+            read.append((file.name.removesuffix(WEIGHTS_END), file.read_bytes()))
+        placed[label] = layout.place(read, partition, said="the weights take")
+        for item in placed[label]:
+            print(layout.weights_summary(item, partition))
+    images = {build / f"{label}.bin": layout.image(items) for label, items in placed.items()}
+    return {**images, build / weights.FILE: weights.header(placed).encode()}
+
+
+def _folder(build: Path, model: Model) -> Path:
+    return build / "c" / model.name
+
+
+def _weights_file(folder: Path) -> Path | None:
+    """Named as the C is, which is not the model's name where that is a keyword."""
+    name = _note(folder / "made.json").get("name")
+    return folder / f"{name}{WEIGHTS_END}" if name else None
+
+
 def provide(model: Model, settings: Settings, compiler: compilers.Compiler, folder: Path) -> bool:
     """Puts the model's C into `folder`; True if the compiler had to run."""
     note = folder / "made.json"
-    decisive = [sources.digest(model), compile_arguments(model, settings), compiler.fingerprint, _runtime_digest()]
+    options = [*compile_arguments(model, settings), "--weights", settings.weights]
+    decisive = [sources.digest(model), options, compiler.fingerprint, _runtime_digest()]
     made = _note(note)
     if made.get("of") == decisive and made.get("files") == _digests(folder):
         return False
     with tempfile.TemporaryDirectory() as work:
-        arguments = [str(model.path), *compile_arguments(model, settings), "-o", str(folder)]
+        arguments = [str(model.path), *options, "-o", str(folder)]
         report = compilers.run(compiler, arguments, Path(work), "codegen")
     own: Any = report["c"]
-    text = {"of": decisive, "files": _digests(folder), "fast": own["fast_bytes"], "slow": own["slow_bytes"]}
+    text = {"of": decisive, "files": _digests(folder), "fast": own["fast_bytes"], "slow": own["slow_bytes"],
+            "name": own["name"]}  # fmt: skip
     note.write_text(json.dumps(text), "utf-8")
     return True
 
@@ -60,8 +98,9 @@ def _note(path: Path) -> Mapping[str, Any]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Of the C files that are there."""
-    return {path.name: sources.of_bytes(path.read_bytes()) for path in sorted(folder.glob("*.[ch]"))}
+    """Of the C files and the weights that are there."""
+    paths = [*folder.glob("*.[ch]"), *folder.glob(f"*{WEIGHTS_END}")]
+    return {path.name: sources.of_bytes(path.read_bytes()) for path in sorted(paths)}
 
 
 def _runtime_digest() -> str:

@@ -78,14 +78,17 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     settings = replace(options.parse(dict(env.GetProjectOptions()), project), chip=backend.chip(env))
     for warning in options.beyond_the_board(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
         print(f"Warning: {warning}")
-    if settings.mode == "c":
+    output = Path(env.subst("$BUILD_DIR")) / "tigris"
+    if settings.mode == "c" and settings.weights == "c":
         plain_c.add(env, settings, _compiler(env, settings, Path(hook_path)))
         return {"nodes": [], "contents": [], "finished": True}
-    backend.add(env, settings)
-    output = Path(env.subst("$BUILD_DIR")) / "tigris"
+    if settings.mode == "plan":
+        backend.add(env, settings)
     if table.is_asked_for():
         _write_table(env, settings, output)
         env.Exit(0)
+    if settings.mode == "c":
+        return _c_beside_weights(env, settings, _compiler(env, settings, Path(hook_path)), output)
     placed_in = _partitions(env, settings)
     compiler = _compiler(env, settings, Path(hook_path))
     outputs = {model.name: _outputs(output, model.name) for model in settings.models}
@@ -102,6 +105,22 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
     env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings), cmdstr=None))
     return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
+
+
+def _c_beside_weights(
+    env: Any, settings: options.Settings, compiler: compilers.Compiler, output: Path
+) -> dict[str, Any]:
+    """Models that are C, whose weights have partitions of their own."""
+    placed_in = _partitions(env, settings)
+    plain_c.add(env, settings, compiler)
+    files = plain_c.place_weights(settings, placed_in, output)
+    for path, data in files.items():
+        _write_if_changed(path, data)
+    written = [(hex(partition.offset), output / f"{label}.bin") for label, partition in placed_in.items()]
+    # Models may be without weights, and upload programs write no empty files.
+    images = [(at, str(path)) for at, path in written if files[path]]
+    env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
+    return {"nodes": [], "contents": [(at, _file(env, Path(image))) for at, image in images]}
 
 
 @dataclass(frozen=True)
@@ -151,10 +170,17 @@ def _write_table(env: Any, settings: options.Settings, output: Path) -> None:
     """With room by custom_tigris_flash, or by the plans that an earlier build made."""
     wanted = {}
     for label in settings.labels:
-        made = [_outputs(output, model.name).plan for model in settings.models_in(label)]
-        sizes = [path.stat().st_size if path.is_file() else None for path in made]
+        sizes = [_made_bytes(settings, model, output) for model in settings.models_in(label)]
         wanted[label] = table.room(settings.slot_size or settings.flash_bytes, sizes, settings.slots)
     table.write(env, table.with_room(_table(env, settings), _flash_bytes(env), wanted))
+
+
+def _made_bytes(settings: options.Settings, model: options.Model, output: Path) -> int | None:
+    """What an earlier build made to be flashed; None: nothing."""
+    if settings.mode == "c":
+        return plain_c.weights_bytes(model, output)
+    plan = _outputs(output, model.name).plan
+    return plan.stat().st_size if plan.is_file() else None
 
 
 def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Partition]:

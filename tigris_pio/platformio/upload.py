@@ -1,5 +1,7 @@
 """The target `uploadmodel`: the plans alone, to a board that has this project's partition table. Runs inside SCons.
 
+Or the weights alone, of models that are C. These have no header: the firmware compares their checksum.
+
 Wherever the upload is cut off, no plan is half the old one and half the new one and looks whole: a call of its own
 overwrites the sectors with the plans' headers by marks that firmware reads as damage, and headers are written last.
 Behind them comes what lies before the first plan: the records of a model with two slots, which say that the other one
@@ -124,7 +126,10 @@ def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
     marks, bodies, heads, records = [], [], [], []
     for offset, image in images:
         starts = plan_starts(image)
-        if starts and starts[0] > 0:
+        if not starts:  # weights
+            bodies.append((offset, image))
+            continue
+        if starts[0] > 0:
             records.append((offset, image[: starts[0]]))
         for start, end in zip(starts, [*starts[1:], len(image)], strict=True):
             marks.append((offset + start, image[start : start + MARK_BYTES].ljust(SECTOR, b"\xff")))
@@ -186,6 +191,8 @@ def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> 
     folder = Path(str(env.subst("$BUILD_DIR")), "tigris", "upload")
     folder.mkdir(parents=True, exist_ok=True)
     for number, pieces in enumerate(calls([(at, path.read_bytes()) for at, path in contents])):
+        if not pieces:
+            continue
         pairs = []
         for at, data in pieces:
             file = folder / f"{('mark', 'plan')[number]}_0x{at:x}.bin"
