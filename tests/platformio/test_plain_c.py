@@ -72,7 +72,8 @@ def test_a_model_that_does_not_fit_stops_the_build(new_project):
 
 
 #: The page's own function, which calls a model beside its weights.
-(PAGE,) = re.findall(r"```text\n(#include <tigris_port.h>.*?)```", (ROOT / "docs" / "codegen.md").read_text("utf-8"), re.S)
+CODEGEN = (ROOT / "docs" / "codegen.md").read_text("utf-8")
+(PAGE,) = re.findall(r"```text\n(#include <tigris_port.h>.*?)```", CODEGEN, re.S)
 BESIDE_WEIGHTS = f"#include <stdio.h>\n#include <board.h>\n{PAGE}" + """
 int main(void)
 {
@@ -126,6 +127,7 @@ def test_other_weights_than_the_firmware_s_are_refused(new_project):
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     project.run("-t", "upload")
     assert b"\n[-1 " in project.serial("emu_cortex_m4", b"]")
+    assert re.search(r"(?m)^model, data, 0x40, 0x\w+, 0x10000$", project.run("-t", "tigris_table"))
 
 
 def test_weights_that_do_not_fit_their_partition_stop_the_build(new_project):
