@@ -159,7 +159,7 @@ def read_weights(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give what tigris codegen --weights partition wrote") from error
+        raise UsageError(f"{path}: {error.strerror}; give the file of weights that tigris codegen wrote") from error
 
 
 def read_plan(path: Path) -> bytes:

@@ -63,7 +63,7 @@ def test_weights_are_laid_out_without_a_plan(tmp_path, capsys):
 def test_what_cannot_be_laid_out_is_told(tmp_path):
     with pytest.raises(UsageError, match="--model: nothing to lay out; give a plan by --model, or weights by"):
         lay_out(tmp_path)
-    with pytest.raises(UsageError, match=r"none\.bin: No such file .*; give what tigris codegen --weights partition"):
+    with pytest.raises(UsageError, match=r"none\.bin: No such file .*; give the file of weights that tigris codegen"):
         lay_out(tmp_path, "--weights", "a", str(tmp_path / "none.bin"), "model", "auto")
     one = ("--weights", "a", file_of(tmp_path, bytes(0x5001)), "model", "auto")
     with pytest.raises(BudgetError, match="`model` is too small: the weights end at 20481 bytes"):
