@@ -57,7 +57,7 @@ class BuildPackage(build_py):
         super().run()
         if self.editable_mode:
             return  # the checkout has them
-        for path in [*(ROOT / "runtime" / "src").rglob("*.[ch]"), *(ROOT / "runtime" / "include").glob("*.h")]:
+        for path in [*(ROOT / "runtime" / "src").rglob("*.[chS]"), *(ROOT / "runtime" / "include").glob("*.h")]:
             target = Path(self.build_lib) / "tigris_pio" / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)

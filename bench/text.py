@@ -27,8 +27,13 @@ def _compiler(machine: Machine) -> list[str]:
 
 def small_objects(machine: Machine, folder: Path) -> list[Path]:
     """The whole runtime compiled for size into `folder`."""
-    run_tool([*_compiler(machine), "-c", *map(str, runtime_sources())], folder)
-    return [folder / f"{source.stem}.o" for source in runtime_sources()]
+    objects = []
+    for group in sorted({source.parent for source in runtime_sources()}):  # those of several have files of one name
+        sources = [source for source in runtime_sources() if source.parent == group]
+        (folder / group.name).mkdir()
+        run_tool([*_compiler(machine), "-c", *map(str, sources)], folder / group.name)
+        objects += [folder / group.name / f"{source.stem}.o" for source in sources]
+    return objects
 
 
 def core_text(machine: Machine, objects: list[Path]) -> int:

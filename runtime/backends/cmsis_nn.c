@@ -207,14 +207,15 @@ static tigris_status check_fully_connected(const tigris_check_call *call)
     return status != TIGRIS_OK || tigris_is_small_layer(call) ? status : TIGRIS_ERR_PARAMS;
 }
 
-const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8 = {TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8,
-                                                          sizeof(tigris_conv_int8_params), run_conv_2d, check_conv};
+const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8 = {
+    TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int8_params),
+    run_conv_2d, check_conv};
 const tigris_kernel_entry tigris_cmsis_nn_depthwise_conv_2d_int8 = {
-    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, sizeof(tigris_conv_int8_params), run_depthwise,
-    check_depthwise};
+    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_conv_int8_params), run_depthwise, check_depthwise};
 const tigris_kernel_entry tigris_cmsis_nn_fully_connected_int8 = {
-    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, sizeof(tigris_fully_connected_int8_params),
-    run_fully_connected, check_fully_connected};
+    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_fully_connected_int8_params), run_fully_connected, check_fully_connected};
 
 static const tigris_kernel_entry *const kernels[] = {
     &tigris_cmsis_nn_conv_2d_int8,

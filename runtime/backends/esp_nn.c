@@ -288,14 +288,15 @@ static tigris_status check_fully_connected(const tigris_check_call *call)
     return status != TIGRIS_OK || tigris_is_small_layer(call) ? status : TIGRIS_ERR_PARAMS;
 }
 
-const tigris_kernel_entry tigris_esp_nn_conv_2d_int8 = {TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8,
-                                                        sizeof(tigris_conv_int8_params), run_conv_bands, check_conv};
+const tigris_kernel_entry tigris_esp_nn_conv_2d_int8 = {
+    TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int8_params),
+    run_conv_bands, check_conv};
 const tigris_kernel_entry tigris_esp_nn_depthwise_conv_2d_int8 = {
-    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, sizeof(tigris_conv_int8_params), run_depthwise_bands,
-    check_depthwise};
+    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_conv_int8_params), run_depthwise_bands, check_depthwise};
 const tigris_kernel_entry tigris_esp_nn_fully_connected_int8 = {
-    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, sizeof(tigris_fully_connected_int8_params),
-    run_fully_connected, check_fully_connected};
+    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_fully_connected_int8_params), run_fully_connected, check_fully_connected};
 
 static const tigris_kernel_entry *const kernels[] = {
     &tigris_esp_nn_conv_2d_int8,

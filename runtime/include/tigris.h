@@ -99,6 +99,7 @@ typedef enum tigris_status {
     TIGRIS_ERR_PARAMS = -29,      /* an operator's parameters contradict its tensors or its weights */
     TIGRIS_ERR_UNKNOWN_OP = -30,  /* no kernel for this operator and type is linked */
     TIGRIS_ERR_WEIGHT_BLOCK = -31, /* a compressed weight block is damaged */
+    TIGRIS_ERR_PACKING = -32,      /* no kernel that reads an operator's weights as they are packed is linked */
     /* Where it was to be found (tigris_port.h). */
     TIGRIS_ERR_PARTITION = -40,           /* the partition table has no such partition */
     TIGRIS_ERR_PARTITION_TOO_SMALL = -41, /* the partition ends before the plan does */

@@ -7,6 +7,7 @@
 #define TIGRIS_KERNEL_H
 
 #include "tigris.h"
+#include "tigris_params.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,9 +43,11 @@ typedef struct tigris_check_call {
  * its weights and its scratch, whatever the band. COMMIT's also gives its state the first value. */
 typedef tigris_status (*tigris_check)(const tigris_check_call *call);
 
+/* It is for operators of its kind, type and packing. */
 typedef struct tigris_kernel_entry {
-    uint16_t kind;  /* tigris_op_kind */
-    uint8_t dtype;  /* tigris_dtype */
+    uint16_t kind;   /* tigris_op_kind */
+    uint8_t dtype;   /* tigris_dtype */
+    uint8_t packing; /* tigris_packing of the weights that it reads */
     uint16_t params_bytes;
     tigris_kernel run;
     tigris_check check;

@@ -1,4 +1,5 @@
-/* The portable kernels, one entry each, so that firmware links only those its models use:
+/* The portable kernels, generated from tigris_pio/format by python -m tigris_pio.format.c_header. Do not edit.
+ * One entry each, so that firmware links only those its models use:
  *
  *     static const tigris_kernel_entry *const kernels[] = {&tigris_conv_2d_int8, &tigris_softmax_int8};
  *     static const tigris_backend backend = {"model", kernels, 2U, NULL, NULL};
@@ -32,8 +33,8 @@ extern const tigris_kernel_entry tigris_sub_float;
 extern const tigris_kernel_entry tigris_mul_int8;
 extern const tigris_kernel_entry tigris_mul_float;
 extern const tigris_kernel_entry tigris_softmax_int8;
-extern const tigris_kernel_entry tigris_log_softmax_int8;
 extern const tigris_kernel_entry tigris_softmax_float;
+extern const tigris_kernel_entry tigris_log_softmax_int8;
 extern const tigris_kernel_entry tigris_lookup_int8;
 extern const tigris_kernel_entry tigris_unary_float;
 extern const tigris_kernel_entry tigris_copy_int8;
@@ -52,7 +53,7 @@ extern const tigris_kernel_entry tigris_transpose_conv_int8;
 extern const tigris_kernel_entry tigris_transpose_conv_float;
 extern const tigris_kernel_entry tigris_trigonometric_float;
 extern const tigris_kernel_entry tigris_binary_float;
-extern const tigris_kernel_entry tigris_compare_int8;
+extern const tigris_kernel_entry tigris_binary_int8;
 extern const tigris_kernel_entry tigris_where_float;
 extern const tigris_kernel_entry tigris_reduce_int8;
 extern const tigris_kernel_entry tigris_reduce_float;
@@ -61,27 +62,18 @@ extern const tigris_kernel_entry tigris_arg_reduce_float;
 extern const tigris_kernel_entry tigris_vector_float;
 extern const tigris_kernel_entry tigris_vector_int8;
 extern const tigris_kernel_entry tigris_lrn_float;
+extern const tigris_kernel_entry tigris_normalise_int8;
 extern const tigris_kernel_entry tigris_mat_mul_float;
 extern const tigris_kernel_entry tigris_mat_mul_int8;
 extern const tigris_kernel_entry tigris_cast_float;
 extern const tigris_kernel_entry tigris_sum_map_int8;
 extern const tigris_kernel_entry tigris_sum_map_float;
-extern const tigris_kernel_entry tigris_mean_of_sums_int8;
-extern const tigris_kernel_entry tigris_mean_of_sums_float;
 extern const tigris_kernel_entry tigris_sum_products_int8;
 extern const tigris_kernel_entry tigris_sum_products_float;
 extern const tigris_kernel_entry tigris_scale_sums_int8;
 extern const tigris_kernel_entry tigris_scale_sums_float;
-extern const tigris_kernel_entry tigris_gather_float;
-extern const tigris_kernel_entry tigris_gather_int8;
-extern const tigris_kernel_entry tigris_top_k_float;
-extern const tigris_kernel_entry tigris_suppress_float;
-extern const tigris_kernel_entry tigris_scatter_float;
-extern const tigris_kernel_entry tigris_scatter_int8;
-extern const tigris_kernel_entry tigris_recurrent_float;
-extern const tigris_kernel_entry tigris_recurrent_int8;
-extern const tigris_kernel_entry tigris_recurrent_int16;
-extern const tigris_kernel_entry tigris_normalise_int8;
+extern const tigris_kernel_entry tigris_mean_of_sums_int8;
+extern const tigris_kernel_entry tigris_mean_of_sums_float;
 extern const tigris_kernel_entry tigris_plain_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_fully_connected_int8;
@@ -92,39 +84,42 @@ extern const tigris_kernel_entry tigris_squared_difference_int8;
 extern const tigris_kernel_entry tigris_asymmetric_conv_2d_int8;
 extern const tigris_kernel_entry tigris_asymmetric_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_asymmetric_fully_connected_int8;
-
-/* Of int16. */
+extern const tigris_kernel_entry tigris_fetch_int8;
+extern const tigris_kernel_entry tigris_take_int8;
+extern const tigris_kernel_entry tigris_commit_int8;
+extern const tigris_kernel_entry tigris_recurrent_float;
+extern const tigris_kernel_entry tigris_recurrent_int8;
+extern const tigris_kernel_entry tigris_recurrent_int16;
+extern const tigris_kernel_entry tigris_gather_float;
+extern const tigris_kernel_entry tigris_gather_int8;
+extern const tigris_kernel_entry tigris_top_k_float;
+extern const tigris_kernel_entry tigris_suppress_float;
+extern const tigris_kernel_entry tigris_scatter_float;
+extern const tigris_kernel_entry tigris_scatter_int8;
+extern const tigris_kernel_entry tigris_conv_2d_int16;
+extern const tigris_kernel_entry tigris_depthwise_conv_2d_int16;
+extern const tigris_kernel_entry tigris_fully_connected_int16;
+extern const tigris_kernel_entry tigris_transpose_conv_int16;
+extern const tigris_kernel_entry tigris_mat_mul_int16;
+extern const tigris_kernel_entry tigris_average_pool_int16;
+extern const tigris_kernel_entry tigris_max_pool_int16;
+extern const tigris_kernel_entry tigris_add_int16;
+extern const tigris_kernel_entry tigris_sub_int16;
+extern const tigris_kernel_entry tigris_mul_int16;
+extern const tigris_kernel_entry tigris_extreme_int16;
+extern const tigris_kernel_entry tigris_reduce_int16;
+extern const tigris_kernel_entry tigris_softmax_int16;
+extern const tigris_kernel_entry tigris_logistic_int16;
+extern const tigris_kernel_entry tigris_lookup_int16;
+extern const tigris_kernel_entry tigris_rescale_int16;
+extern const tigris_kernel_entry tigris_quantize_int16;
+extern const tigris_kernel_entry tigris_dequantize_int16;
 extern const tigris_kernel_entry tigris_copy_int16;
 extern const tigris_kernel_entry tigris_transpose_int16;
 extern const tigris_kernel_entry tigris_concat_int16;
 extern const tigris_kernel_entry tigris_select_int16;
 extern const tigris_kernel_entry tigris_gather_int16;
 extern const tigris_kernel_entry tigris_scatter_int16;
-extern const tigris_kernel_entry tigris_quantize_int16;
-extern const tigris_kernel_entry tigris_dequantize_int16;
-extern const tigris_kernel_entry tigris_rescale_int16;
-extern const tigris_kernel_entry tigris_conv_2d_int16;
-extern const tigris_kernel_entry tigris_depthwise_conv_2d_int16;
-extern const tigris_kernel_entry tigris_fully_connected_int16;
-extern const tigris_kernel_entry tigris_transpose_conv_int16;
-extern const tigris_kernel_entry tigris_mat_mul_int16;
-extern const tigris_kernel_entry tigris_add_int16;
-extern const tigris_kernel_entry tigris_sub_int16;
-extern const tigris_kernel_entry tigris_mul_int16;
-extern const tigris_kernel_entry tigris_extreme_int16;
-extern const tigris_kernel_entry tigris_average_pool_int16;
-extern const tigris_kernel_entry tigris_max_pool_int16;
-extern const tigris_kernel_entry tigris_reduce_int16;
-extern const tigris_kernel_entry tigris_softmax_int16;
-extern const tigris_kernel_entry tigris_logistic_int16;
-extern const tigris_kernel_entry tigris_lookup_int16;
-
-/* What is streamed. */
-extern const tigris_kernel_entry tigris_fetch_int8;
-extern const tigris_kernel_entry tigris_take_int8;
-
-/* What lives from run to run. */
-extern const tigris_kernel_entry tigris_commit_int8;
 
 #ifdef __cplusplus
 }

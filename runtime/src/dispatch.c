@@ -17,7 +17,7 @@ const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, con
     for (; backend != NULL; backend = backend->fallback) {
         for (uint32_t i = 0; i < backend->kernel_count; i++) {
             const tigris_kernel_entry *entry = backend->kernels[i];
-            if (entry->kind == op->kind && entry->dtype == op->dtype) {
+            if (entry->kind == op->kind && entry->dtype == op->dtype && entry->packing == op->packing) {
                 return entry;
             }
         }
@@ -29,7 +29,7 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
 {
     const tigris_kernel_entry *entry = tigris_find_kernel(run->session->backend, op);
     if (entry == NULL) {
-        return TIGRIS_ERR_UNKNOWN_OP;
+        return op->packing == TIGRIS_PACKING_PORTABLE ? TIGRIS_ERR_UNKNOWN_OP : TIGRIS_ERR_PACKING;
     }
     if (entry->params_bytes != op->params_bytes) {
         return TIGRIS_ERR_PARAMS;

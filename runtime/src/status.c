@@ -41,6 +41,7 @@ static const status_text texts[] = {
     {TIGRIS_ERR_BANDS, "a band needs rows that its window does not hold"},
     {TIGRIS_ERR_PARAMS, "an operator's parameters contradict its tensors or weights"},
     {TIGRIS_ERR_UNKNOWN_OP, "no kernel for an operator of the plan is linked"},
+    {TIGRIS_ERR_PACKING, "the plan's weights are packed for kernels that are not linked"},
     {TIGRIS_ERR_WEIGHT_BLOCK, "a compressed weight block is damaged"},
     {TIGRIS_ERR_PARTITION, "the partition table has no such partition"},
     {TIGRIS_ERR_PARTITION_TOO_SMALL, "the partition ends before the plan does"},

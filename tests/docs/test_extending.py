@@ -14,7 +14,7 @@ import pytest
 
 from tests.docs.compiled import NEW_FILE
 from tests.docs.pages import ROOT, blocks
-from tests.runtime.build import C99
+from tests.runtime.build import C99, object_name
 from tigris_pio import compile_model
 
 PAGE = ROOT / "docs" / "extending.md"
@@ -106,7 +106,7 @@ def compile_sources(folder: Path) -> None:
     flags = [*C99, "-O0", "-fPIC", "-DTIGRIS_TENSOR_ALIGN=4", "-Iruntime/include"]
 
     def compiled(source: Path) -> str:
-        target = f"{source.stem}.o"
+        target = f"{object_name(source)}.o"
         # Names relative to the folder, so that a compiler cache knows them again.
         subprocess.run(["gcc", *flags, "-c", str(source.relative_to(folder)), "-o", target], cwd=folder, check=True)
         return target

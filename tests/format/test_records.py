@@ -15,8 +15,9 @@ from tigris_pio.format.records import CRC_COVERS_FROM, STRUCTURE, Header, Operan
 ALL = (*STRUCTURE, *parameter_records())
 
 
-def test_the_committed_header_is_the_generated_one():
-    assert c_header.HEADER_PATH.read_text() == c_header.render()
+@pytest.mark.parametrize("path", c_header.FILES, ids=lambda path: path.name)
+def test_the_committed_files_are_the_generated_ones(path):
+    assert path.read_text() == c_header.FILES[path]()
 
 
 def test_the_tables_of_the_specification_are_the_generated_ones():
@@ -31,7 +32,7 @@ def test_a_c_compiler_lays_every_field_out_where_python_does(tmp_path):
         for field in record.layout()
     ]
     source = tmp_path / "layout.c"
-    includes = "#include <stddef.h>\n#include <tigris_format.h>\n"
+    includes = "#include <stddef.h>\n#include <tigris_params.h>\n"
     source.write_text(includes + "int main(void) {\n" + "\n".join(checks) + "\n    return 0;\n}\n")
     program = tmp_path / "layout"
     include = c_header.HEADER_PATH.parent

@@ -30,8 +30,9 @@ static tigris_status check(const tigris_check_call *call)
 {
     return tigris_depthwise_conv_2d_int8.check(call);
 }
-static const tigris_kernel_entry wrong = {TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8,
-                                          sizeof(tigris_conv_int8_params), run, check};
+static const tigris_kernel_entry wrong = {
+    TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int8_params),
+    run, check};
 static const tigris_kernel_entry *const kernels[] = {&wrong};
 static const tigris_backend faulty = {"faulty", kernels, 1U, NULL, &TIGRIS_DEFAULT_BACKEND};
 """

@@ -62,11 +62,17 @@ def _newlib_headers() -> Path:
     return next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
 
 
+def object_name(source: Path) -> str:
+    """The name of a source, with that of its folder where kernels of an instruction set have the names of others."""
+    own = source.parent.parent.name == "kernels"
+    return f"{source.parent.name}_{source.stem}" if own else source.stem
+
+
 def compile_each(command: Sequence[str], sources: Iterable[Path], folder: Path) -> list[Path]:
     """Objects of the sources in `folder`, by their names; the compiler's words on failure."""
 
     def compile_one(source: Path) -> Path:
-        target = folder / f"{source.stem}.o"
+        target = folder / f"{object_name(source)}.o"
         _compile([*command, "-c", str(source), "-o", str(target)], folder)
         return target
 

@@ -17,7 +17,17 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.weights.packing import packed_blobs
-from tigris_pio.format.enums import DType, HeaderFlag, Home, OperandFlag, OpKind, Strategy, ViewFlag, WeightMode
+from tigris_pio.format.enums import (
+    DType,
+    HeaderFlag,
+    Home,
+    OperandFlag,
+    OpKind,
+    Packing,
+    Strategy,
+    ViewFlag,
+    WeightMode,
+)
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -103,10 +113,11 @@ class StageBuilder:
         blobs: Mapping[str, np.ndarray] | None = None,
         images: int = 1,
         scratch: int = 0,
+        packing: Packing = Packing.PORTABLE,
     ) -> int:
         """An operator; `blobs` go to the stage's weight block and their offsets into `params`."""
         offsets: dict[str, Any] = {}
-        for field, blob in packed_blobs(kind, dtype, params, blobs or {}).items():
+        for field, blob in packed_blobs(kind, dtype, params, blobs or {}, packing).items():
             self.block += bytes(align(len(self.block)) - len(self.block))
             offsets[field] = len(self.block)
             self.block += np.ascontiguousarray(blob).tobytes()
@@ -115,7 +126,7 @@ class StageBuilder:
         record = OpRecord(
             kind=kind,
             dtype=dtype,
-            flags=0,
+            packing=packing,
             operand_count=len(operands),
             output_view=output,
             first_operand=0,

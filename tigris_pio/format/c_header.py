@@ -1,4 +1,10 @@
-"""Writes `runtime/include/tigris_format.h` from the records; `python -m tigris_pio.format.c_header`."""
+"""Writes what C has of the format: `python -m tigris_pio.format.c_header`.
+
+    runtime/include/tigris_format.h     the records of a plan
+    runtime/include/tigris_params.h     the kernels' parameters, which applications do not see
+    runtime/include/tigris_kernels.h    an entry for each kind and type that has parameters
+    runtime/src/kernels/portable.c      the table of them
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,18 @@ import enum
 import inspect
 import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 from tigris_pio.format import enums, records
-from tigris_pio.format.params import parameter_records
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import PARAMS, parameter_records
 from tigris_pio.format.record import Record
 
-HEADER_PATH = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tigris_format.h"
+_RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
+HEADER_PATH = _RUNTIME / "include" / "tigris_format.h"
+_BY = "generated from tigris_pio/format by python -m tigris_pio.format.c_header"
+_TYPE_NAMES = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
 
 _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.DType, "dtype"),
@@ -24,6 +35,9 @@ _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.ViewFlag, "view_flag"),
     (enums.OperandFlag, "operand_flag"),
     (enums.OpKind, "op_kind"),
+    (enums.Packing, "packing"),
+)
+_PARAMETER_ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.RecurrentCell, "recurrent_cell"),
     (enums.RecurrentFunction, "recurrent_function"),
     (enums.UnaryFunction, "unary_function"),
@@ -74,9 +88,9 @@ def record_text(record: type[Record]) -> str:
 
 
 def render() -> str:
-    """The header's text."""
+    """The text of tigris_format.h."""
     out = (
-        "/* The .tgrs plan format, generated from tigris_pio/format by python -m tigris_pio.format.c_header.\n"
+        f"/* The .tgrs plan format, {_BY}.\n"
         " * Do not edit. All integers are little-endian; SPEC.md explains how the records work together. */\n"
         "#ifndef TIGRIS_FORMAT_H\n#define TIGRIS_FORMAT_H\n\n#include <stdint.h>\n\n"
         "/* C99 has no _Static_assert: a negative array size does the same. */\n"
@@ -89,9 +103,64 @@ def render() -> str:
     )
     out += "".join(enum_text(kind, name) for kind, name in _ENUMS)
     out += "".join(record_text(record) for record in records.STRUCTURE)
+    return out.rstrip() + "\n\n#endif\n"
+
+
+def render_params() -> str:
+    """The text of tigris_params.h."""
+    out = (
+        f"/* What kernels know of their operators, {_BY}.\n"
+        " * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */\n"
+        '#ifndef TIGRIS_PARAMS_H\n#define TIGRIS_PARAMS_H\n\n#include "tigris_format.h"\n\n'
+    )
+    out += "".join(enum_text(kind, name) for kind, name in _PARAMETER_ENUMS)
     out += "".join(record_text(record) for record in parameter_records())
     return out.rstrip() + "\n\n#endif\n"
 
 
+def kernel_symbol(kind: OpKind, dtype: DType) -> str:
+    """The C name of the portable kernel of operators of a kind and type."""
+    return f"tigris_{kind.name.lower()}_{_TYPE_NAMES[dtype]}"
+
+
+def render_kernels() -> str:
+    """The text of tigris_kernels.h."""
+    return (
+        f"/* The portable kernels, {_BY}. Do not edit.\n"
+        " * One entry each, so that firmware links only those its models use:\n *\n"
+        " *     static const tigris_kernel_entry *const kernels[] = {&tigris_conv_2d_int8, &tigris_softmax_int8};\n"
+        ' *     static const tigris_backend backend = {"model", kernels, 2U, NULL, NULL};\n'
+        " *     tigris_session_init(&session, &plan, fast, fast_bytes, slow, slow_bytes, &backend);\n *\n"
+        " * An entry's name is tigris_<operator kind>_<int8, int16 or float> in lower case. With -ffunction-sections,\n"
+        " * -fdata-sections and --gc-sections nothing else of the kernels is linked. */\n"
+        '#ifndef TIGRIS_KERNELS_H\n#define TIGRIS_KERNELS_H\n\n#include "tigris_kernel.h"\n\n'
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
+        + "".join(f"extern const tigris_kernel_entry {kernel_symbol(kind, dtype)};\n" for kind, dtype in PARAMS)
+        + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n"
+    )
+
+
+def render_table() -> str:
+    """The text of portable.c."""
+    return (
+        f"/* All portable kernels as a backend, {_BY}.\n"
+        ' * Do not edit. Linking this file links every kernel. */\n#include "tigris_kernels.h"\n\n'
+        "static const tigris_kernel_entry *const kernels[] = {\n"
+        + "".join(f"    &{kernel_symbol(kind, dtype)},\n" for kind, dtype in PARAMS)
+        + "};\n\nconst tigris_backend tigris_portable_backend = "
+        '{"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};\n'
+    )
+
+
+#: Every file that is written, and what writes it.
+FILES: dict[Path, Callable[[], str]] = {
+    HEADER_PATH: render,
+    HEADER_PATH.with_name("tigris_params.h"): render_params,
+    HEADER_PATH.with_name("tigris_kernels.h"): render_kernels,
+    _RUNTIME / "src" / "kernels" / "portable.c": render_table,
+}
+
+
 if __name__ == "__main__":
-    HEADER_PATH.write_text(render(), encoding="utf-8")
+    for path, rendered in FILES.items():
+        path.write_text(rendered(), encoding="utf-8", newline="\n")

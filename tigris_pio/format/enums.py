@@ -48,6 +48,14 @@ class WeightMode(enum.IntEnum):
     LZ4 = 2  #: one LZ4 block, decompressed to the fast arena before the stage runs
 
 
+class Packing(enum.IntEnum):
+    """In which order an operator's weights lie, by which its kernel is found."""
+
+    PORTABLE = 0  #: blocks of four channels, tiles of four taps; all that is not packed
+    ROWS = 1  #: each channel's taps behind each other, as they are in the model
+    LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
+
+
 class HeaderFlag(enum.IntFlag):
     """Header flags."""
 

@@ -151,8 +151,8 @@ class OpRecord(Record):
     C_NAME = "tigris_op_record"
 
     kind: int = u16("tigris_op_kind")
-    dtype: int = u8("tigris_dtype of the arithmetic; with kind it names the kernel")
-    flags: int = u8("0")
+    dtype: int = u8("tigris_dtype of the arithmetic; with kind and packing it names the kernel")
+    packing: int = u8("tigris_packing of its weights")
     operand_count: int = u16("inputs")
     output_view: int = u16("view of the output, counted from the stage's first view")
     first_operand: int = u32("index of the first operand")

@@ -113,4 +113,5 @@ static tigris_status check(const tigris_check_call *call)
 }
 
 const tigris_kernel_entry tigris_asymmetric_depthwise_conv_2d_int8 = {
-    TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, sizeof(tigris_conv_int8_params), run, check};
+    TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_conv_int8_params), run, check};

@@ -14,5 +14,5 @@ static tigris_status check_asymmetric(const tigris_check_call *call)
 }
 
 const tigris_kernel_entry tigris_asymmetric_fully_connected_int8 = {
-    TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, sizeof(tigris_asymmetric_fully_connected_int8_params),
-    run, check_asymmetric};
+    TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_asymmetric_fully_connected_int8_params), run, check_asymmetric};

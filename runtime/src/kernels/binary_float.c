@@ -67,9 +67,12 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(holds);
 }
 
-const tigris_kernel_entry tigris_add_float = {TIGRIS_OP_KIND_ADD, TIGRIS_DTYPE_FLOAT32,
-                                              sizeof(tigris_binary_float_params), run_add, check};
-const tigris_kernel_entry tigris_sub_float = {TIGRIS_OP_KIND_SUB, TIGRIS_DTYPE_FLOAT32,
-                                              sizeof(tigris_binary_float_params), run_subtract, check};
-const tigris_kernel_entry tigris_mul_float = {TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_FLOAT32,
-                                              sizeof(tigris_binary_float_params), run_multiply, check};
+const tigris_kernel_entry tigris_add_float = {
+    TIGRIS_OP_KIND_ADD, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_float_params), run_add,
+    check};
+const tigris_kernel_entry tigris_sub_float = {
+    TIGRIS_OP_KIND_SUB, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_float_params),
+    run_subtract, check};
+const tigris_kernel_entry tigris_mul_float = {
+    TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_float_params),
+    run_multiply, check};

@@ -88,5 +88,6 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(holds);
 }
 
-const tigris_kernel_entry tigris_binary_float = {TIGRIS_OP_KIND_BINARY, TIGRIS_DTYPE_FLOAT32,
-                                                 sizeof(tigris_binary_function_params), run, check};
+const tigris_kernel_entry tigris_binary_float = {
+    TIGRIS_OP_KIND_BINARY, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_function_params),
+    run, check};

@@ -2,10 +2,8 @@
  *
  * The taps of both pixels are first copied into a patch, widened as the machine likes them; that is done once for all
  * output channels. Blocks of weights (tigris_pio/compiler/weights/packing.py) are then multiplied with the patch.
- * Everything that depends on the machine is in this file and those it includes:
- *
- *   block_int8_dsp.h    DSP instructions of Arm: taps of 16 bits, two products an instruction
- *   block_int8_lanes.h  all others: taps of both pixels in one 32-bit word, two products a multiplication
+ * What depends on the machine is in dsp/block_int8.h (taps of 16 bits, two products an instruction) and
+ * portable/block_int8.h (taps of both pixels in one 32-bit word, two products a multiplication).
  *
  * Sums are unsigned, so that they wrap instead of being undefined. */
 #ifndef TIGRIS_BLOCK_INT8_H
@@ -15,6 +13,7 @@
 #include <string.h>
 
 #include "inlining.h"
+#include "instruction_set.h"
 
 #define TIGRIS_CHANNEL_BLOCK 4
 #define TIGRIS_TILE_TAPS 4
@@ -39,10 +38,10 @@ TIGRIS_INLINE void tigris_begin_sums(uint32_t *sums, const int32_t *bias, int32_
 #endif
 }
 
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#include "block_int8_dsp.h"
+#if defined(TIGRIS_DSP)
+#include "dsp/block_int8.h"
 #else
-#include "block_int8_lanes.h"
+#include "portable/block_int8.h"
 #endif
 
 #endif

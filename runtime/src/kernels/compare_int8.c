@@ -65,5 +65,6 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(holds);
 }
 
-const tigris_kernel_entry tigris_compare_int8 = {TIGRIS_OP_KIND_BINARY, TIGRIS_DTYPE_INT8,
-                                                 sizeof(tigris_compare_int8_params), run, check};
+const tigris_kernel_entry tigris_binary_int8 = {
+    TIGRIS_OP_KIND_BINARY, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_compare_int8_params), run,
+    check};

@@ -87,5 +87,6 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->reciprocal, 256U, sizeof(int32_t)));
 }
 
-const tigris_kernel_entry tigris_divide_int8 = {TIGRIS_OP_KIND_DIVIDE, TIGRIS_DTYPE_INT8,
-                                                sizeof(tigris_divide_int8_params), run, check};
+const tigris_kernel_entry tigris_divide_int8 = {
+    TIGRIS_OP_KIND_DIVIDE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_divide_int8_params), run,
+    check};

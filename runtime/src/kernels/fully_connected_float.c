@@ -37,5 +37,6 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->bias, params->out_features, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_fully_connected_float = {TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_FLOAT32,
-                                                          sizeof(tigris_fully_connected_float_params), run, check};
+const tigris_kernel_entry tigris_fully_connected_float = {
+    TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_fully_connected_float_params), run, check};

@@ -56,5 +56,6 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->table, ENTRIES, sizeof(uint16_t)));
 }
 
-const tigris_kernel_entry tigris_logistic_int16 = {TIGRIS_OP_KIND_LOGISTIC, TIGRIS_DTYPE_INT16,
-                                                   sizeof(tigris_logistic_int16_params), run, check};
+const tigris_kernel_entry tigris_logistic_int16 = {
+    TIGRIS_OP_KIND_LOGISTIC, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_logistic_int16_params), run,
+    check};

@@ -115,5 +115,6 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_range(params->activation_min, params->activation_max));
 }
 
-const tigris_kernel_entry tigris_max_pool_int8 = {TIGRIS_OP_KIND_MAX_POOL, TIGRIS_DTYPE_INT8,
-                                                  sizeof(tigris_pool_int8_params), run, check};
+const tigris_kernel_entry tigris_max_pool_int8 = {
+    TIGRIS_OP_KIND_MAX_POOL, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_int8_params), run,
+    check};

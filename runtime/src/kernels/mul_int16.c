@@ -21,5 +21,5 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_binary_int16(call));
 }
 
-const tigris_kernel_entry tigris_mul_int16 = {TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_INT16,
-                                              sizeof(tigris_binary_int8_params), run, check};
+const tigris_kernel_entry tigris_mul_int16 = {
+    TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run, check};

@@ -60,5 +60,5 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->table, 256U, 1U));
 }
 
-const tigris_kernel_entry tigris_prelu_int8 = {TIGRIS_OP_KIND_PRELU, TIGRIS_DTYPE_INT8,
-                                               sizeof(tigris_prelu_int8_params), run, check};
+const tigris_kernel_entry tigris_prelu_int8 = {
+    TIGRIS_OP_KIND_PRELU, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_prelu_int8_params), run, check};

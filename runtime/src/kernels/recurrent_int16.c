@@ -201,5 +201,6 @@ static tigris_status check(const tigris_check_call *call)
                                call->op->scratch_bytes >= params->units * GATES * sizeof(int16_t));
 }
 
-const tigris_kernel_entry tigris_recurrent_int16 = {TIGRIS_OP_KIND_RECURRENT, TIGRIS_DTYPE_INT16,
-                                                    sizeof(tigris_recurrent_int16_params), run, check};
+const tigris_kernel_entry tigris_recurrent_int16 = {
+    TIGRIS_OP_KIND_RECURRENT, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_recurrent_int16_params),
+    run, check};

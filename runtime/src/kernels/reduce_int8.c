@@ -177,7 +177,9 @@ static tigris_status check_arg(const tigris_check_call *call)
                                tigris_check_reduced(call, params->length, params->inner));
 }
 
-const tigris_kernel_entry tigris_reduce_int8 = {TIGRIS_OP_KIND_REDUCE, TIGRIS_DTYPE_INT8,
-                                                sizeof(tigris_reduce_int8_params), run, check};
-const tigris_kernel_entry tigris_arg_reduce_int8 = {TIGRIS_OP_KIND_ARG_REDUCE, TIGRIS_DTYPE_INT8,
-                                                    sizeof(tigris_arg_reduce_params), run_arg, check_arg};
+const tigris_kernel_entry tigris_reduce_int8 = {
+    TIGRIS_OP_KIND_REDUCE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_reduce_int8_params), run,
+    check};
+const tigris_kernel_entry tigris_arg_reduce_int8 = {
+    TIGRIS_OP_KIND_ARG_REDUCE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_arg_reduce_params),
+    run_arg, check_arg};

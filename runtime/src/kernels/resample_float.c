@@ -67,5 +67,6 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_resample(call, sizeof(float));
 }
 
-const tigris_kernel_entry tigris_resample_float = {TIGRIS_OP_KIND_RESAMPLE, TIGRIS_DTYPE_FLOAT32,
-                                                   sizeof(tigris_resample_params), run, check};
+const tigris_kernel_entry tigris_resample_float = {
+    TIGRIS_OP_KIND_RESAMPLE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_resample_params), run,
+    check};

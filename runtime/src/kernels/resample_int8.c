@@ -167,5 +167,6 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_resample(call, sizeof(int16_t));
 }
 
-const tigris_kernel_entry tigris_resample_int8 = {TIGRIS_OP_KIND_RESAMPLE, TIGRIS_DTYPE_INT8,
-                                                  sizeof(tigris_resample_params), run, check};
+const tigris_kernel_entry tigris_resample_int8 = {
+    TIGRIS_OP_KIND_RESAMPLE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_resample_params), run,
+    check};

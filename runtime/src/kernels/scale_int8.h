@@ -4,6 +4,7 @@
 #define TIGRIS_SCALE_INT8_H
 
 #include "inlining.h"
+#include "instruction_set.h"
 #include "requantise.h"
 
 /* tigris_to_int8 for any shift. Not inline: few channels need it, and by value, so that callers keep theirs in
@@ -17,29 +18,10 @@ static inline int tigris_scales_right(int32_t shift)
     return shift < -1;
 }
 
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#include "scale_int8_dsp.h"
+#if defined(TIGRIS_DSP)
+#include "dsp/scale_int8.h"
 #else
-
-/* sum * doubled / 2^32, rounded to the nearest, halves up; exact. */
-static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
-{
-    const int64_t product = (int64_t)(int32_t)sum * (int64_t)(uint64_t)doubled;
-    return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
-}
-
-/* value / 2 clamped; the low byte counts. */
-static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
-{
-    value >>= 1;
-    if (value < output.low) {
-        value = output.low;
-    }
-    if (value > output.high) {
-        value = output.high;
-    }
-    return value;
-}
+#include "portable/scale_int8.h"
 #endif
 
 /* A right shift of 2 or more, prepared. */
@@ -66,7 +48,7 @@ static inline int32_t tigris_scale_by(uint32_t sum, tigris_scale scale, tigris_o
     return tigris_scale_end(((high + (high >> 31)) >> scale.right) + scale.offset, output);
 }
 
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#if defined(TIGRIS_DSP)
 
 /* Right shifts are usual, with a multiplier above this one: all there are in practice, for an output of any int8. */
 static inline int32_t tigris_usual_above(tigris_output_stage output)

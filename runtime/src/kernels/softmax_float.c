@@ -40,5 +40,6 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_row_elements(call->output) % params->length == 0U);
 }
 
-const tigris_kernel_entry tigris_softmax_float = {TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_FLOAT32,
-                                                  sizeof(tigris_softmax_float_params), run, check};
+const tigris_kernel_entry tigris_softmax_float = {
+    TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_softmax_float_params), run,
+    check};

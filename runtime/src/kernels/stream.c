@@ -89,7 +89,9 @@ static tigris_status check_take(const tigris_check_call *call)
     return check_mover(call, index, TIGRIS_HEADER_FLAG_TAKES, call->inputs[0]);
 }
 
-const tigris_kernel_entry tigris_fetch_int8 = {TIGRIS_OP_KIND_FETCH, TIGRIS_DTYPE_INT8, sizeof(tigris_rows_params), run_fetch,
-                                               check_fetch};
-const tigris_kernel_entry tigris_take_int8 = {TIGRIS_OP_KIND_TAKE, TIGRIS_DTYPE_INT8, sizeof(tigris_rows_params), run_take,
-                                              check_take};
+const tigris_kernel_entry tigris_fetch_int8 = {
+    TIGRIS_OP_KIND_FETCH, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_rows_params), run_fetch,
+    check_fetch};
+const tigris_kernel_entry tigris_take_int8 = {
+    TIGRIS_OP_KIND_TAKE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_rows_params), run_take,
+    check_take};

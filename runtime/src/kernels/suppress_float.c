@@ -119,5 +119,6 @@ static tigris_status check(const tigris_check_call *call)
         call->op->scratch_bytes >= params->boxes);
 }
 
-const tigris_kernel_entry tigris_suppress_float = {TIGRIS_OP_KIND_SUPPRESS, TIGRIS_DTYPE_FLOAT32,
-                                                   sizeof(tigris_suppress_params), run, check};
+const tigris_kernel_entry tigris_suppress_float = {
+    TIGRIS_OP_KIND_SUPPRESS, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_suppress_params), run,
+    check};

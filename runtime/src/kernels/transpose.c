@@ -202,9 +202,12 @@ static tigris_status check(const tigris_check_call *call)
         (tigris_check_all_rows(call, 0U) || is_banded(call)));
 }
 
-const tigris_kernel_entry tigris_transpose_int8 = {TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_INT8,
-                                                   sizeof(tigris_transpose_params), run, check};
-const tigris_kernel_entry tigris_transpose_int16 = {TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_INT16,
-                                                    sizeof(tigris_transpose_params), run, check};
-const tigris_kernel_entry tigris_transpose_float = {TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_FLOAT32,
-                                                    sizeof(tigris_transpose_params), run, check};
+const tigris_kernel_entry tigris_transpose_int8 = {
+    TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_transpose_params), run,
+    check};
+const tigris_kernel_entry tigris_transpose_int16 = {
+    TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_transpose_params), run,
+    check};
+const tigris_kernel_entry tigris_transpose_float = {
+    TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_transpose_params), run,
+    check};

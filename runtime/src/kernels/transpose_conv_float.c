@@ -76,5 +76,6 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->bias, outputs, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_transpose_conv_float = {TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_FLOAT32,
-                                                        sizeof(tigris_transpose_conv_float_params), run, check};
+const tigris_kernel_entry tigris_transpose_conv_float = {
+    TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_transpose_conv_float_params), run, check};

@@ -75,5 +75,6 @@ static tigris_status check(const tigris_check_call *call)
                                         sizeof(int8_t)));
 }
 
-const tigris_kernel_entry tigris_transpose_conv_int16 = {TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_INT16,
-                                                         sizeof(tigris_transpose_conv_int16_params), run, check};
+const tigris_kernel_entry tigris_transpose_conv_int16 = {
+    TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_transpose_conv_int16_params), run, check};

@@ -206,5 +206,5 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_mapped(call, params->length, params->inner));
 }
 
-const tigris_kernel_entry tigris_vector_float = {TIGRIS_OP_KIND_VECTOR, TIGRIS_DTYPE_FLOAT32,
-                                                 sizeof(tigris_vector_params), run, check};
+const tigris_kernel_entry tigris_vector_float = {
+    TIGRIS_OP_KIND_VECTOR, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_vector_params), run, check};

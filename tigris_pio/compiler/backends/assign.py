@@ -1,4 +1,4 @@
-"""Gives operators to a library: makes them plain."""
+"""Gives operators to a backend: makes them plain, or packs their weights as its kernels read them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import dataclasses
 import numpy as np
 
 from tigris_pio.compiler.backends.backend import Backend
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS, is_candidate, shape_of
+from tigris_pio.compiler.backends.shape import PLAIN_KINDS, SHAPED_KINDS, shape_of
 from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.compiler.lower import numerics
+from tigris_pio.compiler.weights.packing import PACKED_KINDS
+from tigris_pio.format.enums import Packing
 from tigris_pio.format.params import ConvInt8Params
 
 
@@ -23,15 +25,16 @@ class Assignment:
     most_scratch: int | None = None
 
     def apply(self, program: Program) -> Program:
-        """`program` with every operator that the library runs in plain form."""
+        """`program` with every operator that the backend runs in the form that it takes."""
         return dataclasses.replace(program, ops=tuple(self._assigned(program, op) for op in program.ops))
 
     def portable(self, program: Program) -> dict[str, str]:
-        """Why each operator of an assigned program that the library does not run keeps a portable kernel."""
-        plain = PLAIN_KINDS.values()
-        return {op.name: self._why_portable(program, op) for op in program.ops if op.kind not in plain}
+        """Why each operator of an assigned program that the backend does not run keeps a portable kernel."""
+        return {op.name: self._why_portable(program, op) for op in program.ops if not op.backend}
 
     def _refusal(self, program: Program, op: ProgramOp) -> str | None:
+        if op.kind not in SHAPED_KINDS:
+            return None
         shape = shape_of(program, op)
         reason = self.backend.refuses(shape)
         scratch = 0 if reason else self.backend.scratch(shape, self.chip)
@@ -40,16 +43,20 @@ class Assignment:
         return reason
 
     def _assigned(self, program: Program, op: ProgramOp) -> ProgramOp:
-        if not is_candidate(op) or self._refusal(program, op) is not None:
+        if not self.backend.runs(op) or self._refusal(program, op) is not None:
             return op
+        kind = self.backend.kinds[op.kind]
+        own = dataclasses.replace(op, kind=kind, backend=self.backend.name)
+        if kind not in PLAIN_KINDS.values():
+            packing = self.backend.packing if kind in PACKED_KINDS else Packing.PORTABLE
+            return dataclasses.replace(own, packing=packing)
         bias = _unfolded_bias(op)
         if bias is None:
             return op
-        blobs = {**op.blobs, "bias": bias, "shift": op.blobs["shift"].astype(np.int32)}
-        return dataclasses.replace(op, kind=PLAIN_KINDS[op.kind], blobs=blobs)
+        return dataclasses.replace(own, blobs={**op.blobs, "bias": bias, "shift": op.blobs["shift"].astype(np.int32)})
 
     def _why_portable(self, program: Program, op: ProgramOp) -> str:
-        if not is_candidate(op):
+        if not self.backend.runs(op):
             return f"{self.backend.name} is not asked for {op.kind.name} in {op.dtype.name.lower()}"
         return self._refusal(program, op) or "its bias without the input's zero point does not fit 32 bits"
 

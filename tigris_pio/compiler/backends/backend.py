@@ -1,29 +1,40 @@
-"""What the compiler knows about a kernel library."""
+"""What the compiler knows about kernels that run instead of the portable ones."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tigris_pio.compiler.backends import cmsis_nn, esp_nn
-from tigris_pio.compiler.backends.shape import PlainShape
+from tigris_pio.compiler.backends.shape import PLAIN_KINDS, PlainShape
+from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.errors import UsageError
+from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.spelling import option
 
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """A library whose kernels runtime/backends/ adapts.
+    """A library whose kernels runtime/backends/ adapts, or an instruction set with a folder in runtime/src/kernels.
 
-    symbol: what the C names of its kernels begin with.
-    refuses: why none of its kernels can run an operator, or None.
+    symbol: what the C names of its kernels begin with; behind it stand a kind and int8.
+    refuses: why none of its kernels can run an operator with weights, or None. Operators without run all or none.
     scratch: bytes at most that its kernel takes beside the arenas' own, on a chip; "": on any.
+    kinds: the kinds of int8 operators that it runs, and what each becomes: a plain one for a library, itself otherwise.
+    packing: in which order its kernels read the weights of convolutions and fully connected layers; plain ones have
+      none.
     """
 
     name: str
     symbol: str
     refuses: Callable[[PlainShape], str | None]
     scratch: Callable[[PlainShape, str], int]
+    kinds: Mapping[OpKind, OpKind] = dataclasses.field(default_factory=lambda: PLAIN_KINDS)
+    packing: Packing = Packing.PORTABLE
+
+    def runs(self, op: ProgramOp) -> bool:
+        """Whether it has kernels for the operator's kind and type."""
+        return op.dtype is DType.INT8 and op.kind in self.kinds
 
 
 #: By the name of `custom_tigris_backend` and `--backend`.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tigris_pio.compiler.backends.assign import Assignment
 from tigris_pio.compiler.backends.backend import Backend
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS, shape_of
+from tigris_pio.compiler.backends.shape import SHAPED_KINDS, shape_of
 from tigris_pio.compiler.ir.plan import BackendUse, Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.sizes import round_up
@@ -63,7 +63,7 @@ def _largest(plan: ExecutionPlan, stage: Stage, backend: Backend, chip: str) -> 
         (
             backend.scratch(shape_of(plan.program, op, rows[op.operands[0].tensor], rows[op.output]), chip)
             for op in plan.program.ops[stage.first_op : stage.end_op]
-            if op.kind in PLAIN_KINDS.values()
+            if op.backend and op.kind in SHAPED_KINDS
         ),
         default=0,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
 
 #: The plain kind of each packed one.
@@ -14,6 +14,8 @@ PLAIN_KINDS = {
     OpKind.DEPTHWISE_CONV_2D: OpKind.PLAIN_DEPTHWISE_CONV_2D,
     OpKind.FULLY_CONNECTED: OpKind.PLAIN_FULLY_CONNECTED,
 }
+#: Those that have a shape.
+SHAPED_KINDS = frozenset((*PLAIN_KINDS, *PLAIN_KINDS.values()))
 #: Libraries keep sizes in 16 bits.
 LARGEST_SIZE = (1 << 15) - 1
 #: Products of sizes that the runtime's adapters leave to a library (runtime/backends/plain_ops.c).
@@ -77,7 +79,7 @@ class PlainShape:
 
 
 def shape_of(program: Program, op: ProgramOp, rows: int | None = None, output_rows: int | None = None) -> PlainShape:
-    """The shape of an int8 operator of PLAIN_KINDS, packed or plain; rows None: the whole tensor's."""
+    """The shape of an int8 operator of SHAPED_KINDS; rows None: the whole tensor's."""
     source, result, params = program.tensors[op.operands[0].tensor], program.tensors[op.output], op.params
     if isinstance(params, FullyConnectedInt8Params):
         return PlainShape(params.in_features, params.out_features, 1, 1, 1, 1, dense=True)
@@ -99,8 +101,3 @@ def shape_of(program: Program, op: ProgramOp, rows: int | None = None, output_ro
         output_rows is not None and output_rows < result.height, params.groups,
         op.kind in (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D),
     )  # fmt: skip
-
-
-def is_candidate(op: ProgramOp) -> bool:
-    """Whether libraries have kernels for the operator's kind."""
-    return op.dtype is DType.INT8 and op.kind in PLAIN_KINDS

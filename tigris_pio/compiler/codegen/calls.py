@@ -16,9 +16,9 @@ from tigris_pio.compiler.codegen.memory import shape
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, asks_for_rows
 from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, operands_of, values_of
 from tigris_pio.compiler.codegen.split import kernel_name
-from tigris_pio.compiler.emit.model_header import kernel_symbol
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
 from tigris_pio.compiler.weights.block import block_layout
+from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, TensorFlag, WeightMode
 from tigris_pio.format.params import CommitParams
 from tigris_pio.format.record import Record

@@ -165,7 +165,7 @@ def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[
         path, function = entries()[symbol]
         collector.add_source(path)
         found[symbol] = f"{path.stem}_{function}"
-    collector.add_header(runtime() / "include" / "tigris_format.h")
+    collector.add_header(runtime() / "include" / "tigris_params.h")
     roots = [*found.values(), *types, *helpers, "TIGRIS_STATIC_ASSERT"]
     while True:
         kept, seen = _needed(collector.parts, roots)

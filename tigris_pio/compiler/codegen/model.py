@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.names import RESERVED, Names, plain_identifier
 from tigris_pio.compiler.codegen.schedule import Call, Loop, Place, schedule, tensors_of
-from tigris_pio.compiler.emit.model_header import kernel_symbol
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
+from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, WeightMode
 
 #: Operators that are no kernels in C: rows that come and go, and states.

@@ -56,7 +56,7 @@ def entries() -> Mapping[str, tuple[Path, str]]:
         text = text_of(path)
         bodies = "".join(text_of(header) for header in _bodies(path))
         for match in _ENTRY.finditer(text + bodies):
-            found[match[1]] = (path, [word.strip() for word in match[2].split(",")][3])
+            found[match[1]] = (path, [word.strip() for word in match[2].split(",")][4])
     return found
 
 

@@ -9,10 +9,10 @@ import dataclasses
 import struct
 import zlib
 
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramTensor
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.c_header import kernel_symbol
+from tigris_pio.format.enums import OpKind
 from tigris_pio.format.records import Header, IoRecord, TensorRecord
 from tigris_pio.sizes import round_up
 from tigris_pio.text import c_comment, c_identifier, c_string
@@ -20,19 +20,14 @@ from tigris_pio.text import c_comment, c_identifier, c_string
 
 def kernel_symbols(plan: ExecutionPlan) -> list[str]:
     """Addresses of the kernels the model needs (tigris_kernels.h), each once: the entries of a backend's table."""
-    used = dict.fromkeys((op.kind, op.dtype) for op in plan.program.ops)
+    used = dict.fromkeys((op.backend, op.kind, op.dtype) for op in plan.program.ops)
+    # A backend's kernel without weights takes the place of the portable one of its kind.
     return [
         "&" + plan.backend.kernel_symbol(kind)
-        if plan.backend is not None and kind in PLAIN_KINDS.values()
+        if plan.backend is not None and backend
         else "&" + kernel_symbol(kind, dtype)
-        for kind, dtype in used
+        for backend, kind, dtype in sorted(used, key=lambda key: not key[0])
     ]
-
-
-def kernel_symbol(kind: OpKind, dtype: DType) -> str:
-    """The C name of the portable kernel of operators of a kind and type."""
-    suffix = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
-    return f"tigris_{kind.name.lower()}_{suffix[dtype]}"
 
 
 def fast_bytes(plan: ExecutionPlan) -> int:

@@ -151,7 +151,7 @@ class _Writer:
             OpRecord(
                 kind=op.kind,
                 dtype=op.dtype,
-                flags=0,
+                packing=op.packing,
                 operand_count=len(self._operands(op)),
                 output_view=view_index[op.output],
                 first_operand=len(self.operands),

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.format.params import RowsParams
 from tigris_pio.format.record import Record
 
@@ -123,6 +123,8 @@ class ProgramOp:
 
     in_place: the operands, by their places, that the output may be written over by one call for all rows: both begin
     at the same address. aliases: what the output has in common with its operands.
+
+    backend: whose kernel runs it, "" for the portable one; packing: in which order the plan has its weights.
     """
 
     name: str
@@ -137,6 +139,8 @@ class ProgramOp:
     scratch_bytes: int = 0
     in_place: tuple[int, ...] = ()
     aliases: tuple[Alias, ...] = ()
+    backend: str = ""
+    packing: Packing = Packing.PORTABLE
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.format.params import (
     FullyConnectedFloatParams,
     FullyConnectedInt8Params,
@@ -78,7 +78,8 @@ def _folded(op: ProgramOp, source: ProgramTensor, sums: ProgramTensor) -> tuple[
     scaling, blobs = _scaling(op)
     last = Operand(sums.name, RowMap.whole(sums.height))
     return adding, dataclasses.replace(
-        op, kind=OpKind.SCALE_SUMS, operands=(last,), params=scaling, blobs=blobs, macs=0, in_place=(), aliases=()
+        op, kind=OpKind.SCALE_SUMS, operands=(last,), params=scaling, blobs=blobs, macs=0, in_place=(), aliases=(),
+        backend="", packing=Packing.PORTABLE,
     )
 
 

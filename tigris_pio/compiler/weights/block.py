@@ -10,7 +10,7 @@ import lz4.block
 import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.weights.packing import packed_blobs
+from tigris_pio.compiler.weights.packing import packed_blobs, packed_bytes
 from tigris_pio.sizes import round_up
 
 BLOB_ALIGNMENT = 16
@@ -26,12 +26,17 @@ def block_layout(ops: Sequence[ProgramOp]) -> Iterator[tuple[int, str, int, np.n
     for place, op in enumerate(ops):
         for field, array in op.blobs.items():
             yield place, field, offset, array
-            offset = round_up(offset + array.nbytes, BLOB_ALIGNMENT)
+            offset = round_up(offset + stored_bytes(op, field), BLOB_ALIGNMENT)
 
 
 def block_bytes(ops: Sequence[ProgramOp]) -> int:
     """Bytes of the block of `ops`."""
-    return sum(round_up(array.nbytes, BLOB_ALIGNMENT) for op in ops for array in op.blobs.values())
+    return sum(round_up(stored_bytes(op, field), BLOB_ALIGNMENT) for op in ops for field in op.blobs)
+
+
+def stored_bytes(op: ProgramOp, field: str) -> int:
+    """Bytes of one of an operator's arrays, as it is packed."""
+    return packed_bytes(op.kind, op.params, field, op.blobs[field], op.packing)
 
 
 def write_array(out: BinaryIO, array: np.ndarray) -> None:
@@ -48,7 +53,7 @@ def write_array(out: BinaryIO, array: np.ndarray) -> None:
 def write_block(out: BinaryIO, ops: Sequence[ProgramOp]) -> None:
     """Writes the block of `ops`, packed for the kernels, not compressed."""
     for op in ops:
-        for array in packed_blobs(op.kind, op.dtype, op.params, op.blobs).values():
+        for array in packed_blobs(op.kind, op.dtype, op.params, op.blobs, op.packing).values():
             write_array(out, array)
             out.write(bytes(-array.nbytes % BLOB_ALIGNMENT))
 

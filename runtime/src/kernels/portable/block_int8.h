@@ -1,4 +1,4 @@
-/* The machine-dependent part of block_int8.h for 32-bit machines without vector instructions.
+/* The part of block_int8.h for 32-bit machines without vector instructions.
  *
  * A patch's word holds the tap of both pixels, a + b * 2^16, so one multiplication by a weight gives the products of
  * both. The sum of two such products, lane by lane, fits 16 bits once TIGRIS_LANE_BIAS is added: products of int8 lie in
@@ -10,8 +10,8 @@
  *
  * modulo 2^32. Both totals start such that n * bias cancels: n is known beforehand (tigris_block_bias). That is 7
  * instructions for four products instead of 8, and half the loads. */
-#ifndef TIGRIS_BLOCK_INT8_LANES_H
-#define TIGRIS_BLOCK_INT8_LANES_H
+#ifndef TIGRIS_PORTABLE_BLOCK_INT8_H
+#define TIGRIS_PORTABLE_BLOCK_INT8_H
 
 #define TIGRIS_LANE_BIAS 0x7F00U
 

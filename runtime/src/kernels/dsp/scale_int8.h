@@ -1,6 +1,6 @@
-/* The machine-dependent part of scale_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M. */
-#ifndef TIGRIS_SCALE_INT8_DSP_H
-#define TIGRIS_SCALE_INT8_DSP_H
+/* The part of scale_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M. */
+#ifndef TIGRIS_DSP_SCALE_INT8_H
+#define TIGRIS_DSP_SCALE_INT8_H
 
 #include "arm_dsp.h"
 

@@ -8,7 +8,7 @@
 #include <arm_acle.h>
 #include <stdint.h>
 
-#include "inlining.h"
+#include "../inlining.h"
 
 typedef int16x2_t tigris_pair;
 

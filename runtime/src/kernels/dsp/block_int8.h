@@ -1,11 +1,11 @@
-/* The machine-dependent part of block_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
+/* The part of block_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
  *
  * A patch holds taps widened to 16 bits, all of the first pixel, then all of the second. SXTB16 widens bytes 0 and 2 of
  * a word of weights, and after a rotation 1 and 3: two neighbouring taps each, as tiles hold their taps in the order
  * 0 2 1 3. SMLAD adds two products. Two pixels by two channels at a time: 2 loads of words, 2 of pairs of words,
  * 4 SXTB16 and 8 SMLAD for 16 products. */
-#ifndef TIGRIS_BLOCK_INT8_DSP_H
-#define TIGRIS_BLOCK_INT8_DSP_H
+#ifndef TIGRIS_DSP_BLOCK_INT8_H
+#define TIGRIS_DSP_BLOCK_INT8_H
 
 #include "arm_dsp.h"
 

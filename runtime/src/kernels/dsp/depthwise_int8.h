@@ -1,9 +1,9 @@
-/* The machine-dependent part of depthwise_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
+/* The part of depthwise_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
  *
  * On lines, two bytes of a lane are packed into a register (PKHBT) and take part in up to two products an instruction.
  * Weights stay in memory, since sums of four outputs fill the registers. */
-#ifndef TIGRIS_DEPTHWISE_INT8_DSP_H
-#define TIGRIS_DEPTHWISE_INT8_DSP_H
+#ifndef TIGRIS_DSP_DEPTHWISE_INT8_H
+#define TIGRIS_DSP_DEPTHWISE_INT8_H
 
 /* w0 and w1 of a lane. */
 TIGRIS_INLINE tigris_pair tigris_walk_begin(const tigris_line_walk *walk, int32_t lane)

@@ -1,0 +1,1530 @@
+/* What kernels know of their operators, generated from tigris_pio/format by python -m tigris_pio.format.c_header.
+ * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */
+#ifndef TIGRIS_PARAMS_H
+#define TIGRIS_PARAMS_H
+
+#include "tigris_format.h"
+
+/* Cells of OpKind.RECURRENT, and the order of their gates; as ONNX defines them. */
+typedef enum tigris_recurrent_cell {
+    /* input, output, forget, cell */
+    TIGRIS_RECURRENT_CELL_LSTM = 1,
+    /* update, reset, hidden */
+    TIGRIS_RECURRENT_CELL_GRU = 2,
+    /* one */
+    TIGRIS_RECURRENT_CELL_RNN = 3
+} tigris_recurrent_cell;
+
+/* Activations of OpKind.RECURRENT, with ONNX's names. */
+typedef enum tigris_recurrent_function {
+    TIGRIS_RECURRENT_FUNCTION_SIGMOID = 1,
+    TIGRIS_RECURRENT_FUNCTION_TANH = 2,
+    TIGRIS_RECURRENT_FUNCTION_RELU = 3,
+    /* alpha * x + beta */
+    TIGRIS_RECURRENT_FUNCTION_AFFINE = 4,
+    /* x < 0 ? alpha * x : x */
+    TIGRIS_RECURRENT_FUNCTION_LEAKY_RELU = 5,
+    /* x < alpha ? 0 : x */
+    TIGRIS_RECURRENT_FUNCTION_THRESHOLDED_RELU = 6,
+    /* alpha * tanh(beta * x) */
+    TIGRIS_RECURRENT_FUNCTION_SCALED_TANH = 7,
+    /* min(max(alpha * x + beta, 0), 1) */
+    TIGRIS_RECURRENT_FUNCTION_HARD_SIGMOID = 8,
+    /* x < 0 ? alpha * (exp(x) - 1) : x */
+    TIGRIS_RECURRENT_FUNCTION_ELU = 9,
+    /* x / (1 + |x|) */
+    TIGRIS_RECURRENT_FUNCTION_SOFTSIGN = 10,
+    /* log(1 + exp(x)) */
+    TIGRIS_RECURRENT_FUNCTION_SOFTPLUS = 11
+} tigris_recurrent_function;
+
+/* Functions of OpKind.UNARY (float32). */
+typedef enum tigris_unary_function {
+    /* min(max(x, alpha), beta) */
+    TIGRIS_UNARY_FUNCTION_CLAMP = 1,
+    TIGRIS_UNARY_FUNCTION_SIGMOID = 2,
+    TIGRIS_UNARY_FUNCTION_TANH = 3,
+    /* x < 0 ? alpha * x : x */
+    TIGRIS_UNARY_FUNCTION_LEAKY_RELU = 4,
+    /* min(max(alpha * x + beta, 0), 1) */
+    TIGRIS_UNARY_FUNCTION_HARD_SIGMOID = 5,
+    /* x * min(max(x / 6 + 0.5, 0), 1) */
+    TIGRIS_UNARY_FUNCTION_HARD_SWISH = 6,
+    TIGRIS_UNARY_FUNCTION_EXP = 7,
+    TIGRIS_UNARY_FUNCTION_SQRT = 8,
+    TIGRIS_UNARY_FUNCTION_ABS = 9,
+    TIGRIS_UNARY_FUNCTION_NEGATE = 10,
+    TIGRIS_UNARY_FUNCTION_LOG = 11,
+    TIGRIS_UNARY_FUNCTION_RECIPROCAL = 12,
+    TIGRIS_UNARY_FUNCTION_ERF = 13,
+    TIGRIS_UNARY_FUNCTION_CEIL = 14,
+    TIGRIS_UNARY_FUNCTION_FLOOR = 15,
+    /* halves to even */
+    TIGRIS_UNARY_FUNCTION_ROUND = 16,
+    TIGRIS_UNARY_FUNCTION_SIGN = 17,
+    /* towards zero */
+    TIGRIS_UNARY_FUNCTION_TRUNCATE = 18,
+    TIGRIS_UNARY_FUNCTION_SQUARE = 19,
+    /* log(1 + exp(x)) */
+    TIGRIS_UNARY_FUNCTION_SOFTPLUS = 20,
+    /* x / (1 + |x|) */
+    TIGRIS_UNARY_FUNCTION_SOFTSIGN = 21,
+    /* x < 0 ? alpha * (exp(x) - 1) : beta * x */
+    TIGRIS_UNARY_FUNCTION_ELU = 22,
+    /* x < 0 ? alpha * (exp(x / alpha) - 1) : x */
+    TIGRIS_UNARY_FUNCTION_CELU = 23,
+    /* x / 2 * (1 + erf(x / sqrt(2))) */
+    TIGRIS_UNARY_FUNCTION_GELU = 24,
+    /* its approximation by tanh */
+    TIGRIS_UNARY_FUNCTION_GELU_TANH = 25,
+    /* x * tanh(log(1 + exp(x))) */
+    TIGRIS_UNARY_FUNCTION_MISH = 26,
+    /* x / (1 + exp(-alpha * x)) */
+    TIGRIS_UNARY_FUNCTION_SWISH = 27,
+    /* x > alpha ? x : 0 */
+    TIGRIS_UNARY_FUNCTION_THRESHOLD = 28,
+    /* x < -alpha ? x + beta : x > alpha ? x - beta : 0 */
+    TIGRIS_UNARY_FUNCTION_SHRINK = 29,
+    /* 1 or 0 */
+    TIGRIS_UNARY_FUNCTION_IS_NAN = 30,
+    /* 1 or 0; alpha and beta not 0: counts negative and positive infinity */
+    TIGRIS_UNARY_FUNCTION_IS_INF = 31,
+    /* x is 0 ? 1 : 0 */
+    TIGRIS_UNARY_FUNCTION_NOT = 32,
+    /* x is 0 ? 0 : 1 */
+    TIGRIS_UNARY_FUNCTION_IS_TRUE = 33,
+    TIGRIS_UNARY_FUNCTION_SIN = 40,
+    TIGRIS_UNARY_FUNCTION_COS = 41,
+    TIGRIS_UNARY_FUNCTION_TAN = 42,
+    TIGRIS_UNARY_FUNCTION_ASIN = 43,
+    TIGRIS_UNARY_FUNCTION_ACOS = 44,
+    TIGRIS_UNARY_FUNCTION_ATAN = 45,
+    TIGRIS_UNARY_FUNCTION_SINH = 46,
+    TIGRIS_UNARY_FUNCTION_COSH = 47,
+    TIGRIS_UNARY_FUNCTION_ASINH = 48,
+    TIGRIS_UNARY_FUNCTION_ACOSH = 49,
+    TIGRIS_UNARY_FUNCTION_ATANH = 50
+} tigris_unary_function;
+
+/* Functions of OpKind.BINARY (float32). Comparisons and logic give 1 or 0; inputs of logic are true
+ * when not 0. */
+typedef enum tigris_binary_function {
+    TIGRIS_BINARY_FUNCTION_DIVIDE = 1,
+    TIGRIS_BINARY_FUNCTION_POWER = 2,
+    /* NaN when one input is */
+    TIGRIS_BINARY_FUNCTION_MAXIMUM = 3,
+    /* NaN when one input is */
+    TIGRIS_BINARY_FUNCTION_MINIMUM = 4,
+    /* remainder with the sign of the divisor */
+    TIGRIS_BINARY_FUNCTION_FLOOR_MOD = 5,
+    /* remainder with the sign of the dividend */
+    TIGRIS_BINARY_FUNCTION_TRUNCATE_MOD = 6,
+    /* a < 0 ? a * b : a */
+    TIGRIS_BINARY_FUNCTION_PRELU = 7,
+    TIGRIS_BINARY_FUNCTION_LESS = 8,
+    TIGRIS_BINARY_FUNCTION_LESS_OR_EQUAL = 9,
+    TIGRIS_BINARY_FUNCTION_GREATER = 10,
+    TIGRIS_BINARY_FUNCTION_GREATER_OR_EQUAL = 11,
+    TIGRIS_BINARY_FUNCTION_EQUAL = 12,
+    TIGRIS_BINARY_FUNCTION_AND = 13,
+    TIGRIS_BINARY_FUNCTION_OR = 14,
+    TIGRIS_BINARY_FUNCTION_XOR = 15
+} tigris_binary_function;
+
+/* Functions of OpKind.REDUCE (float32). */
+typedef enum tigris_reduce_function {
+    TIGRIS_REDUCE_FUNCTION_SUM = 1,
+    TIGRIS_REDUCE_FUNCTION_MEAN = 2,
+    TIGRIS_REDUCE_FUNCTION_MAXIMUM = 3,
+    TIGRIS_REDUCE_FUNCTION_MINIMUM = 4,
+    TIGRIS_REDUCE_FUNCTION_PRODUCT = 5,
+    TIGRIS_REDUCE_FUNCTION_L1 = 6,
+    TIGRIS_REDUCE_FUNCTION_L2 = 7,
+    TIGRIS_REDUCE_FUNCTION_SUM_SQUARE = 8,
+    TIGRIS_REDUCE_FUNCTION_LOG_SUM = 9,
+    TIGRIS_REDUCE_FUNCTION_LOG_SUM_EXP = 10
+} tigris_reduce_function;
+
+/* Functions of OpKind.VECTOR (float32). m and v: a vector's mean and variance. */
+typedef enum tigris_vector_function {
+    /* (x - m) / sqrt(v + epsilon) */
+    TIGRIS_VECTOR_FUNCTION_STANDARDISE = 1,
+    /* x / sqrt(mean of squares + epsilon) */
+    TIGRIS_VECTOR_FUNCTION_RMS = 2,
+    /* x / sum of |x|; 0 when that is 0 */
+    TIGRIS_VECTOR_FUNCTION_L1 = 3,
+    /* x / sqrt(sum of squares); 0 when that is 0 */
+    TIGRIS_VECTOR_FUNCTION_L2 = 4,
+    TIGRIS_VECTOR_FUNCTION_LOG_SOFTMAX = 5,
+    /* 1 at the first of the largest elements, 0 elsewhere */
+    TIGRIS_VECTOR_FUNCTION_HARDMAX = 6,
+    TIGRIS_VECTOR_FUNCTION_CUMULATIVE_SUM = 7,
+    /* (x - m) / (sqrt(v) + epsilon) */
+    TIGRIS_VECTOR_FUNCTION_STANDARDISE_OUTSIDE = 8,
+    TIGRIS_VECTOR_FUNCTION_SOFTMAX = 9,
+    TIGRIS_VECTOR_FUNCTION_CUMULATIVE_PRODUCT = 10
+} tigris_vector_function;
+
+/* Conv2D and depthwise Conv2D, int8. Weights:
+ * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
+ * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D (out channel c reads in channel
+ * c / (out_channels / in_channels)), packed as SPEC.md section 6 says. The bias already holds
+ * -input_zero_point * sum of the channel's weights, so a padded tap counts as the value
+ * input_zero_point. For PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D the weights are not packed, the
+ * bias is the model's own, products are weight * (input - input_zero_point), padded taps count as
+ * nothing, and shifts are int32. */
+typedef struct tigris_conv_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* value of a padded tap */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8, see above */
+    uint32_t weights;
+    /* int32 per out channel, zero point folded in */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+} tigris_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_int8_params) == 48U, tigris_conv_int8_params_size);
+
+/* Conv2D and depthwise Conv2D, float32. Weights as for int8; padded taps are 0. */
+typedef struct tigris_conv_float_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* float32 */
+    uint32_t weights;
+    /* float32 per out channel */
+    uint32_t bias;
+} tigris_conv_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_float_params) == 32U, tigris_conv_float_params_size);
+
+/* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); zero point folded into the
+ * bias. For PLAIN_FULLY_CONNECTED the weights are not packed and shifts are int32. */
+typedef struct tigris_fully_connected_int8_params {
+    /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 0: one multiplier and shift for all outputs; 1: one per output */
+    uint32_t requantise_step;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 per output */
+    uint32_t bias;
+    /* int32, Q0.31 */
+    uint32_t multiplier;
+    /* int8 */
+    uint32_t shift;
+} tigris_fully_connected_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int8_params) == 44U, tigris_fully_connected_int8_params_size);
+
+/* out[r][o] = clamp(bias[o] + sum_i weights[o][i] * in[r][i]). */
+typedef struct tigris_fully_connected_float_params {
+    /* vectors, each in_features long */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* float32 [out_features][in_features] */
+    uint32_t weights;
+    /* float32 per output */
+    uint32_t bias;
+} tigris_fully_connected_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_float_params) == 28U, tigris_fully_connected_float_params_size);
+
+/* Average and max pooling, int8, per channel. Average without rescale: the sum of the taps inside
+ * the tensor, divided by their number, rounding half away from zero. With rescale: (sum - taps *
+ * input_zero_point) is requantised by multiplier[taps - 1] and shift[taps - 1], then
+ * output_zero_point is added. */
+typedef struct tigris_pool_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left */
+    uint16_t pad_left;
+    /* 1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8 (average only) */
+    uint16_t rescale;
+    /* 1: padded taps count as zeros in an average */
+    uint32_t include_pad;
+    /* see above */
+    int32_t input_zero_point;
+    /* see above */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int32 per number of taps, 1 … kernel_height * kernel_width; with rescale only */
+    uint32_t multiplier;
+    /* int8 per number of taps; with rescale only */
+    uint32_t shift;
+} tigris_pool_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_int8_params) == 44U, tigris_pool_int8_params_size);
+
+/* Average and max pooling, float32, per channel. */
+typedef struct tigris_pool_float_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left */
+    uint16_t pad_left;
+    /* 1: padded taps count as zeros in an average */
+    uint16_t include_pad;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_pool_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_float_params) == 24U, tigris_pool_float_params_size);
+
+/* ADD, SUB and MUL of two int8 tensors, TensorFlow Lite arithmetic. ADD/SUB: each input (q -
+ * zero_point) << left_shift is scaled by its own multiplier, both are added or subtracted, the sum
+ * is scaled by the output's. MUL: the product of both (q - zero_point) is scaled by the output's
+ * multiplier. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_int8_params {
+    /* of input 0 and 1 */
+    int32_t zero_point[2];
+    /* of input 0 and 1, Q0.31 (ADD, SUB) */
+    int32_t multiplier[2];
+    /* of input 0 and 1 (ADD, SUB) */
+    int32_t shift[2];
+    /* 20 for ADD and SUB; 0 for MUL */
+    int32_t left_shift;
+    /* added last */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_int8_params) == 72U, tigris_binary_int8_params_size);
+
+/* ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_float_params {
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_float_params) == 32U, tigris_binary_float_params_size);
+
+/* Softmax over vectors of length contiguous elements; output int8 with scale 1/256 and zero point
+ * -128, or int16 with 1/65536 and -32768. TensorFlow Lite's fixed-point algorithm (5 integer bits
+ * of scaled difference, 12 of the sum). The table has the exponentials of all differences d to the
+ * vector's largest element: exp(-input_scale * d). */
+typedef struct tigris_softmax_int8_params {
+    /* elements of one vector */
+    uint32_t length;
+    /* 256 int32, Q0.31, for d = 0 … 255 */
+    uint32_t exponentials;
+} tigris_softmax_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int8_params) == 8U, tigris_softmax_int8_params_size);
+
+/* Softmax over vectors of length contiguous float32 elements. */
+typedef struct tigris_softmax_float_params {
+    /* elements of one vector */
+    uint32_t length;
+} tigris_softmax_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_float_params) == 4U, tigris_softmax_float_params_size);
+
+/* Its logarithm; output scale 1/16, zero point 127. Also TensorFlow Lite's algorithm. The second
+ * table has the differences themselves, scaled to Q5.26. Those at or below max(least - 1, (log of
+ * the sum of exponentials - 32) / scale, which is requantised) give -128. */
+typedef struct tigris_log_softmax_int8_params {
+    /* elements of one vector, at most 4096 */
+    uint32_t length;
+    /* least difference that has an exponential, at most 0 */
+    int32_t least;
+    /* Q0.31: from Q5.26 to differences */
+    int32_t reverse_multiplier;
+    /* positive: left */
+    int32_t reverse_shift;
+    /* 256 int32, Q0.31, for d = 0 … 255 */
+    uint32_t exponentials;
+    /* 256 int32, Q5.26, for d = 0 … 255 */
+    uint32_t differences;
+} tigris_log_softmax_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_log_softmax_int8_params) == 24U, tigris_log_softmax_int8_params_size);
+
+/* out = table[in + 128], any unary int8 function, requantisation included. */
+typedef struct tigris_lookup_params {
+    /* 256 int8 values, for inputs -128 … 127 */
+    uint32_t table;
+} tigris_lookup_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_params) == 4U, tigris_lookup_params_size);
+
+/* out = function(in; alpha, beta). */
+typedef struct tigris_unary_float_params {
+    /* tigris_unary_function */
+    uint32_t function;
+    /* see the function */
+    float alpha;
+    /* see the function */
+    float beta;
+} tigris_unary_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_unary_float_params) == 12U, tigris_unary_float_params_size);
+
+/* Bytes of the input, unchanged. */
+typedef struct tigris_copy_params {
+    /* bytes copied; must equal the input's and the output's */
+    uint32_t bytes;
+} tigris_copy_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_copy_params) == 4U, tigris_copy_params_size);
+
+/* Output element at index (i0, …) is input element at sum(i_k * input_step[k]); whole tensors. */
+typedef struct tigris_transpose_params {
+    /* axes used */
+    uint32_t rank;
+    /* 1, 2, 4 or 8 */
+    uint32_t element_bytes;
+    /* unused entries 1 */
+    uint32_t output_shape[8];
+    /* in elements; unused entries 0 */
+    uint32_t input_step[8];
+} tigris_transpose_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_params) == 72U, tigris_transpose_params_size);
+
+/* Inputs side by side along one axis. */
+typedef struct tigris_concat_params {
+    /* 0 rows, 1 columns, 2 channels */
+    uint32_t axis;
+} tigris_concat_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_concat_params) == 4U, tigris_concat_params_size);
+
+/* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
+ * scale. The table has the same results, for processors without floating point. DEQUANTIZE: 256
+ * float32, for -128 … 127. QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127
+ * each; as integers in the same order, the bits of a negative number but its sign are inverted. */
+typedef struct tigris_quantize_params {
+    /* positive */
+    float scale;
+    /* in the quantised type's range */
+    int32_t zero_point;
+    /* see above */
+    uint32_t table;
+} tigris_quantize_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_params) == 12U, tigris_quantize_params_size);
+
+/* Output element (row, column, channel) is the input element at the three selected indices. Index i
+ * of the output selects index table[i] of the input, or without a table floor((i * numerator +
+ * first) / denominator). Where one of the three lies outside the input the output element is fill.
+ * The arrays have one entry each for rows, columns and channels. */
+typedef struct tigris_select_params {
+    /* int32 per output row; 0xFFFFFFFF: no table */
+    uint32_t row_table;
+    /* int32 per output column; 0xFFFFFFFF: no table */
+    uint32_t column_table;
+    /* int32 per output channel; 0xFFFFFFFF: no table */
+    uint32_t channel_table;
+    /* see above; negative to turn round */
+    int32_t numerator[3];
+    /* see above; at least 1 */
+    int32_t denominator[3];
+    /* see above */
+    int32_t first[3];
+    /* bits of the fill value, in the lowest bytes */
+    uint32_t fill;
+} tigris_select_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_select_params) == 52U, tigris_select_params_size);
+
+/* Interpolation along rows and columns, per channel. out[r][x] = sum_j sum_i row_weight[r][j] *
+ * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i]. Weights are float32, or for int8
+ * int16 with 10 fractional bits; the int8 sum is divided by 2^20, rounding half away from zero, and
+ * saturated (TensorFlow Lite's ResizeBilinear). */
+typedef struct tigris_resample_params {
+    /* rows that add to one output row; at most 64 */
+    uint32_t row_taps;
+    /* columns that add to one output column; at most 64 */
+    uint32_t column_taps;
+    /* int32 per output row */
+    uint32_t row_start;
+    /* [output rows][row_taps] */
+    uint32_t row_weight;
+    /* int32 per output column */
+    uint32_t column_start;
+    /* [output columns][column_taps] */
+    uint32_t column_weight;
+} tigris_resample_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_resample_params) == 24U, tigris_resample_params_size);
+
+/* Transposed Conv2D, int8: input row i and kernel row k add to output row i * stride + k * dilation
+ * - pad. Weights: [out_channels][kernel_height][kernel_width][in_channels / groups], of which a
+ * product is weight * (input - input_zero_point). */
+typedef struct tigris_transpose_conv_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* output rows from one input row to the next */
+    uint16_t stride_height;
+    /* output columns from one input column to the next */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* rows cut off above */
+    uint16_t pad_top;
+    /* columns cut off on the left */
+    uint16_t pad_left;
+    /* groups of channels */
+    uint32_t groups;
+    /* see above */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8, see above */
+    uint32_t weights;
+    /* int32 per out channel, no zero point folded in */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+} tigris_transpose_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int8_params) == 52U, tigris_transpose_conv_int8_params_size);
+
+/* Transposed Conv2D, float32. Weights as for int8. */
+typedef struct tigris_transpose_conv_float_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* output rows from one input row to the next */
+    uint16_t stride_height;
+    /* output columns from one input column to the next */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* rows cut off above */
+    uint16_t pad_top;
+    /* columns cut off on the left */
+    uint16_t pad_left;
+    /* groups of channels */
+    uint32_t groups;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* float32 */
+    uint32_t weights;
+    /* float32 per out channel */
+    uint32_t bias;
+} tigris_transpose_conv_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_float_params) == 36U, tigris_transpose_conv_float_params_size);
+
+/* out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_function_params {
+    /* tigris_binary_function */
+    uint32_t function;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_function_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_function_params) == 28U, tigris_binary_function_params_size);
+
+/* out = 1 where function(a, b), else 0, in float32, of two int8 tensors in TensorFlow Lite's
+ * arithmetic. Each is (q - zero_point) * 256, requantised. Element steps are 0 along broadcast
+ * axes. */
+typedef struct tigris_compare_int8_params {
+    /* tigris_binary_function from LESS to EQUAL */
+    uint32_t function;
+    /* of input 0 and 1 */
+    int32_t zero_point[2];
+    /* Q0.31 */
+    int32_t multiplier[2];
+    /* positive: left */
+    int32_t shift[2];
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_compare_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_compare_int8_params) == 52U, tigris_compare_int8_params_size);
+
+/* out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast
+ * axes. */
+typedef struct tigris_where_params {
+    /* elements from one row to the next, of input 0, 1 and 2 */
+    int32_t row_step[3];
+    /* elements from one column to the next */
+    int32_t column_step[3];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[3];
+} tigris_where_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_where_params) == 36U, tigris_where_params_size);
+
+/* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. SUM, MEAN, MAXIMUM
+ * and MINIMUM. SUM and MEAN: sum of (q - input_zero_point), requantised; a mean's multiplier holds
+ * its division. MAXIMUM and MINIMUM are elements of the input, unchanged. */
+typedef struct tigris_reduce_int8_params {
+    /* tigris_reduce_function */
+    uint32_t function;
+    /* elements of one vector, at most 2^22 */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* see above */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+} tigris_reduce_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_reduce_int8_params) == 28U, tigris_reduce_int8_params_size);
+
+/* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. Sums are
+ * compensated (Kahan), so that long vectors lose nothing. */
+typedef struct tigris_reduce_params {
+    /* tigris_reduce_function */
+    uint32_t function;
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+} tigris_reduce_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_reduce_params) == 12U, tigris_reduce_params_size);
+
+/* out[o][i] = the k at which in[o][k][i] is largest or smallest, as float32; all axes flattened. */
+typedef struct tigris_arg_reduce_params {
+    /* 0: the largest element; 1: the smallest */
+    uint32_t smallest;
+    /* of equal elements 0: the first; 1: the last */
+    uint32_t last;
+    /* elements of one vector, at most 2^24 */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+} tigris_arg_reduce_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_arg_reduce_params) == 16U, tigris_arg_reduce_params_size);
+
+/* out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened. */
+typedef struct tigris_vector_params {
+    /* tigris_vector_function */
+    uint32_t function;
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* see the function */
+    float epsilon;
+    /* CUMULATIVE_SUM, 1: without the element itself */
+    uint32_t exclusive;
+    /* CUMULATIVE_SUM, 1: from the end */
+    uint32_t reverse;
+} tigris_vector_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_vector_params) == 24U, tigris_vector_params_size);
+
+/* out[o][k][i] = sum up to k of in[o][k][i] in TensorFlow Lite's arithmetic; all axes flattened. A
+ * sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised. */
+typedef struct tigris_cumulative_int8_params {
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* 1: without the element itself */
+    uint32_t exclusive;
+    /* 1: from the last element to the first */
+    uint32_t reverse;
+    /* see above */
+    int32_t begin;
+    /* see above */
+    int32_t input_zero_point;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+} tigris_cumulative_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_cumulative_int8_params) == 36U, tigris_cumulative_int8_params_size);
+
+/* out[c] = in[c] / (bias + alpha * sum of in[j]^2) ^ beta, j from c - before to c + after, inside
+ * the pixel. */
+typedef struct tigris_lrn_params {
+    /* channels before */
+    uint32_t before;
+    /* channels after */
+    uint32_t after;
+    /* already divided by the size of the window */
+    float alpha;
+    /* exponent */
+    float beta;
+    /* see above */
+    float bias;
+} tigris_lrn_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lrn_params) == 20U, tigris_lrn_params_size);
+
+/* NORMALISE: each element q of a vector of n becomes (z * factor / 2^32 + offset) / 2^output_bits,
+ * rounded down and clamped. z = (n q - S) / sqrt(V) * 2^fraction_bits with S the vector's sum, V =
+ * n Q - S^2 + epsilon / 2^variance_bits and Q the sum of squares; not centred: S = n * zero point,
+ * and V without S^2 of squares of q - zero point. The reciprocal of sqrt(V) is right to 2^-28,
+ * products are rounded down. Tensors are [...][points][groups][channels]; a vector is the points
+ * and channels of a group, at most 2^17 elements. */
+typedef struct tigris_normalise_int8_params {
+    /* see above */
+    uint32_t points;
+    /* see above */
+    uint32_t groups;
+    /* see above */
+    uint32_t channels;
+    /* terms from one point to the next */
+    uint32_t point_term_step;
+    /* from one group to the next */
+    uint32_t group_term_step;
+    /* from one channel to the next */
+    uint32_t channel_term_step;
+    /* 1: the mean is taken off; 0: the zero point */
+    uint32_t centred;
+    /* of the input */
+    int32_t input_zero_point;
+    /* see above */
+    uint32_t fraction_bits;
+    /* even, at most 30 */
+    uint32_t variance_bits;
+    /* low word of epsilon */
+    uint32_t epsilon_low;
+    /* high word of epsilon */
+    uint32_t epsilon_high;
+    /* at most 31 */
+    uint32_t output_bits;
+    /* pairs of int32: factor, and offset with the zero point and half a step */
+    uint32_t terms;
+} tigris_normalise_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_normalise_int8_params) == 56U, tigris_normalise_int8_params_size);
+
+/* out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
+typedef struct tigris_mat_mul_float_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_mat_mul_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
+
+/* The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point),
+ * requantised. */
+typedef struct tigris_mat_mul_int8_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum, at most 32768 */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
+    /* of A and B */
+    int32_t zero_point[2];
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+} tigris_mat_mul_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int8_params) == 96U, tigris_mat_mul_int8_params_size);
+
+/* Elements in another type. To integers: truncated and saturated, NaN becomes 0; to BOOL: 0 or 1. */
+typedef struct tigris_cast_params {
+    /* tigris_dtype of the input */
+    uint32_t source;
+    /* tigris_dtype of the output */
+    uint32_t target;
+} tigris_cast_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_cast_params) == 8U, tigris_cast_params_size);
+
+/* out[c] += sum over rows and columns of in[row][column][c], from 0 at row 0; the output is folded.
+ * INT8: int32 sums of the stored values. FLOAT32: in the order of rows, then columns. */
+typedef struct tigris_sum_map_params {
+    /* elements in each sum: height * width of the input */
+    uint32_t taps;
+} tigris_sum_map_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_map_params) == 4U, tigris_sum_map_params_size);
+
+/* sums[o] += sum_i weights[row][o][i] * in[row][i], from bias[o] at row 0; the output is folded. A
+ * fully connected layer of a whole map, row by row. INT8: int32 sums, the zero point folded into
+ * the bias. */
+typedef struct tigris_sum_products_params {
+    /* elements of an input row */
+    uint32_t in_features;
+    /* sums */
+    uint32_t out_features;
+    /* [rows][out_features][in_features]; int8: each row's packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 or float32 per output */
+    uint32_t bias;
+} tigris_sum_products_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_products_params) == 16U, tigris_sum_products_params_size);
+
+/* out[o] = requantise(sums[o]), of the last row of sums. */
+typedef struct tigris_scale_sums_int8_params {
+    /* 0: one multiplier and shift for all outputs; 1: one per output */
+    uint32_t requantise_step;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int32, Q0.31 */
+    uint32_t multiplier;
+    /* int8 */
+    uint32_t shift;
+} tigris_scale_sums_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_scale_sums_int8_params) == 24U, tigris_scale_sums_int8_params_size);
+
+/* out[o] = clamp(sums[o]), of the last row of sums. */
+typedef struct tigris_scale_sums_float_params {
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_scale_sums_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_scale_sums_float_params) == 8U, tigris_scale_sums_float_params_size);
+
+/* Without rescale: the sum divided by taps, rounding half away from zero. With rescale: (sum - taps
+ * * input_zero_point) is requantised, then output_zero_point is added. */
+typedef struct tigris_mean_of_sums_int8_params {
+    /* elements in each sum, at most 2^22 */
+    uint32_t taps;
+    /* 1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8 */
+    uint32_t rescale;
+    /* see above */
+    int32_t input_zero_point;
+    /* see above */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* Q0.31; with rescale only */
+    int32_t multiplier;
+    /* positive: left; with rescale only */
+    int32_t shift;
+} tigris_mean_of_sums_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_int8_params) == 32U, tigris_mean_of_sums_int8_params_size);
+
+/* out[c] = clamp(sum[c] / taps). */
+typedef struct tigris_mean_of_sums_float_params {
+    /* elements in each sum */
+    uint32_t taps;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_mean_of_sums_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_float_params) == 12U, tigris_mean_of_sums_float_params_size);
+
+/* The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast
+ * axes. */
+typedef struct tigris_extreme_params {
+    /* 0: the larger; 1: the smaller */
+    uint32_t smallest;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_extreme_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_extreme_params) == 28U, tigris_extreme_params_size);
+
+/* q >= zero_point[0]: table[q + 128]; else (q - zero_point[0]) * (slope - zero_point[1]),
+ * requantised. Element steps are 0 along broadcast axes. */
+typedef struct tigris_prelu_int8_params {
+    /* of the input and the slopes */
+    int32_t zero_point[2];
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* 256 int8 values, of which those below zero_point[0] are not read */
+    uint32_t table;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_prelu_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_prelu_int8_params) == 48U, tigris_prelu_int8_params_size);
+
+/* Quotients of two int8 tensors in TensorFlow Lite's arithmetic. Element steps are 0 along
+ * broadcast axes. With a and b the inputs less their zero points, both negated when b is negative,
+ * h(v) = headroom[v + 256] and x * y the rounding doubling high multiply: ((a << h(a)) *
+ * reciprocal[b] / 2) * multiplier, shifted right by power[b] + h(a) + 1, halves away from zero. A
+ * quotient by 0 saturates, that of 0 is 0. */
+typedef struct tigris_divide_int8_params {
+    /* of input 0 and 1 */
+    int32_t zero_point[2];
+    /* Q0.31 */
+    int32_t multiplier;
+    /* added last */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* 512 int8: leading sign bits less one of -256 … 255 as int32 */
+    uint32_t headroom;
+    /* 256 int8: the power of two in each of 0 … 255, less the shift of the scale and 1; -64 of 0 */
+    uint32_t power;
+    /* 256 uint32: of 0 … 255, each times its power of two, in Q0.32 */
+    uint32_t reciprocal;
+    /* of a shift s beyond 31 bits 0 leaves 0, 1 what TFLM does on x86: (x >> s % 32) + (x >= 0) */
+    uint32_t modulo;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_divide_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int8_params_size);
+
+/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is taken
+ * off each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
+ * point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of int16, not
+ * packed, less their zero points. */
+typedef struct tigris_asymmetric_conv_int8_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* value of a padded tap */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8, see above */
+    uint32_t weights;
+    /* int32 per out channel, zero point folded in */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+    /* int8 per out channel */
+    uint32_t weight_zero_points;
+} tigris_asymmetric_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_conv_int8_params) == 52U, tigris_asymmetric_conv_int8_params_size);
+
+/* The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum. */
+typedef struct tigris_asymmetric_fully_connected_int8_params {
+    /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 0: one multiplier and shift for all outputs; 1: one per output */
+    uint32_t requantise_step;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 per output */
+    uint32_t bias;
+    /* int32, Q0.31 */
+    uint32_t multiplier;
+    /* int8 */
+    uint32_t shift;
+    /* int8 per output */
+    uint32_t weight_zero_points;
+} tigris_asymmetric_fully_connected_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_fully_connected_int8_params) == 48U, tigris_asymmetric_fully_connected_int8_params_size);
+
+/* The input whose rows FETCH asks the caller for, or the output whose rows TAKE gives to the
+ * caller. The view of the operator's output makes each row once, in order, up to the last: it has a
+ * pace that completes it in the stage's bands, and no window or one that keeps rows. */
+typedef struct tigris_rows_params {
+    /* index of the input or of the output, as the session's hooks are told */
+    uint32_t port;
+} tigris_rows_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_rows_params) == 4U, tigris_rows_params_size);
+
+/* The output, a state, becomes what the next run begins with: its last kept_bytes bytes, then the
+ * first input's. The second input, a constant, is what a session begins with, repeated until the
+ * state is full; without one every byte is fill. The other fields are for the host, as in an I/O
+ * record. */
+typedef struct tigris_commit_params {
+    /* bytes of the state that stay and move to its start; fewer than all */
+    uint32_t kept_bytes;
+    /* first value of every byte, where there is no second input */
+    uint8_t fill;
+    /* tigris_dtype of the model's own tensor */
+    uint8_t model_dtype;
+    /* dimensions used in shape */
+    uint8_t rank;
+    /* dimensions used in stored_shape and permutation */
+    uint8_t stored_rank;
+    /* the model's own shape; unused entries 0 */
+    uint32_t shape[8];
+    /* shape of the stored data; unused entries 0 */
+    uint32_t stored_shape[8];
+    /* permuted axis i is stored axis permutation[i] */
+    uint8_t permutation[8];
+} tigris_commit_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_commit_params) == 80U, tigris_commit_params_size);
+
+/* state(t) = cell(in(t), state(t - 1)); the operands behind the input hold state(-1): hidden, and
+ * an LSTM's cell. A state is [batch][units] of the hidden values, for LSTM [batch][2][units]:
+ * hidden, then cell. An output row has the states of the steps steps of an input row, or only the
+ * last, where it has room for one; a row goes on where the row before ended. Rows behind each other
+ * have one step each, and their operator has one more operand: its own output, a row late. Tensors
+ * are float32, and so are bias and peepholes; weights of INT8 are int8 with one scale a gate and
+ * unit. Scratch: float32 [units], GRU [2 * units]. */
+typedef struct tigris_recurrent_params {
+    /* tigris_recurrent_cell */
+    uint32_t cell;
+    /* steps in a row */
+    uint32_t steps;
+    /* sequences */
+    uint32_t batch;
+    /* elements of one step of one sequence */
+    uint32_t inputs;
+    /* hidden values */
+    uint32_t units;
+    /* 1: from the last step to the first; of one row only */
+    uint32_t reverse;
+    /* GRU, 1: the reset gate acts on the product, not on the state */
+    uint32_t linear_before_reset;
+    /* LSTM, 1: the forget gate is 1 - the input gate */
+    uint32_t coupled;
+    /* arguments of activations stay within -clip and clip; inf: none */
+    float clip;
+    /* LSTM: the cell's values stay within -cell_clip and cell_clip; inf: any */
+    float cell_clip;
+    /* tigris_recurrent_function of gates, candidate and, for LSTM, output */
+    uint32_t function[3];
+    /* of each function */
+    float alpha[3];
+    /* of each function */
+    float beta[3];
+    /* [gate][unit][inputs] */
+    uint32_t input_weights;
+    /* [gate][unit][units] */
+    uint32_t recurrent_weights;
+    /* [gate][unit], GRU one more [unit] inside the reset gate's product, for linear_before_reset */
+    uint32_t bias;
+    /* LSTM: input, output, forget [unit] each */
+    uint32_t peepholes;
+    /* INT8: [gate][unit] */
+    uint32_t input_scales;
+    /* INT8: [gate][unit] */
+    uint32_t recurrent_scales;
+} tigris_recurrent_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_params) == 100U, tigris_recurrent_params_size);
+
+/* LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in
+ * recurrent_params. The operands behind the input hold hidden, int8, and cell, int16, before the
+ * first step. A state is int8 [batch][3 * units]: hidden, then the cell's values as two bytes each.
+ * Gates are input, forget, cell, output. Each is sigmoid(i + h), the third tanh(i + h), with i the
+ * product of its weights and the input, h that of the recurrent ones and hidden, each requantised
+ * to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table: sigmoid(x) at
+ * 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 + input *
+ * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
+typedef struct tigris_recurrent_int16_params {
+    /* tigris_recurrent_cell: LSTM */
+    uint32_t cell;
+    /* steps in a row */
+    uint32_t steps;
+    /* sequences */
+    uint32_t batch;
+    /* elements of one step of one sequence */
+    uint32_t inputs;
+    /* hidden values */
+    uint32_t units;
+    /* 0 */
+    uint32_t reverse;
+    /* int8 [unit][gate][inputs], packed as SPEC.md section 6 says */
+    uint32_t input_weights;
+    /* int8 [unit][gate][units], packed alike */
+    uint32_t recurrent_weights;
+    /* int32 [unit][gate], zero point folded in */
+    uint32_t input_bias;
+    /* int32 [unit][gate]: what the zero point takes off */
+    uint32_t recurrent_bias;
+    /* 256 uint16: sigmoid(place / 24) in Q0.16 */
+    uint32_t table;
+    /* Q0.31, of each gate */
+    int32_t input_multiplier[4];
+    /* positive: left */
+    int32_t input_shift[4];
+    /* Q0.31, of each gate */
+    int32_t recurrent_multiplier[4];
+    /* positive: left */
+    int32_t recurrent_shift[4];
+    /* Q0.31: from Q0.30 to the cell's scale */
+    int32_t cell_multiplier;
+    /* positive: left */
+    int32_t cell_shift;
+    /* lowest value of the cell */
+    int32_t cell_min;
+    /* highest value of the cell */
+    int32_t cell_max;
+    /* of the cell's value before its tanh, whose place is this / 2^tanh_shift / 2^8 */
+    uint32_t tanh_multiplier;
+    /* right, rounded; at most 31 */
+    uint32_t tanh_shift;
+    /* Q0.31: from Q0.30 to hidden's scale */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+} tigris_recurrent_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
+
+/* out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i *
+ * s2]. Negative positions count from the end, those outside are the nearest inside, no number is
+ * the first. */
+typedef struct tigris_gather_params {
+    /* slices before the axis */
+    uint32_t outer;
+    /* elements along the axis */
+    uint32_t length;
+    /* elements behind the axis */
+    uint32_t inner;
+    /* positions taken along the axis */
+    uint32_t count;
+    /* s0, s1, s2 */
+    uint32_t position_step[3];
+} tigris_gather_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_gather_params) == 28U, tigris_gather_params_size);
+
+/* out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes
+ * flattened. Of equal elements the first comes first; what is no number comes last. The output is
+ * one row. */
+typedef struct tigris_top_k_params {
+    /* 0: the largest elements; 1: the smallest */
+    uint32_t smallest;
+    /* positions of a vector, at most its length */
+    uint32_t count;
+    /* elements of one vector, at most 2^24 */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+} tigris_top_k_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_size);
+
+/* The best boxes of each class that overlap no better one: non-maximum suppression. Inputs: boxes
+ * [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes].
+ * Output, one row: [count][3] of class, box and score, class by class, the best first; what is left
+ * is -1, -1, 0. The overlap of two boxes is their common area by that of their union; 0 where a box
+ * has no area. Scratch: a byte a box. */
+typedef struct tigris_suppress_params {
+    /* at most 65535 */
+    uint32_t boxes;
+    /* at most 65535 */
+    uint32_t classes;
+    /* boxes found at most, 65535 or fewer */
+    uint32_t count;
+    /* boxes of one class at most */
+    uint32_t per_class;
+    /* 1: scores equal to the threshold count as well */
+    uint32_t inclusive;
+    /* 1: the best count of all classes, by their scores */
+    uint32_t by_score;
+    /* scores are greater */
+    float score_threshold;
+    /* boxes that overlap a better one by more are left out */
+    float threshold;
+} tigris_suppress_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_suppress_params) == 32U, tigris_suppress_params_size);
+
+/* out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
+ * The position is positions[o * s0 + k * s1 + i * s2]; negative ones count from the end, updates of
+ * those outside, and of no number, are left out. Combined instead of replaced in FLOAT32 only. The
+ * output is one row. */
+typedef struct tigris_scatter_params {
+    /* slices before the axis */
+    uint32_t outer;
+    /* elements along the axis */
+    uint32_t length;
+    /* elements behind the axis */
+    uint32_t inner;
+    /* positions along the axis */
+    uint32_t count;
+    /* s0, s1, s2 */
+    uint32_t position_step[3];
+    /* 0: replaced; 1: sum, 2: product, 3: larger, 4: smaller of old and update */
+    uint32_t combine;
+} tigris_scatter_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_scatter_params) == 32U, tigris_scatter_params_size);
+
+/* Conv2D and depthwise Conv2D of int16. sum_bits 64: out = (sum * multiplier + half) >> (15 -
+ * shift), of sums and biases of 64 bits, with multiplier in Q0.15; 32: their lowest 32 bits
+ * requantised by a multiplier in Q0.31. Weights are not packed:
+ * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
+ * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0. */
+typedef struct tigris_conv_int16_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* row step */
+    uint16_t stride_height;
+    /* column step */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* columns of padding on the left; what lacks on the right is padding too */
+    uint16_t pad_left;
+    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
+    uint16_t groups;
+    /* 32 or 64: how sums are requantised */
+    uint16_t sum_bits;
+    /* 1: weights are int8; 2: int16, of CONV_2D */
+    uint16_t weight_bytes;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 or int16, see above */
+    uint32_t weights;
+    /* int64 per out channel */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 or Q0.15 */
+    uint32_t multiplier;
+    /* int8 per out channel; at most 14 of 64 bits */
+    uint32_t shift;
+} tigris_conv_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_int16_params) == 44U, tigris_conv_int16_params_size);
+
+/* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); sums as in
+ * tigris_conv_int16_params. */
+typedef struct tigris_fully_connected_int16_params {
+    /* vectors, each in_features long */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 32 or 64: how sums are requantised */
+    uint32_t sum_bits;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_features][in_features], not packed */
+    uint32_t weights;
+    /* int64 per output */
+    uint32_t bias;
+    /* int32 per output, Q0.31 or Q0.15 */
+    uint32_t multiplier;
+    /* int8 per output */
+    uint32_t shift;
+} tigris_fully_connected_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int16_params) == 40U, tigris_fully_connected_int16_params_size);
+
+/* Transposed Conv2D of int16, as TRANSPOSE_CONV of int8; sums as in tigris_conv_int16_params. */
+typedef struct tigris_transpose_conv_int16_params {
+    /* rows of the kernel */
+    uint16_t kernel_height;
+    /* columns of the kernel */
+    uint16_t kernel_width;
+    /* output rows from one input row to the next */
+    uint16_t stride_height;
+    /* output columns from one input column to the next */
+    uint16_t stride_width;
+    /* row distance of two taps */
+    uint16_t dilation_height;
+    /* column distance of two taps */
+    uint16_t dilation_width;
+    /* rows cut off above */
+    uint16_t pad_top;
+    /* columns cut off on the left */
+    uint16_t pad_left;
+    /* groups of channels */
+    uint16_t groups;
+    /* 32 or 64: how sums are requantised */
+    uint16_t sum_bits;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+    /* int8 [out_channels][kernel_height][kernel_width][in_channels / groups] */
+    uint32_t weights;
+    /* int64 per out channel */
+    uint32_t bias;
+    /* int32 per out channel, Q0.31 or Q0.15 */
+    uint32_t multiplier;
+    /* int8 per out channel */
+    uint32_t shift;
+} tigris_transpose_conv_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int16_params) == 44U, tigris_transpose_conv_int16_params_size);
+
+/* The same of int16, TensorFlow Lite's BatchMatMul: sums of 64 bits, as in
+ * tigris_conv_int16_params. */
+typedef struct tigris_mat_mul_int16_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
+    /* Q0.15 */
+    int32_t output_multiplier;
+    /* positive: left; at most 14 */
+    int32_t output_shift;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+} tigris_mat_mul_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 84U, tigris_mat_mul_int16_params_size);
+
+/* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. TensorFlow Lite's:
+ * differences to the largest, requantised so that -65535 is -10, through a table of exponentials;
+ * the sum's reciprocal through one of 1 / (1 + x). Between entries t[i] for inputs of 128 * (i -
+ * 256), with f steps from the lower, results are t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
+ * (LUTLookup). */
+typedef struct tigris_softmax_int16_params {
+    /* elements of one vector, at most 65536 */
+    uint32_t length;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* 513 int16, Q0.15: exp(x) of -10 … 0 */
+    uint32_t exponentials;
+    /* 513 int16, Q0.15: 1 / (1 + x) of 0 … 1 */
+    uint32_t reciprocals;
+} tigris_softmax_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int16_params) == 20U, tigris_softmax_int16_params_size);
+
+/* Logistic and tanh of int16, TensorFlow Lite's: with x = (in * multiplier + half) >> shift,
+ * straight lines between entries of the table 512 (tanh: 256) steps of |x| apart, 1 from the last
+ * on. The output's scale is 2^-15. */
+typedef struct tigris_logistic_int16_params {
+    /* at most 32767; the table's steps are 1 / 24 */
+    int32_t multiplier;
+    /* 0 … 31, to the right */
+    int32_t shift;
+    /* 0: 1 / (1 + exp(-x)); 1: tanh(x) */
+    uint32_t hyperbolic;
+    /* 256 uint16: 65536 / (1 + exp(-i / 24)) */
+    uint32_t table;
+} tigris_logistic_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
+
+/* Any function of int16 by straight lines: entries of 4 fraction bits, those of -32768, -32640, …
+ * and 32768. With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] -
+ * t[0]) + 1024) >> 11). */
+typedef struct tigris_lookup_int16_params {
+    /* 513 int32, from -2^22 to 2^22 */
+    uint32_t table;
+} tigris_lookup_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_int16_params) == 4U, tigris_lookup_int16_params_size);
+
+/* out = clamp(requantise(in - input_zero_point) + output_zero_point), from int8 or int16 to int8 or
+ * int16. Differences of 0 and above have the first multiplier and shift, those below the second. */
+typedef struct tigris_rescale_params {
+    /* of the input */
+    int32_t input_zero_point;
+    /* added after requantisation */
+    int32_t output_zero_point;
+    /* Q0.31 */
+    int32_t multiplier[2];
+    /* positive: left */
+    int32_t shift[2];
+    /* 1: what comes of differences of 0 and above changes its sign, 2: of those below, 3: of both */
+    uint32_t negate;
+    /* lowest output value */
+    int32_t activation_min;
+    /* highest output value */
+    int32_t activation_max;
+} tigris_rescale_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_rescale_params) == 36U, tigris_rescale_params_size);
+
+/* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
+ * scale. */
+typedef struct tigris_quantize_int16_params {
+    /* positive */
+    float scale;
+    /* an int16 */
+    int32_t zero_point;
+} tigris_quantize_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 8U, tigris_quantize_int16_params_size);
+
+#endif

@@ -1,0 +1,25 @@
+/* The part of scale_int8.h for machines without DSP instructions. */
+#ifndef TIGRIS_PORTABLE_SCALE_INT8_H
+#define TIGRIS_PORTABLE_SCALE_INT8_H
+
+/* sum * doubled / 2^32, rounded to the nearest, halves up; exact. */
+static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
+{
+    const int64_t product = (int64_t)(int32_t)sum * (int64_t)(uint64_t)doubled;
+    return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+}
+
+/* value / 2 clamped; the low byte counts. */
+static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
+{
+    value >>= 1;
+    if (value < output.low) {
+        value = output.low;
+    }
+    if (value > output.high) {
+        value = output.high;
+    }
+    return value;
+}
+
+#endif
