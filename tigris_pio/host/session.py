@@ -30,6 +30,7 @@ from tigris_pio.host.calls import Call, CallRows, Watch
 from tigris_pio.host.fields import Fields
 from tigris_pio.host.io import NUMPY_TYPES, Array, IoDescriptor, describe
 from tigris_pio.host.memory import Arena, aligned_copy
+from tigris_pio.host.packing import portable_plan
 from tigris_pio.host.rows import Rows, RowSink, RowSource, Stream
 from tigris_pio.sizes import parse_size
 from tigris_pio.spelling import option
@@ -227,12 +228,12 @@ class Session:
         data = plan_bytes(plan)
         if not data:
             raise PlanError("the plan is empty")
-        self._plan = aligned_copy(data)
         self._host = Arena(int(self._library.tigris_host_bytes()))
-        self._data = data
-        self._refuse(self._library.tigris_host_open(self._host.address, self._plan.address, len(data)))
-        self._refuse(self._library.tigris_host_check_crc(self._host.address))
-        self._records = _Records(data)
+        self._open_plan(data)
+        readable = portable_plan(data)
+        if readable is not data:
+            self._open_plan(readable)
+        self._records = _Records(self._data)
         header = self._records.header
         self._ops = self._records.ops()
         self.inputs = tuple(self._records.io(i) for i in range(header.input_count))
@@ -247,6 +248,11 @@ class Session:
         self._profile = (library.HostProfile * max(1, len(self._ops)))()
         self._usage = library.HostUsage()
         self._bind()
+
+    def _open_plan(self, data: bytes) -> None:
+        self._data, self._plan = data, aligned_copy(data)
+        self._refuse(self._library.tigris_host_open(self._host.address, self._plan.address, len(data)))
+        self._refuse(self._library.tigris_host_check_crc(self._host.address))
 
     def _streams(self, before: int, ports: Sequence[IoDescriptor]) -> dict[int, Stream]:
         shapes = {index: self._records.rows_of(before + index) for index in range(len(ports))}

@@ -1,0 +1,115 @@
+"""Plans whose weights are packed for the kernels of a chip, as the host's own kernels read them.
+
+The numbers are the same, so a session on the host computes what the chip computes. Only weights move, each array within
+its own place: the portable order adds no bytes. A block that is compressed is compressed again, behind all others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+
+import lz4.block
+import numpy as np
+
+from tigris_pio.compiler.weights.packing import PACKED_KINDS, packed_blobs, packed_bytes, unpacked_weights
+from tigris_pio.errors import PlanError
+from tigris_pio.format.enums import DType, OpKind, Packing, WeightMode
+from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
+from tigris_pio.format.reader import PlanFile, read_plan
+from tigris_pio.format.record import Record
+from tigris_pio.format.records import CRC_COVERS_FROM, SECTION_ALIGNMENT, Header, OpRecord, StageRecord
+
+
+def portable_plan(data: bytes) -> bytes:
+    """The plan, which the runtime has opened, with all weights in the portable order but those in one that is unknown.
+
+    Raises PlanError for weights outside their block.
+    """
+    header = Header.unpack(data)
+    records = np.frombuffer(data, np.uint8, header.op_count * OpRecord.size(), header.ops)
+    packing = next(field.offset for field in OpRecord.layout() if field.name == "packing")
+    if not records.reshape(-1, OpRecord.size())[:, packing].any():
+        return data
+    plan = read_plan(data)
+    writer = _Writer(plan)
+    for index in range(len(plan.stages)):
+        writer.stage(index)
+    return writer.finished()
+
+
+def _is_packed(op: OpRecord) -> bool:
+    return op.packing != Packing.PORTABLE and op.packing in set(Packing) and op.kind in PACKED_KINDS
+
+
+def _shape(plan: PlanFile, stage: StageRecord, op: OpRecord, params: Record) -> tuple[int, ...]:
+    """The shape of an operator's weights in canonical order."""
+    if isinstance(params, FullyConnectedInt8Params):
+        return params.out_features, params.in_features
+    assert isinstance(params, ConvInt8Params)
+    operand = plan.operands[op.first_operand].view
+    inputs, outputs = (
+        plan.tensors[plan.views[stage.first_view + view].tensor].channels for view in (operand, op.output_view)
+    )
+    kernel = params.kernel_height, params.kernel_width
+    if op.kind == OpKind.DEPTHWISE_CONV_2D:
+        return *kernel, outputs
+    return outputs, *kernel, inputs // max(1, params.groups)
+
+
+class _Writer:
+    """A copy of a plan whose stages are brought into the portable order one by one."""
+
+    def __init__(self, plan: PlanFile) -> None:
+        self._plan = plan
+        self._data = bytearray(plan.data)
+
+    def stage(self, index: int) -> None:
+        """The operators of one stage."""
+        plan, stage = self._plan, self._plan.stages[index]
+        steps = [step for step in range(stage.first_op, stage.first_op + stage.op_count) if _is_packed(plan.ops[step])]
+        if not steps:
+            return
+        start = plan.header.weights + stage.block
+        raw = bytearray(plan.data[start : start + stage.block_stored_bytes])
+        if stage.weight_mode == WeightMode.LZ4:
+            raw = bytearray(lz4.block.decompress(bytes(raw), uncompressed_size=stage.block_raw_bytes))
+        for step in steps:
+            self._op(raw, stage, step)
+        if stage.weight_mode == WeightMode.LZ4:
+            self._compress(index, bytes(raw))
+        else:
+            self._data[start : start + len(raw)] = raw
+
+    def _op(self, raw: bytearray, stage: StageRecord, step: int) -> None:
+        op = self._plan.ops[step]
+        params = self._plan.params(op)
+        kind, packing, shape = OpKind(op.kind), Packing(op.packing), _shape(self._plan, stage, op, params)
+        start = int(getattr(params, "weights"))  # noqa: B009  both records have it
+        size = packed_bytes(kind, params, "weights", np.broadcast_to(np.int8(0), shape), packing)
+        if DType(op.dtype) != DType.INT8 or start + size > len(raw) or not size:
+            raise PlanError(f"the weights of operator {self._plan.text(op.name)} lie outside their block")
+        packed = np.frombuffer(raw, np.int8, size, start)
+        weights = unpacked_weights(kind, params, packed, shape, packing)
+        portable = packed_blobs(kind, DType.INT8, params, {"weights": weights})["weights"].tobytes()
+        raw[start : start + len(portable)] = portable
+        place = self._plan.header.ops + step * OpRecord.size()
+        self._data[place : place + OpRecord.size()] = dataclasses.replace(op, packing=Packing.PORTABLE).pack()
+
+    def _compress(self, index: int, raw: bytes) -> None:
+        stored = lz4.block.compress(raw, store_size=False)
+        block = len(self._data) - self._plan.header.weights
+        stage = dataclasses.replace(self._plan.stages[index], block=block, block_stored_bytes=len(stored))
+        place = self._plan.header.stages + index * StageRecord.size()
+        self._data[place : place + StageRecord.size()] = stage.pack()
+        self._data += stored + bytes(-len(stored) % SECTION_ALIGNMENT)
+
+    def finished(self) -> bytes:
+        """The copy."""
+        header = dataclasses.replace(
+            self._plan.header, total_bytes=len(self._data), weights_bytes=len(self._data) - self._plan.header.weights
+        )
+        self._data[: Header.size()] = header.pack()
+        crc = zlib.crc32(memoryview(self._data)[CRC_COVERS_FROM:])
+        self._data[CRC_COVERS_FROM - 4 : CRC_COVERS_FROM] = crc.to_bytes(4, "little")
+        return bytes(self._data)
