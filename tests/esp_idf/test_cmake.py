@@ -460,6 +460,22 @@ def test_weights_that_make_no_sense_are_refused(project, arguments, message):
     assert f"tigris_add_model: {message}" in words(project.try_configure().stdout)
 
 
+@pytest.mark.parametrize(("chip", "component", "uses"), [
+    ("esp32s3", "espressif__esp-nn", True), ("esp32p4", "esp-nn", True), ("esp32s3", "", False),
+    ("esp32c3", "espressif__esp-nn", False),
+])  # fmt: skip
+def test_the_kernels_are_the_fastest_that_the_project_has(project, chip, component, uses):
+    """With `auto`: ESP-NN where it has assembly, else the portable ones; a line says what is lost without."""
+    project.variables |= {"FAKE_CHIP": chip, "FAKE_COMPONENTS": component}
+    configured = words(project.configure())
+    assert ("define runtime PRIVATE TIGRIS_ESP_NN" in calls(project)) is uses
+    assert ("it convolutions take 4 to 6 times the instructions" in configured) is (not uses and chip == "esp32s3")
+    if uses:
+        project.build()
+        header = (project.build_folder / "tigris" / "tigris_model_digits.h").read_text("utf-8")
+        assert "&tigris_esp_nn_conv_2d_int8" in header
+
+
 @pytest.mark.parametrize("argument", ["PARTITION nn", "SLOTS 2", "BACKEND esp-nn"])
 def test_a_model_that_is_c_goes_without_what_is_flashed_alone(project, argument):
     project.edit("main/CMakeLists.txt", ONE, f"{ONE[:-1]} MODE c {argument})")

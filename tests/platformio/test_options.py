@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tigris_pio.platformio import options, plans, table
+from tigris_pio.compiler.backends import chips
+from tigris_pio.platformio import backend, options, plans, table
 from tigris_pio.platformio.options import Model, OptionError
 
 from .project import ROOT
@@ -138,6 +139,32 @@ def test_a_kernel_library_reaches_the_compiler_with_the_chip(folder):
     for name in options.PORTABLE_BACKENDS:
         settings = parse(folder, backend=name)
         assert "--backend" not in plans.compile_arguments(settings.models[0], settings)
+
+
+@pytest.mark.parametrize(("chip", "made", "expected"), [
+    ("esp32s3", "managed_components/espressif__esp-nn", "esp-nn"), ("esp32p4", "components/esp-nn", "esp-nn"),
+    ("esp32s3", "src/idf_component.yml", "esp-nn"), ("esp32s3", "", "portable"), ("cortex-m55", "", "portable"),
+    ("esp32c3", "components/esp-nn", "auto"), ("", "components/esp-nn", "auto"),
+])  # fmt: skip
+def test_auto_is_the_fastest_that_the_project_has(folder, chip, made, expected, capsys):
+    if made.endswith(".yml"):
+        (folder / "src").mkdir()
+        (folder / made).write_text('dependencies:\n  espressif/esp-nn: "*"\n', "utf-8")
+    elif made:
+        (folder / made).mkdir(parents=True)
+    settings = replace(parse(folder), chip=chip)
+    assert backend.resolve(settings, ["espidf"], folder).backend == expected
+    said = capsys.readouterr().out
+    assert ("it convolutions take" in said or "it models take" in said) is (expected == "portable")
+    assert backend.resolve(replace(settings, backend="portable"), ["espidf"], folder).backend == "portable"
+    if chip == "esp32s3":
+        assert backend.resolve(settings, ["arduino"], folder).backend == "portable"
+
+
+def test_the_compiler_knows_the_same_fastest_backends():
+    chosen = {chip: chips.fastest(chip) for chip in chips.CHIPS}
+    libraries = {chip: (choice.backend, choice.lost) for chip, choice in chosen.items() if choice.backend != "portable"}
+    assert libraries == backend.FASTEST
 
 
 def test_free_dimensions_reach_the_compiler(folder):

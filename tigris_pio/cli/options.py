@@ -137,15 +137,16 @@ def backend_options(command: F) -> F:
         "--chip",
         default="",
         metavar="NAME",
-        help="The board's chip or core, such as esp32s3 or cortex-m4: by what its instructions take the plan is "
-        "chosen, and a backend's scratch is sized. Default: neither DSP nor floating point, scratch for any.",
+        help="The board's chip or core, such as esp32s3 or cortex-m4: by what its instructions take the plan and its "
+        "backend are chosen, and scratch is sized. Default: neither DSP nor floating point, scratch for any.",
     )(command)
     return click.option(
         "--backend",
         default="auto",
         show_default=True,
         metavar="|".join((*PORTABLE, *BACKENDS)),
-        help="Whose kernels run int8 convolutions and fully connected layers on the board; auto is portable.",
+        help="Whose kernels run int8 convolutions and fully connected layers on the board; auto is the fastest "
+        "on --chip, without one portable.",
     )(command)
 
 

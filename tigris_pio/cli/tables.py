@@ -57,6 +57,8 @@ def print_report(document: dict[str, Any]) -> None:
                        f"{format_size(memory['backend_scratch'])} more of fast memory as scratch; portable: "
                        + (", ".join(op["op"] for op in backend["portable"]) or "none")
         ))  # fmt: skip
+    if document["kernels"]["chip"]:
+        rows.append(("chosen", f"{backend['name']} for {document['kernels']['chip']}: {document['kernels']['why']}"))
     out.print(Facts(rows))
     out.print(_stages(document["stages"]))
 

@@ -24,6 +24,7 @@ import onnx
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.backends import find_backend
 from tigris_pio.compiler.backends.chips import find_chip
+from tigris_pio.compiler.backends.report import kernels_report
 from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
@@ -231,7 +232,7 @@ def plan_of(
         noted.extend(dataclasses.replace(attempt, folded=True) for attempt in other.cache(Attempts))
         return better or plan
 
-    backend = find_backend(options.backend)
+    backend = find_backend(options.backend, options.chip)
     if backend is None:
         return find(program, options.budget)
     return plan_within(find, program, options.budget, backend, options.chip)
@@ -276,6 +277,7 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
             + ("" if options.compress == "lz4" else f", or try {option('compress', 'lz4')}")
         )
     report = build_report(plan, len(data), options.budget)
+    report["kernels"] = kernels_report(plan, options.backend, options.chip)
     if start.slid is not None:
         report["hop"] = hop_report(start.slid, plan, plan_of(start.slid.whole, options))
     return Compiled(data, report, plan, start.statistics, attempts)
@@ -293,7 +295,7 @@ def analyze_front(start: Front, options: CompileOptions, progress: Progress = _s
     except BudgetError as error:
         ample = back(start, dataclasses.replace(options, budget=UNLIMITED), progress)
         report = build_report(ample.plan, len(ample.data), options.budget, str(error))
-        report |= {key: ample.report[key] for key in ("hop",) if key in ample.report}
+        report |= {key: ample.report[key] for key in ("hop", "kernels") if key in ample.report}
         return dataclasses.replace(ample, report=report)
 
 
@@ -338,8 +340,8 @@ def compile_model(
         given away during the run, by `Session.run` as by the firmware's hooks
     name: the model's, a C identifier; None: the file's
     backend: "auto", "portable", "esp-nn" or "cmsis-nn": whose kernels run int8 convolutions and fully connected layers
-    chip: the board's chip or core, for which the plan is made and a backend's scratch sized; "": one without DSP
-        instructions and floating point, and enough for any
+    chip: the board's chip or core, for which the plan is made, "auto" chooses and a backend's scratch is sized; "": one
+        without DSP instructions and floating point, portable, and enough for any
     limits: what the model's file may ask of the compiler, `{"nodes": 200000}`
     """
     arguments.unknown(unknown, inspect.signature(compile_model).parameters)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,42 @@ LIBRARIES = {
         {},
     ),
 }
+
+
+#: What `auto` is where it is not portable, and what is lost without: as compiler/backends/chips.py has it, which a test
+#: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
+FASTEST = {
+    **dict.fromkeys(("esp32s3", "esp32p4"), ("esp-nn", "convolutions take 4 to 6 times the instructions")),
+    **dict.fromkeys(
+        ("cortex-m52", "cortex-m55", "cortex-m85"), ("cmsis-nn", "models take 2.6 to 4 times the instructions")
+    ),
+}
+#: Where a project for ESP-IDF has the component of a library, and what names it as a dependency.
+_COMPONENTS = ("managed_components/espressif__{}", "components/espressif__{}", "components/{}")
+_MANIFESTS = ("src/idf_component.yml", "main/idf_component.yml")
+
+
+def resolve(settings: Settings, frameworks: list[str], project: Path) -> Settings:
+    """`settings` with `auto` as what it is for their chip: a library that the project has as a component of ESP-IDF,
+    else the portable kernels, and then a line says what is lost."""
+    if settings.backend != "auto" or settings.chip not in FASTEST:
+        return settings
+    name, lost = FASTEST[settings.chip]
+    if name == "esp-nn" and "espidf" in frameworks and _has_component(project, name):
+        print(f"Kernels of the models: {name}, the fastest on {settings.chip}")
+        return replace(settings, backend=name)
+    library = LIBRARIES[name]
+    print(f"Kernels of the models: portable. On {settings.chip} {name} is faster: without it {lost}. For it clone "
+          f"{library.repository} and set custom_tigris_backend = {name}, and custom_tigris_backend_path to the "
+          "folder")  # fmt: skip
+    return replace(settings, backend="portable")
+
+
+def _has_component(project: Path, name: str) -> bool:
+    if any((project / folder.format(name)).is_dir() for folder in _COMPONENTS):
+        return True
+    texts = [(project / path).read_text("utf-8", "replace") for path in _MANIFESTS if (project / path).is_file()]
+    return any(re.search(rf"^\s*[\"']?espressif/{name}[\"']?\s*:", text, re.MULTILINE) for text in texts)
 
 
 def add(env: Any, settings: Settings) -> None:

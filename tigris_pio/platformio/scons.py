@@ -83,6 +83,7 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
         plain_c.add(env, settings, _compiler(env, settings, Path(hook_path)))
         return {"nodes": [], "contents": [], "finished": True}
     if settings.mode == "plan":
+        settings = backend.resolve(settings, list(env.get("PIOFRAMEWORK") or []), project)
         backend.add(env, settings)
     if table.is_asked_for():
         _write_table(env, settings, output)

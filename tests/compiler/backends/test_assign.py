@@ -86,6 +86,25 @@ def test_the_header_names_the_library_s_kernels_and_its_scratch(name: str, model
     assert re.search(rf"TIGRIS_MODEL_KWS_FAST_BYTES +{total}u\n", header)
 
 
+def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
+    """The report says which kernel each operator has, and why."""
+    model = models_dir / "kws_int8.onnx"
+    expected = {"esp32s3": "esp-nn", "cortex-m55": "cmsis-nn", "cortex-m4": "portable", "": "portable"}
+    for chip, backend in expected.items():
+        compiled = compile_model(model, fast="256K", chip=chip)
+        kernels = compiled.report["kernels"]
+        assert (kernels["backend"], kernels["chip"]) == (backend, chip)
+        assert [entry["op"] for entry in kernels["ops"]] == [op.name for op in compiled.plan.program.ops]
+        assert {"&" + entry["kernel"] for entry in kernels["ops"]} == set(kernel_symbols(compiled.plan))
+        assert bool(kernels["lost"]) is (backend != "portable")
+        asked = compile_model(model, fast="256K", chip=chip, backend=backend)
+        assert asked.data == compiled.data
+        assert asked.report["kernels"]["why"] == f"{backend} was asked for"
+    instructions = compile_model(model, fast="256K", chip="esp32s3").report["kernels"]
+    assert "instructions" in instructions["why"]
+    assert instructions["ops"][-1]["why"] == "esp-nn is not asked for SOFTMAX in int8"
+
+
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="'gpu' is unknown; use one of auto, portable, esp-nn, cmsis-nn"):
         find_backend("gpu")

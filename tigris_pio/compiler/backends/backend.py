@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from tigris_pio.compiler.backends import cmsis_nn, esp_nn
+from tigris_pio.compiler.backends.chips import fastest
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS, PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.errors import UsageError
@@ -45,13 +46,15 @@ BACKENDS = {
         Backend("cmsis-nn", "tigris_cmsis_nn", cmsis_nn.refuses, cmsis_nn.scratch_bytes),
     )
 }
-#: The names that mean the portable kernels, which `auto` takes: no other is known to be faster on every chip.
+#: The names that are none of these: `auto` is the fastest on the chip that is known, the portable kernels on any other.
 PORTABLE = ("auto", "portable")
 
 
-def find_backend(name: str) -> Backend | None:
-    """The library of that name; None: the portable kernels."""
-    if name in PORTABLE:
+def find_backend(name: str, chip: str = "") -> Backend | None:
+    """The backend of that name for a chip of CHIPS; None: the portable kernels."""
+    if name == "auto":
+        name = fastest(chip).backend
+    if name == "portable":
         return None
     if name not in BACKENDS:
         raise UsageError(f"{option('backend')}: '{name}' is unknown; use one of {', '.join((*PORTABLE, *BACKENDS))}")

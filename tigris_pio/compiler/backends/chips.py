@@ -1,7 +1,13 @@
-"""The chips and cores whose names --chip takes, by which a backend's scratch is sized."""
+"""The chips and cores whose names --chip takes: which backend `auto` is there, and by what count.
+
+Counts are instructions, by `python -m bench.instructions` and `python -m bench.libraries`; docs/backends.md has the
+tables. A chip of which nothing was counted gets the portable kernels, whose DSP and MVE instructions the compiler's
+macros switch on.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 
@@ -17,6 +23,38 @@ CORTEX_M = tuple(
     for core in ("m0", "m0plus", "m1", "m3", "m4", "m7", "m23", "m33", "m35p", "m52", "m55", "m85")
 )
 CHIPS = (*ESPRESSIF, *CORTEX_M)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What `auto` stands for on a chip. why: what was counted, for reports; lost: what is given up without it."""
+
+    backend: str
+    why: str
+    lost: str = ""
+
+
+_ASSEMBLY = "ESP-NN's assembly takes 0.45 to 0.65 instructions a product in convolutions, portable C about 3"
+_MVE = "CMSIS-NN with MVE takes 0.25 to 0.38 of the portable kernels' instructions on the MLPerf Tiny networks"
+_PORTABLE = Choice("portable", "the portable kernels take fewer instructions than any library in C")
+_OF_CHIPS = {
+    **dict.fromkeys(
+        ("esp32s3", "esp32p4"), Choice("esp-nn", _ASSEMBLY, "convolutions take 4 to 6 times the instructions")
+    ),
+    **dict.fromkeys(
+        ("cortex-m52", "cortex-m55", "cortex-m85"),
+        Choice("cmsis-nn", _MVE, "models take 2.6 to 4 times the instructions"),
+    ),
+    **dict.fromkeys(
+        ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p"),
+        Choice("portable", "the portable kernels take 0.56 to 0.81 of the instructions of CMSIS-NN"),
+    ),
+}
+
+
+def fastest(chip: str) -> Choice:
+    """What `auto` is on a chip of CHIPS; "": on any."""
+    return _OF_CHIPS.get(chip, _PORTABLE)
 
 
 def _folded(name: str) -> str:
