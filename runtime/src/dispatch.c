@@ -12,12 +12,16 @@ static int knows_folded(uint32_t kind, int is_input)
     return (makes & ~differs) == TIGRIS_OP_KIND_SUM_MAP || (!is_input && kind == TIGRIS_OP_KIND_RECURRENT);
 }
 
+/* What names a kernel, as one number; the fields lie side by side, so that it is one load. */
+#define KEY(record) ((uint32_t)(record)->kind | (uint32_t)(record)->dtype << 16 | (uint32_t)(record)->packing << 24)
+
 const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)
 {
+    const uint32_t key = KEY(op);
     for (; backend != NULL; backend = backend->fallback) {
         for (uint32_t i = 0; i < backend->kernel_count; i++) {
             const tigris_kernel_entry *entry = backend->kernels[i];
-            if (entry->kind == op->kind && entry->dtype == op->dtype && entry->packing == op->packing) {
+            if (KEY(entry) == key) {
                 return entry;
             }
         }

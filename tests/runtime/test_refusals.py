@@ -143,8 +143,8 @@ RECORD_DAMAGES = [
     (ViewRecord, 4, {"pace_offset": -1}, -28),
     (ViewRecord, 0, {"pace_numerator": 2, "pace_denominator": 1}, -25),
     (ViewRecord, 0, {"flags": ViewFlag.WINDOW | ViewFlag.STORE}, -25),
-    (OpRecord, 0, {"flags": 1}, -26),
     (OpRecord, 0, {"operand_count": 0}, -26),
+    (OpRecord, 0, {"packing": 99}, -32),
     (OpRecord, 0, {"operand_count": 9}, -26),
     (OpRecord, 0, {"output_view": 5}, -26),
     (OpRecord, 0, {"output_view": 2}, -26),
@@ -499,7 +499,7 @@ def test_a_refusal_names_the_record(plan: bytes) -> None:
         damaged = changed(plan, ViewRecord, index, flags=0x80)
         assert f"(status -25) at stage 0, tensor {tensor}" in refusal(damaged)
     for index in range(header.op_count):
-        assert f"(status -26) at stage 0, operator {index}" in refusal(changed(plan, OpRecord, index, flags=1))
+        assert f"(status -26) at stage 0, operator {index}" in refusal(changed(plan, OpRecord, index, operand_count=9))
         name = next(op.name for place, op in enumerate(Session(plan).profile) if place == index)
         text = refusal(changed(plan, OpRecord, index, kind=250))
         assert f"(status -30) at stage 0, operator {index} (kind 250 {name})" in text
