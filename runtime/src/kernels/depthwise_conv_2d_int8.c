@@ -48,14 +48,14 @@ static void unpack(depthwise *d, const tigris_kernel_call *call)
 /* Channels of the block that `channel` lies in. */
 static int32_t block_lanes(const depthwise *d, int32_t channel)
 {
-    const int32_t left = d->output_channels - channel / BLOCK * BLOCK;
+    const int32_t left = d->output_channels - (channel & ~(BLOCK - 1));
     return left < BLOCK ? left : BLOCK;
 }
 
 /* Tap 0 of a channel; its taps are block_lanes apart. */
 static const int8_t *channel_weights(const depthwise *d, int32_t channel)
 {
-    const int32_t lane = channel % BLOCK;
+    const int32_t lane = channel & (BLOCK - 1);
     return d->weights + (channel - lane) * d->params->kernel_height * d->params->kernel_width + lane;
 }
 

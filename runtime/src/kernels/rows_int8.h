@@ -26,15 +26,9 @@ static int32_t tigris_add_tiles(const tigris_rows *rows, const tigris_row_part *
                                 uint32_t *sum)
 {
     const int32_t length = rows->length;
-    const int32_t lane = first % TIGRIS_CHANNEL_BLOCK;
+    const int32_t lane = first & (TIGRIS_CHANNEL_BLOCK - 1);
     const int8_t *w =
         rows->weights + ((first - lane) * length + p->at * TIGRIS_CHANNEL_BLOCK + lane * TIGRIS_TILE_TAPS);
-#if defined(TIGRIS_VECTOR_TEN)
-    if (left == 2 * TIGRIS_CHANNEL_BLOCK + 2) { /* ten classes are common */
-        tigris_vector_ten(&p->vector, w, length, p->tiled, sum);
-        return left;
-    }
-#endif
     if (left >= 2 * TIGRIS_CHANNEL_BLOCK) {
         tigris_vector_blocks(&p->vector, w, w + length * TIGRIS_CHANNEL_BLOCK, p->tiled, sum);
         return 2 * TIGRIS_CHANNEL_BLOCK;
@@ -55,7 +49,7 @@ static int32_t tigris_add_tiles(const tigris_rows *rows, const tigris_row_part *
 static void tigris_add_rest(const tigris_rows *rows, const tigris_row_part *p, int32_t row, uint32_t *sum)
 {
     const int32_t length = rows->length;
-    const int32_t block = row < rows->blocked ? TIGRIS_CHANNEL_BLOCK : 1, lane = row % block;
+    const int32_t block = row < rows->blocked ? TIGRIS_CHANNEL_BLOCK : 1, lane = row & (block - 1);
     const int8_t *w = rows->weights + ((row - lane) * length + (p->at + p->tiled) * block + lane);
     for (int32_t tap = p->tiled; tap < p->taps; tap++) {
         *sum = tigris_add_tap(&p->vector, tap, w, *sum);

@@ -163,96 +163,63 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
     return sum + tigris_product(vector->taps[tap], *w);
 }
 
-/* Tap `tap`, column `k` of a tile, of the eight channels of two blocks, at w and v. */
-#define TIGRIS_ADD_COLUMN(tap, k)                                                                                      \
-    const int8_t value = a[tap];                                                                                       \
-    s0 += tigris_product(value, w[k]);                                                                                 \
-    s1 += tigris_product(value, w[(k) + 4]);                                                                           \
-    s2 += tigris_product(value, w[(k) + 8]);                                                                           \
-    s3 += tigris_product(value, w[(k) + 12]);                                                                          \
-    s4 += tigris_product(value, v[k]);                                                                                 \
-    s5 += tigris_product(value, v[(k) + 4]);                                                                           \
-    s6 += tigris_product(value, v[(k) + 8]);                                                                           \
-    s7 += tigris_product(value, v[(k) + 12]);                                                                          \
-    TIGRIS_STEP()
+/* Adds column `k` of a tile of the eight channels of two blocks, at w and v. */
+TIGRIS_INLINE void tigris_add_column(int8_t value, const int8_t *w, const int8_t *v, int32_t k,
+                                     uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+{
+    sum[0] += tigris_product(value, w[k]);
+    sum[1] += tigris_product(value, w[k + 4]);
+    sum[2] += tigris_product(value, w[k + 8]);
+    sum[3] += tigris_product(value, w[k + 12]);
+    sum[4] += tigris_product(value, v[k]);
+    sum[5] += tigris_product(value, v[k + 4]);
+    sum[6] += tigris_product(value, v[k + 8]);
+    sum[7] += tigris_product(value, v[k + 12]);
+    TIGRIS_STEP();
+}
+
+/* The same of two channels, at x and y. */
+TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *y, int32_t k, uint32_t sum[2])
+{
+    sum[0] += tigris_product(value, x[k]);
+    sum[1] += tigris_product(value, y[k]);
+    TIGRIS_STEP();
+}
 
 /* Adds the whole tiles of two blocks of four channels, at w and v. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
                                         uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
     const int8_t *a = vector->taps;
-    uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7];
+    uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6], sum[7]};
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        { TIGRIS_ADD_COLUMN(0, 0); }
-        { TIGRIS_ADD_COLUMN(1, 2); }
-        { TIGRIS_ADD_COLUMN(2, 1); }
-        { TIGRIS_ADD_COLUMN(3, 3); }
+        tigris_add_column(a[0], w, v, 0, sums);
+        tigris_add_column(a[1], w, v, 2, sums);
+        tigris_add_column(a[2], w, v, 1, sums);
+        tigris_add_column(a[3], w, v, 3, sums);
         w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
         v += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
     }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
+    sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
+    sum[4] = sums[4], sum[5] = sums[5], sum[6] = sums[6], sum[7] = sums[7];
 }
-
-/* Column `k` of a tile of two channels, at x and y. */
-#define TIGRIS_ADD_PAIR(value, k)                                                                                      \
-    p0 += tigris_product(value, x[k]);                                                                                 \
-    p1 += tigris_product(value, y[k]);                                                                                 \
-    TIGRIS_STEP()
 
 /* The same for two channels, at x and y, whose tiles lie `step` apart. */
 static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
                                      int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
 {
     const int8_t *a = vector->taps;
-    uint32_t p0 = *sum_x, p1 = *sum_y;
+    uint32_t sums[2] = {*sum_x, *sum_y};
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        TIGRIS_ADD_PAIR(a[0], 0);
-        TIGRIS_ADD_PAIR(a[1], 2);
-        TIGRIS_ADD_PAIR(a[2], 1);
-        TIGRIS_ADD_PAIR(a[3], 3);
+        tigris_add_pair(a[0], x, y, 0, sums);
+        tigris_add_pair(a[1], x, y, 2, sums);
+        tigris_add_pair(a[2], x, y, 1, sums);
+        tigris_add_pair(a[3], x, y, 3, sums);
         x += step;
         y += step;
     }
-    *sum_x = p0;
-    *sum_y = p1;
+    *sum_x = sums[0];
+    *sum_y = sums[1];
 }
-
-#if !defined(__OPTIMIZE_SIZE__)
-#define TIGRIS_VECTOR_TEN
-
-/* The whole tiles of the last ten channels, of `length` taps: two blocks from w on and two channels. */
-static inline void tigris_vector_ten(const tigris_vector *vector, const int8_t *w, int32_t length, int32_t tiled,
-                                     uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK + 2])
-{
-    const int8_t *a = vector->taps, *v = w + length * TIGRIS_CHANNEL_BLOCK, *x = v + length * TIGRIS_CHANNEL_BLOCK;
-    const int8_t *y = x + length;
-    uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7];
-    uint32_t p0 = sum[8], p1 = sum[9];
-    for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        {
-            TIGRIS_ADD_COLUMN(0, 0);
-            TIGRIS_ADD_PAIR(value, 0);
-        }
-        {
-            TIGRIS_ADD_COLUMN(1, 2);
-            TIGRIS_ADD_PAIR(value, 2);
-        }
-        {
-            TIGRIS_ADD_COLUMN(2, 1);
-            TIGRIS_ADD_PAIR(value, 1);
-        }
-        {
-            TIGRIS_ADD_COLUMN(3, 3);
-            TIGRIS_ADD_PAIR(value, 3);
-        }
-        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
-        v += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
-        x += TIGRIS_TILE_TAPS;
-        y += TIGRIS_TILE_TAPS;
-    }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
-    sum[8] = p0, sum[9] = p1;
-}
-#endif
 
 #endif

@@ -2,24 +2,42 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
-/* The column at r0, r1, r2, which move to the next. */
-#define TIGRIS_WALK_COLUMN()                                                                                           \
-    v0 = *r0, v1 = *r1, v2 = *r2;                                                                                      \
-    r0 += step, r1 += step, r2 += step;                                                                                \
-    TIGRIS_KEEP(r0, r1, r2)
+/* Where the next column begins in each lane. */
+typedef struct tigris_column_at {
+    const int8_t *r0, *r1, *r2;
+} tigris_column_at;
 
-/* `sum` and the column as column k of an output. */
-#define TIGRIS_WALK_ADD(sum, k)                                                                                        \
-    ((sum) + (uint32_t)(v0 * w[k]) + (uint32_t)(v1 * w[3 + (k)]) + (uint32_t)(v2 * w[6 + (k)]))
+/* A byte of each lane. */
+typedef struct tigris_column {
+    int32_t v0, v1, v2;
+} tigris_column;
+
+TIGRIS_INLINE tigris_column tigris_walk_column(tigris_column_at *at, int32_t step)
+{
+    const tigris_column column = {*at->r0, *at->r1, *at->r2};
+    at->r0 += step, at->r1 += step, at->r2 += step;
+    TIGRIS_KEEP(at->r0, at->r1, at->r2);
+    return column;
+}
+
+/* `sum` and a column as column k of an output. */
+TIGRIS_INLINE uint32_t tigris_walk_add(uint32_t sum, tigris_column column, const int32_t w[9], int32_t k)
+{
+    return sum + (uint32_t)(column.v0 * w[k]) + (uint32_t)(column.v1 * w[3 + k]) +
+           (uint32_t)(column.v2 * w[6 + k]);
+}
 
 /* What a column of padding adds as column k of an output. */
-#define TIGRIS_WALK_PADDED(k) ((uint32_t)((w[k] + w[3 + (k)] + w[6 + (k)]) * walk->padding))
+TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, const int32_t w[9], int32_t k)
+{
+    return (uint32_t)((w[k] + w[3 + k] + w[6 + k]) * walk->padding);
+}
 
 /* The weights of a lane. Those of one outside are 0, and its products with the padding part of the bias. */
 TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, int32_t lane, int outside, int32_t w[3], uint32_t *bias)
 {
-    const int8_t *taps = walk->taps[lane];
-    w[0] = taps[0], w[1] = taps[walk->apart], w[2] = taps[2 * walk->apart];
+    const int8_t *from = walk->taps[lane];
+    w[0] = from[0], w[1] = from[walk->apart], w[2] = from[2 * walk->apart];
     if (outside) {
         *bias += (uint32_t)((w[0] + w[1] + w[2]) * walk->padding);
         w[0] = w[1] = w[2] = 0;
@@ -35,52 +53,49 @@ static void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input,
     const tigris_scale scale = walk->scale;
     const tigris_output_stage stage = walk->output;
     uint32_t bias = walk->bias;
-    int32_t w[9], v0, v1, v2;
+    int32_t w[9];
     tigris_walk_lane(walk, 0, 0, w, &bias);
     tigris_walk_lane(walk, 1, walk->lane[1] == 0, w + 3, &bias);
     tigris_walk_lane(walk, 2, walk->lane[2] == 0, w + 6, &bias);
     for (; lines > 0; lines--) {
-        const int8_t *r0 = input, *r1 = input + walk->lane[1], *r2 = input + walk->lane[2];
+        tigris_column_at at = {input, input + walk->lane[1], input + walk->lane[2]};
         int8_t *to = output;
-        uint32_t next = bias + TIGRIS_WALK_PADDED(0);
+        uint32_t next = bias + tigris_walk_padded(walk, w, 0);
         int32_t left = walk->columns;
         if (walk->left == 0) {
-            TIGRIS_WALK_COLUMN();
-            next = TIGRIS_WALK_ADD(bias, 0);
+            next = tigris_walk_add(bias, tigris_walk_column(&at, step), w, 0);
             left--;
         }
         if (walk->stride == 1) {
-            TIGRIS_WALK_COLUMN();
-            uint32_t after = TIGRIS_WALK_ADD(bias, 0);
-            next = TIGRIS_WALK_ADD(next, 1);
+            const tigris_column middle = tigris_walk_column(&at, step);
+            uint32_t after = tigris_walk_add(bias, middle, w, 0);
+            next = tigris_walk_add(next, middle, w, 1);
             const int8_t *const end = to + (left - 1) * output_step;
             while (to != end) {
-                TIGRIS_WALK_COLUMN();
-                const uint32_t now = TIGRIS_WALK_ADD(next, 2);
-                next = TIGRIS_WALK_ADD(after, 1);
-                after = TIGRIS_WALK_ADD(bias, 0);
+                const tigris_column column = tigris_walk_column(&at, step);
+                const uint32_t now = tigris_walk_add(next, column, w, 2);
+                next = tigris_walk_add(after, column, w, 1);
+                after = tigris_walk_add(bias, column, w, 0);
                 *to = (int8_t)tigris_scale_by(now, scale, stage);
                 to += output_step;
             }
         } else {
             const int8_t *const end = to + (left >> 1) * output_step;
             while (to != end) {
-                TIGRIS_WALK_COLUMN();
-                next = TIGRIS_WALK_ADD(next, 1);
+                next = tigris_walk_add(next, tigris_walk_column(&at, step), w, 1);
                 TIGRIS_STEP();
-                TIGRIS_WALK_COLUMN();
-                const uint32_t now = TIGRIS_WALK_ADD(next, 2);
-                next = TIGRIS_WALK_ADD(bias, 0);
+                const tigris_column even = tigris_walk_column(&at, step);
+                const uint32_t now = tigris_walk_add(next, even, w, 2);
+                next = tigris_walk_add(bias, even, w, 0);
                 *to = (int8_t)tigris_scale_by(now, scale, stage);
                 to += output_step;
             }
             if (walk->right != 0) {
-                TIGRIS_WALK_COLUMN();
-                next = TIGRIS_WALK_ADD(next, 1);
+                next = tigris_walk_add(next, tigris_walk_column(&at, step), w, 1);
             }
         }
         if (walk->right != 0) {
-            *to = (int8_t)tigris_scale_by(next + TIGRIS_WALK_PADDED(2), scale, stage);
+            *to = (int8_t)tigris_scale_by(next + tigris_walk_padded(walk, w, 2), scale, stage);
         }
         input += walk->line_step;
         output += walk->output_line_step;
