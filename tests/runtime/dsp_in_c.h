@@ -1,5 +1,5 @@
-/* C in place of runtime/src/kernels/arm_dsp.h, so that kernels with Arm's DSP instructions run on any machine, under its
- * sanitisers: compile with `-include` of this file.
+/* C in place of runtime/src/kernels/dsp/arm_dsp.h, so that kernels with Arm's DSP instructions run on any machine, under
+ * its sanitisers: compile with `-include` of this file.
  *
  * The functions named after instructions do what the Armv7-M Architecture Reference Manual says of them in section A7.7,
  * but for the Q flag, which no kernel reads. Loads are the compiler's, so that they are checked. */

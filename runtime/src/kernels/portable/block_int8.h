@@ -163,26 +163,35 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
     return sum + tigris_product(vector->taps[tap], *w);
 }
 
-/* Adds column `k` of a tile of the eight channels of two blocks, at w and v. */
-TIGRIS_INLINE void tigris_add_column(int8_t value, const int8_t *w, const int8_t *v, int32_t k,
-                                     uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+TIGRIS_INLINE void tigris_add_product(int8_t value, int8_t weight, uint32_t *sum)
 {
-    sum[0] += tigris_product(value, w[k]);
-    sum[1] += tigris_product(value, w[k + 4]);
-    sum[2] += tigris_product(value, w[k + 8]);
-    sum[3] += tigris_product(value, w[k + 12]);
-    sum[4] += tigris_product(value, v[k]);
-    sum[5] += tigris_product(value, v[k + 4]);
-    sum[6] += tigris_product(value, v[k + 8]);
-    sum[7] += tigris_product(value, v[k + 12]);
+    *sum += tigris_product(value, weight);
+    TIGRIS_HOLD(*sum);
+}
+
+/* Adds column `k` of a tile of the four channels of a block, at w. */
+TIGRIS_INLINE void tigris_add_column(int8_t value, const int8_t *w, int32_t k, uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+{
+    tigris_add_product(value, w[k], &sum[0]);
+    tigris_add_product(value, w[k + 4], &sum[1]);
+    tigris_add_product(value, w[k + 8], &sum[2]);
+    tigris_add_product(value, w[k + 12], &sum[3]);
+}
+
+/* The same of two blocks, at w and v. */
+TIGRIS_INLINE void tigris_add_columns(int8_t value, const int8_t *w, const int8_t *v, int32_t k,
+                                      uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+{
+    tigris_add_column(value, w, k, sum);
+    tigris_add_column(value, v, k, sum + TIGRIS_CHANNEL_BLOCK);
     TIGRIS_STEP();
 }
 
 /* The same of two channels, at x and y. */
 TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *y, int32_t k, uint32_t sum[2])
 {
-    sum[0] += tigris_product(value, x[k]);
-    sum[1] += tigris_product(value, y[k]);
+    tigris_add_product(value, x[k], &sum[0]);
+    tigris_add_product(value, y[k], &sum[1]);
     TIGRIS_STEP();
 }
 
@@ -193,10 +202,10 @@ static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_
     const int8_t *a = vector->taps;
     uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6], sum[7]};
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        tigris_add_column(a[0], w, v, 0, sums);
-        tigris_add_column(a[1], w, v, 2, sums);
-        tigris_add_column(a[2], w, v, 1, sums);
-        tigris_add_column(a[3], w, v, 3, sums);
+        tigris_add_columns(a[0], w, v, 0, sums);
+        tigris_add_columns(a[1], w, v, 2, sums);
+        tigris_add_columns(a[2], w, v, 1, sums);
+        tigris_add_columns(a[3], w, v, 3, sums);
         w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
         v += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
     }

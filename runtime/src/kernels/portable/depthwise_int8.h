@@ -23,8 +23,11 @@ TIGRIS_INLINE tigris_column tigris_walk_column(tigris_column_at *at, int32_t ste
 /* `sum` and a column as column k of an output. */
 TIGRIS_INLINE uint32_t tigris_walk_add(uint32_t sum, tigris_column column, const int32_t w[9], int32_t k)
 {
-    return sum + (uint32_t)(column.v0 * w[k]) + (uint32_t)(column.v1 * w[3 + k]) +
-           (uint32_t)(column.v2 * w[6 + k]);
+    sum += (uint32_t)(column.v0 * w[k]);
+    TIGRIS_HOLD(sum);
+    sum += (uint32_t)(column.v1 * w[3 + k]);
+    TIGRIS_HOLD(sum);
+    return sum + (uint32_t)(column.v2 * w[6 + k]);
 }
 
 /* What a column of padding adds as column k of an output. */
