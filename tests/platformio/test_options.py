@@ -157,6 +157,9 @@ def test_auto_is_the_fastest_that_the_project_has(folder, chip, made, expected, 
     said = capsys.readouterr().out
     assert ("it convolutions take" in said or "it models take" in said) is (expected == "portable")
     assert backend.resolve(replace(settings, backend="portable"), ["espidf"], folder).backend == "portable"
+    arguments = plans.compile_arguments(settings.models[0], backend.resolve(settings, ["espidf"], folder))
+    known = arguments[arguments.index("--backend") + 1] if "--backend" in arguments else "auto"
+    assert known == expected
     if chip == "esp32s3":
         assert backend.resolve(settings, ["arduino"], folder).backend == "portable"
 

@@ -82,7 +82,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
     if settings.backend not in PORTABLE_BACKENDS:
         arguments += ["--backend", settings.backend, "--chip", settings.chip]
     elif settings.chip in OTHER_CHIPS:
-        arguments += ["--chip", settings.chip]
+        # Of a library that the project does not have the compiler must not make plans.
+        arguments += [*(("--backend", "portable") if settings.backend == "portable" else ()), "--chip", settings.chip]
     return arguments
 
 
