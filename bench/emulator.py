@@ -42,6 +42,8 @@ MACHINES = {
                 "cortex_m.c", ("qemu-system-arm", "-M", "mps2-an386"), 0x21000000, 0x21800000),
         Machine("cortex-m7", "arm-none-eabi", (*_ARM, "-mcpu=cortex-m7", "-mfpu=fpv5-sp-d16", "--specs=nano.specs"),
                 "cortex_m.c", ("qemu-system-arm", "-M", "mps2-an500"), 0x60000000, 0x60800000),
+        Machine("cortex-m55", "arm-none-eabi", (*_ARM, "-mcpu=cortex-m55", "--specs=nano.specs"),
+                "cortex_m55.c", ("qemu-system-arm", "-M", "mps3-an547"), 0x60000000, 0x60800000),
     )
 }  # fmt: skip
 
@@ -85,7 +87,7 @@ def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT
 
 def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
     """The harness with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
-    script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name[-2:]}.ld"
+    script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name.split('-')[1]}.ld"
     target = folder / f"{machine.name}.elf"
     run_tool([
         f"{machine.toolchain}-gcc", *machine.flags, optimise, "-std=gnu99", *SECTIONS, "-nostartfiles",
