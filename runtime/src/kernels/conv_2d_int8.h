@@ -13,6 +13,7 @@
 #include "access.h"
 #include "block_int8.h"
 #include "check.h"
+#include "mve/mve.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 #include "window.h"
@@ -309,6 +310,11 @@ static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
 static void run(const tigris_kernel_call *call)
 {
     const int32_t channels = (int32_t)call->output->tensor->channels;
+#if TIGRIS_MVE && !TIGRIS_WEIGHT_ZEROS
+    if (tigris_mve_conv_2d(call)) {
+        return;
+    }
+#endif
     conv c;
     conv_place place = {.row = -call->inputs[0].pad_top};
     conv_work work;

@@ -1,0 +1,95 @@
+/* What kernels with Arm's vector instructions for the M profile (MVE, "Helium") share. Instructions: Armv8-M
+ * Architecture Reference Manual, part C2.4.
+ *
+ * Each function returns 0 and has written nothing when it does not take what it is called with: the portable kernel
+ * then does. Outputs are the portable kernel's to the byte. Assembler stands where operands must lie in certain
+ * registers, and for loops whose tail is predicated. */
+#ifndef TIGRIS_MVE_H
+#define TIGRIS_MVE_H
+
+#include "tigris_kernel.h"
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#define TIGRIS_MVE 1
+#else
+#define TIGRIS_MVE 0
+#endif
+
+#if TIGRIS_MVE
+#include <arm_mve.h>
+
+#include "../inlining.h"
+#include "../requantise.h"
+
+int tigris_mve_conv_2d(const tigris_kernel_call *call);
+int tigris_mve_depthwise(const tigris_kernel_call *call);
+int tigris_mve_fully_connected(const tigris_kernel_call *call);
+
+#define TIGRIS_MVE_BYTES 16 /* of a vector */
+
+/* Copies `count` bytes, 0 or more. */
+TIGRIS_INLINE void tigris_mve_copy(int8_t *to, const int8_t *from, int32_t count)
+{
+    __asm__ volatile("wlstp.8 lr, %[count], 1f\n"
+                     "2: vldrb.8 q0, [%[from]], #16\n\t"
+                     "vstrb.8 q0, [%[to]], #16\n\t"
+                     "letp lr, 2b\n"
+                     "1:"
+                     : [to] "+r"(to), [from] "+r"(from)
+                     : [count] "r"(count)
+                     : "lr", "q0", "memory");
+}
+
+/* Writes `count` bytes of `value`, 0 or more. */
+TIGRIS_INLINE void tigris_mve_fill(int8_t *to, int8_t value, int32_t count)
+{
+    __asm__ volatile("vdup.8 q0, %[value]\n\t"
+                     "wlstp.8 lr, %[count], 1f\n"
+                     "2: vstrb.8 q0, [%[to]], #16\n\t"
+                     "letp lr, 2b\n"
+                     "1:"
+                     : [to] "+r"(to)
+                     : [count] "r"(count), [value] "r"((int32_t)value)
+                     : "lr", "q0", "memory");
+}
+
+/* tigris_requantise of four sums with shifts of -1 and less: right shifts. Rounding half away from zero is rounding half
+ * up of one less, for a negative value. */
+TIGRIS_INLINE int32x4_t tigris_mve_scale_right(int32x4_t sums, int32x4_t multiplier, int32x4_t shift)
+{
+    const int32x4_t high = vqrdmulhq_s32(sums, multiplier);
+    return vrshlq_s32(vaddq_s32(high, vshrq_n_s32(high, 31)), shift);
+}
+
+/* The same for any shift. */
+TIGRIS_INLINE int32x4_t tigris_mve_scale(int32x4_t sums, int32x4_t multiplier, int32x4_t shift)
+{
+    const int32x4_t none = vdupq_n_s32(0);
+    const int32x4_t right = vminq_s32(shift, none);
+    const int32x4_t high = vqrdmulhq_s32(vshlq_s32(sums, vmaxq_s32(shift, none)), multiplier);
+    return vrshlq_s32(vaddq_s32(high, vshrq_n_s32(vandq_s32(high, right), 31)), right);
+}
+
+/* How the outputs of an operator end. */
+typedef struct tigris_mve_end {
+    int16x8_t low;
+    int16x8_t high;
+    int16_t zero_point;
+} tigris_mve_end;
+
+static inline tigris_mve_end tigris_mve_end_of(int32_t zero_point, int32_t low, int32_t high)
+{
+    const tigris_mve_end end = {vdupq_n_s16((int16_t)low), vdupq_n_s16((int16_t)high), (int16_t)zero_point};
+    return end;
+}
+
+/* Scaled values become outputs: those of `even` in the even lanes, those of `odd` in the odd ones. */
+TIGRIS_INLINE int16x8_t tigris_mve_outputs(int32x4_t even, int32x4_t odd, const tigris_mve_end *end)
+{
+    int16x8_t both = vqmovnbq_s32(vdupq_n_s16(0), even);
+    both = vqaddq_n_s16(vqmovntq_s32(both, odd), end->zero_point);
+    return vminq_s16(vmaxq_s16(both, end->low), end->high);
+}
+
+#endif
+#endif
