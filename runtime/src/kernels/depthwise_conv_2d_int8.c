@@ -7,6 +7,7 @@
 #include "access.h"
 #include "check.h"
 #include "depthwise_int8.h"
+#include "mve/mve.h"
 #include "tigris_kernels.h"
 #include "window.h"
 
@@ -284,6 +285,11 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = &call->inputs[0], *out = call->output;
     int8_t *output = tigris_int8_output(call);
     depthwise d;
+#if TIGRIS_MVE
+    if (tigris_mve_depthwise(call)) {
+        return;
+    }
+#endif
     unpack(&d, call);
     if (!walk_channels(&d, in, out, output)) {
         pixel_rows(&d, in, out, 0, d.output_channels, output);

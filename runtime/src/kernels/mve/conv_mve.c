@@ -266,18 +266,6 @@ static int unpack(conv *c, const tigris_kernel_call *call)
            2 * c->pitch <= PATCH_BYTES && ((uintptr_t)c->weights & 3U) == 0U;
 }
 
-/* Whether all shifts are to the right. */
-static int shifts_right(const int8_t *shift, int32_t count)
-{
-    for (int32_t i = 0; i < count; i += TIGRIS_MVE_BYTES) {
-        const mve_pred16_t lanes = vctp8q((uint32_t)(count - i));
-        if (vcmpgeq_m_n_s8(vldrbq_z_s8(shift + i, lanes), 0, lanes) != 0U) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 int tigris_mve_conv_2d(const tigris_kernel_call *call)
 {
     int8_t patch[PATCH_BYTES + TILES_BYTES];
@@ -290,7 +278,7 @@ int tigris_mve_conv_2d(const tigris_kernel_call *call)
         tigris_mve_end_of(c.params->output_zero_point, c.params->activation_min, c.params->activation_max);
     const int32_t most = (PATCH_BYTES / c.pitch) & ~1;
     int8_t *output = tigris_int8_output(call);
-    c.shifts_right = shifts_right(c.shift, c.channels);
+    c.shifts_right = tigris_mve_shifts_right(c.shift, c.channels);
     place.x = 0;
     place.row = -call->inputs[0].pad_top;
     place.column = -c.params->pad_left;

@@ -70,6 +70,18 @@ TIGRIS_INLINE int32x4_t tigris_mve_scale(int32x4_t sums, int32x4_t multiplier, i
     return vrshlq_s32(vaddq_s32(high, vshrq_n_s32(vandq_s32(high, right), 31)), right);
 }
 
+/* Whether all shifts are of -1 and less. */
+static inline int tigris_mve_shifts_right(const int8_t *shift, int32_t count)
+{
+    for (int32_t i = 0; i < count; i += TIGRIS_MVE_BYTES) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)(count - i));
+        if (vcmpgeq_m_n_s8(vldrbq_z_s8(shift + i, lanes), 0, lanes) != 0U) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* How the outputs of an operator end. */
 typedef struct tigris_mve_end {
     int16x8_t low;
