@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "check.h"
+#include "mve/mve.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
@@ -58,6 +59,11 @@ static void run(const tigris_kernel_call *call)
     const tigris_fully_connected_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_band *out = call->output;
+#if TIGRIS_MVE && !TIGRIS_WEIGHT_ZEROS
+    if (tigris_mve_fully_connected(call)) {
+        return;
+    }
+#endif
     layer l;
     l.params = params;
     l.rows.weights = tigris_int8_data(call, params->weights);

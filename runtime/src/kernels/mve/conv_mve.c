@@ -9,12 +9,11 @@
 #if TIGRIS_MVE
 
 #include "../access.h"
-#include "../window.h"
+#include "tiles.h"
 
-#define BLOCK 4                       /* channels */
-#define TILES_BYTES 64                /* of the four tiles that VLD4 takes apart */
+#define BLOCK TIGRIS_MVE_BLOCK
 #define PATCH_BYTES 1152
-#define MOST_PIXELS 16                /* of a strip, even */
+#define MOST_PIXELS 16 /* of a strip, even */
 
 typedef struct conv {
     const tigris_kernel_call *call;
@@ -89,28 +88,6 @@ static void next_place(const conv *c, conv_place *place)
     }
 }
 
-/* Taps 1 and 2 of each tile of four change places, as in packed weights. */
-static void order_taps(int8_t *patch, int32_t bytes)
-{
-    int32_t count = (bytes + TILES_BYTES - 1) / TILES_BYTES;
-    __asm__ volatile("dls lr, %[count]\n"
-                     "1: vld40.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vld41.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vld42.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vld43.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vmov q4, q1\n\t"
-                     "vmov q1, q2\n\t"
-                     "vmov q2, q4\n\t"
-                     "vst40.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vst41.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vst42.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
-                     "vst43.8 {q0, q1, q2, q3}, [%[patch]]!\n\t"
-                     "le lr, 1b"
-                     : [patch] "+r"(patch)
-                     : [count] "r"(count)
-                     : "lr", "q0", "q1", "q2", "q3", "q4", "memory");
-}
-
 static void fill_patch(const conv *c, conv_place *place, int32_t pixels, int8_t *patch)
 {
     if (c->is_plain && c->pitch == c->taps) {
@@ -126,7 +103,7 @@ static void fill_patch(const conv *c, conv_place *place, int32_t pixels, int8_t 
             to += c->pitch;
         }
     }
-    order_taps(patch, pixels * c->pitch);
+    tigris_mve_order_taps(patch, pixels * c->pitch);
 }
 
 /* ---- channels from the patch ---- */
@@ -174,35 +151,17 @@ TIGRIS_INLINE void add_products(const int8_t *weights, const int8_t *first, cons
                        "memory");
 }
 
-/* The weights of a block behind its whole groups of four tiles, as four tiles more. */
-static void take_rest(const int8_t *from, int32_t taps, int8_t rest[TILES_BYTES])
-{
-    const uint32x4_t apart = vmulq_n_u32(vidupq_n_u32(0, 1), 4U);
-    int8_t *to = rest;
-    tigris_mve_fill(rest, 0, TILES_BYTES);
-    for (; taps >= 4; taps -= 4) {
-        vst1q_s8(to, vld1q_s8(from));
-        to += TIGRIS_MVE_BYTES;
-        from += TIGRIS_MVE_BYTES;
-    }
-    for (int32_t tap = 0; tap < taps; tap++) {
-        /* Of a tile's taps, in the order 0 2 1 3. */
-        vstrbq_scatter_offset_s32(to + (tap == 1 ? 2 : tap == 2 ? 1 : 0), apart, vldrbq_s32(from));
-        from += BLOCK;
-    }
-}
-
 /* A block of channels from `channel` on, for all pixels of a strip. */
 TIGRIS_INLINE void run_block(const conv *c, const int8_t *patch, int32_t pixels, int32_t channel, int shifts_right,
                              const tigris_mve_end *end, int8_t *output)
 {
-    int8_t rest[TILES_BYTES];
+    int8_t rest[TIGRIS_MVE_TILES];
     conv_sums sums;
     const int32_t tiles = c->taps / TIGRIS_MVE_BYTES, left = c->taps % TIGRIS_MVE_BYTES;
     const int8_t *weights = c->weights + channel * c->taps;
     sums.rest = NULL;
     if (left != 0) {
-        take_rest(weights + tiles * TILES_BYTES, left, rest);
+        tigris_mve_rest_of_tiles(weights + tiles * TIGRIS_MVE_TILES, left, rest);
         sums.rest = tiles == 0 ? NULL : rest;
     }
     const int8_t *const begin = tiles == 0 ? rest : weights;
@@ -268,7 +227,7 @@ static int unpack(conv *c, const tigris_kernel_call *call)
 
 int tigris_mve_conv_2d(const tigris_kernel_call *call)
 {
-    int8_t patch[PATCH_BYTES + TILES_BYTES];
+    int8_t patch[PATCH_BYTES + TIGRIS_MVE_TILES];
     conv c;
     conv_place place;
     if (!unpack(&c, call)) {

@@ -1,0 +1,149 @@
+/* FULLY_CONNECTED of int8 with MVE: four outputs of a vector at a time, 16 products of each with every step.
+ *
+ * The vector is copied in the order in which packed weights hold their taps; a longer one in parts, anew for each four
+ * outputs. */
+#include "mve.h"
+
+#if TIGRIS_MVE
+
+#include "../access.h"
+#include "tiles.h"
+
+#define PART_BYTES 1024 /* of a vector, a multiple of TIGRIS_MVE_TILES */
+
+typedef struct layer {
+    const int8_t *weights;
+    const int32_t *bias;
+    const int32_t *multiplier;
+    const int8_t *shift;
+    int32_t step; /* from a multiplier to the next: 0 or 1 */
+    int32_t length;
+    int32_t outputs;
+    int shifts_right;
+    tigris_mve_end end;
+    int8_t part[PART_BYTES];
+} layer;
+
+/* The part of the vector at `from` that begins at `first`. Returns its length. */
+static int32_t take_part(layer *l, const int8_t *from, int32_t first)
+{
+    const int32_t left = l->length - first, count = left < PART_BYTES ? left : PART_BYTES;
+    tigris_mve_copy(l->part, from + first, count);
+    tigris_mve_order_taps(l->part, count);
+    return count;
+}
+
+/* Adds `count` times 16 products to the sums of four outputs; at least one time. */
+TIGRIS_INLINE void add_products(const int8_t *weights, const int8_t *vector, int32_t count, int32_t sums[4])
+{
+    register const int8_t *w __asm__("r1") = weights;
+    register const int8_t *v __asm__("r3") = vector;
+    register int32_t times __asm__("r9") = count;
+    register int32_t *to __asm__("r5") = sums;
+    __asm__ volatile("ldm r5, {r0, r2, r4, r6}\n\t"
+                     "dls lr, r9\n"
+                     "1: vld40.32 {q0, q1, q2, q3}, [r1]\n\t"
+                     "vld41.32 {q0, q1, q2, q3}, [r1]\n\t"
+                     "vldrb.8 q4, [r3], #16\n\t"
+                     "vld42.32 {q0, q1, q2, q3}, [r1]\n\t"
+                     "vld43.32 {q0, q1, q2, q3}, [r1]!\n\t"
+                     "vmladava.s8 r0, q0, q4\n\t"
+                     "vmladava.s8 r2, q1, q4\n\t"
+                     "vmladava.s8 r4, q2, q4\n\t"
+                     "vmladava.s8 r6, q3, q4\n\t"
+                     "le lr, 1b\n\t"
+                     "stm r5, {r0, r2, r4, r6}"
+                     : "+r"(w), "+r"(v)
+                     : "r"(times), "r"(to)
+                     : "r0", "r2", "r4", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "memory");
+}
+
+static void add_part(const int8_t *weights, const int8_t *part, int32_t count, int32_t sums[4])
+{
+    const int32_t times = count / TIGRIS_MVE_BYTES, left = count % TIGRIS_MVE_BYTES;
+    if (times != 0) {
+        add_products(weights, part, times, sums);
+    }
+    if (left != 0) {
+        int8_t rest[TIGRIS_MVE_TILES];
+        tigris_mve_rest_of_tiles(weights + times * TIGRIS_MVE_TILES, left, rest);
+        add_products(rest, part + times * TIGRIS_MVE_BYTES, 1, sums);
+    }
+}
+
+/* The sum of an output behind the last whole block. */
+static int32_t add_row(const int8_t *weights, const int8_t *part, int32_t count, int32_t sum)
+{
+    const int32_t tiled = count & ~3;
+    for (int32_t i = 0; i < tiled; i += TIGRIS_MVE_BYTES) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)(tiled - i));
+        sum = vmladavaq_p_s8(sum, vldrbq_z_s8(weights + i, lanes), vldrbq_z_s8(part + i, lanes), lanes);
+    }
+    for (int32_t i = tiled; i < count; i++) {
+        sum += part[tiled + tigris_mve_place_of_tap(i - tiled)] * weights[i];
+    }
+    return sum;
+}
+
+/* One vector's outputs from `first` on, up to four. */
+static void run_block(layer *l, const int8_t *vector, int32_t first, int8_t *output)
+{
+    const int32_t left = l->outputs - first, count = left < 4 ? left : 4;
+    const mve_pred16_t lanes = vctp32q((uint32_t)count);
+    const int8_t *weights = l->weights + first * l->length;
+    int32_t sums[4];
+    vst1q_s32(sums, vldrwq_z_s32(l->bias + first, lanes));
+    for (int32_t at = 0, taps; at < l->length; at += taps) {
+        taps = l->length <= PART_BYTES ? l->length : take_part(l, vector, at);
+        if (count == 4) {
+            add_part(weights + 4 * at, l->part, taps, sums);
+            continue;
+        }
+        for (int32_t i = 0; i < count; i++) {
+            sums[i] = add_row(weights + i * l->length + at, l->part, taps, sums[i]);
+        }
+    }
+    const int32x4_t sum = vld1q_s32(sums);
+    const int32x4_t multiplier =
+        l->step == 0 ? vdupq_n_s32(*l->multiplier) : vldrwq_z_s32(l->multiplier + first, lanes);
+    const int32x4_t shift = l->step == 0 ? vdupq_n_s32(*l->shift) : vldrbq_z_s32(l->shift + first, lanes);
+    const int32x4_t value = l->shifts_right ? tigris_mve_scale_right(sum, multiplier, shift)
+                                            : tigris_mve_scale(sum, multiplier, shift);
+    vstrbq_p_s32(output + first, vreinterpretq_s32_s16(tigris_mve_outputs(value, value, &l->end)), lanes);
+}
+
+int tigris_mve_fully_connected(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0], *out = call->output;
+    const uint32_t row_vectors = tigris_row_elements(out->tensor) / params->out_features;
+    const int8_t *input = (const int8_t *)(const void *)in->data;
+    int8_t *output = tigris_int8_output(call);
+    layer l;
+    l.weights = tigris_int8_data(call, params->weights);
+    if (((uintptr_t)l.weights & 3U) != 0U) {
+        return 0;
+    }
+    l.bias = tigris_int32_data(call, params->bias);
+    l.multiplier = tigris_int32_data(call, params->multiplier);
+    l.shift = tigris_int8_data(call, params->shift);
+    l.step = (int32_t)params->requantise_step;
+    l.length = (int32_t)params->in_features;
+    l.outputs = (int32_t)params->out_features;
+    l.shifts_right = tigris_mve_shifts_right(l.shift, l.step == 0 ? 1 : l.outputs);
+    l.end = tigris_mve_end_of(params->output_zero_point, params->activation_min, params->activation_max);
+    input += (uint32_t)out->first * row_vectors * params->in_features - (uint32_t)in->first * tigris_row_elements(in->tensor);
+    for (uint32_t left = (uint32_t)out->rows * row_vectors; left > 0U; left--) {
+        if (l.length <= PART_BYTES) {
+            take_part(&l, input, 0);
+        }
+        for (int32_t first = 0; first < l.outputs; first += 4) {
+            run_block(&l, input, first, output);
+        }
+        input += l.length;
+        output += l.outputs;
+    }
+    return 1;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* Packed weights (tigris_pio/compiler/weights/packing.py) as vectors: VLD4 takes four tiles of a block of four channels
+ * apart, into 16 taps of each channel. Taps must lie in the tiles' order then. */
+#ifndef TIGRIS_MVE_TILES_H
+#define TIGRIS_MVE_TILES_H
+
+#include "mve.h"
+
+#define TIGRIS_MVE_BLOCK 4  /* channels */
+#define TIGRIS_MVE_TILES 64 /* bytes of four tiles */
+
+/* Where a tile holds its tap `tap`: tiles are in the order 0 2 1 3. */
+static inline int32_t tigris_mve_place_of_tap(int32_t tap)
+{
+    return tap == 1 ? 2 : tap == 2 ? 1 : tap;
+}
+
+/* Taps 1 and 2 of each tile of four change places, as in packed weights; whole
+ * groups of 64 bytes are read and written. */
+static inline void tigris_mve_order_taps(int8_t *patch, int32_t bytes)
+{
+    int32_t count = (bytes + TIGRIS_MVE_TILES - 1) / TIGRIS_MVE_TILES;
+    __asm__ volatile("dls lr, %[count]\n"
+                     "1: vld40.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vld41.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vld42.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vld43.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vmov q4, q1\n\t"
+                     "vmov q1, q2\n\t"
+                     "vmov q2, q4\n\t"
+                     "vst40.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vst41.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vst42.8 {q0, q1, q2, q3}, [%[patch]]\n\t"
+                     "vst43.8 {q0, q1, q2, q3}, [%[patch]]!\n\t"
+                     "le lr, 1b"
+                     : [patch] "+r"(patch)
+                     : [count] "r"(count)
+                     : "lr", "q0", "q1", "q2", "q3", "q4", "memory");
+}
+
+/* The weights of a block behind its whole groups of four tiles, as four tiles more, of `taps` taps and zeros. */
+static inline void tigris_mve_rest_of_tiles(const int8_t *from, int32_t taps, int8_t rest[TIGRIS_MVE_TILES])
+{
+    const uint32x4_t apart = vmulq_n_u32(vidupq_n_u32(0, 1), 4U);
+    int8_t *to = rest;
+    tigris_mve_fill(rest, 0, TIGRIS_MVE_TILES);
+    for (; taps >= 4; taps -= 4) {
+        vst1q_s8(to, vld1q_s8(from));
+        to += TIGRIS_MVE_BYTES;
+        from += TIGRIS_MVE_BYTES;
+    }
+    for (int32_t tap = 0; tap < taps; tap++) {
+        vstrbq_scatter_offset_s32(to + tigris_mve_place_of_tap(tap), apart, vldrbq_s32(from));
+        from += TIGRIS_MVE_BLOCK;
+    }
+}
+
+#endif
