@@ -8,10 +8,11 @@
 
 #if TIGRIS_MVE
 
+#include <stddef.h>
+
 #include "../access.h"
 #include "tiles.h"
 
-#define BLOCK TIGRIS_MVE_BLOCK
 #define PATCH_BYTES 1152
 #define MOST_PIXELS 16 /* of a strip, even */
 
@@ -66,6 +67,16 @@ static void take_pixel(const conv *c, const conv_place *place, int8_t *to)
     const int whole_rows = params->dilation_width == 1 && place->column >= 0 &&
                            place->column + params->kernel_width <= c->width;
     int32_t row = place->row;
+    if (whole_rows && row >= 0 && row + (params->kernel_height - 1) * params->dilation_height < rows) {
+        const int8_t *from = c->input + row * row_bytes + place->column * c->depth;
+        const int32_t step = params->dilation_height * row_bytes;
+        for (const int8_t *const end = to + c->taps; to != end;) {
+            tigris_mve_copy(to, from, run);
+            to += run;
+            from += step;
+        }
+        return;
+    }
     for (int32_t tap = 0; tap < params->kernel_height; tap++) {
         const int8_t *from = row >= 0 && row < rows ? c->input + row * row_bytes : NULL;
         if (whole_rows && from != NULL) {
@@ -108,95 +119,166 @@ static void fill_patch(const conv *c, conv_place *place, int32_t pixels, int8_t 
 
 /* ---- channels from the patch ---- */
 
-/* The sums of two pixels' four channels, and the weights behind whole tiles; NULL when there are none. */
-typedef struct conv_sums {
-    int32_t of[2][BLOCK];
-    const int8_t *rest;
-} conv_sums;
+/* A block of channels at the pixels of a strip. The order is that of the assembler below. */
+typedef struct conv_block {
+    int32_t bias[2 * TIGRIS_MVE_BLOCK]; /* 0: each twice */
+    int32_t sums[2 * TIGRIS_MVE_BLOCK]; /* 32: of two pixels, [pixel][channel] */
+    const int8_t *weights;              /* 64 */
+    int32_t times;                      /* 68: vectors of 16 taps */
+    const int8_t *rest;                 /* 72: weights behind these, or NULL */
+    int32_t apart;                      /* 76: from the end of a pixel's vectors to the next pixel but one */
+    int8_t *output;                     /* 80: of the first pixel */
+    int32_t output_apart;               /* 84: from two pixels' outputs to the next two's */
+    const int8_t *end;                  /* 88: of the patch */
+    int32_t zero_point;                 /* 92 */
+    int32x4_t multiplier;               /* 96 */
+    int32x4_t right;                    /* 112: shifts to the right, negative */
+    int32x4_t left;                     /* 128: and to the left */
+    int16x8_t low;                      /* 144 */
+    int16x8_t high;                     /* 160 */
+    uint16x8_t places;                  /* 176: of outputs, from the first pixel's first channel */
+} conv_block;
 
-/* Adds `count` times 16 products to each sum, then 16 with the rest of the weights. At least one time of either. */
-TIGRIS_INLINE void add_products(const int8_t *weights, const int8_t *first, const int8_t *second, int32_t count,
-                                conv_sums *sums)
+TIGRIS_STATIC_ASSERT(offsetof(conv_block, places) == 176, offsets_are_those_of_the_assembler);
+
+/* tigris_mve_scale_right and tigris_mve_scale of q0 and q1; multiplier in q6, shift in q7. */
+#define SCALE_RIGHT                                                                                                    \
+    "vqrdmulh.s32 q0, q0, q6\n\t"                                                                                      \
+    "vqrdmulh.s32 q1, q1, q6\n\t"                                                                                      \
+    "vshr.s32 q2, q0, #31\n\t"                                                                                         \
+    "vshr.s32 q3, q1, #31\n\t"
+#define SCALE_ANY                                                                                                      \
+    "vldrw.32 q2, [r11, #128]\n\t"                                                                                     \
+    "vshl.s32 q0, q0, q2\n\t"                                                                                          \
+    "vshl.s32 q1, q1, q2\n\t"                                                                                          \
+    "vqrdmulh.s32 q0, q0, q6\n\t"                                                                                      \
+    "vqrdmulh.s32 q1, q1, q6\n\t"                                                                                      \
+    "vand q2, q0, q7\n\t"                                                                                              \
+    "vand q3, q1, q7\n\t"                                                                                              \
+    "vshr.s32 q2, q2, #31\n\t"                                                                                         \
+    "vshr.s32 q3, q3, #31\n\t"
+
+/* Two pixels, whose taps begin at a and b, and so on up to the block's end. */
+#define RUN_PAIRS(scale)                                                                                               \
+    __asm__ volatile("vldrw.32 q6, [r11, #96]\n\t"                                                                     \
+                     "vldrw.32 q7, [r11, #112]\n"                                                                      \
+                     "1: ldrd r1, r9, [r11, #64]\n\t"                                                                  \
+                     "ldm r11, {r0, r2, r4, r6, r8, r10, r12, lr}\n"                                                   \
+                     "2: vld40.32 {q0, q1, q2, q3}, [r1]\n\t"                                                          \
+                     "vld41.32 {q0, q1, q2, q3}, [r1]\n\t"                                                             \
+                     "vldrb.8 q4, [r3], #16\n\t"                                                                       \
+                     "vld42.32 {q0, q1, q2, q3}, [r1]\n\t"                                                             \
+                     "vld43.32 {q0, q1, q2, q3}, [r1]!\n\t"                                                            \
+                     "vmladava.s8 r0, q0, q4\n\t"                                                                      \
+                     "vldrb.8 q5, [r5], #16\n\t"                                                                       \
+                     "vmladava.s8 r2, q1, q4\n\t"                                                                      \
+                     "vmladava.s8 r4, q2, q4\n\t"                                                                      \
+                     "vmladava.s8 r6, q3, q4\n\t"                                                                      \
+                     "vmladava.s8 r8, q0, q5\n\t"                                                                      \
+                     "vmladava.s8 r10, q1, q5\n\t"                                                                     \
+                     "vmladava.s8 r12, q2, q5\n\t"                                                                     \
+                     "vmladava.s8 lr, q3, q5\n\t"                                                                      \
+                     "subs r9, r9, #1\n\t"                                                                             \
+                     "bgt 2b\n\t"                                                                                      \
+                     "bmi 3f\n\t" /* that was the rest */                                                             \
+                     "ldr r1, [r11, #72]\n\t"                                                                          \
+                     "cmp r1, #0\n\t"                                                                                  \
+                     "bne 2b\n"                                                                                        \
+                     "3: add r1, r11, #32\n\t"                                                                         \
+                     "stm r1, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t"                                                  \
+                     "ldrd r0, r2, [r11, #76]\n\t"                                                                     \
+                     "vldrw.32 q0, [r1]\n\t"                                                                           \
+                     "vldrw.32 q1, [r1, #16]\n\t"                                                                      \
+                     "add r3, r3, r0\n\t"                                                                              \
+                     scale                                                                                             \
+                     "add r5, r5, r0\n\t"                                                                              \
+                     "vadd.i32 q0, q0, q2\n\t"                                                                         \
+                     "vadd.i32 q1, q1, q3\n\t"                                                                         \
+                     "ldrd r4, r6, [r11, #84]\n\t"                                                                     \
+                     "vrshl.s32 q0, q0, q7\n\t"                                                                        \
+                     "vrshl.s32 q1, q1, q7\n\t"                                                                        \
+                     "ldr r8, [r11, #92]\n\t"                                                                          \
+                     "vqmovnb.s32 q0, q0\n\t"                                                                          \
+                     "vldrh.16 q2, [r11, #144]\n\t"                                                                    \
+                     "vqmovnt.s32 q0, q1\n\t"                                                                          \
+                     "vldrh.16 q3, [r11, #160]\n\t"                                                                    \
+                     "vqadd.s16 q0, q0, r8\n\t"                                                                        \
+                     "vldrh.16 q1, [r11, #176]\n\t"                                                                    \
+                     "vmax.s16 q0, q0, q2\n\t"                                                                         \
+                     "add r4, r4, r2\n\t"                                                                              \
+                     "vmin.s16 q0, q0, q3\n\t"                                                                         \
+                     "str r4, [r11, #80]\n\t"                                                                          \
+                     "vstrb.16 q0, [r2, q1]\n\t"                                                                       \
+                     "cmp r3, r6\n\t"                                                                                  \
+                     "bcc 1b"                                                                                          \
+                     : "+r"(a), "+r"(b)                                                                                \
+                     : "r"(with)                                                                                       \
+                     : "r0", "r1", "r2", "r4", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4",     \
+                       "q5", "q6", "q7", "cc", "memory")
+
+/* The pixels of a strip from the first to `end` in the patch, two at a time; the second of two lies `next` further on. */
+static TIGRIS_NOINLINE void run_pairs(const conv_block *block, const int8_t *patch, int32_t next, int shifts_right)
 {
-    register const int8_t *w __asm__("r1") = weights;
-    register const int8_t *a __asm__("r3") = first;
-    register const int8_t *b __asm__("r5") = second;
-    register int32_t left __asm__("r9") = count;
-    register conv_sums *to __asm__("r11") = sums;
-    __asm__ volatile("ldm r11, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
-                     "1: vld40.32 {q0, q1, q2, q3}, [r1]\n\t"
-                     "vld41.32 {q0, q1, q2, q3}, [r1]\n\t"
-                     "vld42.32 {q0, q1, q2, q3}, [r1]\n\t"
-                     "vld43.32 {q0, q1, q2, q3}, [r1]!\n\t"
-                     "vldrb.8 q4, [r3], #16\n\t"
-                     "vmladava.s8 r0, q0, q4\n\t"
-                     "vldrb.8 q5, [r5], #16\n\t"
-                     "vmladava.s8 r2, q1, q4\n\t"
-                     "vmladava.s8 r4, q2, q4\n\t"
-                     "vmladava.s8 r6, q3, q4\n\t"
-                     "vmladava.s8 r8, q0, q5\n\t"
-                     "vmladava.s8 r10, q1, q5\n\t"
-                     "vmladava.s8 r12, q2, q5\n\t"
-                     "vmladava.s8 lr, q3, q5\n\t"
-                     "subs r9, r9, #1\n\t"
-                     "bgt 1b\n\t"
-                     "bmi 2f\n\t" /* that was the rest */
-                     "ldr r1, [r11, #32]\n\t"
-                     "cmp r1, #0\n\t"
-                     "bne 1b\n"
-                     "2: stm r11, {r0, r2, r4, r6, r8, r10, r12, lr}"
-                     : "+r"(w), "+r"(a), "+r"(b), "+r"(left)
-                     : "r"(to)
-                     : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc",
-                       "memory");
+    register const int8_t *a __asm__("r3") = patch;
+    register const int8_t *b __asm__("r5") = patch + next;
+    register const conv_block *with __asm__("r11") = block;
+    if (shifts_right) {
+        RUN_PAIRS(SCALE_RIGHT);
+    } else {
+        RUN_PAIRS(SCALE_ANY);
+    }
 }
 
 /* A block of channels from `channel` on, for all pixels of a strip. */
-TIGRIS_INLINE void run_block(const conv *c, const int8_t *patch, int32_t pixels, int32_t channel, int shifts_right,
-                             const tigris_mve_end *end, int8_t *output)
+static void run_block(const conv *c, conv_block *block, const int8_t *patch, int32_t pixels, int32_t channel,
+                      int8_t *output)
 {
     int8_t rest[TIGRIS_MVE_TILES];
-    conv_sums sums;
-    const int32_t tiles = c->taps / TIGRIS_MVE_BYTES, left = c->taps % TIGRIS_MVE_BYTES;
+    const int32_t times = c->taps / TIGRIS_MVE_BYTES, left = c->taps % TIGRIS_MVE_BYTES;
     const int8_t *weights = c->weights + channel * c->taps;
-    sums.rest = NULL;
-    if (left != 0) {
-        tigris_mve_rest_of_tiles(weights + tiles * TIGRIS_MVE_TILES, left, rest);
-        sums.rest = tiles == 0 ? NULL : rest;
-    }
-    const int8_t *const begin = tiles == 0 ? rest : weights;
     const int32x4_t bias = vldrwq_s32(c->bias + channel);
-    const int32x4_t multiplier = vldrwq_s32(c->multiplier + channel);
-    const int32x4_t shift = vldrbq_s32(c->shift + channel);
+    const int32x4_t shift = vldrbq_s32(c->shift + channel), none = vdupq_n_s32(0);
+    const int32_t even = pixels & ~1;
+    vst1q_s32(block->bias, bias);
+    vst1q_s32(block->bias + TIGRIS_MVE_BLOCK, bias);
+    block->weights = weights;
+    block->times = times;
+    block->rest = NULL;
+    if (left != 0) {
+        tigris_mve_rest_of_tiles(weights + times * TIGRIS_MVE_TILES, left, rest);
+        block->rest = times == 0 ? NULL : rest;
+        block->weights = times == 0 ? rest : weights;
+    }
+    block->multiplier = vldrwq_s32(c->multiplier + channel);
+    block->right = vminq_s32(shift, none);
+    block->left = vmaxq_s32(shift, none);
+    block->output = output + channel;
+    block->end = patch + even * c->pitch;
     const uint16x8_t lane = vidupq_n_u16(0, 1);
-    /* 0, channels, 1, channels + 1, … */
-    const uint16x8_t places = vaddq_u16(vshrq_n_u16(lane, 1), vmulq_n_u16(vandq_u16(lane, vdupq_n_u16(1)),
-                                                                          (uint16_t)c->channels));
-    const uint16x8_t one_place = vshrq_n_u16(lane, 1);
-    output += channel;
-    for (; pixels > 0; pixels -= 2) {
-        vst1q_s32(sums.of[0], bias);
-        vst1q_s32(sums.of[1], bias);
-        const int8_t *const next = pixels > 1 ? patch + c->pitch : patch;
-        add_products(begin, patch, next, tiles, &sums);
-        int32x4_t a = vld1q_s32(sums.of[0]);
-        int32x4_t b = vld1q_s32(sums.of[1]);
-        a = shifts_right ? tigris_mve_scale_right(a, multiplier, shift) : tigris_mve_scale(a, multiplier, shift);
-        b = shifts_right ? tigris_mve_scale_right(b, multiplier, shift) : tigris_mve_scale(b, multiplier, shift);
-        vstrbq_scatter_offset_s16(output, pixels > 1 ? places : one_place, tigris_mve_outputs(a, b, end));
-        patch += 2 * c->pitch;
-        output += 2 * c->channels;
+    const uint16x8_t of_pixel = vshrq_n_u16(lane, 1);
+    if (even != 0) {
+        /* 0, channels, 1, channels + 1, … */
+        block->places = vaddq_u16(of_pixel, vmulq_n_u16(vandq_u16(lane, vdupq_n_u16(1)), (uint16_t)c->channels));
+        run_pairs(block, patch, c->pitch, c->shifts_right);
+    }
+    if (even != pixels) { /* the last pixel is both */
+        block->places = of_pixel;
+        block->end += c->pitch;
+        run_pairs(block, patch + even * c->pitch, 0, c->shifts_right);
     }
 }
 
-static void run_blocks(const conv *c, const int8_t *patch, int32_t pixels, const tigris_mve_end *end, int8_t *output)
+static void run_blocks(const conv *c, const int8_t *patch, int32_t pixels, int8_t *output)
 {
-    for (int32_t channel = 0; channel < c->channels; channel += BLOCK) {
-        if (c->shifts_right) {
-            run_block(c, patch, pixels, channel, 1, end, output);
-        } else {
-            run_block(c, patch, pixels, channel, 0, end, output);
-        }
+    const tigris_conv_int8_params *params = c->params;
+    conv_block block;
+    block.apart = 2 * c->pitch - ((c->taps + TIGRIS_MVE_BYTES - 1) & -TIGRIS_MVE_BYTES);
+    block.output_apart = 2 * c->channels;
+    block.zero_point = params->output_zero_point;
+    block.low = vdupq_n_s16((int16_t)params->activation_min);
+    block.high = vdupq_n_s16((int16_t)params->activation_max);
+    for (int32_t channel = 0; channel < c->channels; channel += TIGRIS_MVE_BLOCK) {
+        run_block(c, &block, patch, pixels, channel, output);
     }
 }
 
@@ -216,12 +298,12 @@ static int unpack(conv *c, const tigris_kernel_call *call)
     c->depth = (int32_t)call->inputs[0].tensor->channels;
     c->channels = (int32_t)call->output->tensor->channels;
     c->taps = params->kernel_height * params->kernel_width * c->depth;
-    c->pitch = (c->taps + TIGRIS_MVE_BYTES - 1) & -TIGRIS_MVE_BYTES;
+    c->pitch = (c->taps + 3) & -4;
     c->is_plain = params->kernel_height == 1 && params->kernel_width == 1 && params->stride_height == 1 &&
                   params->stride_width == 1 && params->pad_left == 0 && call->inputs[0].pad_top == 0 &&
                   call->output->tensor->width == call->inputs[0].tensor->width &&
                   call->output->rows <= call->inputs[0].rows;
-    return params->groups == 1 && c->channels % BLOCK == 0 && c->channels < UINT16_MAX - BLOCK &&
+    return params->groups == 1 && c->channels % TIGRIS_MVE_BLOCK == 0 && c->channels < UINT16_MAX - TIGRIS_MVE_BLOCK &&
            2 * c->pitch <= PATCH_BYTES && ((uintptr_t)c->weights & 3U) == 0U;
 }
 
@@ -233,8 +315,6 @@ int tigris_mve_conv_2d(const tigris_kernel_call *call)
     if (!unpack(&c, call)) {
         return 0;
     }
-    const tigris_mve_end end =
-        tigris_mve_end_of(c.params->output_zero_point, c.params->activation_min, c.params->activation_max);
     const int32_t most = (PATCH_BYTES / c.pitch) & ~1;
     int8_t *output = tigris_int8_output(call);
     c.shifts_right = tigris_mve_shifts_right(c.shift, c.channels);
@@ -245,7 +325,7 @@ int tigris_mve_conv_2d(const tigris_kernel_call *call)
     for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width; left > 0; left -= c.pixels) {
         const int32_t pixels = left < c.pixels ? left : c.pixels;
         fill_patch(&c, &place, pixels, patch);
-        run_blocks(&c, patch, pixels, &end, output);
+        run_blocks(&c, patch, pixels, output);
         output += pixels * c.channels;
     }
     return 1;
