@@ -1,5 +1,6 @@
 /* ADD and SUB, int8: both inputs are scaled to a common scale, then the sum to the output's. */
 #include "binary_int8.h"
+#include "mve/mve.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
@@ -73,6 +74,11 @@ static inline void run_usual(const tigris_kernel_call *call, tigris_binary_walk_
 
 static void run_add(const tigris_kernel_call *call)
 {
+#if TIGRIS_MVE
+    if (tigris_mve_add(call)) {
+        return;
+    }
+#endif
     if (has_usual_scales(call->params)) {
         run_usual(call, usual_addition);
     } else {
@@ -82,6 +88,11 @@ static void run_add(const tigris_kernel_call *call)
 
 static void run_subtract(const tigris_kernel_call *call)
 {
+#if TIGRIS_MVE
+    if (tigris_mve_subtract(call)) {
+        return;
+    }
+#endif
     if (has_usual_scales(call->params)) {
         run_usual(call, usual_subtraction);
     } else {

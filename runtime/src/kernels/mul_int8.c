@@ -1,5 +1,6 @@
 /* MUL, int8: the product of both values, scaled to the output's scale. */
 #include "binary_int8.h"
+#include "mve/mve.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
@@ -27,6 +28,11 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_binary_int8_params *params = call->params;
     const tigris_binary_steps steps = tigris_binary_int8_steps(params);
+#if TIGRIS_MVE
+    if (tigris_mve_mul(call)) {
+        return;
+    }
+#endif
     if (!tigris_scales_right(params->output_shift)) {
         tigris_binary_walk(call, steps, general, params);
         return;

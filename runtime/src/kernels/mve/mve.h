@@ -24,6 +24,9 @@
 int tigris_mve_conv_2d(const tigris_kernel_call *call);
 int tigris_mve_depthwise(const tigris_kernel_call *call);
 int tigris_mve_fully_connected(const tigris_kernel_call *call);
+int tigris_mve_add(const tigris_kernel_call *call);
+int tigris_mve_subtract(const tigris_kernel_call *call);
+int tigris_mve_mul(const tigris_kernel_call *call);
 
 #define TIGRIS_MVE_BYTES 16 /* of a vector */
 
