@@ -286,7 +286,7 @@ static void run(const tigris_kernel_call *call)
     int8_t *output = tigris_int8_output(call);
     depthwise d;
 #if TIGRIS_MVE
-    if (tigris_mve_depthwise(call)) {
+    if (tigris_mve_depthwise(call) || tigris_mve_depthwise_lanes(call)) {
         return;
     }
 #endif

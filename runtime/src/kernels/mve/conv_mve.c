@@ -69,7 +69,7 @@ static void take_pixel(const conv *c, const conv_place *place, int8_t *to)
     int32_t row = place->row;
     if (whole_rows && row >= 0 && row + (params->kernel_height - 1) * params->dilation_height < rows) {
         const int8_t *from = c->input + row * row_bytes + place->column * c->depth;
-        const int32_t step = params->dilation_height * row_bytes;
+        const int32_t step = (int32_t)((uint32_t)params->dilation_height * (uint32_t)row_bytes);
         for (const int8_t *const end = to + c->taps; to != end;) {
             tigris_mve_copy(to, from, run);
             to += run;

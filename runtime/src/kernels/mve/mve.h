@@ -23,6 +23,7 @@
 
 int tigris_mve_conv_2d(const tigris_kernel_call *call);
 int tigris_mve_depthwise(const tigris_kernel_call *call);
+int tigris_mve_depthwise_lanes(const tigris_kernel_call *call);
 int tigris_mve_fully_connected(const tigris_kernel_call *call);
 int tigris_mve_add(const tigris_kernel_call *call);
 int tigris_mve_subtract(const tigris_kernel_call *call);
