@@ -17,7 +17,7 @@ from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 from .project import ROOT, board_process
 
-BOARDS = ("emu_rv32", "emu_cortex_m4", "emu_cortex_m7")
+BOARDS = ("emu_rv32", "emu_cortex_m4", "emu_cortex_m7", "emu_cortex_m55")
 MAIN = """
 #include <math.h>
 #include <stdio.h>

@@ -66,8 +66,8 @@ def support_objects(environment, folder, sources, entry):
     ]
 
 
-start_sources = {"rv32": ["rv32/start.S"], "cortex_m": ["cortex_m/start.c"]}[core]
-trap_sources = {"rv32": ["rv32/trap.c"], "cortex_m": []}[core]
+start_sources = ["rv32/start.S"] if core == "rv32" else ["cortex_m/start.c"]
+trap_sources = ["rv32/trap.c"] if core == "rv32" else []
 common_sources = ["common/start.c", "common/partition.c", "common/console.c", "common/app_main.c", f"{core}/board.c"]
 env.Append(PIOBUILDFILES=support_objects(env, "board", start_sources + trap_sources + common_sources, "board_start"))
 
