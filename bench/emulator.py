@@ -99,7 +99,7 @@ def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[st
 
 
 def samples(stored_input: bytes, stored_output: bytes) -> bytes:
-    """What the harness reads at bench_samples."""
+    """What the harness reads at bench_samples; several inputs behind each other."""
     return struct.pack("<II", len(stored_input), len(stored_output)) + stored_input + stored_output
 
 

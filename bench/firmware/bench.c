@@ -1,7 +1,7 @@
 /* Runs one plan and prints, a line each, "name value": instructions to open, to compare the checksum, to
  * initialise and to run, those of each operator, stack and arenas used, the output's hash and whether it is expected.
  *
- * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
+ * bench_samples: uint32 bytes of all inputs, uint32 output bytes, inputs, output. */
 #include "bench.h"
 #include "measured.h"
 
@@ -89,8 +89,11 @@ static uint32_t run(tigris_session *session)
 {
     uint32_t bytes;
     const uint8_t *input = sample(0U, &bytes);
-    if (tigris_input(session, 0) != NULL) {
-        memcpy(tigris_input(session, 0), input, tigris_input_bytes(session, 0));
+    for (uint32_t i = 0; i < session->plan->header->input_count; i++) {
+        if (tigris_input(session, i) != NULL) {
+            memcpy(tigris_input(session, i), input, tigris_input_bytes(session, i));
+            input += tigris_input_bytes(session, i);
+        }
     }
     const uint32_t start = count(NULL);
     const tigris_status status = tigris_run(session);
@@ -104,9 +107,11 @@ static uint32_t run(tigris_session *session)
 static uint32_t output_is_right(const tigris_session *session)
 {
     const uint8_t *made = tigris_output(session, 0);
-    const uint32_t input_bytes = tigris_input_bytes(session, 0);
     const uint32_t output_bytes = tigris_output_bytes(session, 0);
-    uint32_t input, output;
+    uint32_t input_bytes = 0, input, output;
+    for (uint32_t i = 0; i < session->plan->header->input_count; i++) {
+        input_bytes += tigris_input_bytes(session, i);
+    }
     (void)sample(0U, &input);
     const uint8_t *expected = sample(1U, &output);
     const int of_sizes = (input_bytes == 0U || input == input_bytes) && (made == NULL || output == output_bytes);

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from bench.emulator import MACHINES, build, measure, samples
-from bench.instructions import layers, networks, Choice
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run
 from tests.runtime.operators import operators
 from tests.runtime.strategies import Window, int8_array
@@ -157,8 +156,6 @@ def test_softmax(program: Path, length: int) -> None:
         assert_agrees(program, softmax_int8(x, exponentials_of(scale)))
 
 
-@pytest.mark.parametrize("op", [op for op in operators() if op.dtype == DType.INT8],
-                         ids=lambda op: op.kind.name)  # fmt: skip
+@pytest.mark.parametrize("op", [op for op in operators() if op.dtype == DType.INT8], ids=lambda op: op.kind.name)
 def test_the_machine_agrees_with_the_host(program: Path, op: Operator) -> None:
-    if len(op.inputs) == 1:
-        assert_agrees(program, op)
+    assert_agrees(program, op)
