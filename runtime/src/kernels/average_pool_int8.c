@@ -1,6 +1,7 @@
 /* Average pooling, int8. Sums are exact: at most 2^22 taps of 2^8. */
 #include <string.h>
 
+#include "mve/mve.h"
 #include "pool_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
@@ -163,6 +164,11 @@ static void run(const tigris_kernel_call *call)
     const tigris_pool_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
+#if TIGRIS_MVE
+    if (tigris_mve_average_pool(call)) {
+        return;
+    }
+#endif
     const int8_t *data = (const int8_t *)(const void *)in->data;
     int8_t *to = tigris_int8_output(call);
     for (int32_t y = 0; y < call->output->rows; y++) {

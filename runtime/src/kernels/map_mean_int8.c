@@ -4,11 +4,13 @@
 
 #include "access.h"
 #include "map_mean.h"
+#include "mve/mve.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
 #define CHANNEL_BLOCK 4U
 
+#if !TIGRIS_MVE
 /* Adds `pixels` pixels, `channels` elements apart, to the sums of CHANNEL_BLOCK channels. Sums wrap
  * where a damaged plan put something else in their place. */
 static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)
@@ -29,6 +31,7 @@ static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t
     sums[2] = sum2;
     sums[3] = sum3;
 }
+#endif
 
 static void sum_map(const tigris_kernel_call *call)
 {
@@ -40,6 +43,9 @@ static void sum_map(const tigris_kernel_call *call)
     if (call->output->first == 0) {
         memset(sums, 0, channels * sizeof *sums);
     }
+#if TIGRIS_MVE
+    tigris_mve_sum_pixels(sums, from, pixels, channels);
+#else
     uint32_t channel = 0U;
     for (; channel + CHANNEL_BLOCK <= channels; channel += CHANNEL_BLOCK) {
         add_block(&sums[channel], from + channel, pixels, channels);
@@ -49,6 +55,7 @@ static void sum_map(const tigris_kernel_call *call)
             sums[channel] = tigris_wrapping_add(sums[channel], from[i * channels + channel]);
         }
     }
+#endif
 }
 
 /* sum / count, halves away from zero or up. */

@@ -1,5 +1,6 @@
 /* Max pooling, int8. Padded taps do not count. */
 #include "inlining.h"
+#include "mve/mve.h"
 #include "pool_int8.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
@@ -95,6 +96,11 @@ static void run(const tigris_kernel_call *call)
     const tigris_pool_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
+#if TIGRIS_MVE
+    if (tigris_mve_max_pool(call)) {
+        return;
+    }
+#endif
     const int8_t *data = (const int8_t *)(const void *)in->data;
     int8_t *to = tigris_int8_output(call);
     for (int32_t y = 0; y < call->output->rows; y++) {

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "inlining.h"
 #include "int16.h"
+#include "mve/mve.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
@@ -50,16 +51,25 @@ static int32_t leading_zeros(uint32_t value)
 
 static int32_t largest_of(const int8_t *values, uint32_t length)
 {
+#if TIGRIS_MVE
+    return tigris_mve_largest(values, length);
+#else
     int32_t largest = INT8_MIN;
     for (uint32_t i = 0; i < length; i++) {
         largest = values[i] > largest ? values[i] : largest;
     }
     return largest;
+#endif
 }
 
 /* The sum of exponentials in Q12.19. It saturates beyond what TensorFlow Lite can represent. */
 static uint32_t sum_of_exponentials(const int32_t *exponentials, const int8_t *input, uint32_t length, int32_t largest)
 {
+#if TIGRIS_MVE
+    if (length <= TIGRIS_MVE_SOFTMAX_LENGTH) {
+        return tigris_mve_sum_of_exponentials(exponentials, input, length, largest);
+    }
+#endif
     uint32_t sum = 0U;
     for (const int8_t *const end = input + length; input != end; input++) {
         const uint32_t term = (uint32_t)exponentials[largest - *input];
@@ -99,10 +109,14 @@ static inline uint32_t share(int32_t exponential, divisor by)
 static void softmax(const int32_t *exponentials, const int8_t *input, uint32_t length, int8_t *output)
 {
     const divisor by = divisor_of(exponentials, input, length, 8);
+#if TIGRIS_MVE
+    tigris_mve_shares(exponentials, input, length, by.largest, (int32_t)(by.doubled >> 1), (int32_t)by.shift + 1, output);
+#else
     for (const int8_t *const end = input + length; input != end; input++) {
         const uint32_t rounded = share(exponentials[by.largest - *input], by);
         *output++ = (int8_t)((rounded > UINT8_MAX ? UINT8_MAX : (int32_t)rounded) + INT8_MIN);
     }
+#endif
 }
 
 static void softmax_to_int16(const int32_t *exponentials, const int8_t *input, uint32_t length, int16_t *output)

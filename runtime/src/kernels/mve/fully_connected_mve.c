@@ -75,12 +75,18 @@ static void add_part(const int8_t *weights, const int8_t *part, int32_t count, i
 static int32_t add_row(const int8_t *weights, const int8_t *part, int32_t count, int32_t sum)
 {
     const int32_t tiled = count & ~3;
-    for (int32_t i = 0; i < tiled; i += TIGRIS_MVE_BYTES) {
-        const mve_pred16_t lanes = vctp8q((uint32_t)(tiled - i));
-        sum = vmladavaq_p_s8(sum, vldrbq_z_s8(weights + i, lanes), vldrbq_z_s8(part + i, lanes), lanes);
-    }
+    const int8_t *w = weights, *v = part;
+    __asm__ volatile("wlstp.8 lr, %[tiled], 2f\n"
+                     "1: vldrb.8 q0, [%[w]], #16\n\t"
+                     "vldrb.8 q1, [%[v]], #16\n\t"
+                     "vmladava.s8 %[sum], q0, q1\n\t"
+                     "letp lr, 1b\n"
+                     "2:"
+                     : [w] "+r"(w), [v] "+r"(v), [sum] "+Te"(sum)
+                     : [tiled] "r"(tiled)
+                     : "lr", "q0", "q1", "memory");
     for (int32_t i = tiled; i < count; i++) {
-        sum += part[tiled + tigris_mve_place_of_tap(i - tiled)] * weights[i];
+        sum = tigris_wrapping_add(sum, part[tiled + tigris_mve_place_of_tap(i - tiled)] * weights[i]);
     }
     return sum;
 }

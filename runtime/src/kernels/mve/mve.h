@@ -28,6 +28,20 @@ int tigris_mve_fully_connected(const tigris_kernel_call *call);
 int tigris_mve_add(const tigris_kernel_call *call);
 int tigris_mve_subtract(const tigris_kernel_call *call);
 int tigris_mve_mul(const tigris_kernel_call *call);
+int tigris_mve_max_pool(const tigris_kernel_call *call);
+int tigris_mve_average_pool(const tigris_kernel_call *call);
+
+/* Adds pixels to the sums of their channels. */
+void tigris_mve_sum_pixels(int32_t *sums, const int8_t *from, uint32_t pixels, uint32_t channels);
+
+/* The parts of softmax_int8.c that go through a vector. A sum of exponentials does not saturate up to this length. */
+#define TIGRIS_MVE_SOFTMAX_LENGTH 4095U
+int32_t tigris_mve_largest(const int8_t *values, uint32_t length);
+uint32_t tigris_mve_sum_of_exponentials(const int32_t *exponentials, const int8_t *input, uint32_t length,
+                                        int32_t largest);
+/* Exponentials times reciprocal / 2^31, divided by 2^shift, shift 1 … 32. */
+void tigris_mve_shares(const int32_t *exponentials, const int8_t *input, uint32_t length, int32_t largest,
+                       int32_t reciprocal, int32_t shift, int8_t *output);
 
 #define TIGRIS_MVE_BYTES 16 /* of a vector */
 
