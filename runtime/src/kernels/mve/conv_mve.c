@@ -14,7 +14,6 @@
 #include "tiles.h"
 
 #define PATCH_BYTES 1152
-#define MOST_PIXELS 16 /* of a strip, even */
 
 typedef struct conv {
     const tigris_kernel_call *call;
@@ -59,6 +58,22 @@ static void border_row(const conv *c, const int8_t *row, int32_t column, int8_t 
     }
 }
 
+/* `rows` runs of at most 16 bytes, `step` apart; at least one. */
+TIGRIS_MVE_PREDICATED void copy_short_rows(int8_t *to, const int8_t *from, int32_t run, int32_t step, int32_t rows)
+{
+    __asm__ volatile("vctp.8 %[run]\n\t"
+                     "dls lr, %[rows]\n"
+                     "1: vpstt\n\t"
+                     "vldrbt.8 q0, [%[from]]\n\t"
+                     "vstrbt.8 q0, [%[to]]\n\t"
+                     "add %[from], %[from], %[step]\n\t"
+                     "add %[to], %[to], %[run]\n\t"
+                     "le lr, 1b"
+                     : [to] "+r"(to), [from] "+r"(from)
+                     : [run] "r"(run), [step] "r"(step), [rows] "r"(rows)
+                     : "lr", "q0", TIGRIS_MVE_PREDICATE, "memory");
+}
+
 static void take_pixel(const conv *c, const conv_place *place, int8_t *to)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -70,6 +85,10 @@ static void take_pixel(const conv *c, const conv_place *place, int8_t *to)
     if (whole_rows && row >= 0 && row + (params->kernel_height - 1) * params->dilation_height < rows) {
         const int8_t *from = c->input + row * row_bytes + place->column * c->depth;
         const int32_t step = (int32_t)((uint32_t)params->dilation_height * (uint32_t)row_bytes);
+        if (run <= TIGRIS_MVE_BYTES) {
+            copy_short_rows(to, from, run, step, params->kernel_height);
+            return;
+        }
         for (const int8_t *const end = to + c->taps; to != end;) {
             tigris_mve_copy(to, from, run);
             to += run;
@@ -103,9 +122,9 @@ static void fill_patch(const conv *c, conv_place *place, int32_t pixels, int8_t 
 {
     if (c->is_plain && c->pitch == c->taps) {
         tigris_mve_copy(patch, c->input + (place->row * c->width + place->column) * c->depth, pixels * c->taps);
-        for (int32_t i = 0; i < pixels; i++) {
-            next_place(c, place);
-        }
+        place->x += pixels;
+        place->row += place->x / c->width;
+        place->column = place->x %= c->width;
     } else {
         int8_t *to = patch;
         for (int32_t i = 0; i < pixels; i++) {
@@ -315,13 +334,12 @@ int tigris_mve_conv_2d(const tigris_kernel_call *call)
     if (!unpack(&c, call)) {
         return 0;
     }
-    const int32_t most = (PATCH_BYTES / c.pitch) & ~1;
     int8_t *output = tigris_int8_output(call);
     c.shifts_right = tigris_mve_shifts_right(c.shift, c.channels);
     place.x = 0;
     place.row = -call->inputs[0].pad_top;
     place.column = -c.params->pad_left;
-    c.pixels = most > MOST_PIXELS ? MOST_PIXELS : most;
+    c.pixels = (PATCH_BYTES / c.pitch) & ~1;
     for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width; left > 0; left -= c.pixels) {
         const int32_t pixels = left < c.pixels ? left : c.pixels;
         fill_patch(&c, &place, pixels, patch);

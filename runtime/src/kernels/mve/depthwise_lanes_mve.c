@@ -32,7 +32,7 @@ typedef struct group {
 } group;
 
 /* Adds `count` taps, `step` bytes apart; weights move on. */
-TIGRIS_INLINE const int8_t *add_taps(const group *g, lanes *sums, const int8_t *from, int32_t step,
+TIGRIS_MVE_PREDICATED const int8_t *add_taps(const group *g, lanes *sums, const int8_t *from, int32_t step,
                                      const int8_t *weights, int32_t count)
 {
     register int32x4_t a __asm__("q4") = sums->of[0];
@@ -61,7 +61,7 @@ TIGRIS_INLINE const int8_t *add_taps(const group *g, lanes *sums, const int8_t *
                      "2:"
                      : [from] "+r"(from), [weights] "+r"(weights), [a] "+w"(a), [b] "+w"(b), [c] "+w"(c), [d] "+w"(d)
                      : [step] "r"(step), [count] "r"(count), [blocks] "r"(&g->blocks), [wanted] "r"((int32_t)g->wanted)
-                     : "lr", "q0", "q1", "q2", "q3", "memory");
+                     : "lr", "q0", "q1", "q2", "q3", TIGRIS_MVE_PREDICATE, "memory");
     sums->of[0] = a, sums->of[1] = b, sums->of[2] = c, sums->of[3] = d;
     return weights;
 }

@@ -98,7 +98,7 @@ static void take_channels(const depthwise *d, group *g, int32_t channel, int32_t
 /* ---- inputs ---- */
 
 /* Columns of four neighbours at from[0 … 3], which move on by `step`. */
-TIGRIS_INLINE int8_t *take_columns(int8_t *to, const int8_t *const from[4], const int32_t step[4], int32_t columns,
+TIGRIS_MVE_PREDICATED int8_t *take_columns(int8_t *to, const int8_t *const from[4], const int32_t step[4], int32_t columns,
                                    mve_pred16_t lanes)
 {
     const int8_t *a = from[0], *b = from[1], *c = from[2], *d = from[3];
@@ -122,7 +122,7 @@ TIGRIS_INLINE int8_t *take_columns(int8_t *to, const int8_t *const from[4], cons
                      : [to] "+r"(to), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d)
                      : [sa] "r"(step[0]), [sb] "r"(step[1]), [sc] "r"(step[2]), [sd] "r"(step[3]),
                        [columns] "r"(columns), [lanes] "r"((int32_t)lanes)
-                     : "lr", "q0", "q1", "q2", "q3", "memory");
+                     : "lr", "q0", "q1", "q2", "q3", TIGRIS_MVE_PREDICATE, "memory");
     return to;
 }
 
@@ -251,7 +251,7 @@ static void take_line(const depthwise *d, int32_t channel, int32_t x, int32_t y,
                      : "+r"(data), "+r"(to)                                                                            \
                      : "r"(with), "r"(line)                                                                            \
                      : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",      \
-                       "q7", "cc", "memory")
+                       "q7", TIGRIS_MVE_PREDICATE, "cc", "memory")
 
 static TIGRIS_NOINLINE void run_channels(group *g, int8_t *output, int32_t stride, int shifts_right)
 {
