@@ -1,8 +1,12 @@
 /* ADD and SUB, int8: both inputs are scaled to a common scale, then the sum to the output's. */
 #include "binary_int8.h"
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 /* (q - zero point) << left_shift must fit 32 bits. */
 #define LARGEST_LEFT_SHIFT 22

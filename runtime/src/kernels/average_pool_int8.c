@@ -1,10 +1,14 @@
 /* Average pooling, int8. Sums are exact: at most 2^22 taps of 2^8. */
 #include <string.h>
 
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "pool_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 /* How the sums of one output pixel become averages. */
 typedef struct divisor {

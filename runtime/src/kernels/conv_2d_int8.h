@@ -13,10 +13,14 @@
 #include "access.h"
 #include "block_int8.h"
 #include "check.h"
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 #include "window.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
@@ -310,10 +314,12 @@ static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
 static void run(const tigris_kernel_call *call)
 {
     const int32_t channels = (int32_t)call->output->tensor->channels;
-#if TIGRIS_MVE && !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_MVE
+#if !TIGRIS_WEIGHT_ZEROS
     if (tigris_mve_conv_2d(call)) {
         return;
     }
+#endif
 #endif
     conv c;
     conv_place place = {.row = -call->inputs[0].pad_top};

@@ -7,9 +7,13 @@
 #include "access.h"
 #include "check.h"
 #include "depthwise_int8.h"
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "tigris_kernels.h"
 #include "window.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 #define BATCH 16 /* channels whose sums are kept before they become outputs, a multiple of BLOCK */

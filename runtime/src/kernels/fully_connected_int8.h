@@ -7,10 +7,14 @@
 
 #include "access.h"
 #include "check.h"
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 typedef struct layer {
     const tigris_fully_connected_int8_params *params;
@@ -59,10 +63,12 @@ static void run(const tigris_kernel_call *call)
     const tigris_fully_connected_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_band *out = call->output;
-#if TIGRIS_MVE && !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_MVE
+#if !TIGRIS_WEIGHT_ZEROS
     if (tigris_mve_fully_connected(call)) {
         return;
     }
+#endif
 #endif
     layer l;
     l.params = params;

@@ -3,14 +3,19 @@
 #include <string.h>
 
 #include "access.h"
+#include "instruction_set.h"
 #include "map_mean.h"
-#include "mve/mve.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
+
 #define CHANNEL_BLOCK 4U
 
-#if !TIGRIS_MVE
+#if TIGRIS_MVE
+#else
 /* Adds `pixels` pixels, `channels` elements apart, to the sums of CHANNEL_BLOCK channels. Sums wrap
  * where a damaged plan put something else in their place. */
 static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)

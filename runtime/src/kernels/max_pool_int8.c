@@ -1,9 +1,13 @@
 /* Max pooling, int8. Padded taps do not count. */
 #include "inlining.h"
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "pool_int8.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 static inline int32_t larger(int32_t a, int32_t b)
 {

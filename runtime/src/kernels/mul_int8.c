@@ -1,8 +1,12 @@
 /* MUL, int8: the product of both values, scaled to the output's scale. */
 #include "binary_int8.h"
-#include "mve/mve.h"
+#include "instruction_set.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
+
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#endif
 
 static inline int32_t general(const void *constants, int32_t a, int32_t b)
 {

@@ -31,6 +31,8 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTILINE)
 _FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
 _BODY = re.compile(r"^static void run\(", re.MULTILINE)
+#: Macros that C is written without: what they choose is no part of it.
+_UNDEFINED: dict[str, str | None] = {"__cplusplus": None, "TIGRIS_MVE": None}
 
 
 @cache
@@ -108,7 +110,7 @@ class File:
 @cache
 def source_file(path: Path) -> File:
     """A `.c` file, with the bodies that it includes; its own names begin with its name."""
-    settings: dict[str, str | None] = {"__cplusplus": None, **_settings(path)}
+    settings: dict[str, str | None] = {**_settings(path), **_UNDEFINED}
     reader = _Reader(settings, frozenset(_bodies(path)))
     nodes = reader.read(path)
     names = {
@@ -123,9 +125,9 @@ def source_file(path: Path) -> File:
 @cache
 def header_file(path: Path) -> File:
     """A header."""
-    reader = _Reader({"__cplusplus": None}, frozenset())
+    reader = _Reader(_UNDEFINED, frozenset())
     nodes = reader.read(path)
-    return File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, {}, {"__cplusplus"}))
+    return File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, {}, set(_UNDEFINED)))
 
 
 class _Reader:

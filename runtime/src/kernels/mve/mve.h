@@ -7,14 +7,8 @@
 #ifndef TIGRIS_MVE_H
 #define TIGRIS_MVE_H
 
+#include "../instruction_set.h"
 #include "tigris_kernel.h"
-
-/* Without optimisation compilers lack registers for the assembler. */
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__OPTIMIZE__)
-#define TIGRIS_MVE 1
-#else
-#define TIGRIS_MVE 0
-#endif
 
 #if TIGRIS_MVE
 #include <arm_mve.h>
