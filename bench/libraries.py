@@ -89,7 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", choices=LIBRARIES)
     parser.add_argument("checkout", type=Path, help="a checkout of it")
-    parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, rv32imc for esp-nn")
+    parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, which has MVE on cortex-m55, rv32imc for esp-nn")
     add_folder(parser)
     options = parser.parse_args()
     machine = options.machine or {"cmsis-nn": "cortex-m4", "esp-nn": "rv32imc"}[options.library]

@@ -57,8 +57,12 @@ custom_tigris_backend_path = esp-nn
 board = emu_cortex_m4
 custom_tigris_backend = cmsis-nn
 custom_tigris_backend_path = cmsis-nn
+[env:emu_cortex_m55]
+board = emu_cortex_m55
+custom_tigris_backend = cmsis-nn
+custom_tigris_backend_path = cmsis-nn
 """
-LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m4": "cmsis-nn"}
+LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m4": "cmsis-nn", "emu_cortex_m55": "cmsis-nn"}
 
 
 def put_library(name: str, folder: Path) -> None:
@@ -82,7 +86,7 @@ def project(shared_project):
     # The stand-in takes scratch on every chip, the library itself on some only.
     chip = "board_build.mcu = esp32s3" if checkout("esp-nn") is None else ""
     project = shared_project({"src/main.c": MAIN}, INI.format(root=ROOT, model=MODEL, chip=chip))
-    for name in LIBRARIES.values():
+    for name in sorted(set(LIBRARIES.values())):
         put_library(name, project.folder)
     return project
 

@@ -22,7 +22,7 @@ from tigris_pio.sizes import parse_size
 @click.command("new", short_help="Make a PlatformIO project for a board and a model.")
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--board", required=True, metavar="BOARD", help="PlatformIO's name of the board, or emu_rv32, "
-              "emu_cortex_m4, emu_cortex_m7, which need no hardware.")  # fmt: skip
+              "emu_cortex_m4, emu_cortex_m7, emu_cortex_m55, which need no hardware.")  # fmt: skip
 @click.option("--framework", metavar="FRAMEWORK", help="arduino or espidf. Default: the board's first.")
 @click.option("--model", required=True, metavar="MODEL", type=click.Path(), help="An .onnx or .tflite file to copy.")
 @click.option("--name", metavar="NAME", help="The model's name in C. Default: made of the file's.")

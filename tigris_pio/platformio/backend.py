@@ -55,9 +55,6 @@ LIBRARIES = {
 #: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
 FASTEST = {
     **dict.fromkeys(("esp32s3", "esp32p4"), ("esp-nn", "convolutions take 4 to 6 times the instructions")),
-    **dict.fromkeys(
-        ("cortex-m52", "cortex-m55", "cortex-m85"), ("cmsis-nn", "models take 2.6 to 4 times the instructions")
-    ),
 }
 #: Where a project for ESP-IDF has the component of a library, and what names it as a dependency.
 _COMPONENTS = ("managed_components/espressif__{}", "components/espressif__{}", "components/{}")
