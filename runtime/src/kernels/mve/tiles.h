@@ -5,6 +5,8 @@
 
 #include "mve.h"
 
+#if TIGRIS_MVE
+
 #define TIGRIS_MVE_BLOCK 4  /* channels */
 #define TIGRIS_MVE_TILES 64 /* bytes of four tiles */
 
@@ -54,4 +56,5 @@ static inline void tigris_mve_rest_of_tiles(const int8_t *from, int32_t taps, in
     }
 }
 
+#endif
 #endif
