@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.emulator import MACHINES, build, measure, samples
+from bench.emulator import MACHINES, NETWORKS, build, measure, samples
+from bench.instructions import Choice, layers, networks
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run
 from tests.runtime.operators import operators
 from tests.runtime.strategies import Window, int8_array
@@ -44,9 +45,9 @@ def with_left_shifts(op: Operator) -> Operator:
     """Some channels scaled to the left, with small weights so that not all outputs saturate."""
     random = np.random.default_rng(3)
     shift = op.blobs["shift"].copy()
-    shift[:: 3] = random.integers(-1, 4, len(shift[:: 3]))
+    shift[::3] = random.integers(-1, 4, len(shift[::3]))
     multiplier = op.blobs["multiplier"].copy()
-    multiplier[:: 3] = random.integers(1 << 22, 1 << 26, len(shift[:: 3]))
+    multiplier[::3] = random.integers(1 << 22, 1 << 26, len(shift[::3]))
     return dataclasses.replace(op, blobs={**op.blobs, "shift": shift, "multiplier": multiplier})
 
 
@@ -132,9 +133,8 @@ def test_elementwise(program: Path, kind: OpKind, shapes: tuple[tuple[int, int, 
                                    window((5, 5), (3, 4), (2, 1), (2, 2, 3, 3), (2, 1))])
 def test_pools(program: Path, kind: OpKind, shape: Window) -> None:
     random = np.random.default_rng(5)
-    for channels, rescale, low in ((8, 0, -128), (19, 1, -128), (33, 2, -100)):
-        if kind == OpKind.MAX_POOL:
-            rescale = 0
+    for channels, wanted, low in ((8, 0, -128), (19, 1, -128), (33, 2, -100)):
+        rescale = wanted if kind == OpKind.AVERAGE_POOL else 0
         taps = shape.kernel[0] * shape.kernel[1]
         params = PoolInt8Params(
             **geometry(shape), rescale=rescale, include_pad=channels % 2, input_zero_point=-7,
@@ -159,3 +159,26 @@ def test_softmax(program: Path, length: int) -> None:
 @pytest.mark.parametrize("op", [op for op in operators() if op.dtype == DType.INT8], ids=lambda op: op.kind.name)
 def test_the_machine_agrees_with_the_host(program: Path, op: Operator) -> None:
     assert_agrees(program, op)
+
+
+#: Instructions a multiplication at most, an eighth above what was counted.
+MOST = {
+    "conv 3x3 16x16x32-32": 0.20, "depthwise 3x3 48x48x16": 0.98, "conv 1x1 24x24x32-64": 0.33,
+    "fully connected 256-10": 0.51, "conv 3x3 32x32x3-16": 0.68, "depthwise 3x3 s2 24x24x32": 1.36,
+    "fully connected 640-128": 0.23,
+}  # fmt: skip
+
+
+def test_layers_take_few_instructions(program: Path) -> None:
+    """So that none of them runs a portable kernel."""
+    rows = {row["name"]: row for row in layers(MACHINE, program, program.parent)}
+    assert all(row["right"] for row in rows.values())
+    assert {name: rows[name]["per_mac"] for name in MOST if rows[name]["per_mac"] > MOST[name]} == {}
+
+
+def test_a_network_that_rolls_has_the_recorded_outputs(program: Path) -> None:
+    """In bands of a row or two, with windows that keep rows."""
+    for name, budget in (("kws", "6K"), ("sww", "4K"), ("resnet", "20K")):
+        choice = Choice(NETWORKS, [name], [budget], with_ops=False)
+        (row,) = networks(MACHINE, program, choice, program.parent)
+        assert row["right"], name
