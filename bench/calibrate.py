@@ -28,7 +28,7 @@ from bench.emulator import MACHINES, ROOT, BenchError, build, measure, run_tool
 from bench.fit import ENOUGH, fit
 from tigris_pio.compiler.instructions.call import Call
 from tigris_pio.compiler.instructions.kernels import name_of, work_of
-from tigris_pio.compiler.instructions.predict import DSP
+from tigris_pio.compiler.instructions.predict import DSP, PROCESSORS
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 
@@ -147,15 +147,15 @@ def module(known: Mapping[str, Coefficients], machines: Sequence[str]) -> str:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machines", default=",".join(MACHINES))
+    parser.add_argument("--machines", default=",".join(PROCESSORS))
     parser.add_argument("--json", type=Path, help="write what was counted to this file")
     parser.add_argument("--from", type=Path, dest="counted", help="fit what --json wrote")
     parser.add_argument("--write", action="store_true", help=f"write {MODULE.name}")
     options = parser.parse_args()
     machines = options.machines.split(",")
-    if unknown := [name for name in machines if name not in MACHINES]:
-        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
-    if options.write and set(machines) != set(MACHINES):
+    if unknown := [name for name in machines if name not in PROCESSORS]:
+        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(PROCESSORS)}")
+    if options.write and set(machines) != set(PROCESSORS):
         parser.error("--write needs all machines")
     try:
         if options.counted:
