@@ -1,0 +1,140 @@
+"""The processor: registers with windows, zero-overhead loops, and the loop that runs instructions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.xtensa import base, pie
+from bench.xtensa.memory import Memory
+from bench.xtensa.program import AssemblyError, Instruction, Program
+from bench.xtensa.state import STACK_BYTES, State, Step
+
+#: What nobody set: found at once where a result depends on it.
+UNSET = 0xDEADBEEF
+END = -1
+
+
+class RunError(RuntimeError):
+    """An instruction that cannot be run."""
+
+
+class Machine:
+    """`memory` is the caller's to fill; a stack is added to it. `externals`: functions that the program calls and does
+    not have, by name; each takes the machine's state, whose a10 and up are the arguments and a10 the result.
+    """
+
+    def __init__(self, program: Program, memory: Memory | None = None,
+                 externals: Mapping[str, Callable[[State], None]] | None = None) -> None:  # fmt: skip
+        self.program = program
+        self.memory = memory if memory is not None else Memory()
+        self.state = State(self.memory)
+        self.executed = 0
+        self._externals = dict(externals or {})
+        self._stack_top = self.memory.add("stack", STACK_BYTES, writable=True) + STACK_BYTES
+        self._steps: list[Step | None] = [None] * len(program.code)
+        self._counts = [0] * len(program.code)
+
+    def call(self, name: str, arguments: Sequence[int], most: int = 50_000_000) -> int:
+        """The function's result, unsigned; `executed` and `histogram` are those of this call."""
+        state = self.state
+        state.a[:] = [UNSET] * 16
+        state.frames.clear()
+        state.loop_count = 0
+        stack = self._stack_top - 16 - 4 * len(arguments)
+        stack -= stack % 16
+        for i, argument in enumerate(arguments):
+            if i < 6:
+                state.a[2 + i] = argument & 0xFFFFFFFF
+            else:
+                self.memory.store(stack + 4 * (i - 6), 4, argument)
+        state.a[1] = stack
+        if name not in self.program.labels:
+            raise AssemblyError(f"there is no {name}")
+        self._counts = [0] * len(self.program.code)
+        self._run(self.program.labels[name], most)
+        self.executed = sum(self._counts)
+        return state.a[2]
+
+    def histogram(self) -> Counter[str]:
+        """Instructions of the last call by name."""
+        total: Counter[str] = Counter()
+        for one, count in zip(self.program.code, self._counts, strict=True):
+            if count:
+                total[one.name] += count
+        return total
+
+    def _run(self, at: int, most: int) -> None:
+        state, steps, counts = self.state, self._steps, self._counts
+        left = most
+        while at != END:
+            step = steps[at]
+            if step is None:
+                step = steps[at] = self._step(at)
+            counts[at] += 1
+            target = step()
+            if target is None:
+                at += 1
+                if at == state.loop_end and state.loop_count:
+                    state.loop_count -= 1
+                    at = state.loop_begin
+            else:
+                at = target
+            left -= 1
+            if left < 0:
+                raise RunError(f"still running after {most} instructions")
+
+    def _step(self, at: int) -> Step:
+        one = self.program.code[at]
+        build = base.BUILDERS.get(one.name) or pie.BUILDERS.get(one.name)
+        if build is None:
+            raise RunError(f"{one.where}: {one.name} is not known")
+        try:
+            return build(self.state, Operands(self, one, at))
+        except (IndexError, ValueError, KeyError) as error:
+            raise RunError(f"{one.where}: {one.name} {', '.join(one.operands)}: {error}") from error
+
+
+class Operands:
+    """An instruction's operands, as what its builder asks for."""
+
+    def __init__(self, machine: Machine, one: Instruction, at: int) -> None:
+        self._machine = machine
+        self._one = one
+        self.name = one.name
+        self.next = at + 1
+
+    def __len__(self) -> int:
+        return len(self._one.operands)
+
+    def address(self, i: int) -> int:
+        """The number of an address register."""
+        text = self._one.operands[i]
+        return 1 if text == "sp" else self._register(text, "a", 16)
+
+    def vector(self, i: int) -> int:
+        """The number of a vector register."""
+        return self._register(self._one.operands[i], "q", 8)
+
+    def number(self, i: int) -> int:
+        """A constant."""
+        from bench.xtensa.source import value
+
+        text = self._one.operands[i]
+        constants = self._machine.program.constants
+        return constants[text] if text in constants else value(text, constants)
+
+    def target(self, i: int) -> int:
+        """The index of the instruction behind a label."""
+        return self._machine.program.labels[self._one.operands[i]]
+
+    def function(self, i: int) -> int | Callable[[State], None]:
+        """What is called: the index of its first instruction, or what stands in for it."""
+        text = self._one.operands[i]
+        found = self._machine.program.labels.get(text)
+        return found if found is not None else self._machine._externals[text]
+
+    def _register(self, text: str, letter: str, count: int) -> int:
+        if text[:1] != letter or not text[1:].isdigit() or int(text[1:]) >= count:
+            raise ValueError(f"{text} is no register {letter}0 … {letter}{count - 1}")
+        return int(text[1:])

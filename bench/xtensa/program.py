@@ -1,0 +1,46 @@
+"""What is run: instructions in order, with the names of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+class AssemblyError(ValueError):
+    """Text that is not assembly that the interpreter knows."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """`operands` as written: registers, numbers, names of labels. `where`: file and line, or address."""
+
+    name: str
+    operands: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """`labels`: the index of the instruction behind each; those of a file that has several are told apart by it.
+
+    `constants`: names that stand for numbers where an operand is one, and for the number at their address with l32r.
+    """
+
+    code: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+    constants: Mapping[str, int]
+
+
+def linked(programs: Iterable[Program]) -> Program:
+    """One program of several, whose names are unlike."""
+    code: list[Instruction] = []
+    labels: dict[str, int] = {}
+    constants: dict[str, int] = {}
+    for program in programs:
+        for name, index in program.labels.items():
+            if name in labels:
+                raise AssemblyError(f"{name} is in two files")
+            labels[name] = index + len(code)
+        constants.update(program.constants)
+        code.extend(program.code)
+    return Program(tuple(code), labels, constants)
