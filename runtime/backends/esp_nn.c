@@ -107,6 +107,20 @@ static int32_t depthwise_bytes(const esp_nn_conv *words, const tigris_conv_int8_
     return bytes > 0 && copies_whole(words, own.ch_mult) ? at_least(bytes, bytes_of_copies(words)) : bytes;
 }
 
+/* Vector loads and stores of the ESP32-S3 take addresses rounded down to 8 or 16 bytes. The library's kernels hand whole
+ * blocks of channels to them as they lie: these must be aligned, which a plan's own alignment may be too small for. */
+static int is_aligned(const tigris_band *band)
+{
+    const uint32_t channels = band->tensor->channels;
+    const uintptr_t mask = channels % 16U == 0U ? 15U : channels % 8U == 0U ? 7U : 0U;
+    return ((uintptr_t)band->data & mask) == 0U;
+}
+
+static int is_scratch_aligned(const tigris_kernel_call *call)
+{
+    return ((uintptr_t)call->backend_scratch & 15U) == 0U;
+}
+
 /* ESP-NN's own answer for bands with that much padding above. */
 static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
 {
@@ -146,7 +160,8 @@ static void run_conv(const tigris_kernel_call *call)
     const esp_nn_conv words = words_of(&conv);
     const conv_params_t own = conv_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
-    if (!tigris_plain_may_run(call, bytes_of_band(conv, conv.pad_top), params->multiplier, params->shift,
+    if (!is_aligned(&call->inputs[0]) || !is_scratch_aligned(call) ||
+        !tigris_plain_may_run(call, bytes_of_band(conv, conv.pad_top), params->multiplier, params->shift,
                               conv.output->channels)) {
         tigris_plain_conv_2d_int8.run(call);
         return;
@@ -165,7 +180,8 @@ static void run_depthwise(const tigris_kernel_call *call)
     const dw_conv_params_t own = depthwise_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
     const int32_t bytes = depthwise_bytes(&words, params);
-    if ((bytes > 0 && words.input.channels > MOST_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
+    if (!is_aligned(&call->inputs[0]) || !is_aligned(call->output) || !is_scratch_aligned(call) ||
+        (bytes > 0 && words.input.channels > MOST_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
         !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
         tigris_plain_depthwise_conv_2d_int8.run(call);
         return;
@@ -236,6 +252,12 @@ static void run_depthwise_bands(const tigris_kernel_call *call)
     run_bands(call, run_depthwise, tigris_plain_depthwise_conv_2d_int8.run);
 }
 
+/* Eight elements of an input vector are loaded at a time, from addresses rounded down to 8 bytes. */
+static int are_aligned(tigris_layer_vectors vectors, uint32_t in)
+{
+    return in < 8U || (((uintptr_t)vectors.input & 7U) == 0U && (vectors.count == 1U || in % 8U == 0U));
+}
+
 static void run_fully_connected(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
@@ -248,7 +270,8 @@ static void run_fully_connected(const tigris_kernel_call *call)
     const uint16_t out = (uint16_t)params->out_features;
     const int8_t *input = vectors.input;
     int8_t *output = tigris_int8_output(call);
-    if (!tigris_plain_may_run(call, 0, params->multiplier, params->shift, params->requantise_step != 0U ? out : 1U)) {
+    if (!are_aligned(vectors, in) ||
+        !tigris_plain_may_run(call, 0, params->multiplier, params->shift, params->requantise_step != 0U ? out : 1U)) {
         tigris_plain_fully_connected_int8.run(call);
         return;
     }

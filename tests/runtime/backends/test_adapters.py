@@ -18,12 +18,14 @@ from tests.runtime.fuzz.geometries import Axis, conv, geometries
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
-from tests.runtime.operators import operators
+from tests.runtime.operators import Operator, operators
+from tigris_pio.compiler.ir.program import RowMap
 from tests.runtime.plan_builder import with_crc
 from tests.runtime.test_damaged_plans import FUZZ, WORDS, outcomes, values_for, words
 from tests.runtime.test_dsp_in_c import portable_outputs
 from tests.runtime.test_refusals import changed
-from tigris_pio.format.enums import OpKind, WeightMode
+from tigris_pio.format.enums import DType, OpKind, WeightMode
+from tigris_pio.format.params import FullyConnectedInt8Params
 from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord
 
 CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
@@ -109,6 +111,37 @@ def test_dilation_is_refused_by_a_library_that_ignores_it(replay: Path, request:
              for kind in (CONV, DEPTHWISE) for axes in ((dilated, usual), (usual, dilated))]  # fmt: skip
     refused = "esp-nn" in request.node.name
     assert {result.status for result in outcomes(replay, plans)} == {TIGRIS_ERR_PARAMS if refused else 0}
+
+
+def _layer(vectors: int, features: int) -> Operator:
+    """A plain fully connected layer of that many input vectors."""
+    numbers = np.random.default_rng(features)
+    blobs = {"weights": numbers.integers(-128, 128, (5, features)).astype(np.int8),
+             "bias": np.arange(5, dtype=np.int32), "multiplier": np.full(5, (1 << 30) + 5, np.int32),
+             "shift": np.full(5, -7, np.int32)}  # fmt: skip
+    params = FullyConnectedInt8Params(vectors, features, 5, 1, 3, -128, 127, 0, 0, 0, 0)
+    x = numbers.integers(-128, 128, (1, vectors, 1, features)).astype(np.int8)
+    return Operator(OpKind.PLAIN_FULLY_CONNECTED, DType.INT8, params, (x,), (RowMap.same(),), (1, vectors, 1, 5),
+                    DType.INT8, blobs)  # fmt: skip
+
+
+def test_operands_that_vector_accesses_would_round(replay: Path) -> None:
+    """Tensors on multiples of 4 alone: libraries whose loads and stores round addresses down are not handed those."""
+    axis, odd, choose = Axis(8, 3, 1, 1, 1), Axis(8, 1, 1, 0, 0), random.Random(3)
+    cases = [conv(DEPTHWISE, axis, axis, channels, channels, choose) for channels in (8, 16, 32)]
+    cases += [conv(CONV, odd, odd, channels, 5, choose) for channels in (8, 16)]
+    cases += [_layer(vectors, features) for vectors in (1, 4) for features in (7, 13, 20, 40)]
+    for op in cases:
+        plan = plan_for(op, Way(op.output_shape[1]))
+        expected = portable_outputs(plan)
+        header = Header.unpack(plan)
+        for shifts in ((0, 0), (4, 0), (0, 4), (8, 4)):
+            moved = changed(plan, Header, 0, alignment=4, fast_bytes=header.fast_bytes + 64)
+            for index, by in enumerate(shifts):
+                offset = TensorRecord.unpack(moved, header.tensors + index * TensorRecord.size()).home_offset
+                moved = changed(moved, TensorRecord, index, home_offset=offset + (16 if index else 0) + by)
+            (result,) = outcomes(replay, [moved])
+            assert (result.status, result.outputs) == (0, expected), (op.kind, op.output_shape, shifts)
 
 
 def test_too_tall_for_a_batch(replay: Path) -> None:

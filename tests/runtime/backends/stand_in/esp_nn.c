@@ -5,7 +5,9 @@
  * - With padding above or on the left, the input is copied with as many rows and columns of it behind as before.
  * - Without, some kernels copy what the last window reads and others look at the last column and row alone.
  * - Depthwise 3x3 kernels of whole blocks of channels answer too little for two of three ways of padding.
- * - One row wants more scratch than two. */
+ * - One row wants more scratch than two.
+ * - Vector loads and stores round addresses down: inputs and outputs of whole blocks of channels, depthwise, inputs of
+ *   1x1 kernels, and inputs of a layer of 8 and more features. */
 #include "esp_nn.h"
 
 #include <assert.h>
@@ -24,6 +26,12 @@ typedef struct call {
     data_2d_t stride, padding;
     int mult; /* outputs of a channel; 0: not depthwise */
 } call;
+
+/* Where a vector access to `channels` of them really goes. */
+static uintptr_t rounded(uintptr_t address, int channels)
+{
+    return address & ~(uintptr_t)(channels % BLOCK == 0 ? 15 : channels % 8 == 0 ? 7 : 0);
+}
 
 static int larger(int a, int b)
 {
@@ -164,6 +172,11 @@ static void run(const call *c, const int8_t *input, const int8_t *filter, const 
     const int8_t *image = is_pixelwise(c) || is_in_place(c) ? input : scratch;
     const int rows = is_pixelwise(c) ? c->in->height : c->out->height;
     const int columns = is_pixelwise(c) ? c->in->width : c->out->width;
+    if (is_pixelwise(c) || c->mult != 0) {
+        input = (const int8_t *)rounded((uintptr_t)input, c->in->channels);
+        output = c->mult != 0 ? (int8_t *)rounded((uintptr_t)output, c->out->channels) : output;
+        image = image == scratch ? image : input;
+    }
     memset(scratch, 0x5A, (size_t)bytes(c));
     if (image == scratch && !strips) {
         copy_padded(c, input, 0, size.height, (int8_t)-p->in_offset);
@@ -206,6 +219,7 @@ void esp_nn_fully_connected_per_ch_s8(const int8_t *input, int32_t input_offset,
                                       uint16_t out_channels, int32_t out_offset, const int32_t *out_shift,
                                       const int32_t *out_mult, int32_t low, int32_t high)
 {
+    input = row_len < 8 ? input : (const int8_t *)rounded((uintptr_t)input, 8);
     for (int c = 0; c < out_channels; c++) {
         int64_t sum = bias[c];
         for (int k = 0; k < row_len; k++) {
