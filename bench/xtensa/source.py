@@ -21,6 +21,7 @@ PASSED_OVER = frozenset((
 ))  # fmt: skip
 BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 LINE_COMMENT = re.compile(r"//.*|(?:^|\s)#(?!(?:if|ifdef|ifndef|else|endif|define|undef|include)\b).*")
+INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 LABEL = re.compile(r"\s*([.\w$]+)\s*:(?!=)")
 LOCAL = re.compile(r"\d+[bf]")
 NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
@@ -83,7 +84,12 @@ class Reader:
 
 def read(paths: Iterable[Path], defined: Iterable[str] = ()) -> Program:
     """The files at `paths` as one program. `defined`: names that #ifdef finds."""
-    return linked(parse(path.read_text(), path.name, defined) for path in paths)
+    return linked(parse(_included(path), path.name, defined) for path in paths)
+
+
+def _included(path: Path) -> str:
+    """The file's text with those that it includes from its own folder."""
+    return INCLUDE.sub(lambda found: _included(path.parent / found[1]), path.read_text())
 
 
 def parse(text: str, file: str = "source", defined: Iterable[str] = ()) -> Program:

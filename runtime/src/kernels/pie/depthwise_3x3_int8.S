@@ -1,0 +1,132 @@
+/* Depthwise 3x3, sixteen channels at a time: see pie_int8.h. ESP32-S3.
+ *
+ * Nine products of bytes fit the accumulators of 20 bits. Two of these lie in 40 bits: words that begin at multiples of
+ * 8 bits hold the even channels' in their low 20 bits, and the odd ones' in their high 20. */
+#ifdef TIGRIS_PIE
+
+#include "scale_int8.S.h"
+
+    .text
+
+/* The next tap: its products, the input of the one behind it by `step`, and its weights. */
+    .macro TIGRIS_PIE_TAP now, next, row, step
+    ee.vmulas.s8.qacc.ld.xp \next, \row, \step, \now, q4
+    ee.vld.128.ip   q4, a6, 16
+    .endm
+
+/* Eight lanes of 20 bits to the four words of `even` and of `odd`. */
+    .macro TIGRIS_PIE_UNPACK half, even, odd
+    rur.qacc_\half\()_0 a12
+    ee.movi.32.q    \even, a12, 0
+    rur.qacc_\half\()_1 a13
+    ssai    8
+    src     a15, a13, a12
+    ee.movi.32.q    \odd, a15, 0
+    rur.qacc_\half\()_2 a14
+    src     a15, a14, a13
+    ee.movi.32.q    \even, a15, 1
+    ssai    16
+    src     a15, a14, a13
+    ee.movi.32.q    \odd, a15, 1
+    rur.qacc_\half\()_3 a12
+    src     a15, a12, a14
+    ee.movi.32.q    \even, a15, 2
+    ssai    24
+    src     a15, a12, a14
+    ee.movi.32.q    \odd, a15, 2
+    rur.qacc_\half\()_4 a13
+    src     a15, a13, a12
+    ee.movi.32.q    \even, a15, 3
+    ee.movi.32.q    \odd, a13, 3
+    .endm
+
+/* a2: three pointers to rows; a3: output; a4: layer; a5: pixels; a6 on the stack: bytes from pixel to pixel of the input,
+ * a7: bytes from one output pixel to the next in the input, less what the blocks move on. */
+    .macro TIGRIS_PIE_DEPTHWISE name, multiply, clamps
+    .type   \name, @function
+    .align  4
+    .global \name
+\name:
+    entry   a1, 64
+    s32i    a0, a1, 0
+    s32i    a5, a1, 4
+    s32i    a4, a1, 8
+    s32i    a7, a1, 12
+    mov     a7, a6
+    l32i    a11, a4, 12
+    movi    a10, 16
+    movi    a15, -4096
+    ee.movi.32.q    q7, a15, 0
+    ee.movi.32.q    q7, a15, 1
+    ee.movi.32.q    q7, a15, 2
+    ee.movi.32.q    q7, a15, 3
+    movi    a15, 8
+    wur.sar_byte a15
+    slli    a9, a7, 1
+    sub     a9, a10, a9
+    l32i    a0, a2, 0
+    l32i    a5, a2, 4
+    l32i    a8, a2, 8
+1:
+    l32i    a4, a1, 8
+    l32i    a6, a4, 0
+    l32i    a4, a4, 4
+    ee.vld.128.ip   q4, a6, 16
+2:
+    ee.zero.qacc
+    ee.vld.128.xp   q0, a0, a7
+    TIGRIS_PIE_TAP  q0, q0, a0, a7
+    TIGRIS_PIE_TAP  q0, q0, a0, a9
+    TIGRIS_PIE_TAP  q0, q0, a5, a7
+    TIGRIS_PIE_TAP  q0, q0, a5, a7
+    TIGRIS_PIE_TAP  q0, q0, a5, a9
+    TIGRIS_PIE_TAP  q0, q0, a8, a7
+    TIGRIS_PIE_TAP  q0, q0, a8, a7
+    TIGRIS_PIE_TAP  q0, q0, a8, a9
+    ee.vmulas.s8.qacc.ld.ip q4, a6, 16, q0, q4
+    TIGRIS_PIE_UNPACK l, q0, q5
+    TIGRIS_PIE_UNPACK h, q1, q6
+    ssai    12
+    ee.vsl.32       q0, q0
+    ee.vsl.32       q1, q1
+    ee.andq         q5, q5, q7
+    ee.andq         q6, q6, q7
+    ee.vadds.s32.ld.incp q3, a6, q0, q0, q4
+    ee.vadds.s32.ld.incp q4, a6, q1, q1, q3
+    ee.vadds.s32.ld.incp q3, a6, q5, q5, q4
+    ee.vadds.s32.ld.incp q4, a6, q6, q6, q3
+    ee.vunzip.16    q0, q1
+    ee.vunzip.16    q5, q6
+    ee.zero.qacc
+    \multiply       q0, q1
+    ee.zero.qacc
+    \multiply       q5, q6
+    ee.vunzip.8     q0, q5
+    ee.src.q        q6, q5, q5
+    ee.vzip.8       q5, q6
+    .rept \clamps
+    l32i    a15, a1, 8
+    addi    a12, a15, 20
+    addi    a13, a15, 21
+    TIGRIS_PIE_CLAMP q5, q6
+    .endr
+    ee.vst.128.ip   q5, a3, 16
+    addi    a4, a4, -1
+    bnez    a4, 2b
+    l32i    a15, a1, 12
+    add     a0, a0, a15
+    add     a5, a5, a15
+    add     a8, a8, a15
+    l32i    a15, a1, 4
+    addi    a15, a15, -1
+    s32i    a15, a1, 4
+    bnez    a15, 1b
+    l32i    a0, a1, 0
+    retw
+    .size   \name, . - \name
+    .endm
+
+    TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
+    TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3, TIGRIS_PIE_MULTIPLY, 0
+    TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_clamped, TIGRIS_PIE_MULTIPLY, 1
+#endif

@@ -1,0 +1,48 @@
+/* Kernels for the vector instructions of the ESP32-S3 (PIE), in assembly; built with TIGRIS_PIE.
+ *
+ * Input values are bytes as they lie, with the input's zero point still in them: `words` take that off. All pointers to
+ * values are multiples of 16, outputs of dense kernels of 8. A layer's stream is made by the compiler
+ * (tigris_pio/compiler/backends/pie_streams.py), which chooses the function, too: `_above` where no output is below the
+ * zero point and limits are those of a byte, no ending with these limits, `_clamped` for any. 16 bytes behind a stream are
+ * read and not used. The functions keep to the windowed ABI; vector registers and accumulators are the caller's to keep. */
+#ifndef TIGRIS_PIE_INT8_H
+#define TIGRIS_PIE_INT8_H
+
+#include <stdint.h>
+
+typedef struct tigris_pie_layer {
+    const int8_t *stream; /* weights and words in the order they are used */
+    uint32_t blocks;      /* eights of outputs; depthwise: sixteens of channels */
+    uint32_t left;        /* shift of sums */
+    uint32_t right;       /* shift of outputs */
+    uint32_t vectors;     /* of a pixel, 16 bytes each; tigris_pie_dense and _clamped only */
+    int8_t low;           /* the activation's limits; _clamped only */
+    int8_t high;
+} tigris_pie_layer;
+
+/* `pixels` of the layer's input, one behind another, to as many of 8 * blocks outputs. */
+typedef void tigris_pie_dense_kernel(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
+                                     uint32_t pixels);
+
+tigris_pie_dense_kernel tigris_pie_dense_32_above;
+tigris_pie_dense_kernel tigris_pie_dense_32;
+tigris_pie_dense_kernel tigris_pie_dense_32_clamped;
+tigris_pie_dense_kernel tigris_pie_dense_64_above;
+tigris_pie_dense_kernel tigris_pie_dense_64;
+tigris_pie_dense_kernel tigris_pie_dense_64_clamped;
+tigris_pie_dense_kernel tigris_pie_dense;
+tigris_pie_dense_kernel tigris_pie_dense_clamped;
+
+/* `vectors` of 16 bytes from each of `count` rows, one behind another: a convolution's window, for tigris_pie_dense. */
+void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count);
+
+/* `pixels` outputs of a row: rows[i] points to the first pixel that the kernel's row i reads. `pixel`: bytes of a pixel,
+ * `next`: bytes from the first pixel read for an output to that for the next, less `pixel`. */
+typedef void tigris_pie_depthwise_kernel(const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,
+                                         uint32_t pixels, int32_t pixel, int32_t next);
+
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_above;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_clamped;
+
+#endif

@@ -1,0 +1,94 @@
+"""This project's kernels for the ESP32-S3 under the interpreter."""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.xtensa.machine import Machine
+from bench.xtensa.memory import Memory
+from bench.xtensa.program import Program
+from bench.xtensa.source import read
+from tigris_pio.compiler.backends.pie_streams import Layer
+
+SOURCES = Path(__file__).parents[3] / "runtime/src/kernels/pie"
+FILL = 0x5A
+
+
+@lru_cache
+def program() -> Program:
+    return read(sorted(SOURCES.glob("*.S")), ("TIGRIS_PIE",))
+
+
+class Run:
+    """A machine with a layer in its memory."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.memory = Memory()
+        self.layer = layer
+        stream = self.memory.add("stream", layer.stream)
+        words = struct.pack("<5IbbH", stream, layer.blocks, layer.left, layer.right, layer.vectors, layer.low,
+                            layer.high, 0)  # fmt: skip
+        self.record = self.memory.add("layer", words, align=4)
+        self.executed = 0
+
+    def call(self, name: str, *arguments: int) -> None:
+        """A function of the program; the count is added up."""
+        machine = Machine(program(), self.memory)
+        machine.call(name, arguments)
+        self.executed += machine.executed
+        assert not self.memory.strays, self.memory.strays
+        assert not self.memory.misaligned
+
+
+def dense(layer: Layer, pixels: NDArray[np.int8], outputs: int) -> tuple[NDArray[np.int8], int]:
+    """Outputs [pixels, outputs] of [pixels, inputs], and the instructions they took."""
+    run = Run(layer)
+    width = -(-pixels.shape[1] // 16) * 16
+    padded = np.full((len(pixels), width), FILL, np.int8)
+    padded[:, : pixels.shape[1]] = pixels
+    source = run.memory.add("input", padded.tobytes())
+    result = run.memory.add("output", len(pixels) * 8 * layer.blocks, writable=True, align=16)
+    run.call(layer.function, source, result, run.record, len(pixels))
+    content = run.memory.content(result, len(pixels) * 8 * layer.blocks)
+    return np.frombuffer(content, np.int8).reshape(len(pixels), -1)[:, :outputs], run.executed
+
+
+def convolution(layer: Layer, data: NDArray[np.int8], kernel: int, outputs: int) -> tuple[NDArray[np.int8], int]:
+    """Outputs [rows, columns, outputs] of [H, W, C] without padding, stride 1: a patch for each pixel of a row."""
+    run = Run(layer)
+    height, width, channels = data.shape
+    source = run.memory.add("input", data.tobytes())
+    patch = run.memory.add("patch", kernel * kernel * channels, writable=True)
+    pointers = run.memory.add("rows", 4 * kernel, writable=True, align=4)
+    size = (height - kernel + 1, width - kernel + 1)
+    result = run.memory.add("output", size[0] * size[1] * 8 * layer.blocks, writable=True)
+    for y in range(size[0]):
+        for x in range(size[1]):
+            for i in range(kernel):
+                run.memory.store(pointers + 4 * i, 4, source + ((y + i) * width + x) * channels)
+            run.call("tigris_pie_gather", patch, pointers, kernel * channels // 16, kernel)
+            run.call(layer.function, patch, result + (y * size[1] + x) * 8 * layer.blocks, run.record, 1)
+    content = run.memory.content(result, size[0] * size[1] * 8 * layer.blocks)
+    return np.frombuffer(content, np.int8).reshape(*size, -1)[..., :outputs], run.executed
+
+
+def depthwise(layer: Layer, data: NDArray[np.int8], stride: int) -> tuple[NDArray[np.int8], int]:
+    """Outputs [rows, columns, C] of [H, W, C] without padding, a call for each row."""
+    run = Run(layer)
+    height, width, channels = data.shape
+    source = run.memory.add("input", data.tobytes())
+    pointers = run.memory.add("rows", 12, writable=True, align=4)
+    size = ((height - 3) // stride + 1, (width - 3) // stride + 1)
+    result = run.memory.add("output", size[0] * size[1] * channels, writable=True)
+    for y in range(size[0]):
+        for i in range(3):
+            run.memory.store(pointers + 4 * i, 4, source + (y * stride + i) * width * channels)
+        run.call(layer.function, pointers, result + y * size[1] * channels, run.record, size[1], channels,
+                 (stride - 1) * channels)  # fmt: skip
+    content = run.memory.content(result, size[0] * size[1] * channels)
+    return np.frombuffer(content, np.int8).reshape(*size, channels), run.executed

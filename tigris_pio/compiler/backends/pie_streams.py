@@ -1,0 +1,133 @@
+"""Weights and words of layers in the order that the ESP32-S3's kernels read them (runtime/src/kernels/pie/pie_int8.h)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tigris_pio.compiler.backends.pie_scales import INT8, Scale, VectorScale, Words, vector_scale
+from tigris_pio.sizes import round_up
+
+LANES = 16  # bytes of a vector
+OUTPUTS = 8  # that are requantised at a time
+#: Sums follow one another in a register of 32 bits: all of a pixel's together must fit.
+MOST_TOGETHER = (1 << 31) - 1
+DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
+SHORT = (32, 64)  # input channels that have kernels of their own
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a kernel is given, and its name's end. `blocks`: of outputs, with those that only fill the last."""
+
+    function: str
+    stream: bytes
+    blocks: int
+    left: int
+    right: int
+    vectors: int
+    low: int
+    high: int
+
+
+def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
+    """Of [outputs, inputs]; None where the vectors' arithmetic cannot give the portable kernels' bytes."""
+    outputs, inputs = round_up(weights.shape[0], OUTPUTS), round_up(weights.shape[1], LANES)
+    padded = np.zeros((outputs, inputs), np.int8)
+    padded[: weights.shape[0], : weights.shape[1]] = weights
+    bound = _bounds(weights)
+    short = inputs in SHORT and int(bound.sum()) <= MOST_TOGETHER
+    words = vector_scale(scale, bound) if short else None
+    if words is None:
+        short, words = False, vector_scale(scale, bound, whole=True)
+    if words is None:
+        return None
+    channels = _channels(words, outputs)
+    parts = []
+    for block in range(0, outputs, OUTPUTS):
+        parts.append(padded[block : block + OUTPUTS].tobytes())
+        eight = slice(block, block + OUTPUTS)
+        parts.append(_eight(channels, eight, not _is_above(words)) if short else _whole_eight(channels, eight))
+    name = f"tigris_pie_dense{f'_{inputs}' if short else ''}{_ending(words, short)}"
+    return Layer(name, b"".join(parts) + bytes(LANES), outputs // OUTPUTS, words.left, words.right, inputs // LANES,
+                 words.low, words.high)  # fmt: skip
+
+
+def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
+    """Of [3, 3, channels], a multiple of 16."""
+    channels = weights.shape[2]
+    if weights.shape[:2] != (3, 3) or channels % LANES:
+        return None
+    flat = weights.reshape(9, channels)
+    words = vector_scale(scale, _bounds(flat.T), DEPTHWISE_LEFT)
+    if words is None:
+        return None
+    own = _channels(words, channels)
+    parts = []
+    for block in range(0, channels, LANES):
+        parts.append(flat[:, block : block + LANES].tobytes())
+        even, odd = np.arange(block, block + LANES, 2), np.arange(block + 1, block + LANES, 2)
+        parts += [_i4(own.offset[even]), _i4(own.offset[odd])]
+        parts += [_multipliers(own, lanes, not _is_above(words)) for lanes in (even, odd)]
+    return Layer(f"tigris_pie_depthwise_3x3{_ending(words, True)}", b"".join(parts) + bytes(LANES), channels // LANES,
+                 words.left, words.right, 0, words.low, words.high)  # fmt: skip
+
+
+def _bounds(weights: NDArray[np.int8]) -> Words:
+    """The furthest from 0 that each output's sum may be, of bytes; at least 1."""
+    return np.maximum(128 * np.abs(weights.astype(np.int64)).sum(axis=1), 1)
+
+
+def _is_above(words: VectorScale) -> bool:
+    return not words.step.any() and (words.low, words.high) == INT8
+
+
+def _ending(words: VectorScale, short: bool) -> str:
+    if _is_above(words) and short:
+        return "_above"
+    return "" if (words.low, words.high) == INT8 else "_clamped"
+
+
+@dataclass(frozen=True)
+class _Channels:
+    """A layer's words, with those of channels that only fill the last block."""
+
+    offset: Words
+    low: Words
+    high: Words
+    low_unsigned: Words
+    high_unsigned: Words
+    border: Words
+    step: Words
+
+
+def _channels(words: VectorScale, count: int) -> _Channels:
+    def filled(values: Words) -> Words:
+        return np.pad(values, (0, count - len(values)))
+
+    return _Channels(*map(filled, (words.offset, words.low_words, words.high_words, words.multiplier & 0xFFFF,
+                                   words.multiplier >> 16, words.border, words.step)))  # fmt: skip
+
+
+def _i4(values: Words) -> bytes:
+    return values.astype("<i4").tobytes()
+
+
+def _i2(values: Words) -> bytes:
+    return (values & 0xFFFF).astype("<u2").tobytes()
+
+
+def _multipliers(own: _Channels, lanes: slice | Words, steps: bool) -> bytes:
+    parts = [own.high[lanes], own.low[lanes], *([own.border[lanes], own.step[lanes]] if steps else [])]
+    return b"".join(map(_i2, parts))
+
+
+def _eight(own: _Channels, lanes: slice, steps: bool) -> bytes:
+    return _i4(own.offset[lanes]) + _multipliers(own, lanes, steps)
+
+
+def _whole_eight(own: _Channels, lanes: slice) -> bytes:
+    parts = (own.low_unsigned, own.high_unsigned, own.low, own.border, own.high, own.step)
+    return _i4(own.offset[lanes]) + b"".join(_i2(part[lanes]) for part in parts)
