@@ -15,6 +15,7 @@ OUTPUTS = 8  # that are requantised at a time
 #: Sums follow one another in a register of 32 bits: all of a pixel's together must fit.
 MOST_TOGETHER = (1 << 31) - 1
 DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
+DOUBLINGS = 2  # of sums of any number of products
 SHORT = (32, 64)  # input channels that have kernels of their own
 
 
@@ -39,20 +40,18 @@ def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     padded[: weights.shape[0], : weights.shape[1]] = weights
     bound = _bounds(weights)
     short = inputs in SHORT and int(bound.sum()) <= MOST_TOGETHER
-    words = vector_scale(scale, bound) if short else None
-    if words is None:
-        short, words = False, vector_scale(scale, bound, whole=True)
+    words = (_either(scale, bound, None) if short
+             else vector_scale(scale, bound, whole=True, doublings=DOUBLINGS))  # fmt: skip
     if words is None:
         return None
     channels = _channels(words, outputs)
     parts = []
     for block in range(0, outputs, OUTPUTS):
-        parts.append(padded[block : block + OUTPUTS].tobytes())
         eight = slice(block, block + OUTPUTS)
-        parts.append(_eight(channels, eight, not _is_above(words)) if short else _whole_eight(channels, eight))
-    name = f"tigris_pie_dense{f'_{inputs}' if short else ''}{_ending(words, short)}"
-    return Layer(name, b"".join(parts) + bytes(LANES), outputs // OUTPUTS, words.left, words.right, inputs // LANES,
-                 words.low, words.high)  # fmt: skip
+        parts += [padded[eight].tobytes(), _i4(channels.offset[eight]), _multipliers(channels, eight, words)]
+    name = f"tigris_pie_dense_{inputs}{_ending(words)}" if short else f"tigris_pie_dense{_limits(words)}"
+    return Layer(name, b"".join(parts) + bytes(LANES), outputs // OUTPUTS, words.left - words.doublings, words.right,
+                 inputs // LANES, words.low, words.high)  # fmt: skip
 
 
 def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
@@ -61,7 +60,7 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     if weights.shape[:2] != (3, 3) or channels % LANES:
         return None
     flat = weights.reshape(9, channels)
-    words = vector_scale(scale, _bounds(flat.T), DEPTHWISE_LEFT)
+    words = _either(scale, _bounds(flat.T), DEPTHWISE_LEFT)
     if words is None:
         return None
     own = _channels(words, channels)
@@ -70,8 +69,8 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
         parts.append(flat[:, block : block + LANES].tobytes())
         even, odd = np.arange(block, block + LANES, 2), np.arange(block + 1, block + LANES, 2)
         parts += [_i4(own.offset[even]), _i4(own.offset[odd])]
-        parts += [_multipliers(own, lanes, not _is_above(words)) for lanes in (even, odd)]
-    return Layer(f"tigris_pie_depthwise_3x3{_ending(words, True)}", b"".join(parts) + bytes(LANES), channels // LANES,
+        parts += [_multipliers(own, lanes, words) for lanes in (even, odd)]
+    return Layer(f"tigris_pie_depthwise_3x3{_ending(words)}", b"".join(parts) + bytes(LANES), channels // LANES,
                  words.left, words.right, 0, words.low, words.high)  # fmt: skip
 
 
@@ -80,14 +79,21 @@ def _bounds(weights: NDArray[np.int8]) -> Words:
     return np.maximum(128 * np.abs(weights.astype(np.int64)).sum(axis=1), 1)
 
 
+def _either(scale: Scale, bound: Words, left: int | None) -> VectorScale | None:
+    """With few digits of the multipliers if these do, else with all."""
+    return vector_scale(scale, bound, left) or vector_scale(scale, bound, left, whole=True)
+
+
 def _is_above(words: VectorScale) -> bool:
-    return not words.step.any() and (words.low, words.high) == INT8
+    return not (words.whole or words.step.any() or _limits(words))
 
 
-def _ending(words: VectorScale, short: bool) -> str:
-    if _is_above(words) and short:
-        return "_above"
+def _limits(words: VectorScale) -> str:
     return "" if (words.low, words.high) == INT8 else "_clamped"
+
+
+def _ending(words: VectorScale) -> str:
+    return "_above" if _is_above(words) else f"{'_whole' if words.whole else ''}{_limits(words)}"
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,7 @@ class _Channels:
     """A layer's words, with those of channels that only fill the last block."""
 
     offset: Words
+    fraction: Words
     low: Words
     high: Words
     low_unsigned: Words
@@ -107,8 +114,8 @@ def _channels(words: VectorScale, count: int) -> _Channels:
     def filled(values: Words) -> Words:
         return np.pad(values, (0, count - len(values)))
 
-    return _Channels(*map(filled, (words.offset, words.low_words, words.high_words, words.multiplier & 0xFFFF,
-                                   words.multiplier >> 16, words.border, words.step)))  # fmt: skip
+    return _Channels(*map(filled, (words.offset, words.fraction, words.low_words, words.high_words,
+                                   words.multiplier & 0xFFFF, words.multiplier >> 16, words.border, words.step)))  # fmt: skip
 
 
 def _i4(values: Words) -> bytes:
@@ -119,15 +126,9 @@ def _i2(values: Words) -> bytes:
     return (values & 0xFFFF).astype("<u2").tobytes()
 
 
-def _multipliers(own: _Channels, lanes: slice | Words, steps: bool) -> bytes:
-    parts = [own.high[lanes], own.low[lanes], *([own.border[lanes], own.step[lanes]] if steps else [])]
-    return b"".join(map(_i2, parts))
-
-
-def _eight(own: _Channels, lanes: slice, steps: bool) -> bytes:
-    return _i4(own.offset[lanes]) + _multipliers(own, lanes, steps)
-
-
-def _whole_eight(own: _Channels, lanes: slice) -> bytes:
-    parts = (own.low_unsigned, own.high_unsigned, own.low, own.border, own.high, own.step)
-    return _i4(own.offset[lanes]) + b"".join(_i2(part[lanes]) for part in parts)
+def _multipliers(own: _Channels, lanes: slice | Words, words: VectorScale) -> bytes:
+    if words.whole:
+        parts = [own.fraction << 1, own.low_unsigned, own.high_unsigned, own.low, own.border, own.high, own.step]
+    else:
+        parts = [own.high, own.fraction, own.low, *([] if _is_above(words) else [own.border, own.step])]
+    return b"".join(_i2(part[lanes]) for part in parts)

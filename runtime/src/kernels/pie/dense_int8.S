@@ -59,6 +59,7 @@
     .global \name
 \name:
     TIGRIS_PIE_ENTER
+    TIGRIS_PIE_HALF q2
 1:
     mov     a6, a8
     ee.vld.128.ip   q0, a2, 16
@@ -86,6 +87,8 @@
     TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
     TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32, TIGRIS_PIE_MULTIPLY, 0
     TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_clamped, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
+    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
 
 /* Of 64: the fourth vector of the input is loaded again for every eight outputs. */
     .macro TIGRIS_PIE_FUNCTION_64 name, multiply, clamps
@@ -94,6 +97,7 @@
     .global \name
 \name:
     TIGRIS_PIE_ENTER
+    TIGRIS_PIE_HALF q3
 1:
     mov     a6, a8
     ee.vld.128.ip   q0, a2, 16
@@ -124,6 +128,8 @@
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64, TIGRIS_PIE_MULTIPLY, 0
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_clamped, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole, TIGRIS_PIE_MULTIPLY_WHOLE_64, 0
+    TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE_64, 1
 
 /* One sum of any number of vectors to a lane; a5 counts them. */
     .macro TIGRIS_PIE_DOT sums, lane
@@ -147,14 +153,15 @@
     s32i    a0, a1, 0
     s32i    a5, a1, 4
     l32i    a5, a4, 16
+    TIGRIS_PIE_HALF q7
 1:
     mov     a6, a8
     mov     a0, a9
     ee.vld.128.ip   q4, a6, 16
 2:
     TIGRIS_PIE_EIGHT TIGRIS_PIE_DOT
-    TIGRIS_PIE_OFFSETS
-    TIGRIS_PIE_MULTIPLY_WHOLE
+    TIGRIS_PIE_OFFSETS 2
+    TIGRIS_PIE_MULTIPLY_WHOLE q5, q6, q7
     ee.vunzip.8     q5, q3
     .rept \clamps
     TIGRIS_PIE_CLAMP q3, q5

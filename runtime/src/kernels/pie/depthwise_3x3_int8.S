@@ -50,11 +50,12 @@
     entry   a1, 64
     s32i    a0, a1, 0
     s32i    a5, a1, 4
-    s32i    a4, a1, 8
+    s32i    a4, a1, 16
     s32i    a7, a1, 12
     mov     a7, a6
     l32i    a11, a4, 12
     movi    a10, 16
+    TIGRIS_PIE_HALF q2
     movi    a15, -4096
     ee.movi.32.q    q7, a15, 0
     ee.movi.32.q    q7, a15, 1
@@ -68,7 +69,7 @@
     l32i    a5, a2, 4
     l32i    a8, a2, 8
 1:
-    l32i    a4, a1, 8
+    l32i    a4, a1, 16
     l32i    a6, a4, 0
     l32i    a4, a4, 4
     ee.vld.128.ip   q4, a6, 16
@@ -97,15 +98,13 @@
     ee.vadds.s32.ld.incp q4, a6, q6, q6, q3
     ee.vunzip.16    q0, q1
     ee.vunzip.16    q5, q6
-    ee.zero.qacc
     \multiply       q0, q1
-    ee.zero.qacc
     \multiply       q5, q6
     ee.vunzip.8     q0, q5
     ee.src.q        q6, q5, q5
     ee.vzip.8       q5, q6
     .rept \clamps
-    l32i    a15, a1, 8
+    l32i    a15, a1, 16
     addi    a12, a15, 20
     addi    a13, a15, 21
     TIGRIS_PIE_CLAMP q5, q6
@@ -129,4 +128,6 @@
     TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
     TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3, TIGRIS_PIE_MULTIPLY, 0
     TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_clamped, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
+    TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
 #endif

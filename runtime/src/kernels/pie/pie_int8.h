@@ -3,7 +3,8 @@
  * Input values are bytes as they lie, with the input's zero point still in them: `words` take that off. All pointers to
  * values are multiples of 16, outputs of dense kernels of 8. A layer's stream is made by the compiler
  * (tigris_pio/compiler/backends/pie_streams.py), which chooses the function, too: `_above` where no output is below the
- * zero point and limits are those of a byte, no ending with these limits, `_clamped` for any. 16 bytes behind a stream are
+ * zero point and limits are those of a byte, no ending with these limits, `_clamped` for any; `_whole` where channels' scales
+ * differ so much that all digits of the smaller ones count. 16 bytes behind a stream are
  * read and not used. The functions keep to the windowed ABI; vector registers and accumulators are the caller's to keep. */
 #ifndef TIGRIS_PIE_INT8_H
 #define TIGRIS_PIE_INT8_H
@@ -27,9 +28,13 @@ typedef void tigris_pie_dense_kernel(const int8_t *input, int8_t *output, const 
 tigris_pie_dense_kernel tigris_pie_dense_32_above;
 tigris_pie_dense_kernel tigris_pie_dense_32;
 tigris_pie_dense_kernel tigris_pie_dense_32_clamped;
+tigris_pie_dense_kernel tigris_pie_dense_32_whole;
+tigris_pie_dense_kernel tigris_pie_dense_32_whole_clamped;
 tigris_pie_dense_kernel tigris_pie_dense_64_above;
 tigris_pie_dense_kernel tigris_pie_dense_64;
 tigris_pie_dense_kernel tigris_pie_dense_64_clamped;
+tigris_pie_dense_kernel tigris_pie_dense_64_whole;
+tigris_pie_dense_kernel tigris_pie_dense_64_whole_clamped;
 tigris_pie_dense_kernel tigris_pie_dense;
 tigris_pie_dense_kernel tigris_pie_dense_clamped;
 
@@ -44,5 +49,7 @@ typedef void tigris_pie_depthwise_kernel(const int8_t *const rows[3], int8_t *ou
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_above;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_clamped;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_whole;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_whole_clamped;
 
 #endif
