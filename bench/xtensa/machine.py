@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from bench.xtensa import base, pie
 from bench.xtensa.memory import Memory
 from bench.xtensa.program import AssemblyError, Instruction, Program
+from bench.xtensa.source import value
 from bench.xtensa.state import STACK_BYTES, State, Step
 
-#: What nobody set: found at once where a result depends on it.
-UNSET = 0xDEADBEEF
 END = -1
 
 
@@ -30,7 +29,7 @@ class Machine:
         self.memory = memory if memory is not None else Memory()
         self.state = State(self.memory)
         self.executed = 0
-        self._externals = dict(externals or {})
+        self.externals = dict(externals or {})
         self._stack_top = self.memory.add("stack", STACK_BYTES, writable=True) + STACK_BYTES
         self._steps: list[Step | None] = [None] * len(program.code)
         self._counts = [0] * len(program.code)
@@ -38,7 +37,7 @@ class Machine:
     def call(self, name: str, arguments: Sequence[int], most: int = 50_000_000) -> int:
         """The function's result, unsigned; `executed` and `histogram` are those of this call."""
         state = self.state
-        state.a[:] = [UNSET] * 16
+        state.a[:] = [base.UNSET] * 16
         state.frames.clear()
         state.loop_count = 0
         stack = self._stack_top - 16 - 4 * len(arguments)
@@ -55,6 +54,11 @@ class Machine:
         self._run(self.program.labels[name], most)
         self.executed = sum(self._counts)
         return state.a[2]
+
+    def run_one(self, at: int = 0) -> int | None:
+        """Runs one instruction on the registers as they are; answers the index of the next where that is not the one
+        behind it."""
+        return self._step(at)()
 
     def histogram(self) -> Counter[str]:
         """Instructions of the last call by name."""
@@ -118,8 +122,6 @@ class Operands:
 
     def number(self, i: int) -> int:
         """A constant."""
-        from bench.xtensa.source import value
-
         text = self._one.operands[i]
         constants = self._machine.program.constants
         return constants[text] if text in constants else value(text, constants)
@@ -132,7 +134,7 @@ class Operands:
         """What is called: the index of its first instruction, or what stands in for it."""
         text = self._one.operands[i]
         found = self._machine.program.labels.get(text)
-        return found if found is not None else self._machine._externals[text]
+        return found if found is not None else self._machine.externals[text]
 
     def _register(self, text: str, letter: str, count: int) -> int:
         if text[:1] != letter or not text[1:].isdigit() or int(text[1:]) >= count:

@@ -19,13 +19,15 @@ offsets next to the nearest are chosen for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.int64]
+Reals = NDArray[np.float64]
 
 INT8 = (-128, 127)
 INT32 = (-(1 << 31), (1 << 31) - 1)
@@ -120,33 +122,29 @@ def vector_scale(scale: Scale, bound: Words, left: int | None = None, whole: boo
     if not 0 <= right <= 31:
         return None
     nearest = np.rint(real * np.exp2(40.0 + right - left)).astype(np.int64)
-    unit = np.exp2(8.0 + right - shift) * (shift > 0)
     if np.any(nearest << left < 1 << 33):
         return None  # so small that outputs might fall where sums rise
-    step = np.zeros_like(nearest)
-    if scale.low < scale.zero_point:
-        if np.any((unit != np.rint(unit)) | (unit >= 1 << 15)):
-            return None
-        step = unit.astype(np.int64)
     border = np.rint(above / real * np.exp2(left)).astype(np.int64) >> 16
     none = np.zeros_like(nearest)
-    return _proven(scale, bound, VectorScale(left, right, none, none, nearest, border, step, scale.low, scale.high,
+    unit = np.rint(np.exp2(8.0 + right - shift) * (shift > 0) * (scale.low < scale.zero_point)).astype(np.int64)
+    if unit.max() >= 1 << 15:
+        return None
+    return _proven(scale, bound, VectorScale(left, right, none, none, nearest, border, unit, scale.low, scale.high,
                                              whole, doublings))  # fmt: skip
 
 
-def _furthest(scale: Scale, real: NDArray[np.float64], bound: Words) -> NDArray[np.float64]:
+def _furthest(scale: Scale, real: Reals, bound: Words) -> Reals:
     """The furthest from 0 that a channel's sum can be where its output is still none of the limits."""
     reach = (max(scale.high - scale.zero_point, scale.zero_point - scale.low) + 1) / real + np.abs(scale.offset)
     return np.minimum(reach, bound)
 
 
 def _proven(scale: Scale, bound: Words, near: VectorScale) -> VectorScale | None:
-    """With multipliers next to the nearest, and offsets in the middle of what these leave."""
+    """With multipliers next to the nearest, and offsets and steps in the middle of what these leave."""
     wanted = thresholds(scale.exact, bound, scale.low, scale.high)
     words, open_channels = near, np.arange(len(bound))
-    multipliers, offsets = _candidates(near, wanted, bound, scale.zero_point)
-    for multiplier, offset in zip(multipliers, offsets, strict=True):
-        tried = _with(words, open_channels, multiplier[open_channels], offset[open_channels])
+    for choice in _choices(near, wanted, bound, scale.zero_point):
+        tried = _with(words, open_channels, *(part[open_channels] for part in choice))
         own = _part(tried, open_channels)
         begins = thresholds(own.of, bound[open_channels], scale.low, scale.high)
         words, open_channels = tried, open_channels[(begins != wanted[:, open_channels]).any(axis=0)]
@@ -155,31 +153,65 @@ def _proven(scale: Scale, bound: Words, near: VectorScale) -> VectorScale | None
     return None
 
 
-def _candidates(near: VectorScale, wanted: Words, bound: Words, zero_point: int) -> tuple[Words, NDArray[np.float64]]:
-    """[tried, channels]: multipliers and offsets. An offset must lie between where an output would begin too late and where
-    too early, for all of them: those come first that leave it most room there."""
-    levels = np.arange(near.low + 1, near.high + 1)[:, None]
-    outputs = levels * np.exp2(40.0 + near.right) + np.where(levels <= zero_point, near.step * 2.0**32, 0)
-    reached = (wanted > -bound) & (wanted <= bound)
+def _choices(near: VectorScale, wanted: Words, bound: Words, zero_point: int) -> Iterator[tuple[Words, Reals, Words]]:
+    """Multipliers, offsets and steps of all channels. An offset must lie between where an output would begin too late and
+    where too early, for all outputs above the zero point, and less a step for all others: those come first that leave
+    most room there. In turn with the step that is one unit of TensorFlow Lite's product, and with any."""
     multipliers = near.multiplier + np.rint(near.multiplier * APART * np.arange(-NEXT, NEXT + 1)[:, None]).astype(np.int64)
-    room, offsets = np.zeros(multipliers.shape), np.zeros(multipliers.shape)
+    ways = [(near.step, near.step)] if near.low >= zero_point else [(near.step, near.step), (None, near.step)]
+    rooms, offsets, steps = (np.zeros((len(ways), *multipliers.shape)) for _ in range(3))
     for i, multiplier in enumerate(multipliers):
-        places = outputs / multiplier - wanted * 2.0**near.left
-        least = np.where(reached, places, -np.inf).max(axis=0, initial=-np.inf)
-        most = np.where(reached, places, np.inf).min(axis=0, initial=np.inf) + 2.0**near.left
-        room[i], offsets[i] = most - least, np.where(np.isfinite(least), (least + most) / 2, 0)
-    order = np.argsort(-room, axis=0, kind="stable")[:TRIED]
-    return np.take_along_axis(multipliers, order, axis=0), np.take_along_axis(offsets, order, axis=0)
+        above = _limits(near, multiplier, wanted, bound, slice(max(zero_point - near.low, 0), None))
+        below = _limits(near, multiplier, wanted, bound, slice(0, max(zero_point - near.low, 0)))
+        for j, (fixed, unit) in enumerate(ways):
+            rooms[j, i], offsets[j, i], steps[j, i] = _fitted(above, below, 2.0**32 / multiplier, fixed, unit)
+    orders = np.argsort(-rooms, axis=1, kind="stable")
+    for rank, j in itertools.product(range(TRIED), range(len(ways))):
+        order = orders[j, rank][None]
+        multiplier, offset, step = (np.take_along_axis(part, order, axis=0)[0] for part in (multipliers, offsets[j], steps[j]))
+        yield multiplier, offset, step.astype(np.int64)
 
 
-def _with(words: VectorScale, channels: Words, multiplier: Words, offset: NDArray[np.float64]) -> VectorScale:
+def _fitted(above: tuple[Reals, Reals], below: tuple[Reals, Reals], size: Reals, fixed: Words | None,
+            unit: Words) -> tuple[Reals, Reals, Reals]:  # fmt: skip
+    """Room, offset and step, whose unit is `size` of the offset's: one that is `fixed`, or the nearest to what the outputs
+    below the zero point want."""
+    if fixed is None:
+        middle, own = _middle(*above), _middle(*below)
+        both = np.isfinite(above[0]) & np.isfinite(below[0])
+        step = np.where(both, np.rint((middle - own) / size), unit)
+        offset = np.where(np.isfinite(above[0]), middle, own + step * size)
+        return np.minimum(above[1] - above[0], below[1] - below[0]), offset, step
+    least = np.maximum(above[0], below[0] + fixed * size)
+    most = np.minimum(above[1], below[1] + fixed * size)
+    return most - least, _middle(least, most), fixed.astype(float)
+
+
+def _limits(near: VectorScale, multiplier: Words, wanted: Words, bound: Words, part: slice) -> tuple[Reals, Reals]:
+    """What offsets must at least be and be below, of each channel, for some of the outputs; infinite where none of these
+    occurs."""
+    outputs = np.arange(near.low + 1, near.high + 1)[part, None] * np.exp2(40.0 + near.right)
+    begins = wanted[part]
+    reached = (begins > -bound) & (begins <= bound)
+    places = outputs / multiplier - begins * 2.0**near.left
+    least = np.where(reached, places, -np.inf).max(axis=0, initial=-np.inf)
+    return least, np.where(reached, places, np.inf).min(axis=0, initial=np.inf) + 2.0**near.left
+
+
+def _middle(least: Reals, most: Reals) -> Reals:
+    finite = np.isfinite(least)
+    return np.where(finite, np.where(finite, least, 0) / 2 + np.where(finite, most, 0) / 2, 0)
+
+
+def _with(words: VectorScale, channels: Words, multiplier: Words, offset: Reals, step: Words) -> VectorScale:
     """The words with those of some channels replaced."""
-    own = (words.offset.copy(), words.fraction.copy(), words.multiplier.copy())
     whole = np.floor(offset)
     fraction = np.floor((offset - whole) * multiplier / 2.0**16)
-    for array, values in zip(own, (whole, fraction, multiplier), strict=True):
-        array[channels] = values.astype(np.int64)
-    return replace(words, offset=own[0], fraction=own[1], multiplier=own[2])
+    new = {}
+    for name, values in (("offset", whole), ("fraction", fraction), ("multiplier", multiplier), ("step", step)):
+        new[name] = getattr(words, name).copy()
+        new[name][channels] = np.clip(values, *INT32).astype(np.int64)
+    return replace(words, **new)
 
 
 def _part(words: VectorScale, channels: Words) -> VectorScale:

@@ -17,6 +17,7 @@ MOST_TOGETHER = (1 << 31) - 1
 DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
 DOUBLINGS = 2  # of sums of any number of products
 SHORT = (32, 64)  # input channels that have kernels of their own
+MISSING = ("64_whole_clamped",)  # of these: its loop would be too long
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,10 @@ def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     padded = np.zeros((outputs, inputs), np.int8)
     padded[: weights.shape[0], : weights.shape[1]] = weights
     bound = _bounds(weights)
-    short = inputs in SHORT and int(bound.sum()) <= MOST_TOGETHER
-    words = (_either(scale, bound, None) if short
-             else vector_scale(scale, bound, whole=True, doublings=DOUBLINGS))  # fmt: skip
+    words = _either(scale, bound, None) if inputs in SHORT and int(bound.sum()) <= MOST_TOGETHER else None
+    short = words is not None and f"{inputs}{_ending(words)}" not in MISSING
+    if not short:
+        words = vector_scale(scale, bound, whole=True, doublings=DOUBLINGS)
     if words is None:
         return None
     channels = _channels(words, outputs)

@@ -129,7 +129,6 @@
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64, TIGRIS_PIE_MULTIPLY, 0
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_clamped, TIGRIS_PIE_MULTIPLY, 1
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole, TIGRIS_PIE_MULTIPLY_WHOLE_64, 0
-    TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE_64, 1
 
 /* One sum of any number of vectors to a lane; a5 counts them. */
     .macro TIGRIS_PIE_DOT sums, lane

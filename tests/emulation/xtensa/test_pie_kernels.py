@@ -1,0 +1,124 @@
+"""This project's kernels for the ESP32-S3 under the interpreter: the portable kernels' bytes, within their operands, in no
+more instructions than they are said to take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bench.xtensa import base, pie
+from tests.emulation.xtensa import pie_kernels
+from tigris_pio.compiler.backends.pie_scales import Scale
+from tigris_pio.compiler.backends.pie_streams import dense, depthwise
+
+Ints = NDArray[np.int64]
+
+
+def scale(choose: np.random.Generator, channels: int, terms: int, zero_point: int, low: int = -128,
+          high: int = 127) -> Scale:  # fmt: skip
+    right = int(np.log2(terms) / 2 + 6)
+    return Scale(choose.integers(1 << 30, (1 << 31) - 1, channels), -choose.integers(right - 1, right + 2, channels),
+                 choose.integers(-9000, 9000, channels), zero_point, low, high)  # fmt: skip
+
+
+def weights(choose: np.random.Generator, *shape: int) -> NDArray[np.int8]:
+    return np.clip(choose.normal(0, 40, shape), -127, 127).astype(np.int8)
+
+
+def values(choose: np.random.Generator, *shape: int) -> NDArray[np.int8]:
+    return choose.integers(-128, 128, shape).astype(np.int8)
+
+
+#: inputs, outputs, zero point, the activation's limits, pixels, and most instructions a product.
+DENSE = [
+    (32, 32, -128, (-128, 127), 20, 0.203), (32, 64, -128, (-128, 127), 12, 0.199), (32, 32, 5, (-128, 127), 20, 0.211),
+    (32, 8, 5, (-100, 90), 3, 0.30), (64, 64, -128, (-128, 127), 5, 0.134), (64, 64, 7, (-128, 127), 3, 0.155),
+    (64, 10, 7, (0, 127), 2, 0.26), (16, 8, 3, (-128, 127), 2, 0.80), (27, 16, -128, (-128, 127), 2, 0.27),
+    (96, 24, 0, (-128, 127), 3, 0.22), (144, 24, 0, (-128, 100), 2, 0.20), (256, 10, 3, (-128, 127), 1, 0.27),
+    (640, 16, 3, (-128, 127), 1, 0.15), (1, 1, 0, (-128, 127), 1, 500),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("inputs, outputs, zero_point, limits, pixels, most", DENSE)
+def test_dense(inputs: int, outputs: int, zero_point: int, limits: tuple[int, int], pixels: int, most: float) -> None:
+    choose = np.random.default_rng(2)
+    w, own = weights(choose, outputs, inputs), scale(choose, outputs, inputs, zero_point, *limits)
+    layer = dense(w, own)
+    assert layer is not None
+    x = values(choose, pixels, inputs)
+    got, executed = pie_kernels.dense(layer, x, outputs)
+    np.testing.assert_array_equal(got, own.exact(x.astype(np.int64) @ w.T.astype(np.int64)))
+    assert executed <= most * pixels * outputs * inputs
+
+
+def test_convolution_over_patches() -> None:
+    choose = np.random.default_rng(3)
+    w, own = weights(choose, 32, 3, 3, 32), scale(choose, 32, 288, -128)
+    layer = dense(w.reshape(32, -1), own)
+    assert layer is not None
+    x = values(choose, 5, 6, 32)
+    got, executed = pie_kernels.convolution(layer, x, 3, 32)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), (3, 3), (0, 1))
+    np.testing.assert_array_equal(got, own.exact(np.einsum("yxcij,oijc->yxo", windows, w.astype(np.int64))))
+    assert executed <= 0.165 * got.size * 288
+
+
+@pytest.mark.parametrize("channels, stride, zero_point, limits, most", [
+    (16, 1, -128, (-128, 127), 0.76), (48, 1, 3, (-50, 60), 0.82), (32, 2, 20, (-128, 127), 0.80),
+])  # fmt: skip
+def test_depthwise(channels: int, stride: int, zero_point: int, limits: tuple[int, int], most: float) -> None:
+    choose = np.random.default_rng(4)
+    w, own = weights(choose, 3, 3, channels), scale(choose, channels, 9, zero_point, *limits)
+    layer = depthwise(w, own)
+    assert layer is not None
+    x = values(choose, 7, 9, channels)
+    got, executed = pie_kernels.depthwise(layer, x, stride)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), (3, 3), (0, 1))[::stride, ::stride]
+    np.testing.assert_array_equal(got, own.exact(np.einsum("yxcij,ijc->yxc", windows, w.astype(np.int64))))
+    assert executed <= most * got.size * 9
+
+
+def test_every_function_gives_the_same_bytes_as_those_it_could_stand_in_for() -> None:
+    """All digits of multipliers, and limits that hold nothing back."""
+    choose = np.random.default_rng(6)
+    for seed in range(30):
+        choose = np.random.default_rng(seed)
+        own = Scale(choose.integers(1 << 30, (1 << 31) - 1, 8), -choose.integers(8, 12, 8),
+                    choose.integers(-9000, 9000, 8), 3)  # fmt: skip
+        inputs = int(choose.choice([32, 64]))
+        w = choose.integers(-127, 128, (8, inputs)).astype(np.int8)
+        layer = dense(w, own)
+        assert layer is not None
+        x = values(choose, 2, inputs)
+        got, _ = pie_kernels.dense(layer, x, 8)
+        np.testing.assert_array_equal(got, own.exact(x.astype(np.int64) @ w.T.astype(np.int64)))
+
+
+def test_sums_at_their_limits() -> None:
+    """All bytes -128: accumulators of 20 and of 40 bits, and sums of a pixel one after another."""
+    own = Scale(np.full(16, 1 << 30), np.full(16, -9), np.zeros(16, np.int64), 0)
+    for inputs in (32, 64, 96):
+        w = np.where(np.arange(16)[:, None] % 2 == 0, -128, 127).astype(np.int8).repeat(inputs, axis=1)
+        layer = dense(w, own)
+        assert layer is not None
+        x = np.full((2, inputs), -128, np.int8)
+        np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(x.astype(np.int64) @ w.T.astype(np.int64)))
+    w = np.full((3, 3, 16), -128, np.int8)
+    layer = depthwise(w, own)
+    assert layer is not None
+    got, _ = pie_kernels.depthwise(layer, np.full((3, 3, 16), -128, np.int8), 1)
+    np.testing.assert_array_equal(got, own.exact(np.full((1, 1, 16), 9 << 14)))
+
+
+def test_loops_fit_their_encoding() -> None:
+    """A zero-overhead loop ends within 256 bytes: 3 an instruction, 4 where a load rides on an addition or two moves on."""
+    program = pie_kernels.program()
+    loops = 0
+    for at, one in enumerate(program.code):
+        if one.name.startswith("loop"):
+            body = program.code[at + 1 : program.labels[one.operands[1]]]
+            assert sum(4 if ".incp" in each.name or ".ld." in each.name else 3 for each in body) <= 256, one.where
+            loops += 1
+    assert loops > 10
+    assert {one.name for one in program.code} <= set(base.BUILDERS) | set(pie.BUILDERS)
