@@ -17,7 +17,6 @@ MOST_TOGETHER = (1 << 31) - 1
 DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
 DOUBLINGS = 2  # of sums of any number of products
 SHORT = (32, 64)  # input channels that have kernels of their own
-MISSING = ("64_whole_clamped",)  # of these: its loop would be too long
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     padded[: weights.shape[0], : weights.shape[1]] = weights
     bound = _bounds(weights)
     words = _either(scale, bound, None) if inputs in SHORT and int(bound.sum()) <= MOST_TOGETHER else None
-    short = words is not None and f"{inputs}{_ending(words)}" not in MISSING
+    short = words is not None
     if not short:
         words = vector_scale(scale, bound, whole=True, doublings=DOUBLINGS)
     if words is None:

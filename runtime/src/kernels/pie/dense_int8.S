@@ -90,8 +90,9 @@
     TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
     TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
 
-/* Of 64: the fourth vector of the input is loaded again for every eight outputs. */
-    .macro TIGRIS_PIE_FUNCTION_64 name, multiply, clamps
+/* Of 64: the fourth vector of the input is loaded again for every eight outputs. `counted`: whose loops would be longer
+ * than those of the hardware can be. */
+    .macro TIGRIS_PIE_FUNCTION_64 name, multiply, clamps, counted=0
     .type   \name, @function
     .align  4
     .global \name
@@ -106,7 +107,13 @@
     ee.zero.accx
     ee.zero.q       q7
     ee.vld.128.ip   q4, a6, 16
+    .rept \counted
+    mov     a4, a9
+    .endr
+    .rept 1 - \counted
     loopgtz a9, 2f
+    .endr
+3:
     ee.vld.128.ip   q3, a2, 0
     TIGRIS_PIE_EIGHT TIGRIS_PIE_DOT_64
     TIGRIS_PIE_DIFFERENCES
@@ -117,6 +124,10 @@
     TIGRIS_PIE_CLAMP q3, q5
     .endr
     ee.vst.l.64.ip  q3, a3, 8
+    .rept \counted
+    addi    a4, a4, -1
+    bnez    a4, 3b
+    .endr
 2:
     addi    a2, a2, 16
     addi    a5, a5, -1
@@ -128,7 +139,8 @@
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64, TIGRIS_PIE_MULTIPLY, 0
     TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_clamped, TIGRIS_PIE_MULTIPLY, 1
-    TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole, TIGRIS_PIE_MULTIPLY_WHOLE_64, 0
+    TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole, TIGRIS_PIE_MULTIPLY_WHOLE_64, 0, 1
+    TIGRIS_PIE_FUNCTION_64 tigris_pie_dense_64_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE_64, 1, 1
 
 /* One sum of any number of vectors to a lane; a5 counts them. */
     .macro TIGRIS_PIE_DOT sums, lane

@@ -34,6 +34,7 @@ tigris_pie_dense_kernel tigris_pie_dense_64_above;
 tigris_pie_dense_kernel tigris_pie_dense_64;
 tigris_pie_dense_kernel tigris_pie_dense_64_clamped;
 tigris_pie_dense_kernel tigris_pie_dense_64_whole;
+tigris_pie_dense_kernel tigris_pie_dense_64_whole_clamped;
 tigris_pie_dense_kernel tigris_pie_dense;
 tigris_pie_dense_kernel tigris_pie_dense_clamped;
 
