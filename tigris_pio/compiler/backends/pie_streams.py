@@ -16,7 +16,7 @@ OUTPUTS = 8  # that are requantised at a time
 MOST_TOGETHER = (1 << 31) - 1
 DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
 DOUBLINGS = 2  # of sums of any number of products
-SHORT = (32, 64)  # input channels that have kernels of their own
+SHORT = (16, 32, 64)  # input channels that have kernels of their own
 
 
 @dataclass(frozen=True)

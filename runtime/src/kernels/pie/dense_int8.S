@@ -23,6 +23,13 @@
     wur.sar_byte a15
     .endm
 
+/* One sum of 16 products to a lane. */
+    .macro TIGRIS_PIE_DOT_16 sums, lane
+    ee.vmulas.s8.accx.ld.ip q4, a6, 16, q0, q4
+    ee.srs.accx     a15, a7, 0
+    ee.movi.32.q    \sums, a15, \lane
+    .endm
+
 /* One sum of 32 products to a lane. */
     .macro TIGRIS_PIE_DOT_32 sums, lane
     ee.vmulas.s8.accx.ld.ip q4, a6, 16, q0, q4
@@ -52,8 +59,8 @@
     \dot q6, 3
     .endm
 
-/* Functions of 32 input channels: the stream is read once a pixel. */
-    .macro TIGRIS_PIE_FUNCTION_32 name, multiply, clamps
+/* Functions of 16 and 32 input channels: the stream is read once a pixel. `more`: vectors of a pixel but the first. */
+    .macro TIGRIS_PIE_FUNCTION_SHORT name, dot, more, multiply, clamps
     .type   \name, @function
     .align  4
     .global \name
@@ -63,12 +70,14 @@
 1:
     mov     a6, a8
     ee.vld.128.ip   q0, a2, 16
+    .rept \more
     ee.vld.128.ip   q1, a2, 16
+    .endr
     ee.zero.accx
     ee.zero.q       q7
     ee.vld.128.ip   q4, a6, 16
     loopgtz a9, 2f
-    TIGRIS_PIE_EIGHT TIGRIS_PIE_DOT_32
+    TIGRIS_PIE_EIGHT \dot
     TIGRIS_PIE_DIFFERENCES
     TIGRIS_PIE_OFFSETS
     \multiply       q5, q6
@@ -84,11 +93,16 @@
     .size   \name, . - \name
     .endm
 
-    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
-    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32, TIGRIS_PIE_MULTIPLY, 0
-    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_clamped, TIGRIS_PIE_MULTIPLY, 1
-    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
-    TIGRIS_PIE_FUNCTION_32 tigris_pie_dense_32_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_16_above, TIGRIS_PIE_DOT_16, 0, TIGRIS_PIE_MULTIPLY_ABOVE, 0
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_16, TIGRIS_PIE_DOT_16, 0, TIGRIS_PIE_MULTIPLY, 0
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_16_clamped, TIGRIS_PIE_DOT_16, 0, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_16_whole, TIGRIS_PIE_DOT_16, 0, TIGRIS_PIE_MULTIPLY_WHOLE, 0
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_16_whole_clamped, TIGRIS_PIE_DOT_16, 0, TIGRIS_PIE_MULTIPLY_WHOLE, 1
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_32_above, TIGRIS_PIE_DOT_32, 1, TIGRIS_PIE_MULTIPLY_ABOVE, 0
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_32, TIGRIS_PIE_DOT_32, 1, TIGRIS_PIE_MULTIPLY, 0
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_32_clamped, TIGRIS_PIE_DOT_32, 1, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_32_whole, TIGRIS_PIE_DOT_32, 1, TIGRIS_PIE_MULTIPLY_WHOLE, 0
+    TIGRIS_PIE_FUNCTION_SHORT tigris_pie_dense_32_whole_clamped, TIGRIS_PIE_DOT_32, 1, TIGRIS_PIE_MULTIPLY_WHOLE, 1
 
 /* Of 64: the fourth vector of the input is loaded again for every eight outputs. `counted`: whose loops would be longer
  * than those of the hardware can be. */

@@ -25,6 +25,11 @@ typedef struct tigris_pie_layer {
 typedef void tigris_pie_dense_kernel(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
                                      uint32_t pixels);
 
+tigris_pie_dense_kernel tigris_pie_dense_16_above;
+tigris_pie_dense_kernel tigris_pie_dense_16;
+tigris_pie_dense_kernel tigris_pie_dense_16_clamped;
+tigris_pie_dense_kernel tigris_pie_dense_16_whole;
+tigris_pie_dense_kernel tigris_pie_dense_16_whole_clamped;
 tigris_pie_dense_kernel tigris_pie_dense_32_above;
 tigris_pie_dense_kernel tigris_pie_dense_32;
 tigris_pie_dense_kernel tigris_pie_dense_32_clamped;

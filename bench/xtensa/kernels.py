@@ -15,7 +15,7 @@ from bench.xtensa.program import Program
 from bench.xtensa.source import read
 from tigris_pio.compiler.backends.pie_streams import Layer
 
-SOURCES = Path(__file__).parents[3] / "runtime/src/kernels/pie"
+SOURCES = Path(__file__).parents[2] / "runtime/src/kernels/pie"
 FILL = 0x5A
 
 
