@@ -3,13 +3,17 @@ more instructions than they are said to take."""
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from bench.xtensa import base, pie
 from bench.xtensa import kernels as pie_kernels
-from tigris_pio.compiler.backends.pie_scales import Scale
+from tigris_pio.compiler.backends import pie_streams
+from tigris_pio.compiler.backends.pie_scales import Scale, VectorScale
 from tigris_pio.compiler.backends.pie_streams import dense, depthwise
 
 Ints = NDArray[np.int64]
@@ -79,30 +83,49 @@ def test_depthwise(channels: int, stride: int, zero_point: int, limits: tuple[in
     assert executed <= most * got.size * 9
 
 
-def test_every_function() -> None:
-    """Layers of full weights, with scales alike and far apart, until all kernels have been chosen for one."""
-    seen, wanted = set(), {name for name in pie_kernels.program().labels if "@" not in name} - {"tigris_pie_gather"}
-    for seed in range(300):
-        choose = np.random.default_rng(seed)
-        zero_point, low, high = ((-128, -128, 127), (3, -128, 127), (3, -100, 90))[seed % 3]
-        inputs, spread = int(choose.choice([9, 16, 32, 64, 80])), int(choose.choice([1, 2, 5]))
-        own = Scale(choose.integers(1 << 30, (1 << 31) - 1, 16), -choose.integers(8, 8 + spread, 16),
-                    choose.integers(-9000, 9000, 16), zero_point, low, high)  # fmt: skip
-        w = choose.integers(-127, 128, (16, inputs)).astype(np.int8)
-        layer = depthwise(w.T.reshape(3, 3, 16), own) if inputs == 9 else dense(w, own)
-        if layer is None or layer.function in seen:
-            continue
-        seen.add(layer.function)
-        if inputs == 9:
-            x = values(choose, 3, 3, 16)
-            got, sums = pie_kernels.depthwise(layer, x, 1)[0], (x.astype(np.int64) * w.T.reshape(3, 3, 16)).sum(axis=(0, 1))
-        else:
-            x = values(choose, 2, inputs)
-            got, sums = pie_kernels.dense(layer, x, 16)[0], x.astype(np.int64) @ w.T.astype(np.int64)
-        np.testing.assert_array_equal(got.reshape(sums.shape), own.exact(sums))
-        if seen == wanted:
-            break
-    assert seen == wanted
+@pytest.mark.parametrize("inputs", [9, 16, 32, 64, 80])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("zero_point, low, high", [(-128, -128, 127), (3, -128, 127), (3, -100, 90)])
+def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, high: int,
+                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    """With all digits of the multipliers, too, where few would do."""
+    original = pie_streams.vector_scale
+
+    def chosen(scale: Scale, bound: Ints, left: int | None = None, **options: Any) -> VectorScale | None:
+        return original(scale, bound, left, **options) if options.get("whole") or not whole else None
+
+    monkeypatch.setattr(pie_streams, "vector_scale", chosen)
+    choose = np.random.default_rng(inputs)
+    own, w = scale(choose, 16, inputs, zero_point, low, high), weights(choose, 16, inputs)
+    if inputs == 9:
+        cube = w.T.reshape(3, 3, 16)
+        layer, x = depthwise(cube, own), values(choose, 3, 3, 16)
+        sums = (x.astype(np.int64) * cube).sum(axis=(0, 1))
+    else:
+        layer, x = dense(w, own), values(choose, 2, inputs)
+        sums = x.astype(np.int64) @ w.T.astype(np.int64)
+    assert layer is not None
+    got, _ = pie_kernels.depthwise(layer, x, 1) if inputs == 9 else pie_kernels.dense(layer, x, 16)
+    np.testing.assert_array_equal(got.reshape(sums.shape), own.exact(sums))
+    assert layer.function == expected_function(inputs, whole, zero_point, (low, high))
+
+
+def expected_function(inputs: int, whole: bool, zero_point: int, limits: tuple[int, int]) -> str:
+    clamped = "_clamped" if limits != (-128, 127) else ""
+    name = "tigris_pie_" + {9: "depthwise_3x3", 80: "dense"}.get(inputs, f"dense_{inputs}")
+    if inputs == 80:
+        return name + clamped
+    if whole:
+        return f"{name}_whole{clamped}"
+    return f"{name}_above" if zero_point == limits[0] else name + clamped
+
+
+def test_no_function_is_left_out() -> None:
+    cases = itertools.product((9, 16, 32, 64, 80), (False, True), ((-128, (-128, 127)), (3, (-128, 127)), (3, (-100, 90))))
+    named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
+    assert named | {"tigris_pie_gather"} == {name for name in pie_kernels.program().labels if "@" not in name}
+    header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
+    assert all(f" {name}" in header for name in named)
 
 
 def test_sums_at_their_limits() -> None:
