@@ -121,6 +121,27 @@ static int is_scratch_aligned(const tigris_kernel_call *call)
     return ((uintptr_t)call->backend_scratch & 15U) == 0U;
 }
 
+/* ESP-NN 1.2's convolution of few channels for the ESP32-S3 takes the first window for one that lies inside the input where
+ * that is less than the kernel, and reads behind it. */
+static int is_less_than_kernel(const esp_nn_conv *words)
+{
+    const int32_t row = words->filter.width * words->filter.channels;
+    return row < 16 && row * words->filter.height >= 16 &&
+           (words->input.height + words->padding.height < words->filter.height ||
+            words->input.width + words->padding.width < words->filter.width);
+}
+
+/* Its depthwise 3x3 kernels that work in 16 bits know one row and one column outside of the input. */
+static int reads_two_outside(const esp_nn_conv *words, int32_t multiplier)
+{
+    const int32_t right = (words->output.width - 1) * words->stride.width + 3 - words->input.width - words->padding.width;
+    const int32_t below = (words->output.height - 1) * words->stride.height + 3 - words->input.height -
+                          words->padding.height;
+    return words->filter.width == 3 && words->filter.height == 3 &&
+           (multiplier % 8 == 0 || (multiplier == 1 && words->input.channels == 8)) &&
+           (words->padding.width > 1 || words->padding.height > 1 || right > 1 || below > 1);
+}
+
 /* ESP-NN's own answer for bands with that much padding above. */
 static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
 {
@@ -160,7 +181,7 @@ static void run_conv(const tigris_kernel_call *call)
     const esp_nn_conv words = words_of(&conv);
     const conv_params_t own = conv_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
-    if (!is_aligned(&call->inputs[0]) || !is_scratch_aligned(call) ||
+    if (!is_aligned(&call->inputs[0]) || !is_scratch_aligned(call) || is_less_than_kernel(&words) ||
         !tigris_plain_may_run(call, bytes_of_band(conv, conv.pad_top), params->multiplier, params->shift,
                               conv.output->channels)) {
         tigris_plain_conv_2d_int8.run(call);
@@ -181,6 +202,7 @@ static void run_depthwise(const tigris_kernel_call *call)
     const quant_data_t scales = quantisation(call, params);
     const int32_t bytes = depthwise_bytes(&words, params);
     if (!is_aligned(&call->inputs[0]) || !is_aligned(call->output) || !is_scratch_aligned(call) ||
+        reads_two_outside(&words, own.ch_mult) ||
         (bytes > 0 && words.input.channels > MOST_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
         !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
         tigris_plain_depthwise_conv_2d_int8.run(call);

@@ -12,12 +12,22 @@ def refuses(shape: PlainShape) -> str | None:
         return "esp-nn is not asked for padding beyond the kernel's reach"
     if shape.dilation != (1, 1):
         return f"esp-nn has no kernel for dilations {list(shape.dilation)}"
+    if _is_half_wide(shape) and max(*shape.pad, *shape.pad_end) > 1:
+        return "esp-nn's depthwise 3x3 kernels of 16 bits know one row and column of padding"
     if not shape.is_small():
         return "esp-nn keeps sizes in 16 bits"
     right, most = shape.pad_end[1], shape.pad[1] if any(shape.pad) else shape.stride[1]
     if right > most:
         return f"esp-nn has no kernel for {right} columns of padding on the right with {shape.pad[1]} on the left"
     return None
+
+
+def _is_half_wide(shape: PlainShape) -> bool:
+    """Depthwise 3x3 kernels of the ESP32-S3 that widen inputs to 16 bits."""
+    multiplier = shape.outputs // shape.inputs
+    return shape.depthwise and shape.kernel == (3, 3) and (
+        multiplier % 8 == 0 or (multiplier == 1 and shape.inputs == 8)
+    )
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:

@@ -6,6 +6,8 @@
  * - Without, some kernels copy what the last window reads and others look at the last column and row alone.
  * - Depthwise 3x3 kernels of whole blocks of channels answer too little for two of three ways of padding.
  * - One row wants more scratch than two.
+ * - Kernels of few channels want inputs no less than the kernel, and some depthwise 3x3 ones no more than one row and one
+ *   column outside.
  * - Vector loads and stores round addresses down: inputs and outputs of whole blocks of channels, depthwise, inputs of
  *   1x1 kernels, and inputs of a layer of 8 and more features. */
 #include "esp_nn.h"
@@ -162,6 +164,22 @@ static int8_t output_of(const call *c, const int8_t *image, int first, int y, in
                            p->activation.max);
 }
 
+/* What the library's kernels get wrong. */
+static int is_beyond(const call *c)
+{
+    const int row = c->filter->width * c->in->channels;
+    const int right = (c->out->width - 1) * c->stride.width + 3 - c->in->width - c->padding.width;
+    const int below = (c->out->height - 1) * c->stride.height + 3 - c->in->height - c->padding.height;
+    if (c->mult == 0) {
+        return row < 16 && row * c->filter->height >= 16 && c->filter->channels == c->in->channels &&
+               (c->in->height + c->padding.height < c->filter->height ||
+                c->in->width + c->padding.width < c->filter->width);
+    }
+    return c->filter->width == 3 && c->filter->height == 3 &&
+           (c->mult % 8 == 0 || (c->mult == 1 && c->in->channels == 8)) &&
+           (c->padding.width > 1 || c->padding.height > 1 || right > 1 || below > 1);
+}
+
 static void run(const call *c, const int8_t *input, const int8_t *filter, const int32_t *bias, int8_t *output,
                 const conv_params_t *p, const quant_data_t *scales)
 {
@@ -178,6 +196,10 @@ static void run(const call *c, const int8_t *input, const int8_t *filter, const 
         image = image == scratch ? image : input;
     }
     memset(scratch, 0x5A, (size_t)bytes(c));
+    if (is_beyond(c)) {
+        memset(output, 0x5A, (size_t)(c->out->width * c->out->height * c->out->channels));
+        return;
+    }
     if (image == scratch && !strips) {
         copy_padded(c, input, 0, size.height, (int8_t)-p->in_offset);
     }
