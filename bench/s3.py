@@ -1,7 +1,8 @@
 """What inference costs on the ESP32-S3's vectors: python -m bench.s3 [--models …] [--json FILE]
 
 Instructions of this project's PIE kernels (runtime/src/kernels/pie) for each convolution and fully connected layer of
-the int8 networks of a folder, counted by an interpreter that runs them with the networks' own weights on a few pixels of
+the int8 networks of a folder, counted by an interpreter that runs them with the networks' own weights on a few pixels
+of
 random input. Every output is compared with the portable kernels' arithmetic. What the kernels do not take is left to
 others and said so. Exit status 1 if an output differs.
 """
@@ -35,7 +36,8 @@ COLUMNS = [("operator", "operator", ""), ("shape", "shape", ""), ("products", "m
 
 @dataclass(frozen=True)
 class Work:
-    """An operator in a kernel's words. `weights`: of a depthwise one [3, 3, channels], else [outputs, products]; `pixels`
+    """An operator in a kernel's words. `weights`: of a depthwise one [3, 3, channels], else [outputs, products];
+    `pixels`
     and `rows` of the whole output; `taps`: rows of the window and vectors of each that are gathered, or none."""
 
     weights: np.ndarray
@@ -85,7 +87,8 @@ def work_of(op: ProgramOp, program: Program) -> Work | str:
 def _scale(own: dict[str, np.ndarray], params: ConvInt8Params | FullyConnectedInt8Params, channels: int) -> Scale:
     """The bias already holds what the input's zero point adds."""
     spread = [np.broadcast_to(own[name], channels) for name in ("multiplier", "shift")]
-    return Scale(spread[0], spread[1], own["bias"], params.output_zero_point, params.activation_min, params.activation_max)
+    return Scale(spread[0], spread[1], own["bias"], params.output_zero_point, params.activation_min,
+                 params.activation_max)  # fmt: skip
 
 
 def measured(work: Work, choose: np.random.Generator) -> tuple[int, bool]:
@@ -94,7 +97,8 @@ def measured(work: Work, choose: np.random.Generator) -> tuple[int, bool]:
     counts, right = [], True
     for pixels in (1, PIXELS):
         if work.weights.ndim == 3:
-            data = choose.integers(-128, 128, (3, (pixels - 1) * work.stride + 3, work.weights.shape[2])).astype(np.int8)
+            data = choose.integers(-128, 128, (3, (pixels - 1) * work.stride + 3, work.weights.shape[2]))
+            data = data.astype(np.int8)
             got, executed = kernels.depthwise(work.layer, data, work.stride)
             windows = np.stack([data[:, x * work.stride :][:, :3] for x in range(pixels)])
             sums = (windows.astype(np.int64) * work.weights).sum(axis=(1, 2))[None]

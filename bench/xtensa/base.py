@@ -14,7 +14,8 @@ from bench.xtensa.state import State, Step, signed
 WORD = 0xFFFFFFFF
 #: What nobody set: found at once where a result depends on it.
 UNSET = 0xDEADBEEF
-#: What the compare-with-constant branches can hold (B4CONST and B4CONSTU), and 0: the assembler takes beqz and its like.
+#: What the compare-with-constant branches can hold (B4CONST and B4CONSTU), and 0: the assembler takes beqz and its
+#: like.
 BRANCH_CONSTANTS = (-1, *range(9), 10, 12, 16, 32, 64, 128, 256)
 BRANCH_CONSTANTS_U = (32768, 65536, *range(2, 9), 10, 12, 16, 32, 64, 128, 256)
 

@@ -27,7 +27,8 @@ class Region:
 
 @dataclass(frozen=True)
 class Stray:
-    """A byte touched outside of the regions: `distance` from the end of `region` (from 0), or negative before its start."""
+    """A byte touched outside of the regions: `distance` from the end of `region` (from 0), or negative before its
+    start."""
 
     region: str
     writes: bool
@@ -101,7 +102,7 @@ class Memory:
         """The byte of an access that is furthest from the nearest region."""
         allowed = self._writable if writes else self._readable
         outside = [i for i in range(address, address + size) if not (0 <= i < len(allowed) and allowed[i])]
-        if not (FIRST <= address and address + size <= len(self.bytes)):
+        if not (address >= FIRST and address + size <= len(self.bytes)):
             raise MemoryError(f"{size} bytes at {address:#x}, where nothing is")
         strays = [self._stray(i, writes) for i in outside]
         self.strays[max(strays, key=lambda stray: abs(stray.distance))] += 1

@@ -1,6 +1,7 @@
 """Assembly sources (.S) of Xtensa, read without an assembler: what GNU's takes of them that is used here.
 
-Labels, numeric local labels, several statements a line, comments of all three kinds, .literal, .set and .equ, .ifdef and
+Labels, numeric local labels, several statements a line, comments of all three kinds, .literal, .set and .equ, .ifdef
+and
 its like, #ifdef and its like, .macro with named arguments and .rept. Directives that only say where things lie are
 passed over; data is not known.
 """

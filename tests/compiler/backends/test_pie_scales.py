@@ -13,7 +13,8 @@ from tigris_pio.compiler.backends.pie_scales import Scale, thresholds, vector_sc
 def random_scale(choose: np.random.Generator, channels: int, right: int, spread: int = 2) -> Scale:
     zero_point = int(choose.integers(-128, 128))
     low, high = ((-128, 127), (zero_point, 127), (-100, 90))[int(choose.integers(3))]
-    return Scale(choose.integers(1 << 30, (1 << 31) - 1, channels), -choose.integers(right - spread, right + spread, channels),
+    return Scale(choose.integers(1 << 30, (1 << 31) - 1, channels), -choose.integers(right - spread, right + spread,
+    channels),
                  choose.integers(-20000, 20000, channels), zero_point, low, high)  # fmt: skip
 
 

@@ -139,7 +139,8 @@ def conv_1x1_s8(choose: Random) -> Call:
     inputs, outputs = 8 * int(choose.integers(1, 9)), 4 * int(choose.integers(1, 10))
     window, size = _window(choose, (1, 1))
     window = Window((1, 1), (1, 1), size)
-    x, w, bias = _bytes(choose, *size, inputs), _bytes(choose, outputs, 1, 1, inputs), choose.integers(-9999, 9999, outputs)
+    x, w = _bytes(choose, *size, inputs), _bytes(choose, outputs, 1, 1, inputs)
+    bias = choose.integers(-9999, 9999, outputs)
     offset, scales = int(choose.integers(-127, 129)), _scales(choose, outputs, inputs)
     call = Call("esp_nn_conv_s8_mult8_1x1_esp32s3", f"{size} {inputs}->{outputs}")
     call.macs = size[0] * size[1] * inputs * outputs
@@ -308,7 +309,8 @@ def add(choose: Random) -> Call:
     size = int(choose.integers(1, 120))
     x, y = _bytes(choose, size), _bytes(choose, size)
     offsets = [int(v) for v in choose.integers(-128, 129, 2)]
-    by, rights = [int(v) for v in choose.integers(1 << 30, (1 << 31) - 1, 3)], [int(v) for v in choose.integers(0, 4, 2)]
+    by = [int(v) for v in choose.integers(1 << 30, (1 << 31) - 1, 3)]
+    rights = [int(v) for v in choose.integers(0, 4, 2)]
     out_right = 19 + int(choose.integers(0, 3))
     zero_point = int(choose.integers(-128, 128))
     scaled = [rounding_shift(high_multiply((v + o) << 20, m), r)
@@ -325,7 +327,8 @@ def add(choose: Random) -> Call:
 
 
 def mul(choose: Random) -> Call:
-    """Aligned, and by eights: what is left of them is rounded otherwise where the result is negative, and all of it with
+    """Aligned, and by eights: what is left of them is rounded otherwise where the result is negative, and all of it
+    with
     another constant where inputs are not aligned or less than eight."""
     size = 8 * int(choose.integers(1, 16))
     x, y = _bytes(choose, size), _bytes(choose, size)
@@ -368,12 +371,14 @@ def relu6(choose: Random) -> Call:
 
 
 def pool(name: str, function: Callable[[Ints, Window], Ints], square: bool = False) -> Callable[[Random], Call]:
-    """`square`: the average's rows of output are taken as long as the output is high. Four channels more than a multiple
+    """`square`: the average's rows of output are taken as long as the output is high. Four channels more than a
+    multiple
     of eight are not held above the activation's lower limit by the maximum."""
 
     def make(choose: Random) -> Call:
         channels = 4 * int(choose.integers(1, 14))
-        kernel = (int(choose.integers(1, 4)),) * 2 if square else (int(choose.integers(1, 4)), int(choose.integers(1, 4)))
+        kernel = (int(choose.integers(1, 4)), int(choose.integers(1, 4)))
+        kernel = (kernel[0], kernel[0]) if square else kernel
         window, size = _window(choose, kernel, bool(choose.integers(2)))
         while square and (window.output[0] != window.output[1] or size[0] != size[1]):
             window, size = _window(choose, kernel, bool(choose.integers(2)))

@@ -40,7 +40,8 @@ TWO: dict[str, Callable[[int, int], int]] = {
     "max": lambda x, y: max(signed(x), signed(y)), "min": lambda x, y: min(signed(x), signed(y)),
     "maxu": max, "minu": min, "salt": lambda x, y: int(signed(x) < signed(y)), "saltu": lambda x, y: int(x < y),
     "quou": lambda x, y: x // y, "remu": lambda x, y: x % y,
-    "quos": lambda x, y: int(signed(x) / signed(y)), "rems": lambda x, y: signed(x) - signed(y) * int(signed(x) / signed(y)),
+    "quos": lambda x, y: int(signed(x) / signed(y)), "rems": lambda x, y: signed(x) - signed(y) * int(signed(x) /
+    signed(y)),
 }  # fmt: skip
 
 
@@ -63,7 +64,8 @@ ONE: dict[str, Callable[[int], int]] = {
     "nsau a2, a2": lambda x: 32 - x.bit_length(),
     "nsa a2, a2": lambda x: 31 - (x if x < 1 << 31 else x ^ WORD).bit_length(),
     "addi a2, a2, -128": lambda x: x - 128, "addmi a2, a2, 0x7f00": lambda x: x + 0x7F00,
-    "slli a2, a2, 7": lambda x: x << 7, "srli a2, a2, 15": lambda x: x >> 15, "srai a2, a2, 31": lambda x: signed(x) >> 31,
+    "slli a2, a2, 7": lambda x: x << 7, "srli a2, a2, 15": lambda x: x >> 15, "srai a2, a2, 31": lambda x: signed(x) >>
+    31,
     "sext a2, a2, 7": lambda x: (x & 255) - (256 if x & 128 else 0),
     "clamps a2, a2, 7": lambda x: max(-128, min(127, signed(x))), "extui a2, a2, 4, 9": lambda x: x >> 4 & 511,
     "ssai 9\n sll a2, a2": lambda x: x << 23, "ssai 9\n srl a2, a2": lambda x: x >> 9,
@@ -85,7 +87,8 @@ BRANCHES: dict[str, Callable[[int, int], bool]] = {
     "beq a2, a3": lambda x, y: x == y, "bne a2, a3": lambda x, y: x != y,
     "blt a2, a3": lambda x, y: signed(x) < signed(y), "bge a2, a3": lambda x, y: signed(x) >= signed(y),
     "bltu a2, a3": lambda x, y: x < y, "bgeu a2, a3": lambda x, y: x >= y,
-    "beqi a2, -1": lambda x, y: x == WORD, "bnei a2, 32": lambda x, y: x != 32, "blti a2, 1": lambda x, y: signed(x) < 1,
+    "beqi a2, -1": lambda x, y: x == WORD, "bnei a2, 32": lambda x, y: x != 32,
+    "blti a2, 1": lambda x, y: signed(x) < 1,
     "bgei a2, 128": lambda x, y: signed(x) >= 128, "bltui a2, 32768": lambda x, y: x < 32768,
     "bgeui a2, 65536": lambda x, y: x >= 65536, "beqz a2": lambda x, y: x == 0, "bnez.n a2": lambda x, y: x != 0,
     "bltz a2": lambda x, y: signed(x) < 0, "bgez a2": lambda x, y: signed(x) >= 0,
@@ -142,7 +145,8 @@ def test_memory() -> None:
 def test_what_is_touched_outside_is_noted() -> None:
     memory = Memory()
     block = memory.add("block", bytes(20))
-    text = function("ee.vld.128.ip q0, a2, 16\n ee.vld.128.ip q1, a2, 16\n ee.vld.128.ip q2, a2, 0\n s8i a3, a4, 3\n l32i a5, a4, 1")
+    text = function("ee.vld.128.ip q0, a2, 16\n ee.vld.128.ip q1, a2, 16\n ee.vld.128.ip q2, a2, 0\n"
+                    " s8i a3, a4, 3\n l32i a5, a4, 1")  # fmt: skip
     Machine(parse(text), memory).call("f", [block, 7, block])
     assert set(memory.strays) == {Stray("block", False, 27), Stray("block", True, 0)}
     assert set(memory.misaligned) == {(4, 1)}
@@ -151,7 +155,8 @@ def test_what_is_touched_outside_is_noted() -> None:
 
 
 def test_calls_have_windows_of_their_own() -> None:
-    """Arguments from a10 on, the result in a10; a2 … a7 are kept, the rest is not, and stack arguments lie behind six."""
+    """Arguments from a10 on, the result in a10; a2 … a7 are kept, the rest is not, and stack arguments lie behind
+    six."""
     text = (
         function("movi a7, 5\n mov a10, a2\n mov a11, a3\n call8 g\n add a2, a10, a7")
         + function("mov a8, a2\n movi a7, 99\n sub a2, a8, a3", "g")

@@ -1,4 +1,5 @@
-"""All of ESP-NN's assembly for the ESP32-S3 gives TensorFlow Lite's bytes under the interpreter, and stays where it may.
+"""All of ESP-NN's assembly for the ESP32-S3 gives TensorFlow Lite's bytes under the interpreter, and stays where it
+may.
 
 That shows two things: that the interpreter runs what Espressif's own engineers wrote for the chip, and what that code
 wants of those who call it.

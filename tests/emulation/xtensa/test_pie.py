@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,7 +150,7 @@ def check_ride(case: Case, form: str, address: int, kind: str) -> None:
         np.testing.assert_array_equal(case.after(5), both[case.state.byte_shift :][:16])
     size = 2 if kind.endswith("16") else 1
     if "ldbc" in form:
-        np.testing.assert_array_equal(case.after(4).reshape(-1, size), np.tile(case.at(address & -size, size), (16 // size, 1)))
+        np.testing.assert_array_equal(case.after(4), np.tile(case.at(address & -size, size), 16 // size))
         assert case.state.a[2] == address + size
     elif form:
         np.testing.assert_array_equal(case.after(4), case.at(address & ~15))
@@ -170,7 +171,8 @@ def test_products_with_one_lane(kind: str, suffix: str) -> None:
         for case in cases(f"ee.vsmulas.{kind}.qacc{suffix} {'q4, a2, ' if suffix else ''}q1, q2, {lane}", 4):
             sums, address = qacc_lanes(case.state.qacc, width), case.state.a[2]
             case.run()
-            expected = np.clip(sums + case.q(1, kind) * case.q(2, kind)[lane], -(1 << (width - 1)), (1 << (width - 1)) - 1)
+            limits = (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+            expected = np.clip(sums + case.q(1, kind) * case.q(2, kind)[lane], *limits)
             np.testing.assert_array_equal(qacc_lanes(case.state.qacc, width), expected)
             assert case.state.a[2] == address + (16 if suffix else 0)
 
@@ -274,7 +276,8 @@ def test_a_load_that_notes_the_offset(form: str) -> None:
 
 
 def test_shifts_by_bytes() -> None:
-    for case in cases("ee.src.q.qup q5, q1, q2\n ee.src.q.ld.ip q4, a2, 16, q6, q7\n ee.src.q.ld.xp q3, a2, a3, q6, q7"):
+    text = "ee.src.q.qup q5, q1, q2\n ee.src.q.ld.ip q4, a2, 16, q6, q7\n ee.src.q.ld.xp q3, a2, a3, q6, q7"
+    for case in cases(text):
         address, by = case.state.a[2], case.state.byte_shift
         case.machine.run_one(0)
         np.testing.assert_array_equal(case.after(5), np.concatenate(case.before[1:3])[by : by + 16])
@@ -313,7 +316,8 @@ def test_zip_and_unzip(bits: int) -> None:
 
 
 def test_bits_and_words() -> None:
-    text = ("ee.andq q5, q1, q2", "ee.orq q5, q1, q2", "ee.xorq q5, q1, q2", "ee.notq q5, q1", "mv.qr q5, q1", "ee.zero.q q5",
+    text = ("ee.andq q5, q1, q2", "ee.orq q5, q1, q2", "ee.xorq q5, q1, q2", "ee.notq q5, q1", "mv.qr q5, q1",
+            "ee.zero.q q5",
             "ee.vsl.32 q5, q1", "ee.vsr.32 q5, q1", "ee.movi.32.a q1, a6, 2", "ee.movi.32.q q5, a2, 3")  # fmt: skip
     for case in cases("\n".join(text)):
         x, y, sar = case.q(1), case.q(2), case.state.shift
@@ -342,7 +346,7 @@ def test_what_an_encoding_cannot_hold_is_refused(text: str) -> None:
 
 def test_all_are_tested() -> None:
     """By the names in this file and those made of tables."""
-    source = open(__file__).read()
+    source = Path(__file__).read_text()
     made = {*LANEWISE_NAMES, *ACCUMULATE, *(f"ee.vsmulas.{k}.qacc{s}" for k in ("s8", "s16") for s in ("", ".ld.incp")),
             *(f"ee.srcmb.{k}.qacc" for k in ("s8", "s16")), *(f"ee.mov.{k}.qacc" for k in ("s8", "u8", "s16", "u16")),
             *(f"ee.ldqa.{k}.128.ip" for k in ("s8", "u8", "s16", "u16")),
@@ -351,4 +355,5 @@ def test_all_are_tested() -> None:
             *(f"rur.qacc_{w}_{i}" for w in "lh" for i in range(5)), *(f"ee.ld.128.usar.{f}" for f in ("ip", "xp")),
             *(f"ee.vldbc.{b}{f}" for b in (8, 16, 32) for f in ("", ".ip", ".xp")),
             *(f"ee.{v}.{b}" for v in ("vzip", "vunzip") for b in (8, 16, 32))}  # fmt: skip
-    assert {name for name in pie.BUILDERS if name not in made and f"{name} " not in source and f"{name}\"" not in source} == set()
+    written = {name for name in pie.BUILDERS if f"{name} " in source or f'{name}"' in source}
+    assert set(pie.BUILDERS) == made & set(pie.BUILDERS) | written

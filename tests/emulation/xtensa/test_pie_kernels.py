@@ -1,4 +1,5 @@
-"""This project's kernels for the ESP32-S3 under the interpreter: the portable kernels' bytes, within their operands, in no
+"""This project's kernels for the ESP32-S3 under the interpreter: the portable kernels' bytes, within their operands,
+in no
 more instructions than they are said to take."""
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def values(choose: np.random.Generator, *shape: int) -> NDArray[np.int8]:
 DENSE = [
     (32, 32, -128, (-128, 127), 20, 0.203), (32, 64, -128, (-128, 127), 12, 0.199), (32, 32, 5, (-128, 127), 20, 0.211),
     (32, 8, 5, (-100, 90), 3, 0.30), (64, 64, -128, (-128, 127), 5, 0.134), (64, 64, 7, (-128, 127), 3, 0.155),
-    (64, 10, 7, (0, 127), 2, 0.26), (16, 8, 3, (-128, 127), 20, 0.42), (16, 96, -128, (-128, 127), 9, 0.33), (27, 16, -128, (-128, 127), 2, 0.27),
+    (64, 10, 7, (0, 127), 2, 0.26), (16, 8, 3, (-128, 127), 20, 0.42), (16, 96, -128, (-128, 127), 9, 0.33), (27, 16,
+    -128, (-128, 127), 2, 0.27),
     (96, 24, 0, (-128, 127), 3, 0.22), (144, 24, 0, (-128, 100), 2, 0.20), (256, 10, 3, (-128, 127), 1, 0.27),
     (640, 16, 3, (-128, 127), 1, 0.15), (1, 1, 0, (-128, 127), 1, 500),
 ]  # fmt: skip
@@ -121,7 +123,8 @@ def expected_function(inputs: int, whole: bool, zero_point: int, limits: tuple[i
 
 
 def test_no_function_is_left_out() -> None:
-    cases = itertools.product((9, 16, 32, 64, 80), (False, True), ((-128, (-128, 127)), (3, (-128, 127)), (3, (-100, 90))))
+    limits_of = ((-128, (-128, 127)), (3, (-128, 127)), (3, (-100, 90)))
+    cases = itertools.product((9, 16, 32, 64, 80), (False, True), limits_of)
     named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
     assert named | {"tigris_pie_gather"} == {name for name in pie_kernels.program().labels if "@" not in name}
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
@@ -136,7 +139,8 @@ def test_sums_at_their_limits() -> None:
         layer = dense(w, own)
         assert layer is not None
         x = np.full((2, inputs), -128, np.int8)
-        np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(x.astype(np.int64) @ w.T.astype(np.int64)))
+        sums = x.astype(np.int64) @ w.T.astype(np.int64)
+        np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(sums))
     w = np.full((3, 3, 16), -128, np.int8)
     layer = depthwise(w, own)
     assert layer is not None
@@ -145,7 +149,8 @@ def test_sums_at_their_limits() -> None:
 
 
 def test_loops_fit_their_encoding() -> None:
-    """A zero-overhead loop ends within 256 bytes: 3 an instruction, 4 where a load rides on an addition or two moves on."""
+    """A zero-overhead loop ends within 256 bytes: 3 an instruction, 4 where a load rides on an addition or two moves
+    on."""
     program = pie_kernels.program()
     loops = 0
     for at, one in enumerate(program.code):

@@ -18,7 +18,8 @@ def result(body: str, *arguments: int, defined: tuple[str, ...] = ()) -> int:
 
 
 def test_comments_and_statements() -> None:
-    body = "# whole line\n movi a2, 1 // rest\n /* several\n lines */ addi a2, a2, 2 # rest\n addi a2, a2, 4; addi a2, a2, 8"
+    body = ("# whole line\n movi a2, 1 // rest\n /* several\n lines */ addi a2, a2, 2 # rest\n"
+            " addi a2, a2, 4; addi a2, a2, 8")  # fmt: skip
     assert result(body) == 15
 
 
@@ -32,7 +33,8 @@ def test_labels_of_numbers_are_the_nearest() -> None:
 
 
 def test_conditions() -> None:
-    body = "#ifdef A\n movi a2, 1\n#else\n movi a2, 2\n#endif\n.set b, 1\n.ifdef b\n addi a2, a2, 10\n.endif\n.ifndef b\n nothing\n.endif"
+    body = ("#ifdef A\n movi a2, 1\n#else\n movi a2, 2\n#endif\n"
+            ".set b, 1\n.ifdef b\n addi a2, a2, 10\n.endif\n.ifndef b\n nothing\n.endif")  # fmt: skip
     assert (result(body), result(body, defined=("A",))) == (12, 11)
 
 
@@ -77,7 +79,8 @@ def test_macros() -> None:
 def test_files_keep_their_own_names(tmp_path: Path) -> None:
     (tmp_path / "part.h").write_text(".macro one\n movi a2, 1\n.endm\n")
     for name, by in (("a", 1), ("b", 2)):
-        text = f'#include "part.h"\n.global {name}\n.set by, {by}\n{name}: entry a1, 32\n one\n j .end\n nop\n.end:\n addi a2, a2, by\n retw\n'
+        text = (f'#include "part.h"\n.global {name}\n.set by, {by}\n{name}: entry a1, 32\n one\n j .end\n nop\n'
+                ".end:\n addi a2, a2, by\n retw\n")  # fmt: skip
         (tmp_path / f"{name}.S").write_text(text)
     machine = Machine(read([tmp_path / "a.S", tmp_path / "b.S"]))
     assert (machine.call("a", []), machine.call("b", [])) == (2, 3)

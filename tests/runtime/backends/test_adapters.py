@@ -19,11 +19,11 @@ from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
 from tests.runtime.operators import Operator, operators
-from tigris_pio.compiler.ir.program import RowMap
 from tests.runtime.plan_builder import with_crc
 from tests.runtime.test_damaged_plans import FUZZ, WORDS, outcomes, values_for, words
 from tests.runtime.test_dsp_in_c import portable_outputs
 from tests.runtime.test_refusals import changed
+from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType, OpKind, WeightMode
 from tigris_pio.format.params import FullyConnectedInt8Params
 from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord

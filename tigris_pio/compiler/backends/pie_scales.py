@@ -2,19 +2,19 @@
 
 The chip multiplies lanes of 16 bits into accumulators of 40. With x the sum of a channel's products:
 
-    t = (x << left) + offset          saturated to 32 bits; zero point, bias, rounding and what the input's zero point adds
-                                      are all in `offset`
+    t = (x << left) + offset          saturated to 32 bits; zero point, bias, rounding and what the input's zero point
+                                      adds are all in `offset`
     high, low = t >> 16, t & 0xffff
     y = high * m_high + ((fraction + low * m_high + high * m_low) >> 16) - (step if high < border else 0)
     output = saturated(y >> right) >> 8      to 16 bits, then held between the activation's limits
 
-which is floor((t * m + fraction * 2^16) / 2^(32 + right)) / 256 but for low * m_low, with m = m_high * 2^16 + m_low and m_low signed. That
-is left out where sums are short, and matters where they are long: there it is added in, `whole`. TensorFlow Lite rounds
-the product to h, halves up, and h / 2^e to the nearest, halves away from zero: floor((x * m + c) / 2^e) with one c for
-outputs from the zero point on and one that is less by a unit of h for those below, which is `step`. Where the change lies
-between does not matter within half an output. Both are steps that only rise with x, so they agree everywhere if every
-output begins at the same x: that is what is compared here, over all sums that can occur, and what multipliers and
-offsets next to the nearest are chosen for.
+which is floor((t * m + fraction * 2^16) / 2^(32 + right)) / 256 but for low * m_low, with m = m_high * 2^16 + m_low
+and m_low signed. That is left out where sums are short, and matters where they are long: there it is added in,
+`whole`. TensorFlow Lite rounds the product to h, halves up, and h / 2^e to the nearest, halves away from zero:
+floor((x * m + c) / 2^e) with one c for outputs from the zero point on and one that is less by a unit of h for those
+below, which is `step`. Where the change lies between does not matter within half an output. Both are steps that only
+rise with x, so they agree everywhere if every output begins at the same x: that is what is compared here, over all
+sums that can occur, and what multipliers and offsets next to the nearest are chosen for.
 """
 
 from __future__ import annotations
@@ -154,10 +154,12 @@ def _proven(scale: Scale, bound: Words, near: VectorScale) -> VectorScale | None
 
 
 def _choices(near: VectorScale, wanted: Words, bound: Words, zero_point: int) -> Iterator[tuple[Words, Reals, Words]]:
-    """Multipliers, offsets and steps of all channels. An offset must lie between where an output would begin too late and
+    """Multipliers, offsets and steps of all channels. An offset must lie between where an output would begin too late
+    and
     where too early, for all outputs above the zero point, and less a step for all others: those come first that leave
     most room there. In turn with the step that is one unit of TensorFlow Lite's product, and with any."""
-    multipliers = near.multiplier + np.rint(near.multiplier * APART * np.arange(-NEXT, NEXT + 1)[:, None]).astype(np.int64)
+    parts = APART * np.arange(-NEXT, NEXT + 1)[:, None]
+    multipliers = near.multiplier + np.rint(near.multiplier * parts).astype(np.int64)
     ways = [(near.step, near.step)] if near.low >= zero_point else [(near.step, near.step), (None, near.step)]
     rooms, offsets, steps = (np.zeros((len(ways), *multipliers.shape)) for _ in range(3))
     for i, multiplier in enumerate(multipliers):
@@ -168,13 +170,15 @@ def _choices(near: VectorScale, wanted: Words, bound: Words, zero_point: int) ->
     orders = np.argsort(-rooms, axis=1, kind="stable")
     for rank, j in itertools.product(range(TRIED), range(len(ways))):
         order = orders[j, rank][None]
-        multiplier, offset, step = (np.take_along_axis(part, order, axis=0)[0] for part in (multipliers, offsets[j], steps[j]))
+        multiplier = np.take_along_axis(multipliers, order, axis=0)[0]
+        offset, step = (np.take_along_axis(part[j], order, axis=0)[0] for part in (offsets, steps))
         yield multiplier, offset, step.astype(np.int64)
 
 
 def _fitted(above: tuple[Reals, Reals], below: tuple[Reals, Reals], size: Reals, fixed: Words | None,
             unit: Words) -> tuple[Reals, Reals, Reals]:  # fmt: skip
-    """Room, offset and step, whose unit is `size` of the offset's: one that is `fixed`, or the nearest to what the outputs
+    """Room, offset and step, whose unit is `size` of the offset's: one that is `fixed`, or the nearest to what the
+    outputs
     below the zero point want."""
     if fixed is None:
         middle, own = _middle(*above), _middle(*below)
@@ -188,7 +192,8 @@ def _fitted(above: tuple[Reals, Reals], below: tuple[Reals, Reals], size: Reals,
 
 
 def _limits(near: VectorScale, multiplier: Words, wanted: Words, bound: Words, part: slice) -> tuple[Reals, Reals]:
-    """What offsets must at least be and be below, of each channel, for some of the outputs; infinite where none of these
+    """What offsets must at least be and be below, of each channel, for some of the outputs; infinite where none of
+    these
     occurs."""
     outputs = np.arange(near.low + 1, near.high + 1)[part, None] * np.exp2(40.0 + near.right)
     begins = wanted[part]

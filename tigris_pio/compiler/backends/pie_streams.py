@@ -1,4 +1,5 @@
-"""Weights and words of layers in the order that the ESP32-S3's kernels read them (runtime/src/kernels/pie/pie_int8.h)."""
+"""Weights and words of layers in the order that the ESP32-S3's kernels read them
+(runtime/src/kernels/pie/pie_int8.h)."""
 
 from __future__ import annotations
 
@@ -116,7 +117,8 @@ def _channels(words: VectorScale, count: int) -> _Channels:
         return np.pad(values, (0, count - len(values)))
 
     return _Channels(*map(filled, (words.offset, words.fraction, words.low_words, words.high_words,
-                                   words.multiplier & 0xFFFF, words.multiplier >> 16, words.border, words.step)))  # fmt: skip
+                                   words.multiplier & 0xFFFF, words.multiplier >> 16, words.border,
+                                   words.step)))  # fmt: skip
 
 
 def _i4(values: Words) -> bytes:
