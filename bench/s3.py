@@ -97,13 +97,13 @@ def measured(work: Work, choose: np.random.Generator) -> tuple[int, bool]:
     counts, right = [], True
     for pixels in (1, PIXELS):
         if work.weights.ndim == 3:
-            data = choose.integers(-128, 128, (3, (pixels - 1) * work.stride + 3, work.weights.shape[2]))
-            data = data.astype(np.int8)
+            shape = (3, (pixels - 1) * work.stride + 3, work.weights.shape[2])
+            data = choose.integers(-128, 128, shape, np.int8)
             got, executed = kernels.depthwise(work.layer, data, work.stride)
             windows = np.stack([data[:, x * work.stride :][:, :3] for x in range(pixels)])
             sums = (windows.astype(np.int64) * work.weights).sum(axis=(1, 2))[None]
         else:
-            data = choose.integers(-128, 128, (pixels, work.weights.shape[1])).astype(np.int8)
+            data = choose.integers(-128, 128, (pixels, work.weights.shape[1]), np.int8)
             got, executed = kernels.dense(work.layer, data, len(work.weights))
             sums = data.astype(np.int64) @ work.weights.T.astype(np.int64)
         counts.append(executed)

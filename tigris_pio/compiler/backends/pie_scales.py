@@ -144,7 +144,8 @@ def _proven(scale: Scale, bound: Words, near: VectorScale) -> VectorScale | None
     wanted = thresholds(scale.exact, bound, scale.low, scale.high)
     words, open_channels = near, np.arange(len(bound))
     for choice in _choices(near, wanted, bound, scale.zero_point):
-        tried = _with(words, open_channels, *(part[open_channels] for part in choice))
+        multiplier, offset, step = choice
+        tried = _with(words, open_channels, multiplier[open_channels], offset[open_channels], step[open_channels])
         own = _part(tried, open_channels)
         begins = thresholds(own.of, bound[open_channels], scale.low, scale.high)
         words, open_channels = tried, open_channels[(begins != wanted[:, open_channels]).any(axis=0)]

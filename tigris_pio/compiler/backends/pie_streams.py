@@ -78,7 +78,7 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
 
 def _bounds(weights: NDArray[np.int8]) -> Words:
     """The furthest from 0 that each output's sum may be, of bytes; at least 1."""
-    return np.maximum(128 * np.abs(weights.astype(np.int64)).sum(axis=1), 1)
+    return np.asarray(np.maximum(128 * np.abs(weights.astype(np.int64)).sum(axis=1), 1))
 
 
 def _either(scale: Scale, bound: Words, left: int | None) -> VectorScale | None:
