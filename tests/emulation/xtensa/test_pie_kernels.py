@@ -5,6 +5,7 @@ more instructions than they are said to take."""
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,25 @@ def test_no_function_is_left_out() -> None:
     assert named | {"tigris_pie_gather"} == {name for name in pie_kernels.program().labels if "@" not in name}
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
     assert all(f" {name}" in header for name in named)
+
+
+def test_outputs_that_never_change() -> None:
+    """With scales far from the others', or none."""
+    choose = np.random.default_rng(8)
+    w, usual = weights(choose, 16, 32), scale(choose, 16, 32, -128)
+    own = replace(usual, multiplier=np.where(np.arange(16) % 3, usual.multiplier, 1 << 30),
+                  shift=np.where(np.arange(16) % 3, usual.shift, -30),
+                  offset=np.where(np.arange(16) % 3, usual.offset, 1 << 29))  # fmt: skip
+    own = replace(own, multiplier=np.where(np.arange(16) == 9, 0, own.multiplier), offset=own.offset.astype(np.int64))
+    layer = dense(w, own)
+    assert layer is not None
+    x = values(choose, 3, 32)
+    sums = x.astype(np.int64) @ w.T.astype(np.int64)
+    np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(sums))
+    none = replace(own, multiplier=np.zeros(16, np.int64))
+    layer = dense(w, none)
+    assert layer is not None
+    np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], np.full((3, 16), -128))
 
 
 def test_sums_at_their_limits() -> None:

@@ -125,11 +125,11 @@ def vector_scale(scale: Scale, bound: Words, left: int | None = None, whole: boo
     if np.any(nearest << left < 1 << 33):
         return None  # so small that outputs might fall where sums rise
     border = np.rint(above / real * np.exp2(left)).astype(np.int64) >> 16
-    none = np.zeros_like(nearest)
+    none, middle = np.zeros_like(nearest), np.rint((scale.offset + above / real) * np.exp2(left)).astype(np.int64)
     unit = np.rint(np.exp2(8.0 + right - shift) * (shift > 0) * (scale.low < scale.zero_point)).astype(np.int64)
     if unit.max() >= 1 << 15:
         return None
-    return _proven(scale, bound, VectorScale(left, right, none, none, nearest, border, unit, scale.low, scale.high,
+    return _proven(scale, bound, VectorScale(left, right, middle, none, nearest, border, unit, scale.low, scale.high,
                                              whole, doublings))  # fmt: skip
 
 
@@ -161,13 +161,13 @@ def _choices(near: VectorScale, wanted: Words, bound: Words, zero_point: int) ->
     most room there. In turn with the step that is one unit of TensorFlow Lite's product, and with any."""
     parts = APART * np.arange(-NEXT, NEXT + 1)[:, None]
     multipliers = near.multiplier + np.rint(near.multiplier * parts).astype(np.int64)
-    ways = [(near.step, near.step)] if near.low >= zero_point else [(near.step, near.step), (None, near.step)]
+    ways = [near.step] if near.low >= zero_point else [near.step, None]
     rooms, offsets, steps = (np.zeros((len(ways), *multipliers.shape)) for _ in range(3))
     for i, multiplier in enumerate(multipliers):
         above = _limits(near, multiplier, wanted, bound, slice(max(zero_point - near.low, 0), None))
         below = _limits(near, multiplier, wanted, bound, slice(0, max(zero_point - near.low, 0)))
-        for j, (fixed, unit) in enumerate(ways):
-            rooms[j, i], offsets[j, i], steps[j, i] = _fitted(above, below, 2.0**32 / multiplier, fixed, unit)
+        for j, fixed in enumerate(ways):
+            rooms[j, i], offsets[j, i], steps[j, i] = _fitted(above, below, 2.0**32 / multiplier, fixed, near)
     orders = np.argsort(-rooms, axis=1, kind="stable")
     for rank, j in itertools.product(range(TRIED), range(len(ways))):
         order = orders[j, rank][None]
@@ -177,19 +177,19 @@ def _choices(near: VectorScale, wanted: Words, bound: Words, zero_point: int) ->
 
 
 def _fitted(above: tuple[Reals, Reals], below: tuple[Reals, Reals], size: Reals, fixed: Words | None,
-            unit: Words) -> tuple[Reals, Reals, Reals]:  # fmt: skip
+            near: VectorScale) -> tuple[Reals, Reals, Reals]:  # fmt: skip
     """Room, offset and step, whose unit is `size` of the offset's: one that is `fixed`, or the nearest to what the
     outputs
     below the zero point want."""
     if fixed is None:
-        middle, own = _middle(*above), _middle(*below)
+        middle, own = _middle(*above, near.offset), _middle(*below, near.offset)
         both = np.isfinite(above[0]) & np.isfinite(below[0])
-        step = np.where(both, np.rint((middle - own) / size), unit)
-        offset = np.where(np.isfinite(above[0]), middle, own + step * size)
+        step = np.where(both, np.rint((middle - own) / size), near.step)
+        offset = np.where(np.isfinite(above[0]) | ~np.isfinite(below[0]), middle, own + step * size)
         return np.minimum(above[1] - above[0], below[1] - below[0]), offset, step
     least = np.maximum(above[0], below[0] + fixed * size)
     most = np.minimum(above[1], below[1] + fixed * size)
-    return most - least, _middle(least, most), fixed.astype(float)
+    return most - least, _middle(least, most, near.offset), fixed.astype(float)
 
 
 def _limits(near: VectorScale, multiplier: Words, wanted: Words, bound: Words, part: slice) -> tuple[Reals, Reals]:
@@ -204,9 +204,10 @@ def _limits(near: VectorScale, multiplier: Words, wanted: Words, bound: Words, p
     return least, np.where(reached, places, np.inf).min(axis=0, initial=np.inf) + 2.0**near.left
 
 
-def _middle(least: Reals, most: Reals) -> Reals:
+def _middle(least: Reals, most: Reals, otherwise: Words) -> Reals:
+    """Where both are finite."""
     finite = np.isfinite(least)
-    return np.where(finite, np.where(finite, least, 0) / 2 + np.where(finite, most, 0) / 2, 0)
+    return np.where(finite, np.where(finite, least, 0) / 2 + np.where(finite, most, 0) / 2, otherwise)
 
 
 def _with(words: VectorScale, channels: Words, multiplier: Words, offset: Reals, step: Words) -> VectorScale:

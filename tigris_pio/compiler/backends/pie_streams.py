@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class Layer:
 
 def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     """Of [outputs, inputs]; None where the vectors' arithmetic cannot give the portable kernels' bytes."""
+    weights, scale = _settled(weights, scale)
     outputs, inputs = round_up(weights.shape[0], OUTPUTS), round_up(weights.shape[1], LANES)
     padded = np.zeros((outputs, inputs), np.int8)
     padded[: weights.shape[0], : weights.shape[1]] = weights
@@ -61,7 +62,8 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     channels = weights.shape[2]
     if weights.shape[:2] != (3, 3) or channels % LANES:
         return None
-    flat = weights.reshape(9, channels)
+    turned, scale = _settled(weights.reshape(9, channels).T, scale)
+    flat = np.ascontiguousarray(turned.T)
     words = _either(scale, _bounds(flat.T), DEPTHWISE_LEFT)
     if words is None:
         return None
@@ -79,6 +81,24 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
 def _bounds(weights: NDArray[np.int8]) -> Words:
     """The furthest from 0 that each output's sum may be, of bytes; at least 1."""
     return np.asarray(np.maximum(128 * np.abs(weights.astype(np.int64)).sum(axis=1), 1))
+
+
+def _settled(weights: NDArray[np.int8], scale: Scale) -> tuple[NDArray[np.int8], Scale]:
+    """Outputs whose value no sum changes get no weights, and the scale of another: their own is often too far from the
+    others' for words of the same layer."""
+    bound = _bounds(weights)
+    least, most = scale.exact(-bound), scale.exact(bound)
+    if not (least == most).any():
+        return weights, scale
+    moves = np.where(least == most, -1.0, scale.multiplier * np.exp2(scale.shift - 31.0))
+    like = int(moves.argmax())
+    multiplier, shift = (scale.multiplier[like], scale.shift[like]) if moves[like] > 0 else (1 << 30, -6)
+    offset = np.rint((least - scale.zero_point) / (multiplier * np.exp2(shift - 31.0))).astype(np.int64)
+    fixed = least == most
+    return np.where(fixed[:, None], 0, weights).astype(np.int8), replace(
+        scale, multiplier=np.where(fixed, multiplier, scale.multiplier), shift=np.where(fixed, shift, scale.shift),
+        offset=np.where(fixed, offset, scale.offset),
+    )  # fmt: skip
 
 
 def _either(scale: Scale, bound: Words, left: int | None) -> VectorScale | None:
