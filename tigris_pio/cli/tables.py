@@ -105,7 +105,7 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
 
 def print_attempts(attempts: Sequence[Attempt]) -> None:
     """What the search tried: in which order of the operators, how, and what came of it."""
-    columns = (Column("", True), Column("order", True), Column("slow memory", True), Column("attempt", name=True),
+    columns = (Column("", True), Column("order", True), Column("slow", True), Column("attempt", name=True),
                Column("stages", True), Column("fast", True), Column("cost", True), Column("outcome"))  # fmt: skip
     rows = []
     for number, one in enumerate(attempts, 1):
@@ -113,7 +113,7 @@ def print_attempts(attempts: Sequence[Attempt]) -> None:
         slow = format_size(one.slow_limit) if one.slow_limit else "none"
         way = f"products folded; {one.how}" if one.folded else one.how
         rows.append((str(number), str(one.order), slow, way, *figures, one.outcome))
-    out.print(Fitted("attempts of the search; cost: instructions beyond running whole", columns, rows))
+    out.print(Fitted("attempts; cost: instructions beyond running whole", columns, rows))
 
 
 def print_passes(statistics: Sequence[PassStatistics]) -> None:

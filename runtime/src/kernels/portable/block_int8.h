@@ -102,6 +102,7 @@ TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int3
     const uint32_t *const last = patch + taps;
     const uint32_t *const end = patch + (taps & ~(TIGRIS_TILE_TAPS - 1));
     while (patch != end) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): patches are filled as far as there are taps */
         uint32_t p = patch[0], q = patch[1];
         tigris_add_two(&s0, p, w[0], q, w[2]);
         tigris_add_two(&s1, p, w[4], q, w[6]);
@@ -132,6 +133,7 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 {
     tigris_totals s = {sum[0], sum[1]};
     for (; taps >= TIGRIS_TILE_TAPS; taps -= TIGRIS_TILE_TAPS) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the same */
         tigris_add_two(&s, patch[0], w[0], patch[1], w[2]);
         tigris_add_two(&s, patch[2], w[1], patch[3], w[3]);
         patch += TIGRIS_TILE_TAPS;
