@@ -59,40 +59,43 @@ class _TimeError(Exception):
 
 
 class _Trials:
-    """Plans by budget, each made once, with slow memory as they like it."""
+    """Plans by budget, each made once, with slow memory as they like it or without any."""
 
     def __init__(self, start: Front, options: CompileOptions, clock: Callable[[], float], seconds: float) -> None:
         self._program, self._options = orders(start.program)[0], options
         self._index = ProgramIndex.of(self._program, nearest_for(self._program, options.chip))
         self._clock, self._end, self._last = clock, clock() + seconds, 0.0
-        self.made: dict[int, ExecutionPlan | None] = {}
+        self.made: dict[int, ExecutionPlan | None] = {}  #: with slow memory
+        self.alone: dict[int, ExecutionPlan | None] = {}  #: without
 
     def ample(self) -> ExecutionPlan:
         plan = plan_of(self._program, dataclasses.replace(self._options, budget=Budget(None)), self._index)
         assert plan is not None, "without a limit a plan is always found"
         return plan
 
-    def plan(self, fast: int) -> ExecutionPlan | None:
-        if fast not in self.made:
+    def plan(self, fast: int, slow: int = AMPLE_SLOW) -> ExecutionPlan | None:
+        made = self.made if slow else self.alone
+        if fast not in made:
             began = self._clock()
             if began + self._last > self._end:
                 raise _TimeError
-            options = dataclasses.replace(self._options, budget=Budget(fast, AMPLE_SLOW))
-            self.made[fast] = plan_of(self._program, options, self._index)
+            options = dataclasses.replace(self._options, budget=Budget(fast, slow))
+            made[fast] = plan_of(self._program, options, self._index)
             self._last = self._clock() - began
-        return self.made[fast]
+        return made[fast]
 
     def smallest(self, top: int, works: Callable[[ExecutionPlan], bool]) -> int:
         """The smallest budget tried whose plan `works`; `top` is one."""
-        return min((fast for fast, plan in self.made.items() if plan is not None and works(plan)), default=top)
+        made = (*self.made.items(), *self.alone.items())
+        return min((fast for fast, plan in made if plan is not None and works(plan)), default=top)
 
-    def narrow(self, top: int, works: Callable[[ExecutionPlan], bool]) -> None:
+    def narrow(self, top: int, works: Callable[[ExecutionPlan], bool], slow: int = AMPLE_SLOW) -> None:
         """Tries budgets below `smallest` until it is known to 1 %."""
         high = self.smallest(top, works)
-        low = max((fast for fast, plan in self.made.items() if fast < high), default=0)
+        low = max((fast for fast in (self.made if slow else self.alone) if fast < high), default=0)
         while high - low > max(16, high * _NEAR):
             middle = (low + high) // 2
-            plan = self.plan(middle)
+            plan = self.plan(middle, slow)
             low, high = (low, middle) if plan is not None and works(plan) else (middle, high)
 
 
@@ -121,8 +124,9 @@ def sweep(start: Front, options: CompileOptions, seconds: float = SECONDS, steps
     try:
         for fast in sorted({*_grid(top, steps), *([chosen] if chosen is not None and chosen < top else [])}):
             trials.plan(fast)
-        trials.narrow(top, _alone)
+        trials.narrow(top, _alone, slow=0)  # with slow memory a plan that moves bytes may be the cheaper one
         trials.narrow(top, _in_fast_memory)
+        trials.plan(trials.smallest(top, _alone))
     except _TimeError:
         complete = False
     least, alone = trials.smallest(top, _in_fast_memory), trials.smallest(top, _alone)
