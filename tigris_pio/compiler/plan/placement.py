@@ -54,7 +54,8 @@ class Arrangement:
     @cached_property
     def _taken(self) -> np.ndarray:
         steps = max((draft.segment.end for draft in self.drafts), default=0)
-        return sweep(((piece.life, piece.bytes) for request in self.requests for piece in request.taken), steps).live
+        pieces = (piece for request in self.requests for piece in request.taken)
+        return sweep(((p.life, p.bytes) for p in pieces if p.life.birth <= steps), steps).live  # instants lie beyond
 
 
 def home_request(tensor: str) -> str:

@@ -53,6 +53,13 @@ def test_a_tight_plan_gives_the_bytes_of_whole_execution():
         assert small.memory.fast_peak <= TIGHT
 
 
+def test_rows_that_are_parked_do_not_overwrite_rows_that_are_about_to_come_back():
+    """What the last operator of a band read last is parked before the next band's first operator takes its own back."""
+    plan = compile_model(OWN / "person_detect_int8.onnx", fast=14_200).plan
+    assert len(parked_views(plan)) > 1
+    Simulator(plan).run()
+
+
 @pytest.mark.parametrize("more", [2000, 100_000])
 def test_what_fits_without_is_not_parked(more):
     assert not parked_views(compile_model(RESNET, fast=TIGHT + more).plan)

@@ -8,13 +8,16 @@ move of the rows in each band.
 
 How many rows a window holds, and how many are parked, differs from band to band, as what is left of an input and what
 is made of an output do. All four are stairs (`stairs.py`), finer ones here: at the fullest moment little is lost.
+
+Between two steps rows are first parked, what the one before read last, and then come back, what the next makes more of.
+So for an instant rows of both are parked. Instants are steps behind the program's last, at which nothing else is taken.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -54,15 +57,18 @@ def find_parking(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) -
     segment = draft.segment
     if draft.bands == 1 or not segment.keep or index.ops[segment.first].images != 1:
         return None
+    lives = dict(_parked_lives(index, draft))
     windows = {window_name(segment, view.tensor): view.tensor for view in draft.views if view.window}
+    behind = {life.death for life in lives.values()}
+    instants = behind & {_step_before(segment, life.birth) for life in lives.values()}
     requests: list[Request] = []
     parked = set()
     for request in draft.requests:
         name = windows.get(request.name)
-        if name is None:
+        if name not in lives:
             requests.append(request)
             continue
-        found = _window(index, draft, request, name)
+        found = _window(index, draft, request, name, lives[name], instants)
         requests += found
         if len(found) > 1:
             parked.add(name)
@@ -70,30 +76,49 @@ def find_parking(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) -
     return Parking(dataclasses.replace(draft, views=views), tuple(requests), dict(_homes(index, draft, homes)))
 
 
-def _window(index: ProgramIndex, draft: Draft, request: Request, name: str) -> list[Request]:
-    """A window, and where it may be parked what it keeps."""
+def _parked_lives(index: ProgramIndex, draft: Draft) -> Iterator[tuple[str, Lifetime]]:
+    """The windows that may be parked, each with the steps of a band from its maker to its last reader."""
+    segment = draft.segment
+    for view in draft.views:
+        tensor, rows = index.tensor(view.tensor), draft.rows[view.tensor]
+        if not view.window or not view.keep or view.load or tensor.folded or tensor.streamed or tensor.sequential:
+            continue
+        steps = index.uses_within(view.tensor, segment.first, segment.end)
+        birth = index.lives[view.tensor].birth
+        life = Lifetime(birth, max([birth, *steps]))
+        if (rows.made > rows.first)[1:].any() and life != Lifetime(segment.first, segment.end - 1):
+            yield view.tensor, life
+
+
+def _step_before(segment: Segment, step: int) -> int:
+    """Of the same band or, before the first, of the band before."""
+    return step - 1 if step > segment.first else segment.end - 1
+
+
+def _window(
+    index: ProgramIndex, draft: Draft, request: Request, name: str, life: Lifetime, instants: Collection[int]
+) -> list[Request]:
+    """A window, and what it keeps where that is parked. `instants`: steps behind which the parked rows of several meet.
+    """
     segment, tensor, rows = draft.segment, index.tensor(name), draft.rows[name]
-    if tensor.folded or tensor.streamed:
-        return [request]
-    view = next(view for view in draft.views if view.tensor == name)
-    steps = index.uses_within(name, segment.first, segment.end)
-    birth = steps[0] if view.load else index.lives[name].birth
-    life = Lifetime(birth, max([birth, *steps]))
     kept = np.maximum(rows.made - rows.first, 0)
-    stage = Lifetime(segment.first, segment.end - 1)
-    if view.load or tensor.sequential or not view.keep or not kept[1:].any() or life == stage:
-        return [request]
     later = np.append(kept[1:], 0)
     # Several that are parked behind one operator must not lie in one another's windows.
     behind = life.death + (0 if _parked_together(index, draft, life.death) else 1)
     size = tensor.bytes_of(rows.kept_rows)
     away = [
-        *_stairs(tensor, size, kept, Lifetime(segment.first, birth - 1)),
+        *_stairs(tensor, size, kept, Lifetime(segment.first, life.birth - 1)),
         *_stairs(tensor, size, later, Lifetime(behind, segment.end - 1)),
     ]
     if not away:
         return [request]
+    back = _step_before(segment, life.birth)
+    for step, still in ((life.death, later), (back, later if life.birth == segment.first else kept)):
+        if step in instants:
+            instant = len(index.ops) + 2 + step
+            away += _stairs(tensor, size, still, Lifetime(instant, instant))
     held = _stairs(tensor, request.bytes, np.maximum(rows.end - rows.first, 0), life)
+    stage = Lifetime(segment.first, segment.end - 1)
     place = parked_name(segment, name)
     return [
         Request(request.name, request.bytes, life, (Part(request.name, 0, request.bytes, life, tuple(held)),)),
