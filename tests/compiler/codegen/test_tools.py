@@ -147,7 +147,7 @@ static int8_t output[KWS_OUTPUT_BYTES];
 int main(void) {{ return kws_run(input, output, fast); }}
 """)
     said(tmp_path, "gcc", *C99, "-O0", "-g", "main.c", "kws.c", "-o", "main")
-    commands = [line.removeprefix("(gdb) ") for line in blocks(PAGE, "text")[1].text.splitlines()]
+    commands = [line.removeprefix("(gdb) ") for line in blocks(PAGE, "text")[-2].text.splitlines()]
     asked = [commands[0], "run", *commands[1:], "backtrace", "delete", "break main.c:5", "finish", "up", "tbreak exit",
              "continue", "print/d output"]  # fmt: skip
     arguments = [word for command in asked for word in ("-ex", command)]
@@ -167,7 +167,7 @@ def test_rust_calls_it(tmp_path: Path) -> None:
         pytest.skip("rustc is not installed: the page's Rust is not compiled")
     plan = compile_model(OWN / "kws_int8.onnx", fast="64K")
     plan.codegen(tmp_path, "kws")
-    (tmp_path / "main.rs").write_text(blocks(PAGE, "text")[2].text)
+    (tmp_path / "main.rs").write_text(blocks(PAGE, "text")[-1].text)
     said(tmp_path, "gcc", *C99, "-O1", "-c", "kws.c", "-o", "kws.o")
     said(tmp_path, "rustc", "--edition", "2021", "-C", "link-arg=kws.o", "main.rs")
     with Session(plan) as session:

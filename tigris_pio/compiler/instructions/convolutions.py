@@ -12,7 +12,6 @@ from tigris_pio.compiler.instructions.call import Call, Work
 #: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS.
 _BLOCK, _TILE, _PATCH, _BATCH, _ROWS = 4, 4, 64, 24, 32
 
-
 #: Multipliers up to this one are not usual with DSP instructions (scale_int8.h).
 _USUAL_ABOVE = (1 << 30) - 1
 
@@ -20,7 +19,8 @@ _USUAL_ABOVE = (1 << 30) - 1
 def _unusual(call: Call, dsp: bool) -> int:
     """Channels of the output whose sums take the long way: shifts of less than two to the right, and with DSP
     instructions small multipliers, and activations that do not leave all of int8 (scale_int8.h)."""
-    channels, params = call.output.channels, call.op.params
+    params = call.op.params
+    channels: int = getattr(params, "out_features", call.output.channels)
     if not {"shift", "multiplier"} <= call.op.blobs.keys():
         return 0
     usual = call.op.blobs["shift"] < -1
