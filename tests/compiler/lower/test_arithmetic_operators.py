@@ -74,6 +74,26 @@ def test_positions(op: str, last: int, axis: int) -> None:
     check(model, {"x": RANDOM.integers(-2, 3, (2, 3, 4)).astype(np.float32)})
 
 
+@pytest.mark.parametrize("op", ["ArgMax", "ArgMin", "CumSum", "CumProd", "Hardmax", "TopK"])
+def test_the_order_of_a_flattened_map_is_the_models(op: str) -> None:
+    """Its channels are stored last, and the elements are counted row by row of each channel."""
+    layers = {
+        "CumSum": [node(op, "f a", "y")], "CumProd": [node(op, "f a", "y")], "Hardmax": [node(op, "f", "y", axis=1)],
+        "TopK": [helper.make_node(op, ["f", "a"], ["v", "i"], axis=1), node("Cast", "i", "y", to=1)],
+    }.get(op, [node(op, "f", "i", axis=1, keepdims=0), node("Cast", "i", "y", to=1)])  # fmt: skip
+    weights = {"w": noise(5, 3, 3, 3)} | ({"a": np.array([1])} if "a" in layers[0].input else {})
+    model = make([node("Conv", "x w", "c"), node("Flatten", "c", "f"), *layers], {"x": (1, 3, 6, 5)}, ["y"], weights,
+                 opset=26 if op == "CumProd" else 18)
+    inputs = {"x": noise(1, 3, 6, 5)}
+    if op != "CumProd":  # onnxruntime has none
+        check(model, inputs)
+        return
+    convolution = make([node("Conv", "x w", "c"), node("Flatten", "c", "f")], {"x": (1, 3, 6, 5)}, ["f"],
+                       {"w": weights["w"]})
+    with Session(compile_model(model)) as session:
+        np.testing.assert_allclose(session.run(inputs)["y"], np.cumprod(ort(convolution, inputs)["f"], 1), rtol=1e-4)
+
+
 PRODUCTS: list[tuple[Sequence[int], Sequence[int]]] = [
     ((3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 1, 3, 4), (3, 4, 5)),
     ((1, 2, 3, 4), (3, 1, 4, 5)), ((5, 3, 4), (4, 2)), ((2, 3, 2, 3, 4), (3, 1, 4, 2)),

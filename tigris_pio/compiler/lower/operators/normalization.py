@@ -25,12 +25,14 @@ _SINGLE_AXIS_SINCE = 13
 #: GroupNormalization has a factor per channel since then, one per group before.
 _PER_CHANNEL_SINCE = 21
 _INTERNAL = {"TigrisStandardise": VectorFunction.STANDARDISE, "TigrisRms": VectorFunction.RMS}
+#: Those for which it matters which element comes first.
+_ORDERED = frozenset((VectorFunction.HARDMAX, VectorFunction.CUMULATIVE_SUM, VectorFunction.CUMULATIVE_PRODUCT))
 
 
 def emit_vector(builder: Builder, node: Node, function: VectorFunction, axes: Sequence[int], epsilon: float = 0.0,
                 exclusive: bool = False, reverse: bool = False) -> None:
     """VECTOR from the node's first input to its first output."""
-    found = vectors(builder, node.inputs[0], axes, ordered=function == VectorFunction.HARDMAX)
+    found = vectors(builder, node.inputs[0], axes, ordered=function in _ORDERED)
     params = VectorParams(function, found.length, found.inner, epsilon, int(exclusive), int(reverse))
     rows = row_by_row(builder, found)
     storage = found.value.storage if rows is None else rows[0]

@@ -79,7 +79,7 @@ def lower_arg_reduce(builder: Builder, node: Node) -> None:
     name = node.inputs[0]
     axis = int(node.attributes.get("axis", 0)) % len(builder.shape(name))
     int8 = builder.is_int8(name)
-    found = vectors(builder, name, (axis,), numeric=builder.numeric(name) if int8 else FLOAT)
+    found = vectors(builder, name, (axis,), ordered=True, numeric=builder.numeric(name) if int8 else FLOAT)
     if found.length > _LONGEST:
         raise Refusal(f"its axis has {found.length} elements; at most {_LONGEST} are supported")
     last = int(bool(node.attributes.get("select_last_index", 0)))

@@ -25,7 +25,7 @@ def lower_cumsum(builder: Builder, node: Node) -> None:
     real = 2 * source.scale / ((1 << _LEFT_SHIFT) * result.scale)
     if real >= 1:
         raise Refusal(f"its output's scale {result.scale:g} is too fine for its input's, {source.scale:g}")
-    found = vectors(builder, name, (int(node.attributes["axis"]),), numeric=source)
+    found = vectors(builder, name, (int(node.attributes["axis"]),), ordered=True, numeric=source)
     params = CumulativeInt8Params(found.length, found.inner, int(node.attributes.get("exclusive", 0)),
                                   int(node.attributes.get("reverse", 0)), -source.zero_point, source.zero_point,
                                   *numerics.quantize_multiplier(real), result.zero_point)
