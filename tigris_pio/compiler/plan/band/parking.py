@@ -80,12 +80,13 @@ def _parked_lives(index: ProgramIndex, draft: Draft) -> Iterator[tuple[str, Life
     """The windows that may be parked, each with the steps of a band from its maker to its last reader."""
     segment = draft.segment
     for view in draft.views:
-        tensor, rows = index.tensor(view.tensor), draft.rows[view.tensor]
+        tensor = index.tensor(view.tensor)
         if not view.window or not view.keep or view.load or tensor.folded or tensor.streamed or tensor.sequential:
             continue
         steps = index.uses_within(view.tensor, segment.first, segment.end)
         birth = index.lives[view.tensor].birth
         life = Lifetime(birth, max([birth, *steps]))
+        rows = draft.rows[view.tensor]
         if (rows.made > rows.first)[1:].any() and life != Lifetime(segment.first, segment.end - 1):
             yield view.tensor, life
 
