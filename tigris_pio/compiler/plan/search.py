@@ -129,9 +129,17 @@ class _Attempts:
         self.best: Arrangement | None = None
         self._state = 0  # what the stages of the attempt before took
         self._least: float | None = None  # cost of the cut of the first attempt that had one
+        self._made: dict[Aim, Arrangement | None] = {}
 
     def make(self, attempt: Aim) -> Arrangement | None:
-        """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best."""
+        """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best.
+
+        One that was made before is not made again: remedies of several chains often lead to the same."""
+        if attempt not in self._made:
+            self._made[attempt] = self._make(attempt)
+        return self._made[attempt]
+
+    def _make(self, attempt: Aim) -> Arrangement | None:
         cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
             self._note(attempt, "no cut")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, op_costs
@@ -35,8 +36,6 @@ SMALL = 60
 LARGE = 300
 #: A step after all others.
 NEVER = 1 << 60
-
-
 #: A way may be estimated to cost so many times what all must cost less than: drafts often cost less.
 LOOSE = 1.03
 #: Where bands have as many rows, more make them little cheaper: outputs grow over inputs only where that takes less.
@@ -46,6 +45,23 @@ TALL = 4
 class _Sized(dict[tuple[int, int, int, Windows | None], Size]):
     """The windows of segments, by first and last cut, what lies in slow memory, and how windows share; None: rows are
     made again, so they share as they like."""
+
+
+class _OfImages(dict[tuple[int, int, int], list[tuple[int, int, int]]]):
+    """Windows of one image each, by what lies in slow memory and the first and last cut of a segment."""
+
+
+class _Offer(NamedTuple):
+    """A segment that leads on, whatever the way to its first cut cost; descent: None where it is the way's.
+
+    more: for what it is estimated to cost at least there are others, told only where that beats what is known.
+    """
+
+    edge: Edge
+    cost: float
+    plain: bool = False
+    descent: Descent | None = None
+    more: Callable[[], Iterator[_Offer]] | None = None
 
 
 class Edges:
@@ -71,6 +87,7 @@ class Edges:
         self.growth = Growth(index, sets)
         self.ample = sum(sets.size(1 << place) for place in range(len(sets.names))) <= aim.slow
         self._subsets: dict[int, list[int]] = {}
+        self._offers: dict[Hashable, list[_Offer]] = {}
         self._sized = index.cache(_Sized)
 
     def _starts(self) -> list[int]:
@@ -117,31 +134,53 @@ class Edges:
         below = self.sets.across[cut] & ~label.fast
         return [kept for kept in found if self.sets.size(below | (leaves & ~kept)) <= self.aim.slow]
 
-    def _offer(
-        self, labels: Labels, label: Label, edge: Edge, cost: float, plain: bool = False, descent: Descent | None = None
-    ) -> None:
-        end = edge.segment.end
-        fast = (label.fast & self.sets.across[end]) | edge.kept
-        descent = label.descent if descent is None else descent
+    def _offer(self, labels: Labels, label: Label, key: Hashable, offers: Callable[[], Iterator[_Offer]]) -> None:
+        """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`."""
+        known = self._offers.get(key)
+        if known is None:
+            known = self._offers[key] = list(offers())
+        for offer in known:
+            if offer.more is None:
+                self._offer_one(labels, label, offer)
+            elif labels.beats(offer.edge.segment.end, self._fast_after(label, offer.edge), False,
+                              label.cost + offer.cost):  # fmt: skip
+                more = (key, offer.edge)
+                if more not in self._offers:
+                    self._offers[more] = list(offer.more())
+                for each in self._offers[more]:
+                    self._offer_one(labels, label, each)
+
+    def _offer_one(self, labels: Labels, label: Label, offer: _Offer) -> None:
+        edge, cost, end = offer.edge, label.cost + offer.cost, offer.edge.segment.end
+        fast = self._fast_after(label, edge)
+        descent = label.descent if offer.descent is None else offer.descent
         descent = descent if descent.member & fast else NO_DESCENT
-        if labels.beats(end, fast, plain, label.cost + cost, descent):
-            known = label.cost + self.corrected(edge, cost)
-            if known <= label.cost + cost or labels.beats(end, fast, plain, known, descent):
-                labels.offer(end, Label(known, fast, plain, label, edge, descent))
+        if labels.beats(end, fast, offer.plain, cost, descent):
+            known = label.cost + self.corrected(edge, offer.cost)
+            if known <= cost or labels.beats(end, fast, offer.plain, known, descent):
+                labels.offer(end, Label(known, fast, offer.plain, label, edge, descent))
+
+    def _fast_after(self, label: Label, edge: Edge) -> int:
+        """What lies in fast memory behind an edge."""
+        return (label.fast & self.sets.across[edge.segment.end]) | edge.kept
 
     # -- segments that start at a cut
 
     def _push(self, labels: Labels, cut: int, label: Label) -> None:
-        all_fast = label.fast == self.sets.across[cut]
-        self._one(labels, cut, label)
-        if self.index.ops[cut].images > 1 and (all_fast or self.aim.slow):
-            self._images(labels, cut, label)
-        if self.aim.slow and not (all_fast and self.next_hot[cut] == NEVER):
-            self._whole(labels, cut, label)
-        if not all_fast or self.aim.slow or self.next_hot[cut] < cut + self.reach:
-            self._rolling(labels, cut, label, all_fast)
+        key = cut, label.fast, label.plain, label.descent
+        self._offer(labels, label, key, lambda: self._starting(cut, label))
 
-    def _one(self, labels: Labels, cut: int, label: Label) -> None:
+    def _starting(self, cut: int, label: Label) -> Iterator[_Offer]:
+        all_fast = label.fast == self.sets.across[cut]
+        yield from self._one(cut, label)
+        if self.index.ops[cut].images > 1 and (all_fast or self.aim.slow):
+            yield from self._images(cut, label)
+        if self.aim.slow and not (all_fast and self.next_hot[cut] == NEVER):
+            yield from self._whole(cut, label)
+        if not all_fast or self.aim.slow or self.next_hot[cut] < cut + self.reach:
+            yield from self._rolling(cut, label, all_fast)
+
+    def _one(self, cut: int, label: Label) -> Iterator[_Offer]:
         """One operator, whole, or where it does not fit so, in slow memory directly."""
         sets, fast = self.sets, label.fast
         shape = self._shapes(cut)[0]
@@ -158,13 +197,13 @@ class Edges:
                 cost = 0.0 if plain and label.plain else self.prices.stage
                 cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored, cut, cut + 1)
                 cost += self.prices.copy * (loaded | stored).bit_count()
-                self._offer(labels, label, edge, cost, plain, self._in_place(cut, label.descent, loaded))
+                yield _Offer(edge, cost, plain, self._in_place(cut, label.descent, loaded))
             elif (loaded or stored) and held + sets.size(made & ~stored) + sets.scratch[cut] <= free:
                 moved = DIRECT_BYTE * (sum(sets.size(1 << bit) for bit in bits(loaded)) + sets.size(stored))
                 direct = edge._replace(segment=Segment(cut, cut + 1, direct=True))
-                self._offer(labels, label, direct, setup(self.prices, shape.views) + moved)
+                yield _Offer(direct, setup(self.prices, shape.views) + moved)
 
-    def _images(self, labels: Labels, cut: int, label: Label) -> None:
+    def _images(self, cut: int, label: Label) -> Iterator[_Offer]:
         """Operators run whole, image by image; of what lies in slow memory one image is brought or made at a time."""
         sets, images, shapes = self.sets, self.index.ops[cut].images, self._shapes(cut)
         held = sets.size(label.fast)
@@ -178,11 +217,14 @@ class Edges:
                 if beside + fullest(live, self._windows_of_images(slow, cut, end)) <= free:
                     edge = Edge(Segment(cut, end), loaded, shape.leaves & ~kept, kept, beside)
                     cost = setup(self.prices, shape.views) + self._moved_for_each(loaded, edge.stored, cut, end)
-                    self._offer(labels, label, edge, cost + self.prices.copy * slow.bit_count() * images)
+                    yield _Offer(edge, cost + self.prices.copy * slow.bit_count() * images)
 
     def _windows_of_images(self, slow: int, first: int, end: int) -> list[tuple[int, int, int]]:
         """Bytes of one image of each of a set, and the first and last step that touches it, from `first`."""
-        windows = []
+        known = self.index.cache(_OfImages)
+        if (slow, first, end) in known:
+            return known[slow, first, end]
+        windows = known[slow, first, end] = []
         for place in bits(slow):
             name = self.sets.names[place]
             size = round_up(image_bytes(self.index, name), self.aim.alignment)
@@ -198,7 +240,7 @@ class Edges:
         again = (self.index.ops[first].images - 1) * self._moved(shared, 0, first, end) if shared else 0.0
         return self._moved(loaded, stored, first, end) + again
 
-    def _whole(self, labels: Labels, cut: int, label: Label) -> None:
+    def _whole(self, cut: int, label: Label) -> Iterator[_Offer]:
         """Several operators run whole that touch slow memory: what they load stays from its first use to its last.
 
         Only where that saves something: the last operator reads what an earlier one loaded, or stored.
@@ -235,10 +277,9 @@ class Edges:
                 if (loaded or stored) and fullest(live, longer) <= free:
                     cost = setup(self.prices, shape.views) + self._moved(loaded, stored, cut, step + 1)
                     cost += self.prices.copy * (loaded | stored).bit_count()
-                    edge = Edge(Segment(cut, step + 1), loaded, stored, kept, 0)
-                    self._offer(labels, label, edge, cost)
+                    yield _Offer(Edge(Segment(cut, step + 1), loaded, stored, kept, 0), cost)
 
-    def _rolling(self, labels: Labels, cut: int, label: Label, all_fast: bool) -> None:
+    def _rolling(self, cut: int, label: Label, all_fast: bool) -> Iterator[_Offer]:
         sets, fast = self.sets, label.fast
         held = sets.size(fast)
         rolled = rolling_fits(self.index, cut, not self.aim.slow, self._free(0) - held, self.reach)
@@ -261,8 +302,8 @@ class Edges:
                 windows = self._windows(cut, fit, kind, loaded | stored)
                 banded = Banded(fit.bands * self.index.ops[cut].images, fit.calls, fit.moved_bytes)
                 segment = Segment(cut, fit.end, True, True)
-                self._offer_banded(labels, label, segment, shape, kept, windows, free, banded,
-                                   self._moved(loaded, stored, cut, fit.end), rolled.paces)  # fmt: skip
+                moved = self._moved(loaded, stored, cut, fit.end)
+                yield from self._banded(label, segment, shape, kept, windows, free, banded, moved, rolled.paces)
 
     def _windows(self, cut: int, fit: RollingFit, windows: Windows, slow: int) -> Size:
         """The size of the windows of a segment that starts at `cut` when `slow` lies in slow memory."""
@@ -278,26 +319,29 @@ class Edges:
             self._sized[key] = size = min(size, fit.all[windows], key=lambda one: one.bytes)
         return size
 
-    def _offer_banded(
-        self, labels: Labels, label: Label, segment: Segment, shape: Shape, kept: int, windows: Size, free: int,
-        banded: Banded, moved: float, paces: Paces,
-    ) -> None:  # fmt: skip
+    def _banded(
+        self, label: Label, segment: Segment, shape: Shape, kept: int, windows: Size, free: int, banded: Banded,
+        moved: float, paces: Paces,
+    ) -> Iterator[_Offer]:  # fmt: skip
         """A segment in bands whose windows take `windows`."""
         loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
         beside = self.sets.size(label.fast) + self.sets.size(kept)
         edge, copies = Edge(segment, loaded, stored, kept, beside), (loaded | stored).bit_count()
+
+        def cost(rows: int) -> float:
+            return moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
+
         rows = 0
         if beside + windows.bytes <= free:
             rows = rows_that_fit(windows, free - beside, banded.bands)
-            cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
-            self._offer(labels, label, edge, cost)
+            yield _Offer(edge, cost(rows))
         if rows < min(TALL, banded.bands) and self.aim.overlays(segment.first, segment.end):
-            least = moved + banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, copies)
-            fast = (label.fast & self.sets.across[segment.end]) | kept
-            if labels.beats(segment.end, fast, False, label.cost + least):
+
+            def grown() -> Iterator[_Offer]:
                 for spared, rows, descent in self._grown(label, edge, windows, free, banded.bands, paces):
-                    cost = moved + banded_cost(self.prices, banded, rows, shape.once, shape.views, copies)
-                    self._offer(labels, label, edge._replace(spared=spared), cost, descent=descent)
+                    yield _Offer(edge._replace(spared=spared), cost(rows), False, descent)
+
+            yield _Offer(edge, cost(banded.bands), more=grown)
 
     def _grown(
         self, label: Label, edge: Edge, windows: Size, free: int, bands: int, paces: Paces
@@ -345,23 +389,28 @@ class Edges:
         for fit in self._again(cut, True, room, labels, least):
             shape = self._shapes(fit.first)[cut - fit.first - 1]
             free = self._free(self._state_of(shape.views), fit.first, cut)
+            apart = known.get(fit.first)
             for label in labels.kept(fit.first):
-                all_fast = label.fast == self.sets.across[fit.first]
-                for kept in self._homes(label, fit.first, shape.leaves):
-                    whole = all_fast and kept == shape.leaves
-                    if whole and self.next_hot[fit.first] >= cut:
-                        continue
-                    apart = known.get(fit.first)
-                    if not whole and apart is None:
-                        continue
-                    loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
-                    windows, moved, again = fit.windows, 0.0, fit.again
-                    if not whole and apart is not None:
-                        windows, moved, again = self._beside(cut, fit, apart, loaded, stored)
-                    images = self.index.ops[fit.first].images
-                    banded = Banded(fit.bands * images, fit.calls, 0, again)
-                    segment = Segment(fit.first, cut, True)
-                    self._offer_banded(labels, label, segment, shape, kept, windows, free, banded, moved, {})
+                key = cut, fit.first, label.fast, label.descent, apart is None
+                self._offer(labels, label, key, partial(self._repeating, cut, fit, apart, shape, free, label))
+
+    def _repeating(
+        self, cut: int, fit: RecomputingFit, apart: RecomputingFit | None, shape: Shape, free: int, label: Label
+    ) -> Iterator[_Offer]:
+        all_fast = label.fast == self.sets.across[fit.first]
+        for kept in self._homes(label, fit.first, shape.leaves):
+            whole = all_fast and kept == shape.leaves
+            if whole and self.next_hot[fit.first] >= cut:
+                continue
+            if not whole and apart is None:
+                continue
+            loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
+            windows, moved, again = fit.windows, 0.0, fit.again
+            if not whole and apart is not None:
+                windows, moved, again = self._beside(cut, fit, apart, loaded, stored)
+            banded = Banded(fit.bands * self.index.ops[fit.first].images, fit.calls, 0, again)
+            segment = Segment(fit.first, cut, True)
+            yield from self._banded(label, segment, shape, kept, windows, free, banded, moved, {})
 
     def _beside(
         self, end: int, fit: RecomputingFit, apart: RecomputingFit, loaded: int, stored: int

@@ -34,6 +34,8 @@ from tigris_pio.sizes import round_up
 ROUNDS = (24, 1, 300)
 #: An estimate that a draft exceeds by less is as good as the draft.
 CLOSE = 1.002
+#: Of programs of more operators a path is good enough that costs so many times what estimates tell of the cheapest.
+FEW, ENOUGH = 12, 1.005
 #: Amounts of run-time state tried.
 STATES = 4
 
@@ -104,6 +106,9 @@ class _Search:
         """The cheapest of the paths that are drafted; some more are while none fits."""
         most, least, work = ROUNDS
         rounds = min(most, max(least, work // (len(self.index.ops) + 1)))
+        if len(self.index.ops) > FEW and (self.state or self.edges.most_state is not None):
+            rounds = max(least, rounds // 3)
+        enough = ENOUGH if len(self.index.ops) > FEW else 1.0
         best: Cut | None = None
         for tried in range(2 * rounds):
             end = self.edges.cheapest()
@@ -113,7 +118,7 @@ class _Search:
             well, cost = self._draft(path, end.cost)
             if cost < (math.inf if best is None else best.cost):
                 best = self._cut(path, cost)
-            if well or (best is not None and tried + 1 >= rounds):
+            if well or (best is not None and (best.cost <= enough * end.cost or tried + 1 >= rounds)):
                 break
         return best
 
