@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from tests.tflite.tflm import Tflm
 from tigris_pio import Session
+from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back, front
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_arrangement
+from tigris_pio.compiler.plan.search import find_plan
 
 SLOW = 1 << 20
 #: Of the memory that a run without a limit takes.
@@ -32,15 +34,16 @@ def random_input(shape: tuple[int, ...], dtype: str = "int8", seed: int = 0) -> 
 
 
 def plans(start: Front) -> list[Compiled]:
-    """At no limit, and in about the least fast memory there is, alone and with slow memory."""
+    """At no limit, and in about the least fast memory there is, alone and with slow memory: in one order."""
     result = [back(start, CompileOptions())]
     whole = result[0].plan.fast_bytes
     index = ProgramIndex.of(start.program)
     for slow in (0, SLOW):
         for share in SHARES:
             options = CompileOptions(Budget(int(whole * share), slow))
-            if find_arrangement(index, options.budget, options.alignment, options.weights()) is not None:
-                result.append(back(start, options))
+            plan = find_plan(start.program, options.budget, options.alignment, options.weights(), index)
+            if plan is not None:
+                result.append(dataclasses.replace(result[0], data=write_plan(plan, options.xip), plan=plan))
                 break
     return result
 

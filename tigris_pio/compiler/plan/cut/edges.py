@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from tigris_pio.sizes import round_up
 #: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
 BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 6_000), (256, 12, 6_000)
 #: The same of segments that make rows again, where there is slow memory.
-AGAIN_REACH = (200, 6, 1_200)
+AGAIN_REACH = (200, 6, 400)
 #: In programs of at most so many operators up to three tensors that a segment leaves get homes each for itself; in
 #: larger ones, and when there are more, they all have the same.
 SMALL = 60
@@ -66,7 +66,8 @@ class _Offer(NamedTuple):
 
 class Edges:
     """The segments of `index` within what `aim` gives. states: bytes of run-time state that some stage takes anyway,
-    and that one may take at most; corrected: the better known cost of an edge, from it and an estimate."""
+    and that one may take at most; corrected: the better known cost of an edge, from it and an estimate; again: whether
+    the cheapest way will be asked for several times."""
 
     def __init__(
         self,
@@ -75,7 +76,9 @@ class Edges:
         aim: Aim,
         states: tuple[int, int | None],
         corrected: Callable[[Edge, float], float],
+        again: bool,
     ) -> None:
+        self.again = again
         self.index, self.sets, self.aim = index, sets, aim
         self.state, self.most_state = states
         self.corrected = corrected
@@ -136,19 +139,17 @@ class Edges:
 
     def _offer(self, labels: Labels, label: Label, key: Hashable, offers: Callable[[], Iterator[_Offer]]) -> None:
         """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`."""
-        known = self._offers.get(key)
+        known: Iterable[_Offer] | None = self._offers.get(key)
         if known is None:
-            known = self._offers[key] = list(offers())
+            known = offers()
+            if self.again:
+                known = self._offers[key] = list(known)
         for offer in known:
             if offer.more is None:
                 self._offer_one(labels, label, offer)
             elif labels.beats(offer.edge.segment.end, self._fast_after(label, offer.edge), False,
                               label.cost + offer.cost):  # fmt: skip
-                more = (key, offer.edge)
-                if more not in self._offers:
-                    self._offers[more] = list(offer.more())
-                for each in self._offers[more]:
-                    self._offer_one(labels, label, each)
+                self._offer(labels, label, (key, offer.edge), offer.more)
 
     def _offer_one(self, labels: Labels, label: Label, offer: _Offer) -> None:
         edge, cost, end = offer.edge, label.cost + offer.cost, offer.edge.segment.end
@@ -335,21 +336,20 @@ class Edges:
         if beside + windows.bytes <= free:
             rows = rows_that_fit(windows, free - beside, banded.bands)
             yield _Offer(edge, cost(rows))
-        if rows < min(TALL, banded.bands) and self.aim.overlays(segment.first, segment.end):
+        eaten = shape.reads & label.fast & ~self.sets.across[segment.end]
+        if eaten and rows < min(TALL, banded.bands) and self.aim.overlays(segment.first, segment.end):
 
             def grown() -> Iterator[_Offer]:
-                for spared, rows, descent in self._grown(label, edge, windows, free, banded.bands, paces):
+                for spared, rows, descent in self._grown(label, edge, eaten, windows, free, banded.bands, paces):
                     yield _Offer(edge._replace(spared=spared), cost(rows), False, descent)
 
             yield _Offer(edge, cost(banded.bands), more=grown)
 
     def _grown(
-        self, label: Label, edge: Edge, windows: Size, free: int, bands: int, paces: Paces
+        self, label: Label, edge: Edge, eaten: int, windows: Size, free: int, bands: int, paces: Paces
     ) -> Iterator[Way]:
         """Ways to run a segment in bands whose outputs grow over inputs."""
         segment, lacking = edge.segment, edge.beside + windows.bytes - free
-        reads = self._shapes(segment.first)[segment.end - segment.first - 1].reads
-        eaten = reads & label.fast & ~self.sets.across[segment.end]
         pairs = self.growth.pairs(segment, eaten, edge.kept, lacking, bands, paces)
         if not pairs:
             return

@@ -100,17 +100,14 @@ class _Search:
         self.sets = Crossings.of(index, aim.alignment)
         self.drafted = index.cache(_Drafted)
         self.corrected: dict[Edge, float] = {}
-        self.edges = Edges(index, self.sets, aim, (state, most), self._correct)
+        self.rounds = _rounds(len(index.ops), bool(state) or most is not None)
+        self.edges = Edges(index, self.sets, aim, (state, most), self._correct, self.rounds > 1)
 
     def cheapest(self) -> Cut | None:
         """The cheapest of the paths that are drafted; some more are while none fits."""
-        most, least, work = ROUNDS
-        rounds = min(most, max(least, work // (len(self.index.ops) + 1)))
-        if len(self.index.ops) > FEW and (self.state or self.edges.most_state is not None):
-            rounds = max(least, rounds // 3)
         enough = ENOUGH if len(self.index.ops) > FEW else 1.0
         best: Cut | None = None
-        for tried in range(2 * rounds):
+        for tried in range(2 * self.rounds):
             end = self.edges.cheapest()
             if end is None or (best is not None and end.cost >= best.cost):
                 break
@@ -118,7 +115,7 @@ class _Search:
             well, cost = self._draft(path, end.cost)
             if cost < (math.inf if best is None else best.cost):
                 best = self._cut(path, cost)
-            if well or (best is not None and (best.cost <= enough * end.cost or tried + 1 >= rounds)):
+            if well or (best is not None and (best.cost <= enough * end.cost or tried + 1 >= self.rounds)):
                 break
         return best
 
@@ -182,6 +179,13 @@ class _Search:
                 fast, slow = fast | label.edge.kept, slow | label.edge.stored
         homes = {self.sets.names[place]: Home.FAST for place in bits(fast)}
         return homes | {self.sets.names[place]: Home.SLOW for place in bits(slow)}
+
+
+def _rounds(steps: int, more: bool) -> int:
+    """How many paths are drafted; `more`: another search was without constraints on run-time state."""
+    most, least, work = ROUNDS
+    rounds = min(most, max(least, work // (steps + 1)))
+    return max(least, rounds // 3) if more and steps > FEW else rounds
 
 
 def _path(end: Label) -> list[Label]:
