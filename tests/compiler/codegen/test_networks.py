@@ -133,8 +133,8 @@ def test_the_header_is_cpp(tmp_path: Path) -> None:
 
 
 def test_the_static_analyser_finds_nothing(tmp_path: Path) -> None:
-    compiled("resnet", "20K", 0).codegen(tmp_path, "m")
     """With the checks of the runtime's own sources."""
+    compiled("resnet", "20K", 0).codegen(tmp_path, "m")
     command = [program("clang-tidy", "clang-tidy"), "--quiet", f"--config-file={ROOT / '.clang-tidy'}", "m.c"]
     result = subprocess.run([*command, "--", "-std=c99"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout

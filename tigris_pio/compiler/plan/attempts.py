@@ -41,6 +41,8 @@ def how(aim: Aim, attempt: Aim) -> str:
         said.append("windows share nothing")
     if attempt.windows is Windows.STAIRS:
         said.append("windows over rows of inputs that were read")
+    if attempt.windows is Windows.PARKED:
+        said.append("what windows keep lies elsewhere meanwhile")
     if attempt.frugal:
         said.append("outputs over inputs only where bands do not fit otherwise")
     if not attempt.descents:

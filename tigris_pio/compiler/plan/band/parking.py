@@ -7,7 +7,7 @@ then share memory as tensors that run whole do, and places for parking take what
 move of the rows in each band.
 
 How many rows a window holds, and how many are parked, differs from band to band, as what is left of an input and what
-is made of an output do. All four are stairs (`stairs.py`), finer ones here: at the fullest moment little is lost.
+is made of an output do. All four are stairs (`stairs.py`), finer ones here.
 
 Between two steps rows are first parked, what the one before read last, and then come back, what the next makes more of.
 So for an instant rows of both are parked. Instants are steps behind the program's last, at which nothing else is taken.
@@ -17,21 +17,22 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramTensor
 from tigris_pio.compiler.plan.band.geometry import Rows
 from tigris_pio.compiler.plan.band.spatial import Draft, window_name
+from tigris_pio.compiler.plan.band.stairs import Grain, eaten_rows, edges_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Request
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
 
-#: Most steps of one tensor's stairs, and what they are multiples of, in bytes.
-MOST_STAIRS, FINE = 32, 16
+#: At the fullest moment little is lost.
+FINE = Grain(32, 16)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,8 +153,7 @@ def _homes(
         if view.tensor in made:
             yield view.tensor, tuple(_stairs(tensor, tensor.bytes, rows.end, stage))
         elif not index.outlives(view.tensor, segment.end):
-            needed = np.minimum.accumulate(rows.first[::-1])[::-1]
-            yield view.tensor, tuple(_eaten(tensor, needed, stage))
+            yield view.tensor, eaten_rows(tensor, rows.first, stage, FINE)
 
 
 def _stairs(tensor: ProgramTensor, size: int, held: Rows, life: Lifetime) -> list[Piece]:
@@ -161,24 +161,9 @@ def _stairs(tensor: ProgramTensor, size: int, held: Rows, life: Lifetime) -> lis
     if life.death < life.birth or not size:
         return []
     pieces = []
-    for start, end in itertools.pairwise((0, *_edges(tensor, size), size)):
+    rows = -(-size // tensor.row_bytes)
+    for start, end in itertools.pairwise((0, *edges_of(rows, tensor.row_bytes, size, FINE), size)):
         bands = np.nonzero(held * tensor.row_bytes > start)[0]
         if len(bands):
             pieces.append(Piece(start, end - start, life, Lifetime(int(bands[0]), int(bands[-1]))))
     return pieces
-
-
-def _eaten(tensor: ProgramTensor, needed: Rows, stage: Lifetime) -> Iterator[Piece]:
-    """Rows of an input at its home, each until the last band that reads it or one above it."""
-    for start, end in itertools.pairwise((0, *_edges(tensor, tensor.bytes), tensor.bytes)):
-        bands = np.nonzero(needed * tensor.row_bytes < end)[0]
-        if len(bands):
-            yield Piece(start, end - start, stage, Lifetime(0, int(bands[-1])))
-
-
-def _edges(tensor: ProgramTensor, size: int) -> Sequence[int]:
-    """Where the steps begin: multiples of FINE below `size`."""
-    rows = -(-size // tensor.row_bytes)
-    stairs = min(rows, MOST_STAIRS)
-    edges = {-(-(rows * stair // stairs) * tensor.row_bytes // FINE) * FINE for stair in range(1, stairs)}
-    return sorted(edge for edge in edges if 0 < edge < size)

@@ -13,9 +13,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from tigris_pio.compiler.ir.program import ProgramTensor
 from tigris_pio.compiler.plan.band.geometry import BandRows, Rows, stage_rows
 from tigris_pio.compiler.plan.band.spatial import COARSE, Draft, window_name
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -23,8 +25,16 @@ from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Request
 from tigris_pio.format.enums import Home
 
-#: Most steps of one tensor's stairs.
-MOST_STAIRS = 8
+
+class Grain(NamedTuple):
+    """Most steps of one tensor's stairs, and what they are multiples of, in bytes."""
+
+    stairs: int
+    bytes: int
+
+
+#: Whatever the arena's alignment.
+STEPS = Grain(8, COARSE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +62,7 @@ def find_stairs(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) ->
     inputs = [view.tensor for view in draft.views if not view.window and view.pace is None]
     life = Lifetime(segment.first, segment.end - 1)
     eaten = {
-        name: _eaten(index.tensor(name).bytes, index.tensor(name).row_bytes, rows[name].first, life)
+        name: eaten_rows(index.tensor(name), rows[name].first, life, STEPS)
         for name in inputs
         if homes.get(name) is Home.FAST and _ends_with(index, draft, name)
     }
@@ -72,7 +82,7 @@ def _window(index: ProgramIndex, request: Request, rows: BandRows, name: str) ->
     if tensor.folded or tensor.streamed:
         return request
     held = np.maximum(rows.end - rows.first, 0)
-    edges = _edges(int(held.max()), tensor.row_bytes, request.bytes)
+    edges = edges_of(int(held.max()), tensor.row_bytes, request.bytes, STEPS)
     pieces = []
     for piece in request.taken:
         ends = [edge for edge in edges if piece.offset < edge < piece.offset + piece.bytes]
@@ -85,19 +95,21 @@ def _window(index: ProgramIndex, request: Request, rows: BandRows, name: str) ->
                    (Part(request.name, 0, request.bytes, request.life, tuple(pieces)),))
 
 
-def _eaten(size: int, row_bytes: int, first: Rows, life: Lifetime) -> tuple[Piece, ...]:
-    """Rows of an input at its home, each until the last band that reads it or one above it."""
+def eaten_rows(tensor: ProgramTensor, first: Rows, life: Lifetime, grain: Grain) -> tuple[Piece, ...]:
+    """Rows of an input at its home, each until the last band that reads it or one above it; `first`: of each band the
+    first row that it reads."""
+    size, row_bytes = tensor.bytes, tensor.row_bytes
     needed = np.minimum.accumulate(first[::-1])[::-1]
     pieces = []
-    for start, end in itertools.pairwise((0, *_edges(-(-size // row_bytes), row_bytes, size), size)):
+    for start, end in itertools.pairwise((0, *edges_of(-(-size // row_bytes), row_bytes, size, grain), size)):
         bands = np.nonzero(needed * row_bytes < end)[0]
         if len(bands):
             pieces.append(Piece(start, end - start, life, Lifetime(0, int(bands[-1]))))
     return tuple(pieces)
 
 
-def _edges(rows: int, row_bytes: int, size: int) -> Sequence[int]:
-    """Where the steps of `rows` rows begin: multiples of COARSE below `size`, whatever the arena's alignment."""
-    stairs = min(rows, MOST_STAIRS)
-    edges = {-(-(rows * stair // stairs) * row_bytes // COARSE) * COARSE for stair in range(1, stairs)}
+def edges_of(rows: int, row_bytes: int, size: int, grain: Grain) -> Sequence[int]:
+    """Where the steps of `rows` rows begin, in bytes below `size`."""
+    stairs = min(rows, grain.stairs)
+    edges = {-(-(rows * stair // stairs) * row_bytes // grain.bytes) * grain.bytes for stair in range(1, stairs)}
     return sorted(edge for edge in edges if 0 < edge < size)
