@@ -26,14 +26,13 @@ def test_of_networks_in_float32_a_chip_with_floating_point_is_one(chip: str, of_
 
 
 def test_plans_for_two_chips_differ_and_each_is_good_on_its_own() -> None:
-    """Within what the search's estimates leave to chance."""
     differ = 0
-    for network, fast in (("kws", "4K"), ("resnet", "12K")):
+    for network, fast in (("kws", "4K"), ("vww", "8K")):
         model = OWN / f"{network}_int8.onnx"
         plans = [compile_model(model, fast=fast, slow="1M", chip=chip).plan for chip in ("", "cortex-m4")]
         differ += plans[0].stages != plans[1].stages
         for own, other in (plans, plans[::-1]):
-            assert cost_of(own) < 1.01 * cost_of(dataclasses.replace(other, processor=own.processor))
+            assert cost_of(own) < 1.001 * cost_of(dataclasses.replace(other, processor=own.processor))
     assert differ
 
 
