@@ -5,7 +5,7 @@ source (`source.read`) or from objdump's text (`objdump.read`), instruction by i
 address that they touch outside of what they were given. It knows nothing of time: an instruction is an instruction.
 
 >>> from bench.xtensa.machine import Machine
->>> from bench.xtensa.source import parse
+>>> from bench.assembly.source import parse
 >>> machine = Machine(parse(".global twice\\n twice: entry a1, 32\\n add a2, a2, a2\\n retw"))
 >>> machine.call("twice", [21]), machine.executed
 (42, 3)

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from bench.xtensa.state import State, Step, signed
+from bench.assembly.engine import in_range
+from bench.assembly.lanes import signed
+from bench.assembly.program import Step
+from bench.xtensa.state import State
 
 WORD = 0xFFFFFFFF
 #: What nobody set: found at once where a result depends on it.
@@ -35,13 +38,6 @@ class Operands(Protocol):
 
 
 Builder = Callable[[State, Operands], Step]
-
-
-def in_range(value: int, low: int, high: int, step: int = 1) -> int:
-    """A constant that an encoding can hold."""
-    if not low <= value <= high or value % step:
-        raise ValueError(f"{value} is not in {low} … {high} by {step}")
-    return value
 
 
 def _s(value: int) -> int:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.assembly.memory import Memory
+from bench.assembly.program import Program
+from bench.assembly.source import read
 from bench.xtensa.machine import Machine
-from bench.xtensa.memory import Memory
-from bench.xtensa.program import Program
-from bench.xtensa.source import read
 from tigris_pio.compiler.backends.pie_streams import Layer
 
 SOURCES = Path(__file__).parents[2] / "runtime/src/kernels/pie"
@@ -30,7 +30,7 @@ class Run:
     def __init__(self, layer: Layer) -> None:
         self.memory = Memory()
         self.layer = layer
-        stream = self.memory.add("stream", layer.stream)
+        stream = self.memory.add("stream", layer.content)
         words = struct.pack("<5IbbH", stream, layer.blocks, layer.left, layer.right, layer.vectors, layer.low,
                             layer.high, 0)  # fmt: skip
         self.record = self.memory.add("layer", words, align=4)

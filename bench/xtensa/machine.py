@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from bench.assembly.engine import END, Engine, RunError
+from bench.assembly.memory import Memory
+from bench.assembly.program import AssemblyError, Instruction, Program, Step
+from bench.assembly.source import value
 from bench.xtensa import base, pie
-from bench.xtensa.memory import Memory
-from bench.xtensa.program import AssemblyError, Instruction, Program
-from bench.xtensa.source import value
-from bench.xtensa.state import STACK_BYTES, State, Step
-
-END = -1
+from bench.xtensa.state import STACK_BYTES, State
 
 
-class RunError(RuntimeError):
-    """An instruction that cannot be run."""
-
-
-class Machine:
+class Machine(Engine):
     """`memory` is the caller's to fill; a stack is added to it. `externals`: functions that the program calls and does
     not have, by name; each takes the machine's state, whose a10 and up are the arguments and a10 the result.
     """
 
     def __init__(self, program: Program, memory: Memory | None = None,
                  externals: Mapping[str, Callable[[State], None]] | None = None) -> None:  # fmt: skip
-        self.program = program
-        self.memory = memory if memory is not None else Memory()
+        super().__init__(program, memory)
         self.state = State(self.memory)
-        self.executed = 0
         self.externals = dict(externals or {})
         self._stack_top = self.memory.add("stack", STACK_BYTES, writable=True) + STACK_BYTES
-        self._steps: list[Step | None] = [None] * len(program.code)
-        self._counts = [0] * len(program.code)
 
     def call(self, name: str, arguments: Sequence[int], most: int = 50_000_000) -> int:
         """The function's result, unsigned; `executed` and `histogram` are those of this call."""
@@ -55,19 +45,6 @@ class Machine:
         self.executed = sum(self._counts)
         return state.a[2]
 
-    def run_one(self, at: int = 0) -> int | None:
-        """Runs one instruction on the registers as they are; answers the index of the next where that is not the one
-        behind it."""
-        return self._step(at)()
-
-    def histogram(self) -> Counter[str]:
-        """Instructions of the last call by name."""
-        total: Counter[str] = Counter()
-        for one, count in zip(self.program.code, self._counts, strict=True):
-            if count:
-                total[one.name] += count
-        return total
-
     def _run(self, at: int, most: int) -> None:
         state, steps, counts = self.state, self._steps, self._counts
         left = most
@@ -88,15 +65,9 @@ class Machine:
             if left < 0:
                 raise RunError(f"still running after {most} instructions")
 
-    def _step(self, at: int) -> Step:
-        one = self.program.code[at]
+    def _build(self, one: Instruction, at: int) -> Step | None:
         build = base.BUILDERS.get(one.name) or pie.BUILDERS.get(one.name)
-        if build is None:
-            raise RunError(f"{one.where}: {one.name} is not known")
-        try:
-            return build(self.state, Operands(self, one, at))
-        except (IndexError, ValueError, KeyError) as error:
-            raise RunError(f"{one.where}: {one.name} {', '.join(one.operands)}: {error}") from error
+        return build(self.state, Operands(self, one, at)) if build is not None else None
 
 
 class Operands:

@@ -14,10 +14,13 @@ import struct
 from collections.abc import Callable
 from operator import and_, or_, xor
 
+from bench.assembly.engine import in_range
+from bench.assembly.lanes import BITS, LANES, funnel, lanes, packed, saturated
+from bench.assembly.program import Step
 from bench.xtensa import pie_sums
-from bench.xtensa.base import WORD, Builder, Operands, in_range
-from bench.xtensa.pie_access import BITS, LANES, behind, broadcast, funnel, lanes, packed, ride, saturated
-from bench.xtensa.state import State, Step
+from bench.xtensa.base import WORD, Builder, Operands
+from bench.xtensa.pie_access import behind, broadcast, ride
+from bench.xtensa.state import State
 
 
 def _lanewise(kind: str, function: Callable[[int, int], int], suffix: str = "") -> Builder:

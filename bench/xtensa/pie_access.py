@@ -1,35 +1,14 @@
-"""What the vector instructions share: lanes, and loads and stores that ride along with arithmetic."""
+"""What the vector instructions share: loads and stores that ride along with arithmetic."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from typing import Any
 
-from bench.xtensa.base import WORD, Operands, in_range
-from bench.xtensa.state import State, Step, signed
-
-#: struct's letter of a lane: 8, 16, 32 bits, signed and unsigned.
-LANES = {"s8": "16b", "u8": "16B", "s16": "8h", "u16": "8H", "s32": "4i", "u32": "4I"}
-BITS = {"s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32}
-
-
-def lanes(register: bytes, kind: str) -> tuple[int, ...]:
-    """The lanes of a vector, from the lowest bits."""
-    return struct.unpack("<" + LANES[kind], register)
-
-
-def packed(values: Any, kind: str) -> bytes:
-    """A vector of lanes; each takes the low bits of its number."""
-    bits = BITS[kind]
-    if kind[0] == "s":
-        return struct.pack("<" + LANES[kind], *(signed(value, bits) for value in values))
-    return struct.pack("<" + LANES[kind], *(value & ((1 << bits) - 1) for value in values))
-
-
-def saturated(value: int, bits: int) -> int:
-    top = 1 << (bits - 1)
-    return -top if value < -top else top - 1 if value >= top else value
+from bench.assembly.engine import in_range
+from bench.assembly.lanes import BITS
+from bench.assembly.program import Step
+from bench.xtensa.base import WORD, Operands
+from bench.xtensa.state import State
 
 
 def ride(state: State, given: Operands, suffix: str) -> Callable[[], None] | None:
@@ -71,8 +50,3 @@ def broadcast(state: State, given: Operands, kind: str, advance: Callable[[], in
         a[s] = (a[s] + (step_of if advance is None else advance())) & WORD
 
     return step
-
-
-def funnel(low: bytes, high: bytes, by: int) -> bytes:
-    """16 bytes from `by` on of both."""
-    return (low + high)[by : by + 16]

@@ -6,9 +6,12 @@ import struct
 from operator import mul
 from typing import Any
 
-from bench.xtensa.base import WORD, Builder, Operands, in_range
-from bench.xtensa.pie_access import BITS, LANES, behind, broadcast, funnel, lanes, ride, saturated
-from bench.xtensa.state import State, Step, signed
+from bench.assembly.engine import in_range
+from bench.assembly.lanes import BITS, LANES, funnel, lanes, saturated, signed
+from bench.assembly.program import Step
+from bench.xtensa.base import WORD, Builder, Operands
+from bench.xtensa.pie_access import behind, broadcast, ride
+from bench.xtensa.state import State
 
 
 def _accumulate_accx(kind: str, suffix: str, shifts: bool) -> Builder:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
+from bench.assembly.engine import RunError
+from bench.assembly.memory import Memory, Stray
+from bench.assembly.program import AssemblyError
+from bench.assembly.source import parse
 from bench.xtensa.base import UNSET
-from bench.xtensa.machine import Machine, RunError
-from bench.xtensa.memory import Memory, Stray
-from bench.xtensa.program import AssemblyError
-from bench.xtensa.source import parse
+from bench.xtensa.machine import Machine
 
 WORD = 0xFFFFFFFF
 VALUES = (0, 1, 2, 31, 32, 127, 128, 0x7FFF, 0x8000, 0x12345678, 0x7FFFFFFF, 0x80000000, 0xFFFF8000, 0xFFFFFFFF)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from bench.assembly.arithmetic import Output
 from tests.emulation.xtensa import esp_nn
 
 pytestmark = pytest.mark.vendor(esp_nn.VARIABLE)
@@ -52,7 +53,7 @@ def test_layers_want_inputs_on_eights(offset: int, wrong: bool) -> None:
     """What runtime/backends/esp_nn.c looks at before it hands them one."""
     choose, inputs = np.random.default_rng(5), 40
     x, w = choose.integers(-128, 128, inputs), choose.integers(-128, 128, (6, inputs))
-    scales = esp_nn.Output(np.array([1 << 30]), np.array([-7]), 3, -128, 127)
+    scales = Output(np.array([1 << 30]), np.array([-7]), 3, -128, 127)
     call = esp_nn.Call("esp_nn_fc_s16_esp32s3", "")
     call.data(x.astype(np.int8), align=16, offset=offset)
     call.numbers(5, inputs)

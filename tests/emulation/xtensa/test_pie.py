@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bench.assembly.engine import RunError
+from bench.assembly.lanes import Accumulators
+from bench.assembly.memory import Memory
+from bench.assembly.source import parse
 from bench.xtensa import pie
-from bench.xtensa.machine import Machine, RunError
-from bench.xtensa.memory import Memory
-from bench.xtensa.source import parse
-from bench.xtensa.state import Accumulators, State
+from bench.xtensa.machine import Machine
+from bench.xtensa.state import State
 
 Vector = NDArray[np.uint8]
 KINDS = {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "u16": np.uint16, "s32": np.int32, "u32": np.uint32}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.assembly.program import AssemblyError
+from bench.assembly.source import parse, read, value
 from bench.xtensa.machine import Machine
-from bench.xtensa.program import AssemblyError
-from bench.xtensa.source import parse, read, value
 
 HEAD = ".global f\nf: entry a1, 32\n"
 

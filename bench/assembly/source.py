@@ -1,9 +1,8 @@
-"""Assembly sources (.S) of Xtensa, read without an assembler: what GNU's takes of them that is used here.
+"""Assembly sources (.S), read without an assembler: what GNU's takes of them that is used here.
 
 Labels, numeric local labels, several statements a line, comments of all three kinds, .literal, .set and .equ, .ifdef
-and
-its like, #ifdef and its like, .macro with named arguments and .rept. Directives that only say where things lie are
-passed over; data is not known.
+and its like, #ifdef and its like, .macro with named arguments and .rept. Directives that only say where things lie are
+passed over; of data a reader of its own knows (bench.riscv.source).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.xtensa.program import AssemblyError, Instruction, Program, linked
+from bench.assembly.program import AssemblyError, Instruction, Program, linked
 
 PASSED_OVER = frozenset((
     ".text", ".align", ".balign", ".literal_position", ".global", ".globl", ".type", ".size", ".section", ".file",
@@ -68,6 +67,23 @@ class Reader:
         constants = {self._own(name): value for name, value in self.constants.items()}
         return Program(tuple(code), labels, constants)
 
+    def place(self, name: str) -> None:
+        """A label, before the next instruction."""
+        if name.isdigit():
+            self.numbered.setdefault(name, []).append(len(self.code))
+        else:
+            self.labels[name] = len(self.code)
+
+    def directive(self, name: str, rest: str, line: Line) -> None:
+        """A line that begins with a dot; `rest`: what stands behind the name."""
+        operands = split(rest)
+        if name in (".set", ".equ", ".literal"):
+            self.constants[operands[0]] = value(operands[1], self.constants)
+        elif name in (".global", ".globl"):
+            self.shared.update(operands)
+        elif name not in PASSED_OVER:
+            raise AssemblyError(f"{line.where}: {name} is not known")
+
     def _own(self, name: str) -> str:
         return f"{name}@{self.file}"
 
@@ -85,19 +101,28 @@ class Reader:
 
 def read(paths: Iterable[Path], defined: Iterable[str] = ()) -> Program:
     """The files at `paths` as one program. `defined`: names that #ifdef finds."""
-    return linked(parse(_included(path), path.name, defined) for path in paths)
+    return linked(parse(included(path), path.name, defined) for path in paths)
 
 
-def _included(path: Path) -> str:
+def included(path: Path) -> str:
     """The file's text with those that it includes from its own folder."""
-    return INCLUDE.sub(lambda found: _included(path.parent / found[1]), path.read_text())
+    return INCLUDE.sub(lambda found: included(path.parent / found[1]), path.read_text())
 
 
 def parse(text: str, file: str = "source", defined: Iterable[str] = ()) -> Program:
     """A file's text."""
-    reader = Reader(file)
-    _walk(reader, list(_chosen(_lines(text, file), set(defined))))
-    return reader.program()
+    return walked(Reader(file), text, defined).program()
+
+
+def walked(reader: Reader, text: str, defined: Iterable[str] = ()) -> Reader:
+    """The reader, having read the text of its file."""
+    _walk(reader, list(_chosen(_lines(text, reader.file), set(defined))))
+    return reader
+
+
+def split(operands: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(part.strip() for part in operands.split(",")) if operands else ()
 
 
 def _lines(text: str, file: str) -> Iterator[Line]:
@@ -170,22 +195,18 @@ def _macro(line: Line, body: tuple[Line, ...]) -> tuple[str, Macro]:
 def _statement(reader: Reader, line: Line) -> None:
     text = line.text
     while found := LABEL.match(text):
-        name = found[1]
-        if name.isdigit():
-            reader.numbered.setdefault(name, []).append(len(reader.code))
-        else:
-            reader.labels[name] = len(reader.code)
+        reader.place(found[1])
         text = text[found.end() :].strip()
     if not text:
         return
-    name, *rest = text.split(maxsplit=1)
-    operands = tuple(part.strip() for part in rest[0].split(",")) if rest else ()
+    name, *parts = text.split(maxsplit=1)
+    rest = parts[0] if parts else ""
     if name in reader.macros:
-        _expand(reader, reader.macros[name], operands, line)
+        _expand(reader, reader.macros[name], split(rest), line)
     elif name.startswith("."):
-        _directive(reader, name, operands, line)
+        reader.directive(name, rest, line)
     else:
-        reader.code.append(Instruction(name.lstrip("_").lower(), operands, line.where))
+        reader.code.append(Instruction(name.lstrip("_").lower(), split(rest), line.where))
 
 
 def _expand(reader: Reader, macro: Macro, given: tuple[str, ...], line: Line) -> None:
@@ -203,15 +224,6 @@ def _expand(reader: Reader, macro: Macro, given: tuple[str, ...], line: Line) ->
         return re.sub(r"\\(@|\w+)", lambda found: values.get(found[1], found[0]), text).replace("\\()", "")
 
     _walk(reader, [Line(replaced(one.text), one.where) for one in macro.body])
-
-
-def _directive(reader: Reader, name: str, operands: tuple[str, ...], line: Line) -> None:
-    if name in (".set", ".equ", ".literal"):
-        reader.constants[operands[0]] = value(operands[1], reader.constants)
-    elif name in (".global", ".globl"):
-        reader.shared.update(operands)
-    elif name not in PASSED_OVER:
-        raise AssemblyError(f"{line.where}: {name} is not known")
 
 
 def value(text: str, constants: Mapping[str, int]) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+#: Runs one instruction; answers the index of the next, or None for the one behind it.
+Step = Callable[[], "int | None"]
 
 
 class AssemblyError(ValueError):
@@ -20,6 +23,17 @@ class Instruction:
 
 
 @dataclass(frozen=True)
+class Data:
+    """What a file has beside instructions: its bytes, offsets of names in them, and 32-bit words that hold addresses:
+    their offsets and what they are addresses of."""
+
+    file: str
+    content: bytes
+    labels: Mapping[str, int]
+    words: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Program:
     """`labels`: the index of the instruction behind each; those of a file that has several are told apart by it.
 
@@ -29,6 +43,7 @@ class Program:
     code: tuple[Instruction, ...]
     labels: Mapping[str, int]
     constants: Mapping[str, int]
+    data: tuple[Data, ...] = field(default=())
 
 
 def linked(programs: Iterable[Program]) -> Program:
@@ -36,6 +51,7 @@ def linked(programs: Iterable[Program]) -> Program:
     code: list[Instruction] = []
     labels: dict[str, int] = {}
     constants: dict[str, int] = {}
+    data: list[Data] = []
     for program in programs:
         for name, index in program.labels.items():
             if name in labels:
@@ -43,4 +59,5 @@ def linked(programs: Iterable[Program]) -> Program:
             labels[name] = index + len(code)
         constants.update(program.constants)
         code.extend(program.code)
-    return Program(tuple(code), labels, constants)
+        data.extend(program.data)
+    return Program(tuple(code), labels, constants, tuple(data))

@@ -1,0 +1,116 @@
+"""ESP-NN on the ESP32-P4, by an interpreter of its instructions: python -m bench.p4 CHECKOUT [--models …] [--json FILE]
+
+First each function of the library in a checkout, on random shapes: how many runs gave other bytes than TensorFlow Lite,
+how many wrote outside of what they were given, how many bytes behind an operand were read, instructions a product; what
+is known to be wrong stands apart. Then the int8 networks of a folder: instructions of each convolution and fully
+connected layer with the library (interpreted; memcpy and memset estimated, what the adapter takes not counted), and
+with the portable kernels, compiled for rv32imafc (QEMU). Exit status 1 if a byte of what should be right is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from bench.emulator import MACHINES, build, measure, samples
+from bench.instructions import Row, add_folder, int8_networks, print_table
+from bench.riscv import whole
+from bench.riscv.esp_nn import CHIP
+from bench.riscv.esp_nn_cases import CASES, FAULTS, run
+from tigris_pio import compile_model
+from tigris_pio.compiler.backends.shape import SHAPED_KINDS
+
+#: The ESP32-P4's instructions but for its own.
+MACHINE = dataclasses.replace(
+    MACHINES["rv32imc"], name="rv32imafc", flags=("-march=rv32imafc", "-mabi=ilp32f", "--specs=picolibc.specs"),
+)  # fmt: skip
+FUNCTIONS = [("function", "function", ""), ("way", "way", ""), ("shapes", "shapes", "d"), ("outputs", "outputs", ",d"),
+             ("wrong", "wrong", "d"), ("wrote outside", "outside", "d"), ("read ahead", "most", "d"),
+             ("a product", "each", ".2f")]  # fmt: skip
+COLUMNS = [("operator", "operator", ""), ("shape", "shape", ""), ("products", "macs", ",d"),
+           ("portable", "portable", ",d"), ("a product", "portable_each", ".2f"), ("ESP-NN", "library", ",d"),
+           ("a product", "each", ".2f"), ("right", "right", "")]  # fmt: skip
+FAST = "256K"
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    """By `whole.build` and `portable`."""
+
+    esp_nn: Path
+    portable: Path
+
+
+def portable(folder: Path) -> Path:
+    """The harness with portable kernels."""
+    return build(MACHINE, folder)
+
+
+def functions(checkout: Path, shapes: int) -> tuple[list[Row], list[Row]]:
+    """A row for each way through each function, and for what is known to be wrong."""
+    first, second = ([dataclasses.asdict(run(name, make, checkout, range(shapes))) for name, make in cases.items()]
+                     for cases in (CASES, FAULTS))  # fmt: skip
+    return first, second
+
+
+def rows_of(network: Path, programs: Programs, checkout: Path) -> list[Row]:
+    """A row for each convolution and fully connected layer, and one for all, with whether both outputs are right."""
+    data = np.load(network.with_name(network.name.replace("_int8.onnx", "_vectors.npz")))
+    x, y = data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes()
+    plain, own = (compile_model(network, fast=FAST, backend=name, chip=CHIP) for name in ("portable", "esp-nn"))
+    counted = measure(MACHINE, programs.portable, plain.data, samples(x, y), programs.portable.parent)
+    found = whole.run(programs.esp_nn, checkout, own.data, x)
+    rows: list[Row] = []
+    for place, op in enumerate(own.plan.program.ops):
+        if op.kind not in SHAPED_KINDS:
+            continue
+        output, before = own.plan.program.tensors[op.output], counted.ops[place]
+        library = found.instructions.get(place, 0) if op.backend else before
+        rows.append({
+            "operator": op.kind.name.removeprefix("PLAIN_"), "macs": op.macs, "right": "" if op.backend else "portable",
+            "shape": f"{output.height}x{output.width}x{output.channels}", "portable": before, "library": library,
+            "portable_each": before / op.macs, "each": library / op.macs,
+        })  # fmt: skip
+    macs, before, library = (sum(row[key] for row in rows) for key in ("macs", "portable", "library"))
+    total = {"operator": f"{len(rows)} of {len(counted.ops)}", "shape": "", "macs": macs, "portable": before,
+             "portable_each": before / macs, "library": library, "each": library / macs,
+             "right": counted.right and (found.status, found.output) == (0, y)}  # fmt: skip
+    return [*rows, total]
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path, help="of ESP-NN")
+    parser.add_argument("--shapes", type=int, default=24, help="of each way through a function; default: %(default)s")
+    parser.add_argument("--models", help="names, separated by commas; default: all")
+    parser.add_argument("--json", type=Path, help="writes the rows, too")
+    add_folder(parser)
+    options = parser.parse_args()
+    usual, known = functions(options.checkout, options.shapes)
+    print_table("ESP-NN's functions for the ESP32-P4", usual, FUNCTIONS)
+    print_table("Not as TensorFlow Lite has it, or not in the scratch asked for: not asked of the library", known,
+                FUNCTIONS)  # fmt: skip
+    tables = {}
+    with tempfile.TemporaryDirectory() as folder:
+        programs = Programs(whole.build(Path(folder), options.checkout), portable(Path(folder)))
+        for name in options.models.split(",") if options.models else int8_networks(options.folder):
+            tables[name] = rows_of(options.folder / f"{name}_int8.onnx", programs, options.checkout)
+            print_table(f"{name} on the ESP32-P4, instructions, {FAST}", tables[name], COLUMNS)
+    if options.json:
+        options.json.write_text(json.dumps({"functions": usual, "faults": known, "networks": tables}, indent=1) + "\n")
+    right = all(row["wrong"] == row["outside"] == 0 for row in usual)
+    right = right and all(bool(rows[-1]["right"]) for rows in tables.values())
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

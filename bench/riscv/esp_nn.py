@@ -1,0 +1,48 @@
+"""ESP-NN as it is compiled for the ESP32-P4, as text: its C with inline assembly, and its assembly.
+
+A compiler that knows nothing of the chip's own instructions writes them as they stand. It makes no use of them either,
+nor of hardware loops, as Espressif's may in the C around.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from bench.assembly.program import Program, linked
+from bench.assembly.source import included
+from bench.emulator import MACHINES, run_tool
+from bench.riscv import source
+
+CHIP = "esp32p4"
+#: As its own CMakeLists.txt asks for, for the architecture that ESP-IDF builds it for but for the chip's own part.
+FLAGS = ("-march=rv32imafc_zicsr", "-mabi=ilp32f", "-O2", "-w", "-DCONFIG_IDF_TARGET_ESP32P4=1",
+         "-DCONFIG_NN_OPTIMIZED=1")  # fmt: skip
+#: The chip's own files, and what they fall back to.
+PATTERNS = (f"*_{CHIP}.c", f"*_{CHIP}.S", "*_opt.c", "*_ansi.c")
+
+
+@lru_cache
+def program(checkout: Path) -> Program:
+    """All of the library for the chip."""
+    with tempfile.TemporaryDirectory() as folder:
+        return linked(_parsed(checkout, Path(folder)))
+
+
+def own_files(checkout: Path) -> list[Path]:
+    """Those for this chip alone."""
+    return sorted(path for pattern in PATTERNS[:2] for path in (checkout / "src").rglob(pattern))
+
+
+def _parsed(checkout: Path, folder: Path) -> Iterator[Program]:
+    machine = MACHINES["rv32imc"]
+    headers = [flag for flag in machine.flags if flag.startswith("--specs")]
+    for path in sorted(path for pattern in PATTERNS for path in (checkout / "src").rglob(pattern)):
+        text = path
+        if path.suffix == ".c":
+            text = folder / f"{path.stem}.s"
+            run_tool([f"{machine.toolchain}-gcc", *FLAGS, *headers, f"-I{checkout / 'include'}",
+                      f"-I{checkout / 'src/common'}", "-S", str(path), "-o", str(text)])  # fmt: skip
+        yield source.parse(included(text), text.name)

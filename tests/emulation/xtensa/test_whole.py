@@ -1,0 +1,62 @@
+"""Whole operators and networks: the runtime's C on this machine, every call of assembly under the interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench import s3
+from bench.xtensa import whole
+from tests.networks.folders import OWN, Network, networks
+from tests.runtime.kernel_harness import plan_for
+from tests.runtime.pie_cases import layers
+from tigris_pio import Session, compile_model
+from tigris_pio.format.enums import OpKind
+
+#: Of those that a variable names, too; the project's own ResNet-8 and visual wake words take the interpreter half a
+#: minute, and `python -m bench.s3` runs them.
+NETWORKS = [network for network in networks() if network.name in ("kws", "resnet", "vww") and
+            (network.folder != OWN or network.name == "kws")]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return whole.build(tmp_path_factory.mktemp("pie"))
+
+
+def test_layers_of_all_sizes(program: Path) -> None:
+    """Channels that are no whole vectors, padding, strides and dilation; whole, in bands and through windows."""
+    compared = 0
+    for op, way in layers(30, 21):
+        plan = plan_for(op, way)
+        with Session(plan) as session:
+            expected = session.run_raw({"in0": op.inputs[0]})["out"].tobytes()
+        found = whole.run(program, plan, op.inputs[0].tobytes())
+        assert (found.status, found.output) == (0, expected), (op, way)
+        compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_networks_give_their_recorded_outputs(network: Network, program: Path) -> None:
+    compiled = compile_model(network.path, fast="64K", backend="pie", chip="esp32s3")
+    data = network.recorded()[0]
+    found = whole.run(program, compiled.data, data["input_q"][0].tobytes())
+    assert found.status == 0
+    np.testing.assert_array_equal(np.frombuffer(found.output, np.int8), data["output_tflm_q"][0].ravel())
+    taken = {place for place, op in enumerate(compiled.plan.program.ops) if op.backend}
+    assert {place for place, count in found.instructions.items() if count} == taken
+
+
+def test_the_bench_counts_instructions_of_each_operator(program: Path) -> None:
+    """In bands, with rows that come and go."""
+    *rows, total = s3.rows_of(OWN / "kws_int8.onnx", program, "5K")
+    assert total["right"] is True
+    assert total["operator"] == "10 of 10"
+    assert total["instructions"] == sum(row["instructions"] for row in rows)
+    pointwise = [row for row in rows if row["operator"] == OpKind.CONV_2D.name][1:]
+    assert all(row["kernel"].startswith("dense_64") and row["each"] <= 0.14 for row in pointwise)
+    threes = [row for row in rows if row["operator"] == OpKind.DEPTHWISE_CONV_2D.name]
+    assert all(row["each"] <= 0.75 for row in threes)
