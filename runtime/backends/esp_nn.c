@@ -24,6 +24,12 @@
 
 #define MOST_STACK_CHANNELS 128 /* see takes_stack */
 
+#if defined(CONFIG_IDF_TARGET_ESP32P4)
+#define ON_ESP32P4 1
+#else
+#define ON_ESP32P4 0
+#endif
+
 /* A convolution in ESP-NN's words. */
 typedef struct esp_nn_conv {
     data_dims_t input;
@@ -131,15 +137,43 @@ static int is_less_than_kernel(const esp_nn_conv *words)
             words->input.width + words->padding.width < words->filter.width);
 }
 
-/* Its depthwise 3x3 kernels that work in 16 bits know one row and one column outside of the input. */
+static int32_t columns_behind(const esp_nn_conv *words)
+{
+    return (words->output.width - 1) * words->stride.width + words->filter.width - words->input.width -
+           words->padding.width;
+}
+
+static int32_t rows_behind(const esp_nn_conv *words)
+{
+    return (words->output.height - 1) * words->stride.height + words->filter.height - words->input.height -
+           words->padding.height;
+}
+
+/* ESP-NN 1.2's convolutions for the ESP32-P4 copy inputs under small padded windows to more scratch than they ask for.
+ * Where there is padding behind the input alone they know one column of it, and one row below kernels of three. */
+static int is_beyond_p4(const esp_nn_conv *words)
+{
+    const int32_t row = words->filter.width * words->filter.channels;
+    if (words->padding.width != 0 || words->padding.height != 0) {
+        return row * words->filter.height < 16;
+    }
+    return row >= 16 && (columns_behind(words) > 1 ||
+                         rows_behind(words) > (words->filter.height == 3 ? 1 : 0));
+}
+
+/* Of the ESP32-P4's depthwise kernel: beyond, neither bias nor zero point is added. */
+static int is_too_deep_for_p4(const esp_nn_conv *words, int32_t multiplier)
+{
+    return multiplier == 1 && words->input.channels > 256;
+}
+
+/* The ESP32-S3's depthwise 3x3 kernels that work in 16 bits know one row and one column outside of the input. */
 static int reads_two_outside(const esp_nn_conv *words, int32_t multiplier)
 {
-    const int32_t right = (words->output.width - 1) * words->stride.width + 3 - words->input.width - words->padding.width;
-    const int32_t below = (words->output.height - 1) * words->stride.height + 3 - words->input.height -
-                          words->padding.height;
     return words->filter.width == 3 && words->filter.height == 3 &&
            (multiplier % 8 == 0 || (multiplier == 1 && words->input.channels == 8)) &&
-           (words->padding.width > 1 || words->padding.height > 1 || right > 1 || below > 1);
+           (words->padding.width > 1 || words->padding.height > 1 || columns_behind(words) > 1 ||
+            rows_behind(words) > 1);
 }
 
 /* ESP-NN's own answer for bands with that much padding above. */
@@ -182,6 +216,7 @@ static void run_conv(const tigris_kernel_call *call)
     const conv_params_t own = conv_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
     if (!is_aligned(&call->inputs[0]) || !is_scratch_aligned(call) || is_less_than_kernel(&words) ||
+        (ON_ESP32P4 && is_beyond_p4(&words)) ||
         !tigris_plain_may_run(call, bytes_of_band(conv, conv.pad_top), params->multiplier, params->shift,
                               conv.output->channels)) {
         tigris_plain_conv_2d_int8.run(call);
@@ -202,7 +237,7 @@ static void run_depthwise(const tigris_kernel_call *call)
     const quant_data_t scales = quantisation(call, params);
     const int32_t bytes = depthwise_bytes(&words, params);
     if (!is_aligned(&call->inputs[0]) || !is_aligned(call->output) || !is_scratch_aligned(call) ||
-        reads_two_outside(&words, own.ch_mult) ||
+        reads_two_outside(&words, own.ch_mult) || (ON_ESP32P4 && is_too_deep_for_p4(&words, own.ch_mult)) ||
         (bytes > 0 && words.input.channels > MOST_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
         !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
         tigris_plain_depthwise_conv_2d_int8.run(call);

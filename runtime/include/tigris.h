@@ -160,7 +160,12 @@ TIGRIS_MUST_CHECK tigris_status tigris_plan_check_crc(const tigris_plan *plan);
 char *tigris_fault_text(const tigris_fault *fault, const tigris_plan *plan, char *text, size_t bytes);
 
 struct tigris_backend;
+struct tigris_kernel_call;
 struct tigris_placement;
+struct tigris_session;
+
+/* A kernel, as tigris_kernel.h describes it. */
+typedef void (*tigris_kernel)(const struct tigris_kernel_call *call);
 
 /* Called between operators and bands. Return 0 to go on, anything else to stop the run with
  * TIGRIS_ERR_CANCELLED. Feed the watchdog here. */
@@ -199,6 +204,17 @@ typedef int (*tigris_fetch_rows_hook)(void *context, uint32_t input, uint32_t fi
  * only. Each row comes once in a run, in order, as soon as it is made. Return as above. */
 typedef int (*tigris_take_rows_hook)(void *context, uint32_t output, uint32_t first, uint32_t rows, const void *source);
 
+/* One worker's part of an operator; `worker` is 0 or 1. */
+typedef void (*tigris_work)(void *argument, uint32_t worker);
+
+/* Calls work(argument, 0) and work(argument, 1) side by side, on two cores, and returns when both have returned: what
+ * either wrote must be seen by the caller, and by both what the caller wrote. */
+typedef void (*tigris_parallel_hook)(void *context, tigris_work work, void *argument);
+
+/* Runs the call of an operator's kernel that it is given: tigris_split is one. */
+typedef void (*tigris_split_hook)(struct tigris_session *session, const tigris_op_record *op,
+                                  const struct tigris_kernel_call *call, tigris_kernel kernel);
+
 /* What a run moved and used, measured, not planned. */
 typedef struct tigris_usage {
     uint32_t fast_peak;    /* bytes of the fast arena up to the highest byte used */
@@ -233,10 +249,13 @@ typedef struct tigris_session {
     tigris_fetch_rows_hook fetch_rows; /* needed when an input is streamed; called with rows_context */
     tigris_take_rows_hook take_rows;   /* needed when an output is streamed; called with rows_context */
     void *rows_context;
+    tigris_split_hook split; /* NULL: every operator runs on the core of the caller, else tigris_split */
     tigris_usage usage;
     uint32_t image; /* of a batch that runs image by image */
     /* The operands of the kernel being run, then its output: here so that they need no stack. */
     tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
+    tigris_parallel_hook parallel; /* NULL: the same; called with parallel_context */
+    void *parallel_context;
 } tigris_session;
 
 /* Binds a plan to arenas and kernels. `fast` and `slow` must be aligned to the plan's alignment; `slow`
@@ -262,6 +281,28 @@ extern const struct tigris_backend TIGRIS_DEFAULT_BACKEND;
 
 extern const struct tigris_placement tigris_dynamic_placement;
 
+/* What session->split may be: operators that the plan was compiled to split (`tigris compile --cores 2`) run on two
+ * cores, through session->parallel, wherever the halves of their rows do not touch each other's memory; kernels of
+ * backends with scratch of their own do not. Byte for byte the same results. Links about 1 KB of code. */
+void tigris_split(tigris_session *session, const tigris_op_record *op, const struct tigris_kernel_call *call,
+                  tigris_kernel kernel);
+
+/* With 2, which the build plugins define for a project that asks for it, sessions of tigris_session_init are ready for
+ * two cores: session->parallel alone is left to be set. */
+#ifndef TIGRIS_CORES
+#define TIGRIS_CORES 1
+#endif
+static inline tigris_status tigris_session_with_cores(tigris_session *session, tigris_status status)
+{
+#if TIGRIS_CORES > 1
+    if (session != TIGRIS_NULL)
+        session->split = tigris_split;
+#else
+    (void)session;
+#endif
+    return status;
+}
+
 /* The same, with TIGRIS_DEFAULT_BACKEND when `backend` is NULL, in arenas as large as the plan wants. Inline, so that
  * a caller who names its own backend does not link every portable kernel. */
 TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session *session, const tigris_plan *plan,
@@ -269,8 +310,9 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session
                                                                   size_t slow_bytes,
                                                                   const struct tigris_backend *backend)
 {
-    return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND, TIGRIS_NULL);
+    backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
+    return tigris_session_with_cores(session, tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
+                                                                  backend, TIGRIS_NULL));
 }
 
 /* The same, in arenas of any sizes. Where one is smaller than planned, tensors are placed as they come and moved
@@ -282,8 +324,9 @@ TIGRIS_MUST_CHECK static inline tigris_status
 tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
                             void *slow, size_t slow_bytes, const struct tigris_backend *backend)
 {
-    return tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                               backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND, &tigris_dynamic_placement);
+    backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
+    return tigris_session_with_cores(session, tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
+                                                                  backend, &tigris_dynamic_placement));
 }
 
 /* Where to write input `index`, and its bytes; NULL and 0 when out of range, when the session is NULL or was refused,

@@ -1,7 +1,7 @@
 /* Backends beside the portable one.
  *
  * Each is there only in firmware compiled for it: tigris_models_backend with TIGRIS_MODELS_BACKEND, which the build
- * plugins define, the libraries' with TIGRIS_ESP_NN and TIGRIS_CMSIS_NN. */
+ * plugins define, the libraries' with TIGRIS_ESP_NN and TIGRIS_CMSIS_NN, those of an instruction set with TIGRIS_PIE. */
 #ifndef TIGRIS_BACKENDS_H
 #define TIGRIS_BACKENDS_H
 
@@ -29,6 +29,12 @@ extern const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8;
 extern const tigris_kernel_entry tigris_cmsis_nn_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_cmsis_nn_fully_connected_int8;
 uint32_t tigris_cmsis_nn_prepare(const tigris_plan *plan);
+
+/* Those in the vector instructions of the ESP32-S3 (src/kernels/pie), likewise; they take no scratch of the backend's. */
+extern const tigris_backend tigris_pie_backend;
+extern const tigris_kernel_entry tigris_pie_conv_2d_int8;
+extern const tigris_kernel_entry tigris_pie_depthwise_conv_2d_int8;
+extern const tigris_kernel_entry tigris_pie_fully_connected_int8;
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* Helpers for ESP-IDF and for Arduino-ESP32, which is built on it: arenas, time, and a run that leaves the watchdog content.
+/* Helpers for ESP-IDF and for Arduino-ESP32, which is built on it: arenas, time, a run that leaves the watchdog content, and
+ * the other core.
  *
  *     void *fast = tigris_esp_fast_arena(TIGRIS_MODEL_KWS.fast_bytes);
  *     void *slow = tigris_esp_slow_arena(TIGRIS_MODEL_KWS.slow_bytes);
@@ -34,6 +35,31 @@ int tigris_esp_yield(void *pauses);
 
 /* A counter hook in microseconds, from esp_timer; on the linux target from the system's clock. */
 uint32_t tigris_esp_microseconds(void *context);
+
+/* A task on the core that the caller does not run on, for session->parallel. One core for one session at a time. */
+typedef struct tigris_esp_core {
+    void *asked; /* semaphores of FreeRTOS; NULL: there is no such task */
+    void *done;
+    tigris_work work;
+    void *argument;
+} tigris_esp_core;
+
+/* Starts the task, pinned to the other core, with the caller's priority and `stack_bytes` of stack: 3072 are enough for any
+ * kernel. The caller's own task should be pinned too, as those of app_main and of Arduino's loop are. Returns 1, or 0
+ * where the chip has one core or no memory for the task: then sessions run all the same, on one.
+ *
+ *     static tigris_esp_core other;
+ *     (void)tigris_esp_core_start(&other, 3072);
+ *     session.split = tigris_split;           with custom_tigris_cores = 2 or CORES 2 tigris_session_init does it
+ *     session.parallel = tigris_esp_parallel;
+ *     session.parallel_context = &other; */
+int tigris_esp_core_start(tigris_esp_core *core, uint32_t stack_bytes);
+
+/* The parallel hook; `core` is a tigris_esp_core that was started, whether it could be or not. */
+void tigris_esp_parallel(void *core, tigris_work work, void *argument);
+
+/* Ends the task, between runs; the session then runs on one core. Does nothing when there is none. */
+void tigris_esp_core_stop(tigris_esp_core *core);
 
 #ifdef __cplusplus
 }

@@ -95,6 +95,12 @@ typedef enum tigris_operand_flag {
     TIGRIS_OPERAND_FLAG_LAST = 1
 } tigris_operand_flag;
 
+/* How an operator may run. */
+typedef enum tigris_op_flag {
+    /* two cores may make half of a call's rows each, with half of its scratch */
+    TIGRIS_OP_FLAG_SPLIT = 1
+} tigris_op_flag;
+
 /* Kernel families. An operator's kernel is found by (kind, dtype). */
 typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_CONV_2D = 1,
@@ -196,7 +202,10 @@ typedef enum tigris_packing {
     /* each channel's taps behind each other, as they are in the model */
     TIGRIS_PACKING_ROWS = 1,
     /* blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles */
-    TIGRIS_PACKING_LANES_16 = 2
+    TIGRIS_PACKING_LANES_16 = 2,
+    /* as the kernels in the ESP32-S3's vector instructions read them, with what makes outputs of
+     * sums */
+    TIGRIS_PACKING_PIE = 3
 } tigris_packing;
 
 /* First bytes of the file. */
@@ -385,7 +394,9 @@ typedef struct tigris_op_record {
     /* tigris_packing of its weights */
     uint8_t packing;
     /* inputs */
-    uint16_t operand_count;
+    uint8_t operand_count;
+    /* bit set of tigris_op_flag */
+    uint8_t flags;
     /* view of the output, counted from the stage's first view */
     uint16_t output_view;
     /* index of the first operand */

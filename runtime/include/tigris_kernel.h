@@ -25,8 +25,6 @@ typedef struct tigris_kernel_call {
     int weights_in_ram; /* 1: copied or unpacked, where a damaged plan may change them after they were checked */
 } tigris_kernel_call;
 
-typedef void (*tigris_kernel)(const tigris_kernel_call *call);
-
 /* All a checker may look at: the operator with its whole tensors, and the size of its weight block. */
 typedef struct tigris_check_call {
     const tigris_op_record *op;

@@ -17,13 +17,7 @@ static int32_t floor_divide(int32_t a, int32_t b)
     return quotient - (a % b < 0 ? 1 : 0);
 }
 
-void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view)
-{
-    const tigris_plan *plan = run->plan;
-    view->record = &plan->views[run->stage->first_view + index];
-    view->tensor = tigris_view_tensor(plan, view->record);
-    view->state = (tigris_view_state *)(void *)run->session->fast + index;
-}
+extern inline void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view);
 
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height)
 {

@@ -31,8 +31,14 @@ typedef struct tigris_view {
     tigris_view_state *state;
 } tigris_view;
 
-/* View `index` of the stage. */
-void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view);
+/* View `index` of the stage. In line where size does not count. */
+inline void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view)
+{
+    const tigris_plan *plan = run->plan;
+    view->record = &plan->views[run->stage->first_view + index];
+    view->tensor = &plan->tensors[view->record->tensor];
+    view->state = (tigris_view_state *)(void *)run->session->fast + index;
+}
 
 /* Rows that a paced view of `height` rows has after `bands` bands. */
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height);

@@ -19,10 +19,10 @@ const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, con
 {
     const uint32_t key = KEY(op);
     for (; backend != NULL; backend = backend->fallback) {
-        for (uint32_t i = 0; i < backend->kernel_count; i++) {
-            const tigris_kernel_entry *entry = backend->kernels[i];
-            if (KEY(entry) == key) {
-                return entry;
+        const tigris_kernel_entry *const *entry = backend->kernels;
+        for (uint32_t left = backend->kernel_count; left > 0U; left--, entry++) {
+            if (KEY(*entry) == key) {
+                return *entry;
             }
         }
     }
@@ -60,12 +60,14 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
 
 tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *weights)
 {
-    tigris_status status = TIGRIS_OK;
-    for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->op_count; i++) {
-        status = check_op(run, &run->plan->ops[run->stage->first_op + i], weights);
+    tigris_fault *fault = &run->session->fault;
+    const uint32_t first = run->stage->first_op, end = first + run->stage->op_count;
+    for (fault->op = first; fault->op < end; fault->op++) {
+        const tigris_status status = check_op(run, &run->plan->ops[fault->op], weights);
         if (status != TIGRIS_OK) {
-            run->session->fault.op = run->stage->first_op + i;
+            return status;
         }
     }
-    return status;
+    fault->op = TIGRIS_NOWHERE;
+    return TIGRIS_OK;
 }

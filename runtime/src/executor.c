@@ -11,6 +11,7 @@
 #include "extents.h"
 #include "lz4.h"
 #include "memory.h"
+#include "move.h"
 
 /* Starts a stage: direct inputs are held whole, everything else holds nothing. Refuses a view that two operators write,
  * and rows that are to be stored or paced of a view that none writes. */
@@ -116,7 +117,7 @@ static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int3
     if (from != to) {
         const uint32_t images = tigris_window_images(run->stage, view->tensor);
         const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(view->state->held_end - first)) * images;
-        memmove(to, from, bytes);
+        tigris_move(to, from, bytes);
         tigris_count(run->session, from, bytes, TIGRIS_READ);
         tigris_count(run->session, to, bytes, TIGRIS_WRITE);
     }
@@ -226,7 +227,11 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
     const tigris_kernel kernel = tigris_find_kernel(session->backend, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
-    kernel(&call);
+    if (session->split != NULL) {
+        session->split(session, op, &call, kernel);
+    } else {
+        kernel(&call);
+    }
     if (session->trace != NULL) {
         session->trace(session->trace_context, op_index, session->image, call.output);
     }
@@ -305,7 +310,7 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
     }
     tigris_count(session, block, stage->block_raw_bytes, TIGRIS_WRITE);
     if (!compressed) {
-        memcpy(block, stored, stage->block_raw_bytes);
+        tigris_move(block, stored, stage->block_raw_bytes);
         return TIGRIS_OK;
     }
     if (!tigris_lz4_decompress(stored, stage->block_stored_bytes, block, stage->block_raw_bytes)) {
@@ -370,7 +375,8 @@ tigris_status tigris_walk(tigris_session *session, int proving)
 {
     tigris_stage_run run = {session, session->plan, session->plan->stages, proving};
     tigris_status status = TIGRIS_OK;
-    session->fault = (tigris_fault){TIGRIS_OK, 0U, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
+    session->fault.stage = 0U;
+    session->fault.op = session->fault.tensor = TIGRIS_NOWHERE;
     session->image = 0U;
     while (status == TIGRIS_OK && session->fault.stage < session->plan->header->stage_count) {
         status = run_stage(&run);
@@ -396,6 +402,7 @@ tigris_status tigris_run(tigris_session *session)
         return TIGRIS_ERR_NO_ROWS_HOOK;
     }
     session->usage = (tigris_usage){session->plan->header->state_bytes, 0U, 0U, 0U};
+    session->fault.status = TIGRIS_OK;
     session->checked = 0U;
     if (session->placement != NULL) {
         session->placement->begin(session);

@@ -55,10 +55,16 @@ static const tigris_io_record *find_io(const tigris_session *session, uint32_t i
         return NULL;
     }
     const tigris_header_record *header = session->plan->header;
-    if (index >= (outputs ? header->output_count : header->input_count)) {
+    uint32_t count = header->input_count;
+    uint32_t place = index;
+    if (outputs) {
+        place += count;
+        count = header->output_count;
+    }
+    if (index >= count) {
         return NULL;
     }
-    const tigris_io_record *io = &session->plan->io[outputs ? header->input_count + index : index];
+    const tigris_io_record *io = &session->plan->io[place];
     return io->mover == 0U ? io : NULL;
 }
 

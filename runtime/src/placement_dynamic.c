@@ -8,10 +8,9 @@
  * All this depends on the plan and the sizes of the arenas only. So `bind` rehearses a run without data, which
  * proves that a run finds its room, and a run does the same steps again. The bookkeeping lies in fast memory behind the
  * run-time state; kernels cannot reach it. */
-#include <string.h>
-
 #include "extents.h"
 #include "memory.h"
+#include "move.h"
 
 #define NOWHERE UINT32_MAX
 #define END UINT16_MAX /* of an arena's objects */
@@ -151,7 +150,7 @@ static void compact(tigris_session *session, uint32_t which)
         if (moved->at != at && books->rehearsing == 0U) {
             const uint8_t *from = address_of(session, at);
             uint8_t *to = address_of(session, moved->at);
-            memmove(to, from, bytes);
+            tigris_move(to, from, bytes);
             tigris_count(session, from, bytes, TIGRIS_READ);
             tigris_count(session, to, bytes, TIGRIS_WRITE);
         }

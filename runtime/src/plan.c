@@ -87,6 +87,7 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
     if (plan == NULL || data == NULL) {
         return TIGRIS_ERR_ARGUMENT;
     }
+    plan->fault.stage = plan->fault.op = plan->fault.tensor = TIGRIS_NOWHERE;
     const tigris_header_record *header = data;
     tigris_status status = TIGRIS_ERR_NOT_A_PLAN;
     if ((uintptr_t)data % TIGRIS_SECTION_ALIGNMENT != 0U) {
@@ -96,7 +97,6 @@ tigris_status tigris_plan_open(tigris_plan *plan, const void *data, size_t bytes
     }
     plan->base = data;
     plan->header = header;
-    plan->fault.stage = plan->fault.op = plan->fault.tensor = TIGRIS_NOWHERE;
     if (status == TIGRIS_OK) {
         status = find_sections(plan, header);
     }

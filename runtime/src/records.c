@@ -208,7 +208,10 @@ static int is_operand(const tigris_operand_record *operand, const tigris_op_reco
 static int is_op(const tigris_header_record *header, const tigris_op_record *op, const tigris_view_record *view,
                  const tigris_tensor_record *output)
 {
-    return op->operand_count - (op->kind != TIGRIS_OP_KIND_FETCH ? 1U : 0U) < TIGRIS_MAX_OPERANDS &&
+    /* Both fields in one load; flags that are not known make more operands than there may be. */
+    const uint32_t flags = (uint32_t)op->flags << 8;
+    const uint32_t count = (op->operand_count | flags) & ~((uint32_t)TIGRIS_OP_FLAG_SPLIT << 8);
+    return count - (op->kind != TIGRIS_OP_KIND_FETCH ? 1U : 0U) < TIGRIS_MAX_OPERANDS &&
            (op->images == 1U || op->images == output->batch) &&
            op->params % sizeof(uint32_t) == 0U && tigris_fits(op->params, op->params_bytes, header->params_bytes) &&
            (op->scratch_bytes == 0U || placed_in_fast(header, op->scratch, op->scratch_bytes)) &&

@@ -69,7 +69,10 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
         return TIGRIS_ERR_ARGUMENT;
     }
     memset(session, 0, sizeof *session);
-    session->fault = (tigris_fault){TIGRIS_ERR_ARGUMENT, TIGRIS_NOWHERE, TIGRIS_NOWHERE, TIGRIS_NOWHERE};
+    session->fault.status = TIGRIS_ERR_ARGUMENT; /* one by one: smaller than a literal that is copied */
+    session->fault.stage = TIGRIS_NOWHERE;
+    session->fault.op = TIGRIS_NOWHERE;
+    session->fault.tensor = TIGRIS_NOWHERE;
     if (plan == NULL || plan->header == NULL || backend == NULL || (fast == NULL && plan->header->fast_bytes != 0U)) {
         return TIGRIS_ERR_ARGUMENT;
     }

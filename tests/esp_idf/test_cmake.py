@@ -156,7 +156,7 @@ def test_every_argument_reaches_the_compiler(project):
     (project.folder / "main" / "CMakeLists.txt").write_text(
         "tigris_add_model(NAME one MODEL models/digits.onnx MEM 64K+1M FLASH 2M COMPRESS lz4 COPY_WEIGHTS\n"
         "                 DIMS length=3 x:1=2 SET sr=16000 list=1,2\n"
-        "                 STATE h_out=h c_out=c HOP 2 STREAM image y)\n"
+        "                 STATE h_out=h c_out=c HOP 2 STREAM image y CORES 2)\n"
         "tigris_add_model(NAME two MODEL models/digits.onnx MEM 32K XIP PARTITION extra OFFSET 0x1000)\n",
         "utf-8",
     )
@@ -165,10 +165,10 @@ def test_every_argument_reaches_the_compiler(project):
     commands = {name: line for line in rules.splitlines() for name in ("one", "two") if f"--name {name} " in line}
     for words_of_one in ("-m 64K+1M", "-f 2M", "--compress lz4", "--copy-weights", "--dim length=3 --dim x:1=2",
                          "--set sr=16000 --set list=1,2", "--state h_out=h --state c_out=c",
-                         "--stream image --stream y", "--hop 2"):
+                         "--stream image --stream y", "--hop 2", "--cores 2"):
         assert f" {words_of_one} " in commands["one"]
     assert " -m 32K --name two --xip " in commands["two"]
-    for absent in (" -f ", "--compress", "--copy-weights", "--dim", "--set", "--state", "--stream", "--hop"):
+    for absent in (" -f ", "--compress", "--copy-weights", "--dim", "--set", "--state", "--stream", "--hop", "--cores"):
         assert absent not in commands["two"]
     assert "two.tgrs extra 0x1000" in rules.replace('"', "").replace(str(project.build_folder / "tigris") + "/", "")
 
@@ -259,11 +259,12 @@ def test_several_models_and_partitions(project):
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K MATCH any)", ["MATCH = any: must be interface or exact"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K CHECK maybe)", ["CHECK = maybe: must be yes or no"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K SLOTS 3)", ["SLOTS = 3: must be 1 or 2"]),
+        ("tigris_add_model(MODEL models/digits.onnx MEM 64K CORES 3)", ["CORES = 3: must be 1 or 2"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K SLOT_SIZE 64K)", ["SLOT_SIZE = 64K", "add SLOTS 2"]),
         ("tigris_add_model(MODEL models/digits.onnx MEM 64K SLOTS 2 MATCH exact)", ["SLOTS 2 with MATCH exact"]),
         (
             "tigris_add_model(MODEL models/digits.onnx MEM 64K BACKEND gpu)",
-            ["BACKEND = gpu: must be auto, portable or esp-nn"],
+            ["BACKEND = gpu: must be auto, portable, esp-nn or pie"],
         ),
         (
             "tigris_add_model(MODEL models/digits.onnx MEM 64K BACKEND esp-nn)",
@@ -449,6 +450,31 @@ def test_weights_of_a_model_that_is_c_are_flashed_alone(project):
     assert "SUM" not in (folder / "tigris_models.h").read_text("utf-8")
 
 
+def test_a_name_that_c_has_already_is_another_one(project):
+    """The build expects the files that are written, and says what to include."""
+    project.variables["FAKE_LANGUAGE"] = "C"
+    (project.folder.parent / "compiler" / "runtime").symlink_to(ROOT / "runtime")
+    named = ONE.replace("digits MODEL", "string MODEL")
+    project.edit("main/CMakeLists.txt", ONE, f"{named[:-1]} MODE c WEIGHTS partition)")
+    said = words(project.configure())
+    assert "NAME = string: the model is model_string in C" in said and "include model_string.h" in said
+    assert calls(project)[0] == "link tigris_generated INTERFACE tigris_c_model_string"
+    project.build("tigris_c_model_string", "model-flash")
+    folder = project.build_folder / "tigris" / "c" / "model_string"
+    endings = (".c", ".h", ".d", "_weights.bin")
+    assert {path.name for path in folder.iterdir()} == {f"model_string{ending}" for ending in endings}
+    assert "#define MODEL_STRING_WEIGHTS_CRC32" in (folder.parents[1] / "tigris_weights.h").read_text("utf-8")
+    assert "no work to do" in project.build("tigris_c_model_string", "model-flash")
+
+
+def test_two_models_that_are_one_in_c_are_refused(project):
+    (project.folder.parent / "compiler" / "runtime").symlink_to(ROOT / "runtime")
+    both = "\n".join(f"{ONE.replace('digits MODEL', f'{name} MODEL')[:-1]} MODE c)" for name in ("max", "model_max"))
+    project.edit("main/CMakeLists.txt", ONE, both)
+    said = words(project.try_configure().stdout)
+    assert "tigris_add_model: NAME = model_max: two models have this name (model_max)" in said
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     ("WEIGHTS partition", "WEIGHTS = partition: is for models that are C, a plan has its weights in it; add MODE c"),
     ("MODE c WEIGHTS flash", "WEIGHTS = flash: must be c or partition"),
@@ -476,7 +502,19 @@ def test_the_kernels_are_the_fastest_that_the_project_has(project, chip, compone
         assert "&tigris_esp_nn_conv_2d_int8" in header
 
 
-@pytest.mark.parametrize("argument", ["PARTITION nn", "SLOTS 2", "BACKEND esp-nn"])
+def test_the_kernels_in_vector_instructions_are_asked_for(project):
+    project.edit("main/CMakeLists.txt", ONE, f"{ONE[:-1]} BACKEND pie)")
+    project.variables |= {"FAKE_CHIP": "esp32c3"}
+    refused = words(project.try_configure().stdout)
+    assert "BACKEND = pie: is for esp32s3, and the project's target is esp32c3; leave it out" in refused
+    project.variables |= {"FAKE_CHIP": "esp32s3"}
+    project.configure()
+    assert "define runtime PRIVATE TIGRIS_PIE" in calls(project)
+    project.build()
+    assert "&tigris_pie_conv_2d_int8" in (project.build_folder / "tigris/tigris_model_digits.h").read_text("utf-8")
+
+
+@pytest.mark.parametrize("argument", ["PARTITION nn", "SLOTS 2", "BACKEND esp-nn", "BACKEND pie"])
 def test_a_model_that_is_c_goes_without_what_is_flashed_alone(project, argument):
     project.edit("main/CMakeLists.txt", ONE, f"{ONE[:-1]} MODE c {argument})")
     said = words(project.try_configure().stdout)

@@ -36,7 +36,7 @@ def built(tmp_path_factory):
     table = folder / "partitions.csv"
     table.write_text("factory, app, factory, 0x10000, 1M\nmodel, data, 0x40, , 1M\n", "utf-8")
     tigris("layout", "--model", "digits", plan, "model", "auto", "--table", table, "-o", folder)
-    sources = [*(ROOT / "runtime" / "port").glob("*.c"), HERE / "stubs" / "chip.c"]
+    sources = [*(ROOT / "runtime" / "port").glob("*.c"), *(HERE / "stubs").glob("*.c")]
     includes = [ROOT / "runtime" / "include", HERE / "stubs", folder]
     common = ["gcc", *FLAGS.split(), *[f"-I{path}" for path in includes]]
     objects = [*core_objects(*PLAIN), *compile_each(common, sources, folder)]

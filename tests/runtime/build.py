@@ -165,3 +165,11 @@ def compile_program(output: Path, sources: list[Path], *flags: str, dsp: bool = 
         core = core | _objects((*core_flags, DSP_IN_C), _dsp_sources())
     _compile([*_compiler(flags), *map(str, (*sources, *core.values())), "-lm", "-o", str(output)])
     return output
+
+
+def compile_for(machine: str, output: Path, sources: list[Path], *flags: str) -> Path:
+    """The same for a machine of COMPILERS, in the folder of `output`; all flags are for the core as well."""
+    command = [*compiler(machine), *C99, *flags, f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}", "-DTIGRIS_TENSOR_ALIGN=4"]
+    parts = compile_each(command, [*core_sources(), *sources], output.parent)
+    _compile([*command, "-static", *map(str, parts), "-lm", "-o", str(output)])
+    return output

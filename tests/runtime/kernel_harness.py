@@ -1,19 +1,27 @@
-"""Runs one operator in every way a stage can run it, and insists that all ways give the same bytes."""
+"""Runs one operator in every way a stage can run it, and insists that all ways give the same bytes, as do the portable
+kernels and those in this processor's vector instructions."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 
 from tests.runtime import bands
 from tests.runtime.plan_builder import PlanBuilder, StageBuilder
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.format.enums import DType, Home, OpKind, ViewFlag, WeightMode
+from tigris_pio.format.enums import DType, Home, OpKind, Packing, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
-from tigris_pio.host import Session
+from tigris_pio.host import Session, library
 
+#: Of int8, what runtime/src/kernels/host has kernels of.
+VECTOR_KINDS = frozenset(
+    (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ADD, OpKind.SUB)
+)
 DTYPES = {
     np.dtype(np.int8): DType.INT8,
     np.dtype(np.uint8): DType.UINT8,
@@ -39,6 +47,7 @@ class Operator:
     blobs: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     images: int = 1
     scratch_bytes: int = 0
+    packing: Packing = Packing.PORTABLE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,13 +95,30 @@ def plan_for(op: Operator, way: Way) -> bytes:
     views = _views(stage, op, way, tensors)
     operands = list(zip(views[:-1], op.rows, strict=True))
     stage.op(op.kind, op.dtype, op.params, operands, views[-1], blobs=op.blobs, images=op.images,
-             scratch=op.scratch_bytes)
+             scratch=op.scratch_bytes, packing=op.packing)
     return plan.build()
 
 
+@contextmanager
+def portable_kernels() -> Iterator[None]:
+    """Sessions that are made meanwhile compute with the portable kernels alone."""
+    with mock.patch.dict(os.environ, {library.KERNELS_VARIABLE: "portable"}):
+        yield
+
+
 def run(op: Operator, way: Way) -> np.ndarray:
-    """The operator's output, run this way."""
-    with Session(plan_for(op, way)) as session:
+    """The operator's output, run this way, after checking that the portable kernels give it too."""
+    plan = plan_for(op, way)
+    output = run_plan(op, plan)
+    if op.kind in VECTOR_KINDS and op.dtype == DType.INT8:
+        with portable_kernels():
+            assert run_plan(op, plan).tobytes() == output.tobytes(), f"{way}: the portable kernel gives another output"
+    return output
+
+
+def run_plan(op: Operator, plan: bytes) -> np.ndarray:
+    """The output of a plan of this operator."""
+    with Session(plan) as session:
         return session.run_raw({f"in{i}": array for i, array in enumerate(op.inputs)})["out"]
 
 

@@ -30,7 +30,7 @@ def bind_status_of_a_refused_plan(plan: bytes) -> int:
     assert runtime.tigris_host_open(host.address, data.address, len(plan)) != 0
     profile = (library.HostProfile * 1)()
     memory = (arena.address, arena.data.size)
-    return int(runtime.tigris_host_bind(host.address, *memory, *memory, profile))
+    return int(runtime.tigris_host_bind(host.address, *memory, *memory, profile, 0))
 
 
 def bind_status(plan: bytes) -> int:
@@ -45,5 +45,5 @@ def bind_status(plan: bytes) -> int:
     fast, slow = Arena(header.fast_bytes, 4096), Arena(header.slow_bytes, 4096)
     profile = (library.HostProfile * max(1, header.op_count))()
     return int(
-        runtime.tigris_host_bind(host.address, fast.address, fast.data.size, slow.address, slow.data.size, profile)
+        runtime.tigris_host_bind(host.address, fast.address, fast.data.size, slow.address, slow.data.size, profile, 0)
     )

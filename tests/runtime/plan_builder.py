@@ -128,6 +128,7 @@ class StageBuilder:
             dtype=dtype,
             packing=packing,
             operand_count=len(operands),
+            flags=0,
             output_view=output,
             first_operand=0,
             images=images,

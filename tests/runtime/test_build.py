@@ -181,6 +181,7 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
     ).stdout
     assert "dynamic_placement" not in symbols, "placement in small arenas is linked when asked for"
     assert "tigris_rows_line" not in symbols, "so is the row adapter"
+    assert "tigris_split" not in symbols, "so is the work of two cores"
     entries = set(re.findall(r"\b(tigris_\w+_(?:int8|float))$", symbols, re.MULTILINE))
     kinds = ("conv_2d", "depthwise_conv_2d", "sum_map", "mean_of_sums", "fully_connected", "softmax")
     assert entries & {f"tigris_{kind}_int8" for kind in kinds} == {f"tigris_{kind}_int8" for kind in kinds}
@@ -215,7 +216,9 @@ def indirect_targets(name: str, frames: dict[str, int]) -> set[str]:
         return visitors & placement
     checks = {function for function in frames if re.search(r":(check|check_\w+)$|_check$", function)}
     runs = {function for function in frames if re.search(r":(run|run_\w+)$", function)}
+    runs -= {"parallel:run_part"}
     reached = {
+        "tigris_split": {"parallel:run_part"}, "parallel:run_part": runs,
         "tigris_check_params": checks, "tigris_walk": runs | placement,
         "tigris_run": placement, "tigris_session_bind": placement,
     }  # fmt: skip
@@ -237,3 +240,11 @@ def test_the_stack_stays_below_one_kilobyte(small_objects: list[Path]) -> None:
     for entry in ("tigris_plan_open", "tigris_session_bind", "tigris_run"):
         depth = deepest(entry, frames, calls)
         assert 100 < depth < 1024, (entry, depth)
+
+
+def test_two_cores_take_little_stack(small_objects: list[Path]) -> None:
+    """Beside what the hook takes: so much more for the caller, and so much in all for the other core."""
+    frames, calls = call_graph(small_objects)
+    assert len(indirect_targets("parallel:run_part", frames)) > 20
+    assert 100 < frames["tigris_split"] + frames["parallel:run_part"] < 384
+    assert 100 < deepest("parallel:run_part", frames, calls) < 1024

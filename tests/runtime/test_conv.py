@@ -125,6 +125,13 @@ def test_depthwise_along_lines_is_exact(w: Window, channels: int, seed: int) -> 
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 6])
+def test_depthwise_rows_by_themselves_are_exact(columns: int) -> None:
+    window = Window((4, columns), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), (4, columns))
+    op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, window, 1, 8, 1, 1, seed=columns)
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 5), (5, 1), (7, 6)])
 @pytest.mark.parametrize("channels", [(1, 1), (3, 4), (8, 3), (16, 17)])
 def test_1x1_conv_int8_is_exact(size: tuple[int, int], channels: tuple[int, int]) -> None:

@@ -54,6 +54,18 @@ WINDOWS = [
 ]  # fmt: skip
 
 
+#: depthwise, computed row by row where there are as many columns as the machine has registers for
+ROWS = [window((4, columns), (3, 3), (1, 1), (1, 1, 1, 1)) for columns in (4, 5, 6)]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("shape", ROWS)
+def test_rows_by_themselves_are_exact(program: Path, shape: Window, rows: int) -> None:
+    for seed in (FULL_RANGE, PART_RANGE):
+        op, expected = int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed)
+        assert is_right(program, op, Way(rows), expected.astype(np.int8)), seed
+
+
 @pytest.mark.parametrize(("kind", "shape"), WINDOWS)
 def test_sliding_kernels_are_exact(program: Path, kind: OpKind, shape: Window) -> None:
     """Whole with the whole int8 range, and in bands of two rows with a part of it."""

@@ -16,11 +16,11 @@ import pytest
 from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.fuzz.keep import kept
 from tests.runtime.fuzz.seeds import seeds
-from tests.runtime.kernel_harness import Way, plan_for
+from tests.runtime.kernel_harness import Way, plan_for, portable_kernels
 from tests.runtime.test_arena_sizes import NETWORKS, plan_at
 from tests.runtime.test_conv import int8_case
 from tests.runtime.test_damaged_plans import FUZZ, damaged, outcomes
-from tests.runtime.test_dsp import CONV, DEPTHWISE, FULL_RANGE, PART_RANGE, WINDOWS, window
+from tests.runtime.test_dsp import CONV, DEPTHWISE, FULL_RANGE, PART_RANGE, ROWS, WINDOWS, window
 from tigris_pio.host import Session
 
 
@@ -33,7 +33,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def portable_outputs(plan: bytes) -> int:
     """What run_plan.c would say of the outputs with the portable kernels: the host's library has them."""
-    with Session(plan) as session:
+    with portable_kernels(), Session(plan) as session:
         inputs = {}
         for index, io in enumerate(session.inputs):
             k = np.arange(int(np.prod(io.stored_shape)) * io.stored_dtype.itemsize, dtype=np.uint64)
@@ -77,6 +77,9 @@ def test_windows_of_all_sizes(replay: Path) -> None:
     for (kind, shape), seed in itertools.product(WINDOWS, (FULL_RANGE, PART_RANGE)):
         channels = (6, 1, 1) if kind == DEPTHWISE else (1, 5, 9)
         fixed.append(plan_for(int8_case(kind, shape, 1, *channels, seed)[0], Way(shape.output[0])))
+    for shape, seed in itertools.product(ROWS, (FULL_RANGE, PART_RANGE)):
+        op, _ = int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed)
+        fixed += [plan_for(op, Way(1)), plan_for(op, Way(shape.output[0]))]
     assert_same(replay, [*fixed, *windows(300)])
 
 

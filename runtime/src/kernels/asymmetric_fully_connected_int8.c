@@ -6,7 +6,7 @@
 static tigris_status check_asymmetric(const tigris_check_call *call)
 {
     const tigris_asymmetric_fully_connected_int8_params *params = call->params;
-    const tigris_status status = check(call);
+    const tigris_status status = tigris_check_fully_connected_int8(call);
     if (status != TIGRIS_OK) {
         return status;
     }

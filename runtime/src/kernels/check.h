@@ -5,6 +5,12 @@
 #include "../extents.h"
 #include "tigris_kernel.h"
 
+/* Bytes of scratch that a call is sure of: half of the operator's where two cores may share it. */
+static inline uint32_t tigris_scratch_of_a_core(const tigris_op_record *op)
+{
+    return (op->flags & TIGRIS_OP_FLAG_SPLIT) != 0U ? op->scratch_bytes / 2U : op->scratch_bytes;
+}
+
 /* Number and types of inputs, type of the output. */
 int tigris_check_types(const tigris_check_call *call, uint32_t inputs, uint32_t input_dtype, uint32_t output_dtype);
 
@@ -41,6 +47,9 @@ int tigris_check_multiplier(int32_t multiplier, int32_t shift);
 
 /* tigris_conv_int8_params, when an output channel reads `inputs` input channels: types, window, ranges, all arrays. */
 int tigris_check_conv_int8(const tigris_check_call *call, uint32_t inputs);
+
+/* FULLY_CONNECTED in int8, and what has its parameters: types, vectors, ranges, all arrays. */
+tigris_status tigris_check_fully_connected_int8(const tigris_check_call *call);
 
 /* An int8 value, and an int8 range. */
 int tigris_check_int8(int32_t value);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../memory.h"
+#include "../move.h"
 #include "check.h"
 #include "tigris_kernels.h"
 
@@ -12,8 +13,8 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *state = call->output;
     const uint32_t new_bytes = tigris_tensor_bytes(state->tensor) - params->kept_bytes;
     if ((uint32_t)state->rows == state->tensor->batch * state->tensor->height) {
-        memmove(state->data, state->data + new_bytes, params->kept_bytes);
-        memmove(state->data + params->kept_bytes, call->inputs[0].data, new_bytes);
+        tigris_move(state->data, state->data + new_bytes, params->kept_bytes);
+        tigris_move(state->data + params->kept_bytes, call->inputs[0].data, new_bytes);
     }
 }
 

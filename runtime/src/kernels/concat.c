@@ -1,6 +1,5 @@
 /* CONCAT: inputs side by side along rows, columns or channels. What lies in its place already is not copied. */
-#include <string.h>
-
+#include "../move.h"
 #include "access.h"
 #include "check.h"
 #include "tigris_kernels.h"
@@ -19,7 +18,7 @@ static void copy_rows(const tigris_band *in, const tigris_band *out, int32_t sta
         uint8_t *to = tigris_band_row(out, first);
         const uint8_t *from = tigris_band_row(in, first - start);
         if (from != to) {
-            memmove(to, from, (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
+            tigris_move(to, from, (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
         }
     }
 }
@@ -50,7 +49,7 @@ static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
         const uint8_t *from = tigris_band_row(&call->inputs[i], out->first);
         uint8_t *to = out->data + offset;
         for (uint32_t piece = from == to ? pieces : 0U; piece < pieces; piece++) {
-            memmove(to, from, bytes);
+            tigris_move(to, from, bytes);
             from += bytes;
             to += step;
         }

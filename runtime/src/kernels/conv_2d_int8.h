@@ -14,7 +14,9 @@
 #include "block_int8.h"
 #include "check.h"
 #include "instruction_set.h"
+#include "rows_int8.h"
 #include "scale_int8.h"
+#include "three_pixels_int8.h"
 #include "tigris_kernels.h"
 #include "window.h"
 
@@ -23,6 +25,13 @@
 #endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
+/* Where size counts, a last odd pixel is computed twice instead. */
+#if defined(__OPTIMIZE_SIZE__)
+#define TAKES_SINGLES 0
+#else
+#define TAKES_SINGLES 1
+#endif
+
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
 
 /* One call, with what is needed often. */
@@ -229,7 +238,7 @@ static const int8_t ones[TIGRIS_PATCH_TAPS] = {EIGHT_ONES, EIGHT_ONES, EIGHT_ONE
 #endif
 
 /* All channels of a group for two pixels. */
-static void run_group(const conv *c, conv_work *work)
+TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
 {
     uint32_t patch[TIGRIS_PATCH_TAPS];
     uint32_t sums[2 * BATCH];
@@ -271,6 +280,65 @@ static void run_group(const conv *c, conv_work *work)
     }
 }
 
+#if TAKES_SINGLES
+/* ---- one pixel ---- */
+
+/* Whether the taps of a pixel's group are neighbours. */
+static int lies_together(const conv *c, const conv_pixel *pixel)
+{
+    return c->kernel_size == c->group_inputs && is_valid(pixel, 0, 0);
+}
+
+/* Its taps, as bytes. */
+static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, int8_t *to)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const conv_pixel *pixel = &work->pixels[0];
+    const uint32_t channels = input_of(c)->channels;
+    const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
+    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    for (int32_t row = 0; row < params->kernel_height; row++) {
+        uint32_t from = pixel->first + (uint32_t)row * row_step + (uint32_t)(work->group * c->group_inputs);
+        for (int32_t column = 0; column < params->kernel_width; column++) {
+            const int step = is_valid(pixel, row, column);
+            const int8_t *tap = step ? input + from : &c->padding;
+            for (const int8_t *const end = to + c->group_inputs; to != end; tap += step) {
+                *to++ = *tap;
+                TIGRIS_STEP();
+            }
+            from += params->dilation_width * channels;
+        }
+    }
+}
+
+/* All channels of a group for one pixel, whose taps lie together or fit a patch: a product of a matrix and a vector. */
+static TIGRIS_NOINLINE void run_single(const conv *c, const conv_work *work)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t first = work->group * c->group_outputs;
+    const tigris_layer layer = {
+        {tigris_int8_data(c->call, params->weights) + first * c->kernel_size, c->kernel_size,
+         c->group_outputs & ~(BLOCK - 1)},
+        c->group_outputs, 1, tigris_int32_data(c->call, params->bias) + first,
+        tigris_int32_data(c->call, params->multiplier) + first, tigris_int8_data(c->call, params->shift) + first,
+        {params->output_zero_point, params->activation_min, params->activation_max}};
+    uint32_t patch[TIGRIS_PATCH_TAPS / sizeof(uint32_t)];
+    const int8_t *taps = (const int8_t *)(const void *)patch;
+    const int8_t *zeros = NULL;
+#if TIGRIS_WEIGHT_ZEROS
+    const tigris_asymmetric_conv_int8_params *own = c->call->params;
+    zeros = tigris_int8_data(c->call, own->weight_zero_points) + first;
+#endif
+    if (lies_together(c, &work->pixels[0])) {
+        taps = (const int8_t *)(const void *)c->call->inputs[0].data + work->pixels[0].first +
+               work->group * c->group_inputs;
+    } else {
+        gather_single(c, work, (int8_t *)(void *)patch);
+    }
+    tigris_run_layer(&layer, zeros, taps, work->output + first);
+}
+#endif
+
 /* ---- pixels ---- */
 
 /* The next output pixel and where it reads. */
@@ -311,26 +379,20 @@ static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
     }
 }
 
-static void run(const tigris_kernel_call *call)
+/* All pixels but `spared`, two at a time; a last odd one is computed twice. */
+static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t spared)
 {
     const int32_t channels = (int32_t)call->output->tensor->channels;
-#if TIGRIS_MVE
-#if !TIGRIS_WEIGHT_ZEROS
-    if (tigris_mve_conv_2d(call)) {
-        return;
-    }
-#endif
-#endif
     conv c;
     conv_place place = {.row = -call->inputs[0].pad_top};
     conv_work work;
     unpack(&c, call);
     begin_row(&c, &place);
     work.output = tigris_int8_output(call);
-    for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width; left > 0; left -= 2) {
+    for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width - spared; left > 0; left -= 2) {
         take_pixel(&c, &place, &work.pixels[0]);
         work.pixels[1] = work.pixels[0];
-        work.apart = 0; /* a last odd pixel is computed twice */
+        work.apart = 0;
         if (left > 1) {
             take_pixel(&c, &place, &work.pixels[1]);
             work.apart = channels;
@@ -340,6 +402,72 @@ static void run(const tigris_kernel_call *call)
         }
         work.output += 2 * channels;
     }
+}
+
+#if TAKES_SINGLES
+/* Whether a last odd pixel is computed by itself: its taps fit a patch, or lie together. */
+static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const int32_t rows = call->output->rows, width = (int32_t)call->output->tensor->width;
+    const int32_t taps = params->kernel_height * params->kernel_width;
+    if ((rows * width & 1) == 0) {
+        return 0;
+    }
+    if (taps * ((int32_t)call->inputs[0].tensor->channels / params->groups) <= TIGRIS_PATCH_TAPS) {
+        return 1;
+    }
+    const int32_t row = (rows - 1) * params->stride_height - call->inputs[0].pad_top;
+    const int32_t column = (width - 1) * params->stride_width - params->pad_left;
+    return taps == 1 && row >= 0 && row < call->inputs[0].rows && column >= 0 &&
+           column < (int32_t)call->inputs[0].tensor->width;
+}
+
+static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
+{
+    const int32_t rows = call->output->rows, width = (int32_t)call->output->tensor->width;
+    const int32_t channels = (int32_t)call->output->tensor->channels;
+    conv c;
+    conv_work work;
+    unpack(&c, call);
+    conv_place place = {.row = (rows - 1) * c.params->stride_height - call->inputs[0].pad_top};
+    begin_row(&c, &place);
+    place.x = width - 1;
+    place.column += place.x * c.params->stride_width;
+    take_pixel(&c, &place, &work.pixels[0]);
+    work.output = tigris_int8_output(call) + (rows * width - 1) * channels;
+    for (work.group = 0; work.group < c.params->groups; work.group++) {
+        run_single(&c, &work);
+    }
+}
+#endif
+
+static void run(const tigris_kernel_call *call)
+{
+#if TIGRIS_MVE
+#if !TIGRIS_WEIGHT_ZEROS
+    if (tigris_mve_conv_2d(call)) {
+        return;
+    }
+#endif
+#endif
+#if TAKES_SINGLES
+#if !TIGRIS_WEIGHT_ZEROS
+    if (tigris_takes_three(call)) {
+        run_pairs(call, 3);
+        tigris_run_three(call);
+        return;
+    }
+#endif
+    if (takes_single(call)) {
+        if (call->output->rows * (int32_t)call->output->tensor->width > 1) {
+            run_pairs(call, 1);
+        }
+        run_last(call);
+        return;
+    }
+#endif
+    run_pairs(call, 0);
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -1,7 +1,6 @@
 /* COPY: the input's bytes, unchanged. Either of the same rows, or of the whole tensor in another shape; bytes may become
  * int16. What lies in its place already is not copied. */
-#include <string.h>
-
+#include "../move.h"
 #include "access.h"
 #include "check.h"
 #include "tigris_kernels.h"
@@ -14,7 +13,7 @@ static void run(const tigris_kernel_call *call)
     const int same_rows = in->rows == out->rows && tigris_row_bytes(in->tensor) == row_bytes;
     const uint8_t *from = in->data + (same_rows ? 0U : (uint32_t)out->first * row_bytes);
     if (from != out->data) {
-        memmove(out->data, from, (uint32_t)out->rows * row_bytes);
+        tigris_move(out->data, from, (uint32_t)out->rows * row_bytes);
     }
 }
 

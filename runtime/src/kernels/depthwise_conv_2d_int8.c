@@ -231,26 +231,45 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_li
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* All lines of a channel; neighbours with all lanes inside go together. Only the first line can lack the lane before,
- * only the last the one after. */
-static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *along, const walk_axis *across,
-                         tigris_line_walk *w, int8_t *output)
+/* Lines with the same lanes inside. */
+static void walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output, int32_t count)
 {
-    const int32_t lanes = block_lanes(d, channel), step = across->step, last = across->outputs - 1;
+#if TIGRIS_WALKS_ROWS
+    if (tigris_walks_row(w)) {
+        for (; count > 0; count--) {
+            tigris_walk_row(w, input, output);
+            input += w->line_step;
+            output += w->output_line_step;
+        }
+        return;
+    }
+#endif
+    tigris_walk_lines(w, input, output, count);
+}
+
+/* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the last the
+ * one after. */
+static void walk_all(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w,
+                     int8_t *output)
+{
+    const int32_t step = across->step, last = across->outputs - 1;
     const int whole = across->first + last * across->stride + 2 < across->extent;
-    const int8_t *input = d->input + (across->first + 1) * step + channel;
-    w->taps[1] = channel_weights(d, channel);
-    w->taps[0] = w->taps[1] + across->weight_step * lanes;
-    w->taps[2] = w->taps[0] + across->weight_step * lanes;
-    w->apart = along->weight_step * lanes;
-    w->bias = (uint32_t)d->bias[channel];
-    w->scale = tigris_scale_of(d->multiplier[channel], d->shift[channel], d->output);
+    const int8_t *input = d->input + (across->first + 1) * step;
+    w->weights = d->weights;
+    w->bias = d->bias;
+    w->multiplier = d->multiplier;
+    w->shift = d->shift;
+    w->channels = d->output_channels;
+    w->along = along->weight_step;
+    w->across = across->weight_step;
+    w->output = d->output;
+    w->padding = d->padding[0];
+    w->lane[0] = 0;
     w->lane[1] = across->first < 0 ? 0 : -step;
-    output += channel;
     for (int32_t line = 0, count; line <= last; line += count) {
         count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
         w->lane[2] = line + count <= last || whole ? step : 0;
-        tigris_walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
+        walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
         w->lane[1] = -step;
     }
 }
@@ -259,7 +278,7 @@ static void walk_channel(const depthwise *d, int32_t channel, const walk_axis *a
 static int walk_channels(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
-    const int32_t width = (int32_t)out->tensor->width, usual_above = tigris_usual_above(d->output);
+    const int32_t width = (int32_t)out->tensor->width;
     const walk_axis rows = {-in->pad_top, params->stride_height, in->rows, d->input_width * d->input_channels,
                             out->rows, width * d->output_channels, 3};
     const walk_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
@@ -271,13 +290,10 @@ static int walk_channels(const depthwise *d, const tigris_band *in, const tigris
         params->dilation_width != 1 || d->channel_multiplier != 1 || !begin_walk(along, across, &w)) {
         return 0;
     }
-    w.output = d->output;
-    w.padding = d->padding[0];
-    w.lane[0] = 0;
+    w.usual_above = tigris_walks_above(d->output);
+    walk_all(d, along, across, &w, output);
     for (int32_t channel = 0; channel < d->output_channels; channel++) {
-        if (tigris_scales_usually(d->multiplier[channel], d->shift[channel], usual_above)) {
-            walk_channel(d, channel, along, across, &w, output);
-        } else {
+        if (!tigris_scales_usually(d->multiplier[channel], d->shift[channel], w.usual_above)) {
             pixel_rows(d, in, out, channel, channel + 1, output);
         }
     }

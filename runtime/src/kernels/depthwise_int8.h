@@ -9,17 +9,39 @@
 #include "block_int8.h"
 #include "scale_int8.h"
 
-/* What lines of a channel share. Steps are in bytes. */
-typedef struct tigris_line_walk {
-    const int8_t *taps[3];     /* of the lane in the middle, before, after */
-    int32_t apart;             /* from a tap of a lane to its next */
-    int32_t lane[3];           /* from the middle lane to this one; 0 for one outside */
-#if defined(TIGRIS_DSP)
-    int16_t weights[3][4];     /* the taps of each lane as pairs: w0, w1, w1, w2 */
+/* Rows by themselves have a way of their own where size does not count. Without optimisation compilers lack registers. */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define TIGRIS_WALKS_ROWS 1
+#else
+#define TIGRIS_WALKS_ROWS 0
 #endif
-    int32_t padding;           /* the input's zero point */
+
+#if defined(TIGRIS_DSP)
+/* A channel. Weights of a lane outside are 0, and its products with the padding part of the bias. */
+typedef struct tigris_channel_walk {
+    tigris_pair begin[3];      /* of each lane w0 and w1 */
+    tigris_pair end[3];        /* w1 and w2 */
     uint32_t bias;
+    uint32_t padded[2];        /* what a column of padding adds as column 0 and as column 2 */
     tigris_scale scale;
+} tigris_channel_walk;
+#endif
+
+/* What lines share. Steps are in bytes. */
+typedef struct tigris_line_walk {
+#if defined(TIGRIS_DSP)
+    tigris_channel_walk channel; /* the one that is computed */
+#endif
+    const int8_t *weights;
+    const int32_t *bias;
+    const int32_t *multiplier;
+    const int8_t *shift;
+    int32_t channels;
+    int32_t usual_above;       /* of tigris_scales_usually: channels that it does not apply to are left out */
+    int32_t along;             /* taps from a weight of a lane to its next: 1 or 3 */
+    int32_t across;            /* taps from a lane's weights to the next lane's: 3 or 1 */
+    int32_t lane[3];           /* from the middle lane to this one: in the middle, before, after; 0 for one outside */
+    int32_t padding;           /* the input's zero point */
     tigris_output_stage output;
     int32_t stride;            /* along a line, 1 or 2 */
     int32_t step;              /* from a column to the next */
@@ -30,6 +52,29 @@ typedef struct tigris_line_walk {
     int32_t columns;           /* columns inside, at least one */
     int32_t right;             /* 1: the last column is padding */
 } tigris_line_walk;
+
+/* The taps of a channel, in the order of `lane`. */
+typedef struct tigris_line_taps {
+    const int8_t *lane[3];
+    int32_t apart; /* from a tap of a lane to its next */
+} tigris_line_taps;
+
+static inline tigris_line_taps tigris_channel_taps(const tigris_line_walk *walk, int32_t channel)
+{
+    const int32_t place = channel & (TIGRIS_CHANNEL_BLOCK - 1), left = walk->channels - (channel - place);
+    const int32_t lanes = left < TIGRIS_CHANNEL_BLOCK ? left : TIGRIS_CHANNEL_BLOCK;
+    const int8_t *before = walk->weights + (channel - place) * 9 + place;
+    const int8_t *middle = before + walk->across * lanes;
+    const tigris_line_taps taps = {{middle, before, middle + walk->across * lanes}, walk->along * lanes};
+    return taps;
+}
+
+/* Whether lines are rows with padding on both sides and all lanes inside, in whole blocks, of stride 1. */
+static inline int tigris_is_plain_row(const tigris_line_walk *walk)
+{
+    return (walk->left & walk->right) != 0 && walk->stride == 1 && walk->along == 1 && walk->step == walk->output_step &&
+           walk->lane[1] != 0 && walk->lane[2] != 0 && (walk->channels & (TIGRIS_CHANNEL_BLOCK - 1)) == 0;
+}
 
 #if defined(TIGRIS_DSP)
 #include "dsp/depthwise_int8.h"

@@ -1,6 +1,5 @@
 /* GATHER: slices at positions that are known when the network runs, such as rows of an embedding. */
-#include <string.h>
-
+#include "../move.h"
 #include "slices.h"
 #include "tigris_kernels.h"
 #include "vectors.h"
@@ -28,7 +27,7 @@ static void gather(const tigris_kernel_call *call, size_t size)
         const uint32_t run = step[2] != 0U ? 1U : left < rest ? left : rest;
         const uint32_t from = position_of(positions[tigris_slice_position(place, step)], params->length);
         const uint32_t slice = place.outer * params->length + from;
-        memmove(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, run * size);
+        tigris_move(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, (uint32_t)(run * size));
         to += run * size;
         at += run;
     }

@@ -87,8 +87,7 @@ static void weigh(const tigris_kernel_call *call, side from, const int8_t *vecto
     for (int32_t first = 0; first < count; first += TIGRIS_ROWS) {
         const int32_t some = count - first < TIGRIS_ROWS ? count - first : TIGRIS_ROWS;
         uint32_t sums[TIGRIS_ROWS];
-        tigris_begin_sums(sums, bias + first, some);
-        tigris_add_rows(&rows, vector, first, some, sums);
+        tigris_add_rows(&rows, vector, first, some, (const uint32_t *)(const void *)(bias + first), sums);
         for (int32_t i = 0; i < some; i++) {
             const int32_t value =
                 to_int16(tigris_requantise((int32_t)sums[i], from.multiplier[i % GATES], from.shift[i % GATES]));

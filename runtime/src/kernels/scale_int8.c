@@ -14,12 +14,14 @@ void tigris_scale_channels(const uint32_t *sums, int32_t count, const int32_t *m
     const int32_t usual_above = tigris_usual_above(stage);
     const int8_t *const end = to + count;
     do {
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): all there, as every vector has an element */
         uint32_t value = *sums++;
         if (tigris_scales_usually(*multiplier, *shift, usual_above)) {
             value = (uint32_t)tigris_scale_usually(value, tigris_scale_of(*multiplier, *shift, stage), stage);
         } else {
             value = (uint32_t)tigris_scale_otherwise(value, *multiplier, *shift, stage);
         }
+        TIGRIS_HOLD(value); /* else GCC extends the sign of one that is a byte already */
         *to++ = (int8_t)value;
         multiplier += step;
         shift += step;

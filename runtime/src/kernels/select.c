@@ -3,6 +3,7 @@
  * whatever the band does not hold counts as outside. */
 #include <string.h>
 
+#include "../move.h"
 #include "access.h"
 #include "check.h"
 #include "copy.h"
@@ -159,7 +160,7 @@ static void run(const tigris_kernel_call *call)
         if (from < 0) {
             fill_elements(&s, to, tigris_row_elements(output));
         } else if (whole_rows && tigris_band_row(in, from) != to) {
-            memmove(to, tigris_band_row(in, from), tigris_row_bytes(output));
+            tigris_move(to, tigris_band_row(in, from), tigris_row_bytes(output));
         } else if (!whole_rows) {
             select_pixels(&s, tigris_band_row(in, from), to);
         }

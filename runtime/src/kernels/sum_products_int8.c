@@ -23,7 +23,8 @@ static void sum_products(const tigris_kernel_call *call)
     }
     for (int32_t row = 0; row < out->rows; row++) {
         for (int32_t from = 0; from < outputs; from += TIGRIS_ROWS) {
-            tigris_add_rows(&rows, input, from, outputs - from > TIGRIS_ROWS ? TIGRIS_ROWS : outputs - from, sums + from);
+            tigris_add_rows(&rows, input, from, outputs - from > TIGRIS_ROWS ? TIGRIS_ROWS : outputs - from, sums + from,
+                            sums + from);
         }
         input += params->in_features;
         rows.weights += products;

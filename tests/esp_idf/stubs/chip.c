@@ -11,7 +11,7 @@
 
 #define MMU_PAGE 0x10000U
 
-struct chip chip = {.window_pages = 64};
+struct chip chip = {.window_pages = 64, .semaphores_left = 2};
 
 static esp_partition_t partition = {.type = ESP_PARTITION_TYPE_DATA, .label = "model"};
 static uint8_t *flash;

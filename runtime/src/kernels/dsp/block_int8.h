@@ -171,6 +171,57 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
     sum[0] = a, sum[1] = b;
 }
 
+/* ---- three pixels ---- */
+
+/* Their taps, 16 bits each. */
+#define TIGRIS_THREE_WORDS (3 * TIGRIS_PATCH_TAPS / 2)
+
+static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_t count)
+{
+    int16_t *to = (int16_t *)(void *)patch;
+    tigris_fill_taps(to, from, 1, count);
+    tigris_fill_taps(to + TIGRIS_PATCH_TAPS, from + count, 1, count);
+    tigris_fill_taps(to + 2 * TIGRIS_PATCH_TAPS, from + 2 * count, 1, count);
+}
+
+/* The third pixel's taps; on to the first's next tile. */
+TIGRIS_INLINE tigris_taps_4 tigris_load_third(const uint32_t **from)
+{
+    tigris_taps_4 taps;
+    TIGRIS_LOAD_TAPS(taps, *from, 8 - 4 * TIGRIS_PATCH_TAPS);
+    return taps;
+}
+
+/* Adds the tiles of two channels of a block, whose weights begin at w. */
+TIGRIS_INLINE void tigris_add_two_of_three(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[6])
+{
+    uint32_t a0 = sum[0], b0 = sum[1], c0 = sum[2], a1 = sum[3], b1 = sum[4], c1 = sum[5];
+    while (patch != end) {
+        const tigris_taps_4 w0 = tigris_load_weights(&w);
+        const tigris_taps_4 w1 = tigris_load_second_weights(&w);
+        const tigris_taps_4 a = tigris_load_first(&patch);
+        a0 = tigris_add_4(a0, a, w0);
+        a1 = tigris_add_4(a1, a, w1);
+        const tigris_taps_4 b = tigris_load_first(&patch);
+        b0 = tigris_add_4(b0, b, w0);
+        b1 = tigris_add_4(b1, b, w1);
+        const tigris_taps_4 c = tigris_load_third(&patch);
+        c0 = tigris_add_4(c0, c, w0);
+        c1 = tigris_add_4(c1, c, w1);
+    }
+    sum[0] = a0, sum[1] = b0, sum[2] = c0, sum[3] = a1, sum[4] = b1, sum[5] = c1;
+}
+
+/* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds three. */
+static TIGRIS_NOINLINE void tigris_add_three(const uint32_t *patch, const int8_t *third, const int8_t *w, int32_t taps,
+                                             uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
+{
+    const uint32_t *const end = patch + taps / 2;
+    (void)third;
+    tigris_add_two_of_three(patch, end, w, sum);
+    tigris_add_two_of_three(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 6);
+}
+
 /* ---- one vector ---- */
 
 #define TIGRIS_VECTOR_TAPS 128
@@ -190,12 +241,12 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
     return sum + (uint32_t)(taps[tap] * *w);
 }
 
-/* Adds the whole tiles of a block of four channels. */
-static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled,
+/* Sums of a block of four channels: what they begin with, and the whole tiles. */
+static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled, const uint32_t *begin,
                                        uint32_t sum[TIGRIS_CHANNEL_BLOCK])
 {
     const uint32_t *from = vector->taps;
-    uint32_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
+    uint32_t s0 = begin[0], s1 = begin[1], s2 = begin[2], s3 = begin[3];
     for (const uint32_t *const end = from + tiled / 2; from != end;) {
         const tigris_taps_4 a = tigris_load_taps(&from);
         s0 = tigris_add_4(s0, a, tigris_load_weights(&w));
@@ -208,10 +259,10 @@ static inline void tigris_vector_block(const tigris_vector *vector, const int8_t
 
 /* The same for two blocks, at w and v. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
-                                        uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+                                        const uint32_t *begin, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
-    tigris_vector_block(vector, w, tiled, sum);
-    tigris_vector_block(vector, v, tiled, sum + TIGRIS_CHANNEL_BLOCK);
+    tigris_vector_block(vector, w, tiled, begin, sum);
+    tigris_vector_block(vector, v, tiled, begin + TIGRIS_CHANNEL_BLOCK, sum + TIGRIS_CHANNEL_BLOCK);
 }
 
 /* The same for two channels, at x and y, whose tiles lie `step` apart. */

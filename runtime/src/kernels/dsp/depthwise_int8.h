@@ -5,47 +5,42 @@
 #ifndef TIGRIS_DSP_DEPTHWISE_INT8_H
 #define TIGRIS_DSP_DEPTHWISE_INT8_H
 
-/* w0 and w1 of a lane. */
-TIGRIS_INLINE tigris_pair tigris_walk_begin(const tigris_line_walk *walk, int32_t lane)
+/* The limit of tigris_scales_usually for channels along lines: 0 where outputs do not take all of int8, to which lines have
+ * a way for every right shift. */
+static inline int32_t tigris_walks_above(tigris_output_stage output)
 {
-    tigris_pair weights;
-    memcpy(&weights, walk->weights[lane], sizeof weights);
-    return weights;
-}
-
-/* w1 and w2. */
-TIGRIS_INLINE tigris_pair tigris_walk_end(const tigris_line_walk *walk, int32_t lane)
-{
-    tigris_pair weights;
-    memcpy(&weights, walk->weights[lane] + 2, sizeof weights);
-    return weights;
-}
-
-/* What a column of padding adds as column 0 and as column 2. */
-TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, int32_t k)
-{
-    return (uint32_t)((walk->weights[0][k] + walk->weights[1][k] + walk->weights[2][k]) * walk->padding);
+    const int32_t above = tigris_usual_above(output);
+    return above == INT32_MAX ? 0 : above;
 }
 
 /* `sum` and the column at `from` as column 0 of an output. */
-TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int8_t *from, uint32_t sum)
+TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int8_t *from,
+                                         uint32_t sum)
 {
     for (int32_t i = 0; i < 3; i++) {
-        sum = tigris_add_first_first(from[walk->lane[i]], tigris_walk_begin(walk, i), sum);
+        sum = tigris_add_first_first(from[walk->lane[i]], walk->channel.begin[i], sum);
     }
     return sum;
 }
 
+/* Sums are scaled as usual where outputs take all of int8. */
+TIGRIS_INLINE int32_t tigris_walk_scale(const tigris_line_walk *walk, uint32_t sum, int usual)
+{
+    /* Member by member, else GCC copies the record. */
+    const tigris_scale scale = {walk->channel.scale.doubled, walk->channel.scale.right, walk->channel.scale.offset};
+    return usual ? tigris_scale_usually(sum, scale, walk->output) : tigris_scale_by(sum, scale, walk->output);
+}
+
 /* Stride 1: a pair of columns ends two outputs and begins two. */
-static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                                 int32_t lines)
+TIGRIS_INLINE void tigris_walk_stride_1(const tigris_line_walk *walk, const int8_t *input,
+                                        int8_t *output, int32_t lines, int usual)
 {
     const int32_t lane_1 = walk->lane[1], lane_2 = walk->lane[2], step = walk->step, output_step = walk->output_step;
     for (; lines > 0; lines--) {
         const int8_t *from = input;
         int8_t *to = output;
         int32_t left = walk->columns - 1;
-        uint32_t after = walk->bias, next = after + tigris_walk_padded(walk, 0);
+        uint32_t after = walk->channel.bias, next = after + walk->channel.padded[0];
         if (walk->left == 0) {
             next = tigris_walk_first(walk, from, after);
             from += step;
@@ -54,8 +49,8 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_line_walk *walk, c
 #pragma GCC unroll 3
         for (int32_t i = 0; i < 3; i++) {
             const int32_t value = from[walk->lane[i]];
-            next = tigris_add_first_second(value, tigris_walk_begin(walk, i), next);
-            after = tigris_add_first_first(value, tigris_walk_begin(walk, i), after);
+            next = tigris_add_first_second(value, walk->channel.begin[i], next);
+            after = tigris_add_first_first(value, walk->channel.begin[i], after);
         }
         from += step;
         const int8_t *const end = to + (left >> 1) * 2 * output_step;
@@ -65,17 +60,17 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_line_walk *walk, c
                                           tigris_pack(from[lane_1], second[lane_1]),
                                           tigris_pack(from[lane_2], second[lane_2])};
             uint32_t now = next, soon = after;
-            after = next = walk->bias;
+            after = next = walk->channel.bias;
 #pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
-                now = tigris_add_first_second(pairs[i], tigris_walk_end(walk, i), now);
-                soon = tigris_add_both(pairs[i], tigris_walk_end(walk, i), soon);
-                next = tigris_add_both(pairs[i], tigris_walk_begin(walk, i), next);
-                after = tigris_add_second_first(pairs[i], tigris_walk_begin(walk, i), after);
+                now = tigris_add_first_second(pairs[i], walk->channel.end[i], now);
+                soon = tigris_add_both(pairs[i], walk->channel.end[i], soon);
+                next = tigris_add_both(pairs[i], walk->channel.begin[i], next);
+                after = tigris_add_second_first(pairs[i], walk->channel.begin[i], after);
             }
-            const tigris_scale scale = walk->scale;
-            to[0] = (int8_t)tigris_scale_usually(now, scale, walk->output);
-            to[output_step] = (int8_t)tigris_scale_usually(soon, scale, walk->output);
+            const int32_t first = tigris_walk_scale(walk, now, usual), other = tigris_walk_scale(walk, soon, usual);
+            to[0] = (int8_t)first;
+            to[output_step] = (int8_t)other;
             to += 2 * output_step;
             from = second + step;
         }
@@ -83,15 +78,15 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_line_walk *walk, c
 #pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
                 const int32_t value = from[walk->lane[i]];
-                next = tigris_add_first_second(value, tigris_walk_end(walk, i), next);
-                after = tigris_add_first_first(value, tigris_walk_end(walk, i), after);
+                next = tigris_add_first_second(value, walk->channel.end[i], next);
+                after = tigris_add_first_first(value, walk->channel.end[i], after);
             }
-            *to = (int8_t)tigris_scale_usually(next, walk->scale, walk->output);
+            *to = (int8_t)tigris_walk_scale(walk, next, usual);
             to += output_step;
             next = after;
         }
         if (walk->right != 0) {
-            *to = (int8_t)tigris_scale_usually(next + tigris_walk_padded(walk, 3), walk->scale, walk->output);
+            *to = (int8_t)tigris_walk_scale(walk, next + walk->channel.padded[1], usual);
         }
         input += walk->line_step;
         output += walk->output_line_step;
@@ -99,17 +94,17 @@ static TIGRIS_NOINLINE void tigris_walk_stride_1(const tigris_line_walk *walk, c
 }
 
 /* Stride 2: an odd column is the middle of an output, an even one ends an output and begins the next. */
-static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                                 int32_t lines)
+TIGRIS_INLINE void tigris_walk_stride_2(const tigris_line_walk *walk, const int8_t *input,
+                                        int8_t *output, int32_t lines, int usual)
 {
     const int32_t lane_1 = walk->lane[1], lane_2 = walk->lane[2], step = walk->step;
     for (; lines > 0; lines--) {
         const int8_t *from = input;
         int8_t *to = output;
         int32_t left = walk->columns;
-        uint32_t next = walk->bias + tigris_walk_padded(walk, 0);
+        uint32_t next = walk->channel.bias + walk->channel.padded[0];
         if (walk->left == 0) {
-            next = tigris_walk_first(walk, from, walk->bias);
+            next = tigris_walk_first(walk, from, walk->channel.bias);
             from += step;
             left--;
         }
@@ -120,54 +115,145 @@ static TIGRIS_NOINLINE void tigris_walk_stride_2(const tigris_line_walk *walk, c
                                           tigris_pack(from[lane_1], even[lane_1]),
                                           tigris_pack(from[lane_2], even[lane_2])};
             uint32_t now = next;
-            next = walk->bias;
+            next = walk->channel.bias;
 #pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
-                now = tigris_add_both(pairs[i], tigris_walk_end(walk, i), now);
-                next = tigris_add_second_first(pairs[i], tigris_walk_begin(walk, i), next);
+                now = tigris_add_both(pairs[i], walk->channel.end[i], now);
+                next = tigris_add_second_first(pairs[i], walk->channel.begin[i], next);
             }
-            *to = (int8_t)tigris_scale_usually(now, walk->scale, walk->output);
+            *to = (int8_t)tigris_walk_scale(walk, now, usual);
             to += walk->output_step;
             from = even + step;
         }
         if (walk->right != 0) {
-            next += tigris_walk_padded(walk, 3);
+            next += walk->channel.padded[1];
             for (int32_t i = 0; i < 3; i++) {
-                next = tigris_add_first_first(from[walk->lane[i]], tigris_walk_end(walk, i), next);
+                next = tigris_add_first_first(from[walk->lane[i]], walk->channel.end[i], next);
             }
-            *to = (int8_t)tigris_scale_usually(next, walk->scale, walk->output);
+            *to = (int8_t)tigris_walk_scale(walk, next, usual);
         }
         input += walk->line_step;
         output += walk->output_line_step;
     }
 }
 
-/* The weights of a lane. Those of one outside are 0, and its products with the padding part of the bias. */
-TIGRIS_INLINE void tigris_walk_lane(tigris_line_walk *walk, int32_t lane, int outside)
+static TIGRIS_NOINLINE void tigris_walk_1(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                          int32_t lines)
 {
-    const int8_t *taps = walk->taps[lane];
-    int16_t *to = walk->weights[lane];
-    to[0] = taps[0], to[1] = to[2] = taps[walk->apart], to[3] = taps[2 * walk->apart];
-    if (outside) {
-        walk->bias += (uint32_t)((to[0] + to[1] + to[3]) * walk->padding);
-        memset(to, 0, sizeof walk->weights[0]);
+    tigris_walk_stride_1(walk, input, output, lines, 1);
+}
+
+static TIGRIS_NOINLINE void tigris_walk_2(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                          int32_t lines)
+{
+    tigris_walk_stride_2(walk, input, output, lines, 1);
+}
+
+/* The same for outputs that do not take all of int8. */
+static TIGRIS_NOINLINE void tigris_walk_in_range(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                                 int32_t lines)
+{
+    if (walk->stride == 1) {
+        tigris_walk_stride_1(walk, input, output, lines, 0);
+    } else {
+        tigris_walk_stride_2(walk, input, output, lines, 0);
     }
 }
 
-/* Lines whose first output begins at `input` in the middle lane. */
-TIGRIS_INLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+TIGRIS_INLINE void tigris_begin_channel(tigris_line_walk *walk, int32_t channel)
 {
-    const uint32_t bias = walk->bias;
-    tigris_walk_lane(walk, 0, 0);
-    tigris_walk_lane(walk, 1, walk->lane[1] == 0);
-    tigris_walk_lane(walk, 2, walk->lane[2] == 0);
-    if (walk->stride == 1) {
-        tigris_walk_stride_1(walk, input, output, lines);
-    } else {
-        tigris_walk_stride_2(walk, input, output, lines);
+    const tigris_line_taps taps = tigris_channel_taps(walk, channel);
+    int32_t first = 0, last = 0;
+    walk->channel.bias = (uint32_t)walk->bias[channel];
+    walk->channel.scale = tigris_scale_of(walk->multiplier[channel], walk->shift[channel], walk->output);
+#pragma GCC unroll 3
+    for (int32_t i = 0; i < 3; i++) {
+        const int8_t *from = taps.lane[i];
+        int32_t w0 = from[0], w1 = from[taps.apart], w2 = from[2 * taps.apart];
+        if (i > 0 && walk->lane[i] == 0) {
+            walk->channel.bias += (uint32_t)((w0 + w1 + w2) * walk->padding);
+            w0 = w1 = w2 = 0;
+        }
+        walk->channel.begin[i] = tigris_pack(w0, w1);
+        walk->channel.end[i] = tigris_pack(w1, w2);
+        first += w0;
+        last += w2;
     }
-    walk->bias = bias;
+    walk->channel.padded[0] = (uint32_t)(first * walk->padding);
+    walk->channel.padded[1] = (uint32_t)(last * walk->padding);
 }
+
+/* Lines of all channels that are scaled as usual, or to the range that outputs have; the first output begins at `input`
+ * in the middle lane. */
+static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                              int32_t lines)
+{
+    for (int32_t channel = 0; channel < walk->channels; channel++) {
+        if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
+            tigris_begin_channel(walk, channel);
+            if (walk->usual_above == 0) {
+                tigris_walk_in_range(walk, input + channel, output + channel, lines);
+            } else if (walk->stride == 1) {
+                tigris_walk_1(walk, input + channel, output + channel, lines);
+            } else {
+                tigris_walk_2(walk, input + channel, output + channel, lines);
+            }
+        }
+    }
+}
+
+#if TIGRIS_WALKS_ROWS
+/* Whether tigris_walk_row takes a line: of five outputs, as registers hold their sums, of all of int8. */
+static inline int tigris_walks_row(const tigris_line_walk *walk)
+{
+    return walk->columns == 5 && walk->usual_above != 0 && tigris_is_plain_row(walk);
+}
+
+/* A lane of a row of five outputs; its weights lie at `weights`, in a block. */
+TIGRIS_INLINE const int8_t *tigris_walk_row_lane(const int8_t *from, int32_t step, const int8_t *weights, int32_t padding,
+                                                 uint32_t sum[5])
+{
+    const tigris_pair begin = tigris_pack(weights[0], weights[4]), end = tigris_pack(weights[4], weights[8]);
+    sum[0] = tigris_add_first_first(padding, begin, sum[0]);
+    sum[4] = tigris_add_first_second(padding, end, sum[4]);
+    TIGRIS_ADD_ROW_OF_FIVE(sum, from, step, begin, end);
+    return from;
+}
+
+/* A channel of a row of five outputs, whose sums keep their registers: lane by lane, from pairs of columns. */
+/* A row that tigris_walks_row takes, lane by lane, from pairs of columns. What channels share is in variables, since a store
+ * could change the record. */
+static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+{
+    const int32_t step = walk->step, padding = walk->padding, across = walk->lane[2] - 2 * step;
+    const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
+    const int8_t *const shifts = walk->shift;
+    const int32_t channels = walk->channels, usual_above = walk->usual_above;
+    const tigris_output_stage stage = walk->output;
+    const int8_t *weights = walk->weights;
+    input += walk->lane[1];
+    for (int32_t channel = 0; channel < channels; channel++) {
+        const int32_t multiplier = multipliers[channel], shift = shifts[channel];
+        if (tigris_scales_usually(multiplier, shift, usual_above)) {
+            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+            const uint32_t bias = (uint32_t)biases[channel];
+            uint32_t sum[5] = {bias, bias, bias, bias, bias};
+            const int8_t *from = tigris_walk_row_lane(input, step, weights, padding, sum);
+            from = tigris_walk_row_lane(from + across, step, weights + 12, padding, sum);
+            from = tigris_walk_row_lane(from + across, step, weights + 24, padding, sum);
+            output[0] = (int8_t)tigris_scale_usually(sum[0], scale, stage);
+            output[step] = (int8_t)tigris_scale_usually(sum[1], scale, stage);
+            int8_t *const to = output + 2 * step;
+            to[0] = (int8_t)tigris_scale_usually(sum[2], scale, stage);
+            to[step] = (int8_t)tigris_scale_usually(sum[3], scale, stage);
+            to[2 * step] = (int8_t)tigris_scale_usually(sum[4], scale, stage);
+        }
+        input++;
+        output++;
+        weights += (channel & 3) == 3 ? 33 : 1;
+    }
+}
+#endif
 
 /* Adds `count` taps of four channels, at least one; the inputs lie `step` apart. */
 TIGRIS_INLINE void tigris_add_run(const int8_t *a, int32_t step, const int8_t *w, int32_t count,

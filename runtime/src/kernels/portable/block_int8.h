@@ -145,6 +145,55 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
     sum[0] = s.both, sum[1] = s.high;
 }
 
+/* ---- three pixels ---- */
+
+/* The first two lie in a patch, the third is read where it is. */
+#define TIGRIS_THREE_WORDS TIGRIS_PATCH_TAPS
+
+static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_t count)
+{
+    tigris_fill_patch(patch, 0, from, 1, from + count, 1, count);
+}
+
+/* Adds the products of taps p and q of two pixels, and x and y of the third. */
+TIGRIS_INLINE void tigris_add_two_three(tigris_totals *s, uint32_t *sum, uint32_t p, int32_t x, int8_t first, uint32_t q,
+                                        int32_t y, int8_t second)
+{
+    tigris_add_two(s, p, first, q, second);
+    TIGRIS_KEEP(s->both, s->high, *sum);
+    *sum += (uint32_t)(x * first);
+    TIGRIS_HOLD(*sum);
+    *sum += (uint32_t)(y * second);
+    TIGRIS_HOLD(*sum);
+}
+
+/* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds the totals of two
+ * pixels and the sum of the third. */
+static TIGRIS_NOINLINE void tigris_add_three(const uint32_t *patch, const int8_t *third, const int8_t *w, int32_t taps,
+                                             uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
+{
+    tigris_totals s0 = {sum[0], sum[1]}, s1 = {sum[3], sum[4]}, s2 = {sum[6], sum[7]}, s3 = {sum[9], sum[10]};
+    uint32_t c0 = sum[2], c1 = sum[5], c2 = sum[8], c3 = sum[11];
+    for (const uint32_t *const end = patch + taps; patch != end; patch += TIGRIS_TILE_TAPS) {
+        uint32_t p = patch[0], q = patch[1];
+        int32_t x = third[0], y = third[1];
+        tigris_add_two_three(&s0, &c0, p, x, w[0], q, y, w[2]);
+        tigris_add_two_three(&s1, &c1, p, x, w[4], q, y, w[6]);
+        tigris_add_two_three(&s2, &c2, p, x, w[8], q, y, w[10]);
+        tigris_add_two_three(&s3, &c3, p, x, w[12], q, y, w[14]);
+        p = patch[2], q = patch[3];
+        x = third[2], y = third[3];
+        tigris_add_two_three(&s0, &c0, p, x, w[1], q, y, w[3]);
+        tigris_add_two_three(&s1, &c1, p, x, w[5], q, y, w[7]);
+        tigris_add_two_three(&s2, &c2, p, x, w[9], q, y, w[11]);
+        tigris_add_two_three(&s3, &c3, p, x, w[13], q, y, w[15]);
+        third += TIGRIS_TILE_TAPS;
+        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    }
+    sum[0] = s0.both, sum[1] = s0.high, sum[2] = c0, sum[3] = s1.both, sum[4] = s1.high, sum[5] = c1;
+    sum[6] = s2.both, sum[7] = s2.high, sum[8] = c2, sum[9] = s3.both, sum[10] = s3.high, sum[11] = c3;
+}
+
 /* ---- one vector ---- */
 
 #define TIGRIS_VECTOR_TAPS INT32_MAX
@@ -197,12 +246,13 @@ TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *
     TIGRIS_STEP();
 }
 
-/* Adds the whole tiles of two blocks of four channels, at w and v. */
+/* Sums of two blocks of four channels, at w and v: what they begin with, and the whole tiles. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
-                                        uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+                                        const uint32_t *begin, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
     const int8_t *a = vector->taps;
-    uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6], sum[7]};
+    uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK] = {begin[0], begin[1], begin[2], begin[3],
+                                               begin[4], begin[5], begin[6], begin[7]};
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
         tigris_add_columns(a[0], w, v, 0, sums);
         tigris_add_columns(a[1], w, v, 2, sums);

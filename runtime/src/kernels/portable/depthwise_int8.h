@@ -2,6 +2,12 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
+/* The limit of tigris_scales_usually for channels along lines. */
+static inline int32_t tigris_walks_above(tigris_output_stage output)
+{
+    return tigris_usual_above(output);
+}
+
 /* Where the next column begins in each lane. */
 typedef struct tigris_column_at {
     const int8_t *r0, *r1, *r2;
@@ -37,29 +43,32 @@ TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, const in
 }
 
 /* The weights of a lane. Those of one outside are 0, and its products with the padding part of the bias. */
-TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, int32_t lane, int outside, int32_t w[3], uint32_t *bias)
+TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, const tigris_line_taps *taps, int32_t lane, int32_t w[3],
+                                    uint32_t *bias)
 {
-    const int8_t *from = walk->taps[lane];
-    w[0] = from[0], w[1] = from[walk->apart], w[2] = from[2 * walk->apart];
-    if (outside) {
+    const int8_t *from = taps->lane[lane];
+    w[0] = from[0], w[1] = from[taps->apart], w[2] = from[2 * taps->apart];
+    if (lane != 0 && walk->lane[lane] == 0) {
         *bias += (uint32_t)((w[0] + w[1] + w[2]) * walk->padding);
         w[0] = w[1] = w[2] = 0;
     }
 }
 
-/* Lines whose first output begins at `input` in the middle lane. With stride 1 a column ends one output and belongs to
- * the next two. With stride 2 an odd column is the middle of an output, an even one ends an output and begins the
- * next. */
-static void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+/* Lines of a channel whose first output begins at `input` in the middle lane. With stride 1 a column ends one output and
+ * belongs to the next two. With stride 2 an odd column is the middle of an output, an even one ends an output and begins
+ * the next. */
+TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t channel, const int8_t *input, int8_t *output,
+                                       int32_t lines)
 {
     const int32_t step = walk->step, output_step = walk->output_step;
-    const tigris_scale scale = walk->scale;
     const tigris_output_stage stage = walk->output;
-    uint32_t bias = walk->bias;
+    const tigris_scale scale = tigris_scale_of(walk->multiplier[channel], walk->shift[channel], stage);
+    const tigris_line_taps taps = tigris_channel_taps(walk, channel);
+    uint32_t bias = (uint32_t)walk->bias[channel];
     int32_t w[9];
-    tigris_walk_lane(walk, 0, 0, w, &bias);
-    tigris_walk_lane(walk, 1, walk->lane[1] == 0, w + 3, &bias);
-    tigris_walk_lane(walk, 2, walk->lane[2] == 0, w + 6, &bias);
+    tigris_walk_lane(walk, &taps, 0, w, &bias);
+    tigris_walk_lane(walk, &taps, 1, w + 3, &bias);
+    tigris_walk_lane(walk, &taps, 2, w + 6, &bias);
     for (; lines > 0; lines--) {
         tigris_column_at at = {input, input + walk->lane[1], input + walk->lane[2]};
         int8_t *to = output;
@@ -104,6 +113,62 @@ static void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input,
         output += walk->output_line_step;
     }
 }
+
+/* The same of all channels that are scaled as usual. */
+static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                              int32_t lines)
+{
+    for (int32_t channel = 0; channel < walk->channels; channel++) {
+        if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
+            tigris_walk_channel(walk, channel, input + channel, output + channel, lines);
+        }
+    }
+}
+
+#if TIGRIS_WALKS_ROWS
+/* Whether tigris_walk_row takes a line. */
+static inline int tigris_walks_row(const tigris_line_walk *walk)
+{
+    return tigris_is_plain_row(walk);
+}
+
+/* A row that tigris_walks_row takes. The set-up of a channel counts where rows are short: its weights lie at constant places,
+ * and what channels share is in variables, since a store could change the record. */
+static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+{
+    const int32_t step = walk->step, padding = walk->padding, lane_1 = walk->lane[1], lane_2 = walk->lane[2];
+    const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
+    const int8_t *const shifts = walk->shift, *weights = walk->weights;
+    const int32_t channels = walk->channels, usual_above = walk->usual_above, length = (walk->columns - 1) * step;
+    const tigris_output_stage stage = walk->output;
+    for (int32_t channel = 0; channel < channels; channel++) {
+        const int32_t multiplier = multipliers[channel], shift = shifts[channel];
+        if (tigris_scales_usually(multiplier, shift, usual_above)) {
+            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+            const uint32_t bias = (uint32_t)biases[channel];
+            const int32_t w[9] = {weights[12], weights[16], weights[20], weights[0], weights[4],
+                                  weights[8],  weights[24], weights[28], weights[32]};
+            tigris_column_at at = {input, input + lane_1, input + lane_2};
+            tigris_column column = tigris_walk_column(&at, step);
+            uint32_t next = tigris_walk_add(bias + (uint32_t)((w[0] + w[3] + w[6]) * padding), column, w, 1);
+            uint32_t after = tigris_walk_add(bias, column, w, 0);
+            int8_t *to = output;
+            for (const int8_t *const end = to + length; to != end; to += step) {
+                column = tigris_walk_column(&at, step);
+                const uint32_t now = tigris_walk_add(next, column, w, 2);
+                next = tigris_walk_add(after, column, w, 1);
+                after = tigris_walk_add(bias, column, w, 0);
+                *to = (int8_t)tigris_scale_by(now, scale, stage);
+            }
+            next += (uint32_t)((w[2] + w[5] + w[8]) * padding);
+            *to = (int8_t)tigris_scale_by(next, scale, stage);
+        }
+        input++;
+        output++;
+        weights += (channel & 3) == 3 ? 33 : 1;
+    }
+}
+#endif
 
 /* Adds `count` taps of four channels, at least one; the inputs lie `step` apart. */
 TIGRIS_INLINE void tigris_add_run(const int8_t *a, int32_t step, const int8_t *w, int32_t count,

@@ -1,0 +1,11 @@
+/* Vectors of eight int32, and what goes into them. */
+#ifndef TIGRIS_HOST_LANES_H
+#define TIGRIS_HOST_LANES_H
+
+#include "avx2.h"
+#include "neon.h"
+
+#define TIGRIS_HOST_LANES 8
+#define TIGRIS_HOST_TILE 4 /* taps of a tile of packed weights, and channels of a block */
+
+#endif

@@ -1,0 +1,115 @@
+/* requantise.h's arithmetic on eight numbers. */
+#ifndef TIGRIS_HOST_SCALE_H
+#define TIGRIS_HOST_SCALE_H
+
+#include "../requantise.h"
+#include "lanes.h"
+
+#if TIGRIS_HOST_AVX2 || TIGRIS_HOST_NEON
+
+/* Multipliers and shifts; of these one of both is 0. */
+typedef struct tigris_host_scale {
+    tigris_host_words multiplier;
+    tigris_host_words left;
+    tigris_host_words right;
+    int is_usual; /* right shifts of 2 and more, as scale_int8.h has them */
+} tigris_host_scale;
+
+TIGRIS_HOST_INLINE tigris_host_scale tigris_host_scale_of(tigris_host_words multiplier, tigris_host_words shift)
+{
+    const tigris_host_words none = tigris_host_zero(), most = tigris_host_same(31);
+    const tigris_host_words left = tigris_host_larger(shift, none);
+    const tigris_host_words right = tigris_host_larger(tigris_host_minus(none, shift), none);
+    /* As tigris_requantise, which masks them, does for all that a check has let pass. */
+    const tigris_host_scale scale = {multiplier, tigris_host_smaller(left, most), tigris_host_smaller(right, most),
+                                     tigris_host_all_above(right, 1)};
+    return scale;
+}
+
+/* The same for all lanes. */
+TIGRIS_HOST_INLINE tigris_host_scale tigris_host_scale_by_one(int32_t multiplier, int32_t shift)
+{
+    return tigris_host_scale_of(tigris_host_same(multiplier), tigris_host_same(shift));
+}
+
+/* tigris_requantise of each lane. */
+TIGRIS_HOST_INLINE tigris_host_words tigris_host_requantise(tigris_host_words value, const tigris_host_scale *scale)
+{
+    const tigris_host_words high = tigris_host_high_multiply(tigris_host_left(value, scale->left), scale->multiplier);
+    return tigris_host_rounding_shift(high, scale->right);
+}
+
+/* tigris_output_stage in vectors, so that nothing of it is read again for each output. */
+typedef struct tigris_host_end {
+    tigris_host_words zero_point;
+    tigris_host_words rounding; /* 2 * zero point + 1 */
+    tigris_host_words low;
+    tigris_host_words high;
+} tigris_host_end;
+
+TIGRIS_HOST_INLINE tigris_host_end tigris_host_end_of(const tigris_output_stage *stage)
+{
+    const tigris_host_end end = {tigris_host_same(stage->zero_point), tigris_host_same(2 * stage->zero_point + 1),
+                                 tigris_host_same(stage->low), tigris_host_same(stage->high)};
+    return end;
+}
+
+/* Outputs before they are clamped. By usual scales as tigris_scale_by, whose rounding adds the zero point too. */
+TIGRIS_HOST_INLINE tigris_host_words tigris_host_scaled(tigris_host_words sums, const tigris_host_scale *scale,
+                                                        const tigris_host_end *end)
+{
+    if (!scale->is_usual) {
+        return tigris_host_plus(tigris_host_requantise(sums, scale), end->zero_point);
+    }
+    const tigris_host_words high = tigris_host_high_multiply(sums, scale->multiplier);
+    const tigris_host_words but_one = tigris_host_minus(scale->right, tigris_host_same(1));
+    const tigris_host_words shifted = tigris_host_right(tigris_host_plus(high, tigris_host_signs(high)), but_one);
+    return tigris_host_half(tigris_host_plus(shifted, end->rounding));
+}
+
+/* The lanes' first `count`, scaled, as outputs. */
+TIGRIS_HOST_INLINE void tigris_host_output(tigris_host_words sums, const tigris_host_scale *scale,
+                                           const tigris_host_end *end, int32_t count, int8_t *to)
+{
+    const tigris_host_words value = tigris_host_scaled(sums, scale, end);
+    const tigris_host_words result = tigris_host_smaller(tigris_host_larger(value, end->low), end->high);
+    if (count >= TIGRIS_HOST_LANES) {
+        tigris_host_store_bytes(to, result);
+    } else {
+        int8_t bytes[TIGRIS_HOST_LANES];
+        tigris_host_store_bytes(bytes, result);
+        memcpy(to, bytes, (size_t)count);
+    }
+}
+
+/* Biases and scales of up to eight channels; lanes behind have the first one's. */
+typedef struct tigris_host_channels {
+    tigris_host_words bias;
+    tigris_host_scale scale;
+} tigris_host_channels;
+
+/* `step` of scales: 1, or 0 when one serves all. */
+TIGRIS_HOST_INLINE tigris_host_channels tigris_host_channels_at(const int32_t *bias, const int32_t *multiplier,
+                                                                const int8_t *shift, int32_t step, int32_t count)
+{
+    int32_t biases[TIGRIS_HOST_LANES], multipliers[TIGRIS_HOST_LANES];
+    int8_t shifts[TIGRIS_HOST_LANES];
+    tigris_host_channels result;
+    if (count >= TIGRIS_HOST_LANES && step == 1) {
+        result.bias = tigris_host_words_at(bias);
+        result.scale = tigris_host_scale_of(tigris_host_words_at(multiplier), tigris_host_bytes_at(shift));
+        return result;
+    }
+    for (int32_t i = 0; i < TIGRIS_HOST_LANES; i++) {
+        const int32_t channel = i < count ? i : 0;
+        biases[i] = bias[channel];
+        multipliers[i] = multiplier[channel * step];
+        shifts[i] = shift[channel * step];
+    }
+    result.bias = tigris_host_words_at(biases);
+    result.scale = tigris_host_scale_of(tigris_host_words_at(multipliers), tigris_host_bytes_at(shifts));
+    return result;
+}
+
+#endif
+#endif

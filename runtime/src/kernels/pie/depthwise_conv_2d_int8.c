@@ -1,0 +1,146 @@
+/* DEPTHWISE_CONV_2D, int8, of 3x3 kernels, sixteen channels at a time. Outputs whose windows lie inside are made row by row
+ * where the channels are whole vectors; all others from a patch that holds the window of one. ESP32-S3. */
+#include "layer.h"
+
+#if defined(TIGRIS_PIE)
+
+#include <string.h>
+
+#include "../access.h"
+#include "tigris_backends.h"
+
+#define ROWS 3
+#define TAPS 9U
+
+typedef struct depthwise {
+    const tigris_conv_int8_params *params;
+    const tigris_band *in;
+    tigris_pie_depthwise_kernel *run;
+    tigris_pie_layer layer;
+    uint32_t channels;
+    uint32_t pitch; /* of a pixel in the patch: whole vectors */
+    int8_t *patch;
+    int8_t *result;
+} depthwise;
+
+static uint32_t scratch_of(uint32_t channels)
+{
+    return (TAPS + 1U) * tigris_pie_vectors(channels) * TIGRIS_PIE_LANES;
+}
+
+static tigris_pie_blocks blocks_of(uint32_t channels)
+{
+    const tigris_pie_blocks blocks = {tigris_pie_vectors(channels), TAPS * TIGRIS_PIE_LANES, 2U};
+    return blocks;
+}
+
+/* NULL where there is none. */
+static tigris_pie_depthwise_kernel *kernel_of(tigris_pie_ending ending)
+{
+    static tigris_pie_depthwise_kernel *const kernels[] = {
+        tigris_pie_depthwise_3x3_above, tigris_pie_depthwise_3x3, tigris_pie_depthwise_3x3_clamped,
+        tigris_pie_depthwise_3x3_whole, tigris_pie_depthwise_3x3_whole_clamped};
+    return ending < TIGRIS_PIE_LONG ? kernels[ending] : NULL;
+}
+
+static const int8_t *pixel_of(const depthwise *d, int32_t row, int32_t column)
+{
+    const uint32_t pixel = (uint32_t)row * d->in->tensor->width + (uint32_t)column;
+    return (const int8_t *)(const void *)d->in->data + pixel * d->channels;
+}
+
+/* The output pixel whose first tap is at `row` and `column` of the band. */
+static void run_patch(const depthwise *d, int32_t row, int32_t column, int8_t *output)
+{
+    const tigris_conv_int8_params *params = d->params;
+    const int8_t *rows[ROWS];
+    int8_t *to = d->patch;
+    for (int32_t i = 0; i < ROWS; i++) {
+        const int32_t y = row + i * params->dilation_height;
+        rows[i] = to;
+        for (int32_t j = 0; j < ROWS; j++, to += d->pitch) {
+            const int32_t x = column + j * params->dilation_width;
+            if (y >= 0 && y < d->in->rows && x >= 0 && x < (int32_t)d->in->tensor->width) {
+                memcpy(to, pixel_of(d, y, x), d->channels);
+            } else {
+                memset(to, params->input_zero_point, d->channels);
+            }
+        }
+    }
+    d->run(rows, d->result, &d->layer, 1U, (int32_t)d->pitch, 0);
+    memcpy(output, d->result, d->channels);
+}
+
+/* Output pixels [first, end) of a row, whose windows lie inside. */
+static void run_inside(const depthwise *d, int32_t row, int32_t first, int32_t end, int8_t *output)
+{
+    const int32_t stride = d->params->stride_width, channels = (int32_t)d->channels;
+    const int32_t column = first * stride - d->params->pad_left;
+    const int8_t *rows[ROWS];
+    for (int32_t i = 0; i < ROWS; i++) {
+        rows[i] = pixel_of(d, row + i, column);
+    }
+    d->run(rows, output + first * channels, &d->layer, (uint32_t)(end - first), channels, (stride - 1) * channels);
+}
+
+/* A row of the output. `vectors`: whether what lies inside can be read and written as it lies. */
+static void run_row(const depthwise *d, int32_t row, int32_t width, int vectors, int8_t *output)
+{
+    const tigris_conv_int8_params *params = d->params;
+    const int32_t stride = params->stride_width, left = params->pad_left;
+    const int32_t last = (int32_t)d->in->tensor->width - ROWS + left; /* the furthest first tap, padding counted */
+    int32_t first = width, end = width;
+    if (vectors && row >= 0 && row + ROWS <= d->in->rows && last >= left) {
+        const int32_t begins = (left + stride - 1) / stride, ends = last / stride + 1;
+        if (begins < width && begins < ends) {
+            first = begins;
+            end = ends < width ? ends : width;
+            run_inside(d, row, first, end, output);
+        }
+    }
+    for (int32_t x = first > 0 ? 0 : end; x < width; x = x + 1 == first ? end : x + 1) {
+        run_patch(d, row, x * stride - left, output + (uint32_t)x * d->channels);
+    }
+}
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0], *out = call->output;
+    const uint32_t channels = in->tensor->channels;
+    const int32_t width = (int32_t)out->tensor->width;
+    int8_t *output = tigris_int8_output(call);
+    depthwise d = {.params = params, .in = in, .channels = channels};
+    d.run = kernel_of(tigris_pie_layer_of(call, params->weights, params->bias, blocks_of(channels), &d.layer));
+    d.layer.low = (int8_t)params->activation_min;
+    d.layer.high = (int8_t)params->activation_max;
+    d.pitch = tigris_pie_vectors(channels) * TIGRIS_PIE_LANES;
+    d.patch = (int8_t *)(void *)call->scratch;
+    d.result = d.patch + TAPS * d.pitch;
+    if (d.run == NULL) {
+        return;
+    }
+    const int vectors = channels % TIGRIS_PIE_LANES == 0U && params->dilation_height == 1U &&
+                        params->dilation_width == 1U && tigris_pie_is_aligned(output, TIGRIS_PIE_LANES) &&
+                        tigris_pie_is_aligned((const int8_t *)(const void *)in->data, TIGRIS_PIE_LANES);
+    for (int32_t y = 0; y < out->rows; y++, output += (uint32_t)width * channels) {
+        run_row(&d, y * params->stride_height - in->pad_top, width, vectors, output);
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    if (params->groups != 1U || params->kernel_height != ROWS || params->kernel_width != ROWS ||
+        !tigris_check_conv_int8(call, 1U) || call->output->channels != call->inputs[0]->channels) {
+        return TIGRIS_ERR_PARAMS;
+    }
+    const uint32_t channels = call->output->channels;
+    return tigris_pie_check(call, params->weights, params->bias, blocks_of(channels), scratch_of(channels));
+}
+
+const tigris_kernel_entry tigris_pie_depthwise_conv_2d_int8 = {
+    TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PIE, sizeof(tigris_conv_int8_params), run,
+    check};
+
+#endif

@@ -1,0 +1,74 @@
+/* Layers as the assembly of this folder takes them: pie_int8.h.
+ *
+ * The weights of an operator with TIGRIS_PACKING_PIE are a stream: a head of 16 bytes (what the functions' names end in,
+ * the shift of sums, the shift of outputs, zeros), then blocks of weights and words, then 16 bytes. Its biases lie behind
+ * it, so how long it may be is known whenever it is read. */
+#ifndef TIGRIS_PIE_LAYER_H
+#define TIGRIS_PIE_LAYER_H
+
+#include "../check.h"
+#include "pie_int8.h"
+
+#define TIGRIS_PIE_LANES 16U  /* bytes of a vector */
+#define TIGRIS_PIE_OUTPUTS 8U /* that are requantised at a time */
+
+/* The first byte of a head. Sums of at most 64 products have functions of their own. */
+typedef enum tigris_pie_ending {
+    TIGRIS_PIE_ABOVE,
+    TIGRIS_PIE_USUAL,
+    TIGRIS_PIE_CLAMPED,
+    TIGRIS_PIE_WHOLE,
+    TIGRIS_PIE_WHOLE_CLAMPED,
+    TIGRIS_PIE_LONG,
+    TIGRIS_PIE_LONG_CLAMPED,
+    TIGRIS_PIE_ENDINGS
+} tigris_pie_ending;
+
+/* The blocks of a stream: how many, bytes of weights and eights of outputs of each. */
+typedef struct tigris_pie_blocks {
+    uint32_t count;
+    uint32_t weights;
+    uint32_t eights;
+} tigris_pie_blocks;
+
+/* A dense layer of a call, its scratch cut in two. */
+typedef struct tigris_pie_dense_layer {
+    tigris_pie_dense_kernel *run; /* NULL: there is nothing to be done */
+    tigris_pie_layer layer;
+    uint32_t window; /* products of an output */
+    uint32_t outputs;
+    int8_t *patch;  /* a window, in whole vectors */
+    int8_t *result; /* a pixel of whole eights */
+} tigris_pie_dense_layer;
+
+static inline uint32_t tigris_pie_vectors(uint32_t bytes)
+{
+    return bytes / TIGRIS_PIE_LANES + (bytes % TIGRIS_PIE_LANES != 0U);
+}
+
+static inline int tigris_pie_is_aligned(const int8_t *values, uint32_t bytes)
+{
+    return ((uintptr_t)values & (bytes - 1U)) == 0U;
+}
+
+/* Whether the alignment of the plan's tensors, the operator's scratch and its stream, at `weights` of the block and up to
+ * `bias`, are what the functions need. */
+tigris_status tigris_pie_check(const tigris_check_call *call, uint32_t weights, uint32_t bias,
+                               tigris_pie_blocks blocks, uint32_t scratch);
+
+/* The layer of a call, and its ending; TIGRIS_PIE_ENDINGS where the stream is not what was checked, as memory that a
+ * damaged plan writes over can be. */
+tigris_pie_ending tigris_pie_layer_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
+                                      tigris_pie_blocks blocks, tigris_pie_layer *layer);
+
+/* Of a dense layer of `outputs`, each of `window` products: its blocks, the bytes of its scratch, and its work in a call but for the
+ * activation's limits. */
+tigris_pie_blocks tigris_pie_dense_blocks(uint32_t window, uint32_t outputs);
+uint32_t tigris_pie_dense_scratch(uint32_t window, uint32_t outputs);
+tigris_pie_dense_layer tigris_pie_dense_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
+                                           uint32_t window, uint32_t outputs);
+
+/* `pixels` of the layer's input, one behind another; at once where they lie in whole vectors. */
+void tigris_pie_run_dense(const tigris_pie_dense_layer *d, const int8_t *input, int8_t *output, uint32_t pixels);
+
+#endif

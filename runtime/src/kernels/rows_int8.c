@@ -1,0 +1,98 @@
+#include "rows_int8.h"
+
+/* A part of the vector, and of each row. */
+typedef struct row_part {
+    int32_t at;
+    int32_t taps;
+    int32_t tiled; /* taps in whole tiles */
+    tigris_vector vector;
+} row_part;
+
+/* Sums of one or two of `left` rows from `first` on: what they begin with, and the whole tiles. Returns how many rows it
+ * took. */
+static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *begin,
+                         uint32_t *sum)
+{
+    const int32_t length = rows->length;
+    const int32_t lane = first & (TIGRIS_CHANNEL_BLOCK - 1);
+    const int8_t *w =
+        rows->weights + ((first - lane) * length + p->at * TIGRIS_CHANNEL_BLOCK + lane * TIGRIS_TILE_TAPS);
+    sum[0] = begin[0];
+    if (left > 1) {
+        sum[1] = begin[1];
+    }
+    if (first < rows->blocked) {
+        tigris_vector_two(&p->vector, w, w + TIGRIS_TILE_TAPS, TIGRIS_CHANNEL_BLOCK * TIGRIS_TILE_TAPS, p->tiled, sum,
+                          sum + 1);
+        return 2;
+    }
+    uint32_t unused = 0;
+    w = rows->weights + (first * length + p->at);
+    tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, TIGRIS_TILE_TAPS, p->tiled, sum,
+                      left == 1 ? &unused : sum + 1);
+    return left == 1 ? 1 : 2;
+}
+
+/* Adds the taps behind the whole tiles of one row. */
+static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, uint32_t *sum)
+{
+    const int32_t length = rows->length;
+    const int32_t block = row < rows->blocked ? TIGRIS_CHANNEL_BLOCK : 1, lane = row & (block - 1);
+    const int8_t *w = rows->weights + ((row - lane) * length + (p->at + p->tiled) * block + lane);
+    for (int32_t tap = p->tiled; tap < p->taps; tap++) {
+        *sum = tigris_add_tap(&p->vector, tap, w, *sum);
+        w += block;
+    }
+}
+
+void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *begin,
+                     uint32_t *sums)
+{
+    row_part p;
+    for (p.at = 0; p.at < rows->length; p.at += p.taps) {
+        p.taps = rows->length - p.at < TIGRIS_VECTOR_TAPS ? rows->length - p.at : TIGRIS_VECTOR_TAPS;
+        p.tiled = p.taps & ~(TIGRIS_TILE_TAPS - 1);
+        tigris_fill_vector(&p.vector, vector + p.at, p.taps);
+        const int8_t *w = rows->weights + (first * rows->length + p.at * TIGRIS_CHANNEL_BLOCK);
+        int32_t i = 0;
+        for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
+            const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
+            tigris_vector_blocks(&p.vector, w, v, p.tiled, begin + i, sums + i);
+            w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
+        }
+        while (i < count) {
+            i += add_tiles(rows, &p, first + i, count - i, begin + i, sums + i);
+        }
+        for (i = 0; i < count && p.tiled != p.taps; i++) {
+            add_rest(rows, &p, first + i, sums + i);
+        }
+        begin = sums;
+    }
+}
+
+/* Takes the zero points of rows from `zeros` on off their sums. */
+static void take_zeros(const int8_t *zeros, const int8_t *vector, int32_t length, int32_t count, uint32_t *sums)
+{
+    int32_t sum = 0;
+    for (int32_t i = 0; i < length; i++) {
+        sum = tigris_wrapping_add(sum, vector[i]);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): begun, since every vector has an element */
+        sums[i] -= (uint32_t)(int32_t)zeros[i] * (uint32_t)sum;
+    }
+}
+
+void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output)
+{
+    uint32_t sums[TIGRIS_ROWS];
+    for (int32_t first = 0, count; first < layer->outputs; first += count) {
+        count = layer->outputs - first < TIGRIS_ROWS ? layer->outputs - first : TIGRIS_ROWS;
+        tigris_add_rows(&layer->rows, vector, first, count, (const uint32_t *)(const void *)(layer->bias + first), sums);
+        if (zeros != NULL) {
+            take_zeros(zeros + first, vector, layer->rows.length, count, sums);
+        }
+        tigris_scale_channels(sums, count, layer->multiplier + first * layer->step, layer->shift + first * layer->step,
+                              layer->step, &layer->output, output + first);
+    }
+}

@@ -1,0 +1,106 @@
+/* Tasks and binary semaphores of FreeRTOS as POSIX has them. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "chip.h"
+#include "freertos/FreeRTOS.h"
+#include "freertos/semphr.h"
+#include "freertos/task.h"
+
+typedef struct semaphore {
+    pthread_mutex_t mutex;
+    pthread_cond_t given;
+    int is_given;
+} semaphore;
+
+typedef struct start {
+    TaskFunction_t run;
+    void *argument;
+} start;
+
+SemaphoreHandle_t xSemaphoreCreateBinary(void)
+{
+    if (chip.semaphores_left == 0U)
+        return NULL;
+    chip.semaphores_left--;
+    semaphore *made = calloc(1, sizeof *made);
+    (void)pthread_mutex_init(&made->mutex, NULL);
+    (void)pthread_cond_init(&made->given, NULL);
+    return made;
+}
+
+void vSemaphoreDelete(SemaphoreHandle_t handle)
+{
+    chip.semaphores_left++;
+    free(handle);
+}
+
+BaseType_t xSemaphoreTake(SemaphoreHandle_t handle, TickType_t ticks)
+{
+    semaphore *taken = handle;
+    if (ticks != portMAX_DELAY)
+        abort();
+    (void)pthread_mutex_lock(&taken->mutex);
+    while (!taken->is_given)
+        (void)pthread_cond_wait(&taken->given, &taken->mutex);
+    taken->is_given = 0;
+    (void)pthread_mutex_unlock(&taken->mutex);
+    return pdTRUE;
+}
+
+BaseType_t xSemaphoreGive(SemaphoreHandle_t handle)
+{
+    semaphore *given = handle;
+    (void)pthread_mutex_lock(&given->mutex);
+    const int was_given = given->is_given;
+    given->is_given = 1;
+    (void)pthread_cond_signal(&given->given);
+    (void)pthread_mutex_unlock(&given->mutex);
+    return was_given ? pdFALSE : pdTRUE;
+}
+
+static void *begin(void *context)
+{
+    const start task = *(start *)context;
+    free(context);
+    task.run(task.argument);
+    abort(); /* a task of FreeRTOS must not return */
+}
+
+BaseType_t xTaskCreatePinnedToCore(TaskFunction_t run, const char *name, uint32_t stack_bytes, void *argument,
+                                   UBaseType_t priority, TaskHandle_t *task, BaseType_t core)
+{
+    (void)name;
+    if (task != NULL)
+        abort();
+    chip.task_core = core;
+    chip.task_stack = stack_bytes;
+    chip.task_priority = priority;
+    start *given = malloc(sizeof *given);
+    *given = (start){run, argument};
+    pthread_t thread;
+    if (chip.refuses_tasks || pthread_create(&thread, NULL, begin, given) != 0) {
+        free(given);
+        return pdFAIL;
+    }
+    (void)pthread_detach(thread);
+    chip.tasks++;
+    return pdPASS;
+}
+
+void vTaskDelete(TaskHandle_t task)
+{
+    if (task != NULL)
+        abort();
+    pthread_exit(NULL);
+}
+
+UBaseType_t uxTaskPriorityGet(TaskHandle_t task)
+{
+    return task == NULL ? 7U : 0U;
+}
+
+BaseType_t xPortGetCoreID(void)
+{
+    return chip.core;
+}

@@ -1,0 +1,64 @@
+"""Operators and programs with the kernels of the ESP32-S3's vectors, whose assembly something else stands in for."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.runtime.build import RUNTIME, compile_program
+from tests.runtime.kernel_harness import Operator, Way
+from tests.runtime.test_conv import int8_case
+from tests.runtime.test_dsp import CONV, DEPTHWISE, window
+from tests.runtime.test_vectors import fully_connected_case
+from tigris_pio.compiler.backends import pie
+from tigris_pio.compiler.ir.program import ProgramOp
+from tigris_pio.compiler.weights.pie import LANES
+from tigris_pio.format.enums import Packing
+from tigris_pio.sizes import round_up
+
+SOURCES = tuple(sorted((RUNTIME / "src/kernels/pie").glob("*.c")))
+DEFINES = ("-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
+
+
+def compile_pie(output: Path, sources: list[Path], *flags: str) -> Path:
+    """A program of `sources`, which have the assembly's functions, with TIGRIS_PIE."""
+    return compile_program(output, [*sources, *SOURCES], *DEFINES, *flags)
+
+
+def packed(op: Operator) -> Operator | None:
+    """The operator as the compiler gives it to the kernels; None where it finds no words."""
+    stream = pie.stream(ProgramOp("op", op.kind, op.dtype, (), "out", op.params, op.blobs))
+    if isinstance(stream, str):
+        return None
+    weights = op.blobs["weights"]
+    outputs = weights.shape[-1] if op.kind == DEPTHWISE else weights.shape[0]
+    window = 9 * round_up(outputs, LANES) if op.kind == DEPTHWISE else round_up(weights[0].size, LANES)
+    return dataclasses.replace(op, packing=Packing.PIE, blobs={**op.blobs, "weights": stream},
+                               scratch_bytes=window + round_up(outputs, LANES))  # fmt: skip
+
+
+def layers(count: int, seed: int = 11) -> Iterator[tuple[Operator, Way]]:
+    """Convolutions and layers of random sizes, some of whole vectors: whole, in bands, and rolling through windows."""
+    choose = random.Random(seed)
+    for number in range(count):
+        kind = choose.choice((CONV, DEPTHWISE, DEPTHWISE, None))
+        channels = choose.choice((1, 3, 8, 16, 16, 32, 48))
+        if kind is None:
+            inputs, vectors = choose.choice((1, 16, 20, 64, 90)), choose.choice((1, 3))
+            op = fully_connected_case(vectors, inputs, channels, 0, choose.random() < 0.5, number)[0]
+        else:
+            kernel = (3, 3) if kind == DEPTHWISE else choose.choice(((1, 1), (1, 1), (3, 3), (2, 5), (10, 1)))
+            stride, dilation = choose.choice((1, 1, 2)), choose.choice(((1, 1),) * 5 + ((2, 1), (1, 2)))
+            reach = ((kernel[0] - 1) * dilation[0], (kernel[1] - 1) * dilation[1])
+            top, bottom, left, right = (choose.randint(0, reach[i // 2]) for i in range(4))
+            least = [max(1, reach[0] + 1 - top - bottom), max(1, reach[1] + 1 - left - right)]
+            size = (choose.randint(least[0], least[0] + 5), choose.randint(least[1], least[1] + 6))
+            shape = window(size, kernel, (stride, stride), (top, bottom, left, right), dilation)
+            form = (channels, 1, 1) if kind == DEPTHWISE else (1, choose.choice((1, 3, 16, 32)), channels)
+            op = int8_case(kind, shape, 1, *form, number)[0]
+        own = packed(op)
+        if own is not None:
+            height = own.output_shape[1]
+            yield own, choose.choice((Way(height), Way(min(2, height)), Way(1, windows=True, keep=True)))

@@ -1,0 +1,197 @@
+/* C in place of the assembly of runtime/src/kernels/pie, so that what calls it runs on any machine, under sanitizers: the
+ * arithmetic of tigris_pio/compiler/backends/pie_scales.py on the streams of tigris_pio/compiler/weights/pie.py. That
+ * the assembly does the same is tested with its interpreter (tests/emulation/xtensa). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/src/kernels/pie/layer.h"
+
+enum { EIGHT = 8, DEPTHWISE_TAPS = 9 };
+
+/* A layer of a call: what the function's name says. */
+typedef struct work {
+    const tigris_pie_layer *layer;
+    tigris_pie_ending ending;
+    uint32_t vectors;
+} work;
+
+/* The words of eight outputs. */
+typedef struct words {
+    int32_t offset[EIGHT];
+    int32_t fraction[EIGHT];
+    int32_t multiplier[EIGHT];
+    int32_t border[EIGHT];
+    int32_t step[EIGHT];
+} words;
+
+static void need(int holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+static void need_aligned(const int8_t *values, uint32_t bytes)
+{
+    need(tigris_pie_is_aligned(values, bytes));
+}
+
+static int32_t i2(const int8_t *from, uint32_t part, uint32_t lane)
+{
+    int16_t value;
+    memcpy(&value, from + 2U * (part * EIGHT + lane), sizeof value);
+    return value;
+}
+
+static int is_whole(tigris_pie_ending ending)
+{
+    return ending >= TIGRIS_PIE_WHOLE;
+}
+
+static int is_clamped(tigris_pie_ending ending)
+{
+    return ending == TIGRIS_PIE_CLAMPED || ending == TIGRIS_PIE_WHOLE_CLAMPED || ending == TIGRIS_PIE_LONG_CLAMPED;
+}
+
+/* What lies behind the offsets; answers its bytes. */
+static uint32_t read_words(const int8_t *from, tigris_pie_ending ending, words *w)
+{
+    const int above = ending == TIGRIS_PIE_ABOVE;
+    for (uint32_t i = 0; i < EIGHT; i++) {
+        if (is_whole(ending)) {
+            w->fraction[i] = (i2(from, 0U, i) & 0xFFFF) >> 1;
+            w->multiplier[i] = i2(from, 2U, i) * 65536 + (i2(from, 1U, i) & 0xFFFF);
+            w->border[i] = i2(from, 4U, i);
+            w->step[i] = i2(from, 6U, i);
+            need(w->multiplier[i] == i2(from, 5U, i) * 65536 + i2(from, 3U, i));
+        } else {
+            w->multiplier[i] = i2(from, 0U, i) * 65536 + i2(from, 2U, i);
+            w->fraction[i] = i2(from, 1U, i) & 0xFFFF;
+            w->border[i] = above ? INT16_MIN : i2(from, 3U, i);
+            w->step[i] = above ? 0 : i2(from, 4U, i);
+        }
+    }
+    return is_whole(ending) ? 112U : above ? 48U : 80U;
+}
+
+static int64_t saturated(int64_t value)
+{
+    return value < INT32_MIN ? INT32_MIN : value > INT32_MAX ? INT32_MAX : value;
+}
+
+static int8_t output_of(const work *own, const words *w, uint32_t i, int64_t sum, uint32_t doublings)
+{
+    const int64_t shifted = saturated(sum * (INT64_C(1) << (own->layer->left + doublings)));
+    const int64_t wide = saturated(shifted + w->offset[i]);
+    const int64_t high = wide >> 16, low = wide & 0xFFFF;
+    const int64_t most = (w->multiplier[i] + (INT64_C(1) << 15)) >> 16;
+    const int64_t least = w->multiplier[i] - most * 65536;
+    int64_t middle = w->fraction[i] + low * most + high * least;
+    if (is_whole(own->ending)) {
+        const int64_t part = (low * (w->multiplier[i] & 0xFFFF) + w->fraction[i] * INT64_C(65536)) >> 16;
+        middle = part + low * (w->multiplier[i] >> 16) + high * least;
+    }
+    int64_t value = (high * most + (middle >> 16) - (high < w->border[i] ? w->step[i] : 0)) >> own->layer->right;
+    value = (value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value) >> 8;
+    const int64_t lowest = is_clamped(own->ending) ? own->layer->low : INT8_MIN;
+    const int64_t highest = is_clamped(own->ending) ? own->layer->high : INT8_MAX;
+    return (int8_t)(value < lowest ? lowest : value > highest ? highest : value);
+}
+
+static void dense(const int8_t *input, int8_t *output, work own, uint32_t pixels)
+{
+    const uint32_t bytes = own.vectors * TIGRIS_PIE_LANES;
+    const uint32_t doublings = own.ending >= TIGRIS_PIE_LONG ? 2U : 0U;
+    need_aligned(input, TIGRIS_PIE_LANES);
+    need_aligned(output, EIGHT);
+    for (; pixels != 0U; pixels--, input += bytes) {
+        const int8_t *stream = own.layer->stream;
+        need_aligned(stream, TIGRIS_PIE_LANES);
+        for (uint32_t block = 0; block < own.layer->blocks; block++) {
+            words w;
+            const int8_t *weights = stream;
+            stream += EIGHT * bytes;
+            memcpy(w.offset, stream, sizeof w.offset);
+            stream += sizeof w.offset;
+            stream += read_words(stream, own.ending, &w);
+            for (uint32_t i = 0; i < EIGHT; i++, weights += bytes) {
+                int64_t sum = 0;
+                for (uint32_t k = 0; k < bytes; k++) {
+                    sum += input[k] * weights[k];
+                }
+                *output++ = output_of(&own, &w, i, sum, doublings);
+            }
+        }
+        need(stream[15] == 0); /* is read, and not used */
+    }
+}
+
+static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uint32_t pixels, int32_t pixel,
+                      int32_t next)
+{
+    need_aligned(output, TIGRIS_PIE_LANES);
+    for (uint32_t x = 0; x < pixels; x++, output += own.layer->blocks * TIGRIS_PIE_LANES) {
+        const int8_t *stream = own.layer->stream;
+        for (uint32_t block = 0; block < own.layer->blocks; block++) {
+            const int8_t *weights = stream, *offsets = stream + DEPTHWISE_TAPS * TIGRIS_PIE_LANES;
+            stream = offsets + 2U * EIGHT * sizeof(int32_t);
+            for (uint32_t odd = 0; odd < 2U; odd++) {
+                words w;
+                memcpy(w.offset, offsets + odd * sizeof w.offset, sizeof w.offset);
+                stream += read_words(stream, own.ending, &w);
+                for (uint32_t i = 0; i < EIGHT; i++) {
+                    const uint32_t lane = 2U * i + odd;
+                    int64_t sum = 0;
+                    for (uint32_t tap = 0; tap < DEPTHWISE_TAPS; tap++) {
+                        const int32_t at = (int32_t)x * (pixel + next) + (int32_t)(tap % 3U) * pixel;
+                        const int8_t *from = rows[tap / 3U] + at;
+                        need_aligned(from, TIGRIS_PIE_LANES);
+                        sum += from[block * TIGRIS_PIE_LANES + lane] * weights[tap * TIGRIS_PIE_LANES + lane];
+                    }
+                    output[block * TIGRIS_PIE_LANES + lane] = output_of(&own, &w, i, sum, 0U);
+                }
+            }
+        }
+        need(stream[15] == 0);
+    }
+}
+
+#define DENSE(name, named, count)                                                                                      \
+    void tigris_pie_dense##name(const int8_t *input, int8_t *output, const tigris_pie_layer *layer, uint32_t pixels)   \
+    {                                                                                                                  \
+        const work own = {layer, named, (count) != 0U ? (count) : layer->vectors};                                     \
+        dense(input, output, own, pixels);                                                                             \
+    }
+#define SHORT(inputs, count)                                                                                           \
+    DENSE(_##inputs##_above, TIGRIS_PIE_ABOVE, count)                                                                  \
+    DENSE(_##inputs, TIGRIS_PIE_USUAL, count)                                                                          \
+    DENSE(_##inputs##_clamped, TIGRIS_PIE_CLAMPED, count)                                                              \
+    DENSE(_##inputs##_whole, TIGRIS_PIE_WHOLE, count)                                                                  \
+    DENSE(_##inputs##_whole_clamped, TIGRIS_PIE_WHOLE_CLAMPED, count)
+SHORT(16, 1U)
+SHORT(32, 2U)
+SHORT(64, 4U)
+DENSE(, TIGRIS_PIE_LONG, 0U)
+DENSE(_clamped, TIGRIS_PIE_LONG_CLAMPED, 0U)
+
+#define THREE(name, named)                                                                                             \
+    void tigris_pie_depthwise_3x3##name(const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,    \
+                                        uint32_t pixels, int32_t pixel, int32_t next)                                  \
+    {                                                                                                                  \
+        const work own = {layer, named, 0U};                                                                           \
+        depthwise(rows, output, own, pixels, pixel, next);                                                             \
+    }
+THREE(_above, TIGRIS_PIE_ABOVE)
+THREE(, TIGRIS_PIE_USUAL)
+THREE(_clamped, TIGRIS_PIE_CLAMPED)
+THREE(_whole, TIGRIS_PIE_WHOLE)
+THREE(_whole_clamped, TIGRIS_PIE_WHOLE_CLAMPED)
+
+void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count)
+{
+    need_aligned(patch, TIGRIS_PIE_LANES);
+    for (uint32_t i = 0; i < count; i++, patch += vectors * TIGRIS_PIE_LANES) {
+        need_aligned(rows[i], TIGRIS_PIE_LANES);
+        memcpy(patch, rows[i], vectors * TIGRIS_PIE_LANES);
+    }
+}

@@ -1,0 +1,234 @@
+"""Operators whose rows two cores share: the same bytes in whatever order the halves run, and no race between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench import two_cores
+from bench.emulator import samples
+from tests.runtime.build import compile_program, objects
+from tests.runtime.kernel_harness import Operator, Way, plan_for, run, ways
+from tests.runtime.operators import operators
+from tests.runtime.pie_cases import compile_pie
+from tests.runtime.plan_builder import PlanBuilder, with_crc
+from tests.runtime.test_refusals import changed
+from tests.runtime.two_cores import Turned, all_split, marked
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.compiler.plan.two_cores import KINDS, MOST_OPERANDS
+from tigris_pio.errors import ArgumentError, PlanError, UsageError
+from tigris_pio.format.enums import OpFlag, OpKind
+from tigris_pio.format.records import Header, OpRecord
+
+#: Fast memory, slow memory: whole, and in bands whose outputs grow over inputs.
+BUDGETS = (("256K", 0), ("32K", 0), ("16K", "64K"), ("8K", "64K"))
+NETWORKS = ("kws", "resnet", "vww")
+DRIVER = Path(__file__).with_name("two_cores.c")
+
+
+@pytest.fixture
+def turned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tigris_pio.host.session.Cores", Turned)
+
+
+def result_of(op: Operator, plan: bytes) -> tuple[np.ndarray, int]:
+    """The output with two cores, and how many calls they shared."""
+    with Session(plan, cores=2) as session:
+        outputs = session.run_raw({f"in{i}": array for i, array in enumerate(op.inputs)})
+        return outputs["out"], session.shared_calls
+
+
+@pytest.mark.usefixtures("turned")
+@pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
+def test_every_kernel_gives_the_same_bytes(op: Operator) -> None:
+    """In every way a stage can run it. No others than those of KINDS are split, even where a plan says so."""
+    expected = run(op, Way(op.output_shape[1])).tobytes()
+    most = 0
+    for way in ways(op):
+        output, shared = result_of(op, marked(plan_for(op, way)))
+        assert output.tobytes() == expected, way
+        most = max(most, shared)
+    whole_batch = op.images == 1 and op.output_shape[0] > 1
+    splits = op.kind in KINDS and len(op.inputs) <= MOST_OPERANDS and not whole_batch and op.output_shape[1] > 1
+    assert (most > 0) == splits
+
+
+@pytest.mark.usefixtures("turned")
+@pytest.mark.parametrize(("images", "shared"), [(1, 0), (2, 2)])
+def test_images_of_a_batch(images: int, shared: int) -> None:
+    """One by one each is split, all of them in one call are not: their rows are as many as of several maps."""
+    op = next(op for op in operators() if op.kind is OpKind.LOOKUP)
+    pair = np.concatenate([op.inputs[0], op.inputs[0][:, ::-1]])
+    batch = dataclasses.replace(op, inputs=(pair,), output_shape=(2, *op.output_shape[1:]), images=images)
+    way = Way(op.output_shape[1])
+    output, calls = result_of(batch, marked(plan_for(batch, way)))
+    assert (output.tobytes(), calls) == (run(batch, way).tobytes(), shared)
+
+
+def test_every_kind_is_tried() -> None:
+    assert {op.kind for op in operators()} >= KINDS
+
+
+@pytest.mark.usefixtures("turned")
+@pytest.mark.parametrize("distance", range(-112, 128, 16))
+def test_halves_that_touch_each_other_are_not_split(distance: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A convolution's output lies `distance` bytes behind its input, both of six rows of 16 bytes: the bytes of one
+    core, whatever they are. Each half reads a row of the other's."""
+    build = PlanBuilder.build
+
+    def moved(plan: PlanBuilder) -> bytes:
+        base = plan.tensors[0].home_offset + 112
+        plan.tensors[0] = dataclasses.replace(plan.tensors[0], home_offset=base)
+        plan.tensors[1] = dataclasses.replace(plan.tensors[1], home_offset=base + distance)
+        plan.fast.place(384)
+        return build(plan)
+
+    op = next(op for op in operators() if op.kind is OpKind.CONV_2D)
+    monkeypatch.setattr(PlanBuilder, "build", moved)
+    plan = plan_for(op, Way(op.output_shape[1]))
+    with Session(plan) as session:
+        expected = session.run_raw({"in0": op.inputs[0]})["out"]
+    output, shared = result_of(op, marked(plan))
+    assert output.tobytes() == expected.tobytes()
+    assert shared == (abs(distance) >= 96)
+
+
+@pytest.fixture(scope="module")
+def planned(models_dir: Path) -> Callable[[str, str, str | int], Compiled]:
+    made: dict[tuple[str, str, str | int], Compiled] = {}
+
+    def plan(name: str, fast: str, slow: str | int) -> Compiled:
+        if (name, fast, slow) not in made:
+            made[name, fast, slow] = compile_model(models_dir / f"{name}_int8.onnx", fast=fast, slow=slow, cores=2)
+        return made[name, fast, slow]
+
+    return plan
+
+
+@pytest.mark.usefixtures("turned")
+@pytest.mark.parametrize("fast,slow", BUDGETS)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_recorded_outputs(name: str, fast: str, slow: str | int, planned, models_dir: Path) -> None:
+    """With all operators marked, in the arenas of the plan and in smaller ones, where things lie elsewhere."""
+    data = np.load(models_dir / f"{name}_vectors.npz")
+    compiled = planned(name, fast, slow)
+    planned_fast = compiled.report["memory"]["fast_peak"]
+    for fast_bytes, slow_bytes in ((None, None), (planned_fast * 3 // 4, 1 << 20)):
+        with Session(all_split(compiled), fast_bytes, slow_bytes, cores=2) as session:
+            (source,), (result,) = session.inputs, session.outputs
+            for given, expected in zip(data["input_q"][:2], data["output_tflm_q"][:2], strict=True):
+                outputs = session.run_raw({source.name: given.reshape(source.stored_shape)})
+                assert outputs[result.name].ravel().tolist() == expected.ravel().tolist()
+            assert session.shared_calls > 0
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_threads(name: str, planned, models_dir: Path) -> None:
+    """What is marked by itself, in two threads: every convolution, with half of its rows for each."""
+    data = np.load(models_dir / f"{name}_vectors.npz")
+    compiled = planned(name, "256K", 0)
+    marks = compiled.report["cores"]["split"]
+    heavy = [op.name for op in compiled.plan.program.ops if op.macs > 10_000]
+    assert set(heavy) <= set(marks)
+    with Session(compiled, cores=2) as two, Session(compiled) as one:
+        source = two.inputs[0]
+        for runs, given in enumerate(data["input_q"][:3], 1):
+            inputs = {source.name: given.reshape(source.stored_shape)}
+            assert {k: v.tobytes() for k, v in two.run_raw(inputs).items()} == {
+                k: v.tobytes() for k, v in one.run_raw(inputs).items()
+            }
+            assert (two.shared_calls, one.shared_calls) == (runs * len(marks), 0)
+
+
+def run_driver(program: Path, plan: bytes, name: str, models_dir: Path, folder: Path) -> tuple[int, ...]:
+    """Calls that two threads shared, and those with a backend that asks for scratch; () of a plan that is refused."""
+    data = np.load(models_dir / f"{name}_vectors.npz")
+    files = [folder / kind for kind in ("plan", "input", "output")]
+    for path, content in zip(files, (plan, data["input_q"][0], data["output_tflm_q"][0]), strict=True):
+        path.write_bytes(bytes(content))
+    done = subprocess.run([program, *files], capture_output=True, text=True, check=False)
+    if done.stderr.startswith("wrong: ") and "parameters contradict" in done.stderr:
+        return ()
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return tuple(map(int, done.stdout.split()))
+
+
+def test_no_races(tmp_path: Path, planned, models_dir: Path) -> None:
+    """Under ThreadSanitizer, on two threads of POSIX. Kernels of a backend with scratch are not split."""
+    program = compile_program(tmp_path / "two_cores", [DRIVER], "-O1", "-g1", "-fsanitize=thread", "-pthread")
+    for name, fast, slow in (("kws", "256K", 0), ("kws", "8K", "64K"), ("resnet", "8K", "64K")):
+        shared, with_scratch = run_driver(program, all_split(planned(name, fast, slow)), name, models_dir, tmp_path)
+        assert shared > 5 and with_scratch == 0
+
+
+def test_two_harts(tmp_path: Path, planned, models_dir: Path) -> None:
+    """On an emulated RISC-V with two: the bytes recorded, and what the one that is at work longer is left with."""
+    program = two_cores.build(tmp_path, objects("rv32imc"))
+    for name, fast, slow, share in (("kws", "256K", 0, 0.55), ("vww", "32K", 0, 0.55), ("kws", "8K", "64K", 1)):
+        data = np.load(models_dir / f"{name}_vectors.npz")
+        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+        found = two_cores.measure(program, planned(name, fast, slow).data, content, tmp_path)
+        assert 0.5 * found["one"] < found["longer"] < share * found["one"]
+        assert found["shared"] == found["split"] > 5
+
+
+def test_what_a_plan_says(models_dir: Path) -> None:
+    model = models_dir / "kws_int8.onnx"
+    one, two = (compile_model(model, fast="64K", cores=cores) for cores in (1, 2))
+    cores = two.report["cores"]
+    assert (one.report["cores"]["number"], one.report["cores"]["split"], cores["number"]) == (1, [], 2)
+    assert one.report["cores"]["predicted_instructions"] == one.report["predicted_instructions"]
+    for processor, count in two.report["predicted_instructions"].items():
+        assert 0.5 * count < cores["predicted_instructions"][processor] < 0.55 * count
+    # Nothing but the marks differs.
+    header = Header.unpack(two.data)
+    names = [op.name for op in two.plan.program.ops]
+    for index, name in enumerate(names):
+        flags = OpRecord.unpack(two.data, header.ops + index * OpRecord.size()).flags
+        assert flags == (OpFlag.SPLIT if name in cores["split"] else 0)
+    unmarked = two.data
+    for index in range(len(names)):
+        unmarked = changed(unmarked, OpRecord, index, flags=0)
+    assert unmarked == with_crc(one.data)
+
+
+def test_refusals(models_dir: Path) -> None:
+    model = models_dir / "kws_int8.onnx"
+    with pytest.raises(UsageError, match="cores: 3 is neither 1 nor 2"):
+        compile_model(model, fast="64K", cores=3)
+    with pytest.raises(ArgumentError, match="cores: '2' is no whole number; give 1 or 2"):
+        compile_model(model, fast="64K", cores="2")  # type: ignore[arg-type]
+    plan = compile_model(model, fast="64K", cores=2).data
+    with pytest.raises(ArgumentError, match="cores: True is neither 1 nor 2"):
+        Session(plan, cores=True)
+    for flags in (2, 3, 0x80):
+        with pytest.raises(PlanError, match="status -26"):
+            Session(changed(plan, OpRecord, 0, flags=flags))
+
+
+def with_half_scratch(plan: bytes) -> bytes:
+    header = Header.unpack(plan)
+    for index in range(header.op_count):
+        record = OpRecord.unpack(plan, header.ops + index * OpRecord.size())
+        plan = changed(plan, OpRecord, index, scratch_bytes=record.scratch_bytes // 2)
+    return plan
+
+
+def test_scratch_of_each_core(tmp_path: Path, models_dir: Path) -> None:
+    """Kernels with scratch of their own, which the plan has twice; with C in the place of their assembly."""
+    compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", cores=2, backend="pie", chip="esp32s3")
+    one = compile_model(models_dir / "kws_int8.onnx", fast="64K", backend="pie", chip="esp32s3")
+    twice = [op.scratch_bytes for op in compiled.plan.program.ops]
+    assert max(twice) > 0 and twice == [2 * op.scratch_bytes for op in one.plan.program.ops]
+    sources = [DRIVER, DRIVER.with_name("pie_in_c.c")]
+    program = compile_pie(tmp_path / "two_cores", sources, "-O1", "-g1", "-fsanitize=thread", "-pthread")
+    shared = run_driver(program, all_split(compiled), "kws", models_dir, tmp_path)
+    assert shared[0] >= len(compiled.report["cores"]["split"]) > 5
+    half = with_half_scratch(compiled.data)
+    assert run_driver(program, half, "kws", models_dir, tmp_path) == ()
