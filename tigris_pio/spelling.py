@@ -44,6 +44,7 @@ OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
     "alignment": ("--align", "alignment", "alignment", "alignment"),
     "backend": ("--backend", "custom_tigris_backend", "BACKEND", "backend"),
     "chip": ("--chip", "board_build.mcu", "IDF_TARGET", "chip"),
+    "cores": ("--cores", "custom_tigris_cores", "CORES", "cores"),
     "limit": ("--limit", "custom_tigris_limits", "LIMITS", "limits"),
     "name": ("--name", "custom_tigris_models", "NAME", "name"),
     "table": ("--table", "board_build.partitions", "the partition table", "table"),

@@ -8,6 +8,7 @@ import click
 
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
+    CORES,
     HOP,
     JSON,
     MODEL,
@@ -26,6 +27,7 @@ from tigris_pio.report.sweep import sweep
 @budget_options(memory_required=False)
 @HOP
 @backend_options
+@CORES
 @console.WIDE
 @JSON
 @pages.REPORT
@@ -44,6 +46,7 @@ def analyze(
     limits: tuple[str, ...],
     backend: str,
     chip: str,
+    cores: str,
     as_json: bool,
     report_path: str | None,
     no_sweep: bool,
@@ -58,12 +61,14 @@ def analyze(
 
     The page shows the memory over time, what makes the peak, other budgets, every stage and operator.
 
+    With --backend and -m a table shows what other shares of that memory for the library's scratch would cost.
+
     Exit status 1, and the smallest memory that works, when the model does not fit.
     """
     check_model(model)
     pages.check_report(report_path, model)
     options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits, fixed=fixed,
-                              states=states, hop=hop, streams=streams)  # fmt: skip
+                              states=states, hop=hop, streams=streams, cores=cores)  # fmt: skip
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         result = analyze_front(start, options, progress)

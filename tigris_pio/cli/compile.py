@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
+    CORES,
     HOP,
     JSON,
     MODEL,
@@ -33,6 +34,7 @@ from tigris_pio.report.sweep import sweep
 @HOP
 @storage_options
 @backend_options
+@CORES
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.tgrs", help="The plan to write.")
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
 @click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
@@ -58,6 +60,7 @@ def compile_command(
     align: str,
     backend: str,
     chip: str,
+    cores: str,
     output: str,
     header: str | None,
     depfile: str | None,
@@ -83,7 +86,7 @@ def compile_command(
             check_output(option, path, model)
     pages.check_report(report_path, model, output, header, depfile)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits,
-                              fixed, states, hop, streams)  # fmt: skip
+                              fixed, states, hop, streams, cores)  # fmt: skip
     with console.progress(as_json or quiet) as progress:
         start = front(model, options, progress)
         result = back(start, options, progress)

@@ -11,7 +11,7 @@ import click
 
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.arguments import parse_ties
-from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE, find_backend
+from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
@@ -40,6 +40,15 @@ HOP = click.option(
     metavar="ROWS",
     help="Runs are on windows that overlap: each is given the ROWS new rows of the input, and rows of maps that the "
     "runs before made are kept. Rows lie along the input's first axis but batch and channels.",
+)
+
+
+CORES = click.option(
+    "--cores",
+    type=click.Choice(["1", "2"]),
+    default="1",
+    show_default=True,
+    help="Cores of the board that share the rows of an operator: with 2 those worth it are marked.",
 )
 
 
@@ -185,17 +194,18 @@ def compile_options(
     states: tuple[str, ...] = (),
     hop: str | None = None,
     streams: tuple[str, ...] = (),
+    cores: str = "1",
 ) -> CompileOptions:
     """The options as the compiler takes them; UsageError names the option, the value and what is right."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
     if fast == 0:
         raise UsageError(f"{option('mem')}: the fast memory is 0; give at least a few kilobytes, like 64K")
     budget = Budget(fast, slow, None if flash is None else parse_size(flash, option("flash")))
-    find_backend(backend)
     rows = None if hop is None else arguments.hop(hop)
     options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), _fixed(fixed),
                              parse_ties(states), rows, streams, name, backend, chip,
-                             parse_limits(limits))  # fmt: skip
+                             parse_limits(limits), int(cores))  # fmt: skip
+    options.kernels()
     options.weights()
     return options
 

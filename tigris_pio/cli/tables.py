@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tigris_pio.cli.console import out
+from tigris_pio.compiler.instructions.libraries import machines
 from tigris_pio.compiler.normalise import PassStatistics
 from tigris_pio.compiler.plan.attempts import Attempt
 from tigris_pio.fitted import Column, Facts, Fitted
@@ -39,8 +40,7 @@ def print_report(document: dict[str, Any]) -> None:
         ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "
                           f"{format_size(document['traffic']['slow_written'])} written, "
                           f"{compute['recomputed_macs']:,} MACs computed again"),
-        ("instructions", "predicted: " + ", ".join(f"{about(count)} on {processor}" for processor, count
-                                                   in document["predicted_instructions"].items())),
+        ("instructions", _predicted(document)),
     ]  # fmt: skip
     if document["states"]:
         names = ", ".join(state["name"] for state in document["states"])
@@ -50,6 +50,11 @@ def print_report(document: dict[str, Any]) -> None:
     streamed = [io["name"] for io in (*document["inputs"], *document["outputs"]) if io["home"] == "stream"]
     if streamed:
         rows.append(("streamed", f"{', '.join(streamed)}: rows come and go during the run"))
+    cores = document["cores"]
+    if cores["number"] > 1:
+        taken = ", ".join(f"{about(count)} on {processor}" for processor, count in
+                          cores["predicted_instructions"].items())  # fmt: skip
+        rows.append(("two cores", f"share {len(cores['split'])} operators; the longer one predicted: {taken}"))
     backend = document["backend"]
     if backend["name"] != "portable":
         rows.append((
@@ -61,6 +66,28 @@ def print_report(document: dict[str, Any]) -> None:
         rows.append(("chosen", f"{backend['name']} for {document['kernels']['chip']}: {document['kernels']['why']}"))
     out.print(Facts(rows))
     out.print(_stages(document["stages"]))
+    if len(backend.get("balance", ())) > 1:
+        out.print(_balance(backend))
+
+
+def _predicted(document: dict[str, Any]) -> str:
+    counts = ", ".join(f"{about(count)} on {processor}" for processor, count
+                       in document["predicted_instructions"].items())  # fmt: skip
+    name = document["backend"]["name"]
+    of = "" if name == "portable" else f", with {name}" if machines(name) else f", by the portable kernels, not {name}"
+    return f"predicted: {counts}{of}"
+
+
+def _balance(backend: dict[str, Any]) -> Fitted:
+    """The curve of scratch against arena."""
+    columns = (Column("scratch", True), Column("arena", True), Column("operators", True), Column("instructions", True),
+               Column("cost", True), Column(""))  # fmt: skip
+    rows = [
+        (format_size(point["scratch"]), format_size(point["arena"]), str(point["ops"]), f"{point['instructions']:,}",
+         f"{point['cost']:,}", "chosen" if point["chosen"] else "")
+        for point in backend["balance"]
+    ]  # fmt: skip
+    return Fitted(f"fast memory between {backend['name']}'s scratch and the arena", columns, rows)
 
 
 def _hop(hop: dict[str, Any]) -> list[tuple[str, str]]:

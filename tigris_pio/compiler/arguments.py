@@ -106,6 +106,14 @@ def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(ties)
 
 
+def cores(value: object) -> int:
+    """One or two."""
+    number = whole(spelling.option("cores"), value, "1 or 2")
+    if number not in (1, 2):
+        raise UsageError(f"{spelling.option('cores')}: {number} is neither 1 nor 2")
+    return number
+
+
 def hop(value: object) -> int:
     """Rows that a run is given: a number, or its text."""
     name = spelling.option("hop")

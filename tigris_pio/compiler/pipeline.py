@@ -22,10 +22,10 @@ from typing import Any, NoReturn
 import onnx
 
 from tigris_pio.compiler import arguments
-from tigris_pio.compiler.backends import find_backend
+from tigris_pio.compiler.backends import Backend, find_backend
+from tigris_pio.compiler.backends.balance import Balances, Find, Point, judged_cost
 from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.backends.report import kernels_report
-from tigris_pio.compiler.backends.scratch import plan_within
 from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.instructions.predict import nearest_for
@@ -44,6 +44,7 @@ from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.search import EXHAUSTIVE, does_not_fit, find_plan, worth
+from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import Slid, slide
 from tigris_pio.errors import BudgetError, ModelError, UsageError
@@ -79,18 +80,20 @@ class CompileOptions:
     hop: int | None = None  #: input rows by which windows are apart; None: a run is given whole windows
     streams: tuple[str, ...] = ()  #: inputs and outputs whose rows come and go during the run
     name: str | None = None
-    backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn or cmsis-nn
+    backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn, cmsis-nn or pie
     #: The board's, such as esp32s3: whose instructions plans are judged by, and for which a backend's scratch is sized;
     #: empty: those of a processor with neither DSP instructions nor floating point, and enough for any.
     chip: str = ""
 
     #: What the file may ask for: limits.py, or some of its numbers by name.
     limits: Limits | Mapping[str, int] = dataclasses.field(default_factory=Limits)
+    cores: int = 1  #: that share the rows of an operator on the board: 1 or 2
 
     def __post_init__(self) -> None:
         fault = None if self.name is None else name_fault(self.name)
         if fault:
             raise UsageError(f"{option('name')}: {fault}")
+        arguments.cores(self.cores)
         object.__setattr__(self, "limits", find_limits(self.limits))
         object.__setattr__(self, "chip", find_chip(self.chip))
         if self.xip and (self.compress == "lz4" or self.copy_weights):
@@ -99,6 +102,16 @@ class CompileOptions:
                 f"{switch('xip')} with {other}: the one promises that no weight is copied to RAM, the other brings "
                 "weights there; leave one out"
             )
+
+    def kernels(self) -> Backend | None:
+        """Whose kernels run on the board; None: the portable ones."""
+        backend = find_backend(self.backend, self.chip)
+        if backend is not None and self.alignment % backend.alignment:
+            raise UsageError(
+                f"{option('alignment', self.alignment)}: {backend.name} needs tensors at multiples of "
+                f"{backend.alignment}; use {option('alignment', backend.alignment)}, or leave it out"
+            )
+        return None if backend is None else backend.of_cores(self.cores, self.alignment)
 
     def weights(self) -> WeightOptions:
         """How weights are stored and read."""
@@ -217,12 +230,41 @@ def plan_of(
     `index`: of `program`; whoever makes several plans saves time by keeping it. What is tried is added to `tried`.
     """
 
-    processor, noted = nearest_for(program, options.chip), [] if tried is None else tried
+    backend = options.kernels()
+    if backend is None:
+        return _finder(program, options, index, tried)(program, options.budget, most)
+    found = _balances(program, options, tried).cheapest(most)
+    return None if found is None else found.plan
 
-    def find(wanted: Program, budget: Budget) -> ExecutionPlan | None:
-        known = index if index is not None and wanted is program else ProgramIndex.of(wanted, processor)
+
+def _balances(program: Program, options: CompileOptions, tried: list[Attempt] | None = None) -> Balances:
+    """Plans of `program` by how a backend shares the memory with them."""
+    backend = options.kernels()
+    assert backend is not None
+    find = _finder(program, options, None, tried)
+    return Balances(find, program, options.budget, backend, options.chip, _processor(program, options))
+
+
+def _processor(program: Program, options: CompileOptions) -> str:
+    """By whose instructions plans are judged."""
+    backend = options.kernels()
+    return nearest_for(program, options.chip, "" if backend is None else backend.name)
+
+
+def _finder(
+    program: Program, options: CompileOptions, index: ProgramIndex | None, tried: list[Attempt] | None
+) -> Find:
+    """Finds plans of `program`, of which `index` is kept, or of the same with other kernels."""
+    processor, noted = _processor(program, options), [] if tried is None else tried
+    kept = {} if index is None else {id(program): index}  # indices keep their programs, so that no other has the id
+
+    def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
+        if id(wanted) not in kept:
+            kept[id(wanted)] = ProgramIndex.of(wanted, processor)
+        known = kept[id(wanted)]
+        before = len(known.cache(Attempts))
         plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most)
-        noted.extend(known.cache(Attempts))
+        noted.extend(known.cache(Attempts)[before:])
         folded = None if plan is not None and plan.slow_bytes == 0 else fold_products(wanted)
         if folded is None:
             return plan
@@ -232,10 +274,7 @@ def plan_of(
         noted.extend(dataclasses.replace(attempt, folded=True) for attempt in other.cache(Attempts))
         return better or plan
 
-    backend = find_backend(options.backend, options.chip)
-    if backend is None:
-        return find(program, options.budget)
-    return plan_within(find, program, options.budget, backend, options.chip)
+    return find
 
 
 def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
@@ -247,14 +286,14 @@ def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[A
         now: list[Attempt] = []
         plan = plan_of(program, options, most=worth(program, least), tried=now)
         tried += (dataclasses.replace(attempt, order=order) for attempt in now)
-        if plan is not None and cost_of(plan) < least:
-            best, least = plan, cost_of(plan)
+        if plan is not None and judged_cost(plan) < least:
+            best, least = plan, judged_cost(plan)
         if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
             break
     if best is not None:
         return best, tuple(tried)
     folded = [other for program in programs if (other := fold_products(program)) is not None]
-    processor = nearest_for(start.program, options.chip)
+    processor = _processor(start.program, options)
     raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights(), processor)
 
 
@@ -267,6 +306,8 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
     """Plans and emits; BudgetError when the model does not fit."""
     progress("partition")
     plan, attempts = _plan(start, options)
+    if options.cores > 1:
+        plan = dataclasses.replace(plan, split=split_steps(plan))
     progress("emit")
     data = write_plan(plan, options.xip)
     flash = options.budget.flash
@@ -291,12 +332,24 @@ def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -
 def analyze_front(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
     """The same from stage 3 on."""
     try:
-        return back(start, options, progress)
+        found = back(start, options, progress)
+        found.report["backend"]["balance"] = [dataclasses.asdict(point) for point in _curve(start, options, found.plan)]
+        return found
     except BudgetError as error:
         ample = back(start, dataclasses.replace(options, budget=UNLIMITED), progress)
         report = build_report(ample.plan, len(ample.data), options.budget, str(error))
         report |= {key: ample.report[key] for key in ("hop", "kernels") if key in ample.report}
         return dataclasses.replace(ample, report=report)
+
+
+def _curve(start: Front, options: CompileOptions, plan: ExecutionPlan) -> tuple[Point, ...]:
+    """What other shares of the arena and a library's scratch would cost; () without a library or a limit."""
+    if plan.backend is None or options.budget.fast is None:
+        return ()
+    names = [op.name for op in plan.program.ops]
+    same = (program for program in orders(start.program) if [op.name for op in program.ops] == names)
+    program = next(same, start.program)  # products may be folded
+    return _balances(program, options).curve(plan)
 
 
 def compile_model(
@@ -318,6 +371,7 @@ def compile_model(
     backend: str = "auto",
     chip: str = "",
     limits: Limits | Mapping[str, int] | None = None,
+    cores: int = 1,
     **unknown: NoReturn,
 ) -> Compiled:
     """Compiles a model to a plan: the path of an ONNX or TensorFlow Lite file, or one in memory (ModelProto, bytes).
@@ -339,10 +393,13 @@ def compile_model(
     stream: inputs and outputs that are never to be whole in memory, "image" or several: their rows are asked for and
         given away during the run, by `Session.run` as by the firmware's hooks
     name: the model's, a C identifier; None: the file's
-    backend: "auto", "portable", "esp-nn" or "cmsis-nn": whose kernels run int8 convolutions and fully connected layers
+    backend: "auto", "portable", "esp-nn", "cmsis-nn" or "pie": whose kernels run int8 convolutions and fully connected
+        layers
     chip: the board's chip or core, for which the plan is made, "auto" chooses and a backend's scratch is sized; "": one
         without DSP instructions and floating point, portable, and enough for any
     limits: what the model's file may ask of the compiler, `{"nodes": 200000}`
+    cores: 2: operators that are worth it are marked for two cores, which share their rows where the firmware has given
+        the session a second one; the same bytes with one
     """
     arguments.unknown(unknown, inspect.signature(compile_model).parameters)
     arguments.model(model)
@@ -364,7 +421,8 @@ def compile_model(
         backend=arguments.text("backend", backend),
         chip=arguments.text("chip", chip),
         limits={} if limits is None else limits,
+        cores=arguments.cores(cores),
     )
     options.weights()
-    find_backend(options.backend)
+    options.kernels()
     return back(front(model, options), options)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from tigris_pio.compiler.instructions.libraries import machines
 from tigris_pio.compiler.instructions.predict import PROCESSORS
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.plan.prediction import stage_instructions
+from tigris_pio.compiler.plan.two_cores import cores_report
 from tigris_pio.compiler.slide import Slid
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType, OpKind
@@ -56,9 +58,11 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         },
         "flash": {"plan": plan_bytes, "weights": block_bytes(program.ops)},
         "predicted_instructions": {
-            processor: sum(stage["predicted_instructions"][processor] for stage in stages) for processor in PROCESSORS
+            processor: sum(stage["predicted_instructions"][processor] for stage in stages)
+            for processor in predicted_on(plan)
         },
         "planned_for": plan.processor,
+        "cores": cores_report(plan),
         "stages": stages,
         "allocation": {
             "strategy": plan.allocation.strategy,
@@ -75,6 +79,11 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
     if refusal is not None:
         document["reason"] = refusal
     return document
+
+
+def predicted_on(plan: ExecutionPlan) -> tuple[str, ...]:
+    """The processors for which a plan's instructions can be told: with a library those on which that was counted."""
+    return PROCESSORS if plan.backend is None else machines(plan.backend.name) or PROCESSORS
 
 
 def hop_report(slid: Slid, plan: ExecutionPlan, whole: ExecutionPlan | None) -> dict[str, Any]:
@@ -119,7 +128,7 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
         "slow_written": stage.slow_written,
         "macs": sum(op.macs for op in ops),
         "recomputed_macs": stage.recomputed_macs,
-        "predicted_instructions": stage_instructions(plan, stage),
+        "predicted_instructions": stage_instructions(plan, stage, predicted_on(plan)),
         "weights": stage.weight_mode.name.lower(),
         "weights_bytes": block_bytes(ops),
         "compression_saves": stage.compression_saves,

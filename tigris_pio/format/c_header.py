@@ -34,6 +34,7 @@ _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.TensorFlag, "tensor_flag"),
     (enums.ViewFlag, "view_flag"),
     (enums.OperandFlag, "operand_flag"),
+    (enums.OpFlag, "op_flag"),
     (enums.OpKind, "op_kind"),
     (enums.Packing, "packing"),
 )

@@ -54,6 +54,7 @@ class Packing(enum.IntEnum):
     PORTABLE = 0  #: blocks of four channels, tiles of four taps; all that is not packed
     ROWS = 1  #: each channel's taps behind each other, as they are in the model
     LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
+    PIE = 3  #: as the kernels in the ESP32-S3's vector instructions read them, with what makes outputs of sums
 
 
 class HeaderFlag(enum.IntFlag):
@@ -84,6 +85,12 @@ class OperandFlag(enum.IntFlag):
     """What becomes of an operand's view once its operator has had its turn in a band."""
 
     LAST = 1  #: no later operator of the stage reads it: a window parks the rows it keeps
+
+
+class OpFlag(enum.IntFlag):
+    """How an operator may run."""
+
+    SPLIT = 1  #: two cores may make half of a call's rows each, with half of its scratch
 
 
 class OpKind(enum.IntEnum):

@@ -42,7 +42,7 @@ def _kernels() -> str:
 def tables() -> dict[str, str]:
     """Every generated part of SPEC.md by its name."""
     kinds = (enums.DType, enums.Home, enums.Strategy, enums.WeightMode, enums.HeaderFlag, enums.TensorFlag,
-             enums.ViewFlag, enums.OperandFlag, enums.OpKind, enums.Packing, enums.RecurrentCell,
+             enums.ViewFlag, enums.OperandFlag, enums.OpFlag, enums.OpKind, enums.Packing, enums.RecurrentCell,
              enums.RecurrentFunction, enums.UnaryFunction, enums.BinaryFunction, enums.ReduceFunction,
              enums.VectorFunction)  # fmt: skip
     return {

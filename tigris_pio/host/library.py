@@ -8,13 +8,15 @@ import os
 from pathlib import Path
 
 from tigris_pio import installation
-from tigris_pio.errors import ToolError
+from tigris_pio.errors import ArgumentError, ToolError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.records import VERSION
 
 #: Environment variable with the path of another build of the library.
 LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
-HOST_VERSION = 6
+#: Environment variable with the kernels that sessions use: "portable", or "fastest", as they do without it.
+KERNELS_VARIABLE = "TIGRIS_HOST_KERNELS"
+HOST_VERSION = 8
 
 _PACKAGE = Path(__file__).resolve().parent
 _SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
@@ -41,6 +43,11 @@ class HostUsage(ctypes.Structure):
 RowsHook = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p
 )
+
+#: tigris_work: argument, worker.
+Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)
+#: tigris_parallel_hook: context, address of the work, its argument.
+ParallelHook = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 #: TIGRIS_MAX_OPERANDS
 MAX_OPERANDS = 8
@@ -112,8 +119,9 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_bytes": (size, ()),
         "tigris_host_open": (int32, (pointer, pointer, size)),
         "tigris_host_check_crc": (int32, (pointer,)),
-        "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile))),
+        "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile), int32)),
         "tigris_host_rows": (None, (pointer, RowsHook, RowsHook)),
+        "tigris_host_parallel": (None, (pointer, ParallelHook)),
         "tigris_host_run": (int32, (pointer, ctypes.POINTER(pointer), ctypes.POINTER(HostUsage))),
         "tigris_host_calls": (int32, (pointer, ctypes.POINTER(HostWatch), ctypes.POINTER(HostUsage))),
         "tigris_host_reset": (int32, (pointer,)),
@@ -123,6 +131,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_input": (pointer, (pointer, uint32)),
         "tigris_host_output": (pointer, (pointer, uint32)),
         "tigris_host_status_text": (ctypes.c_char_p, (int32,)),
+        "tigris_host_kernels": (ctypes.c_char_p, (pointer,)),
         "tigris_host_kernel_count": (size, ()),
         "tigris_host_kernel": (uint32, (size,)),
         "tigris_host_place": (int32, (pointer, pointer, pointer)),
@@ -152,6 +161,14 @@ def load() -> ctypes.CDLL:
 def status_text(status: int) -> str:
     """The runtime's sentence for a status code."""
     return bytes(load().tigris_host_status_text(status)).decode()
+
+
+def wants_portable() -> bool:
+    """Whether sessions are to compute with the portable kernels alone."""
+    named = os.environ.get(KERNELS_VARIABLE) or "fastest"
+    if named not in ("fastest", "portable"):
+        raise ArgumentError(f"{KERNELS_VARIABLE} is {named!r}: set it to portable or fastest, or unset it")
+    return named == "portable"
 
 
 def kernels() -> frozenset[tuple[OpKind, DType]]:

@@ -22,16 +22,14 @@ class Arena:
         start = guard + -(self._buffer.ctypes.data + guard) % alignment
         self.data: ByteArray = self._buffer[start : start + size]
         self._guards = (self._buffer[:start], self._buffer[start + size :])
+        self._intact = tuple(guard.tobytes() for guard in self._guards)
         self.data[:] = 0
-
-    @property
-    def address(self) -> int | None:
-        """Where the arena starts; None when it is empty."""
-        return int(self.data.ctypes.data) if self.data.size else None
+        #: Where the arena starts; None when it is empty.
+        self.address: int | None = int(self.data.ctypes.data) if size else None
 
     def guards_intact(self) -> bool:
         """Nothing was written around the arena."""
-        return all(bool((guard == GUARD_VALUE).all()) for guard in self._guards)
+        return self._guards[0].tobytes() == self._intact[0] and self._guards[1].tobytes() == self._intact[1]
 
 
 def aligned_copy(data: bytes) -> Arena:

@@ -12,6 +12,7 @@ import zlib
 import lz4.block
 import numpy as np
 
+from tigris_pio.compiler.weights import pie
 from tigris_pio.compiler.weights.packing import PACKED_KINDS, packed_blobs, packed_bytes, unpacked_weights
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, OpKind, Packing, WeightMode
@@ -57,6 +58,24 @@ def _shape(plan: PlanFile, stage: StageRecord, op: OpRecord, params: Record) -> 
     return outputs, *kernel, inputs // max(1, params.groups)
 
 
+def _canonical(
+    op: OpRecord, kind: OpKind, params: Record, shape: tuple[int, ...], stored: memoryview
+) -> np.ndarray | None:
+    """The weights in canonical order of what begins with them as they are stored; None where that is too short."""
+    if DType(op.dtype) != DType.INT8:
+        return None
+    if op.packing == Packing.PIE:
+        try:
+            return pie.weights_of(kind, shape, bytes(stored))
+        except ValueError:
+            return None
+    packing = Packing(op.packing)
+    size = packed_bytes(kind, params, "weights", np.broadcast_to(np.int8(0), shape), packing)
+    if size > len(stored) or not size:
+        return None
+    return unpacked_weights(kind, params, np.frombuffer(stored, np.int8, size), shape, packing)
+
+
 class _Writer:
     """A copy of a plan whose stages are brought into the portable order one by one."""
 
@@ -84,13 +103,11 @@ class _Writer:
     def _op(self, raw: bytearray, stage: StageRecord, step: int) -> None:
         op = self._plan.ops[step]
         params = self._plan.params(op)
-        kind, packing, shape = OpKind(op.kind), Packing(op.packing), _shape(self._plan, stage, op, params)
+        kind, shape = OpKind(op.kind), _shape(self._plan, stage, op, params)
         start = int(getattr(params, "weights"))  # noqa: B009  both records have it
-        size = packed_bytes(kind, params, "weights", np.broadcast_to(np.int8(0), shape), packing)
-        if DType(op.dtype) != DType.INT8 or start + size > len(raw) or not size:
+        weights = _canonical(op, kind, params, shape, memoryview(raw)[start:])
+        if weights is None:
             raise PlanError(f"the weights of operator {self._plan.text(op.name)} lie outside their block")
-        packed = np.frombuffer(raw, np.int8, size, start)
-        weights = unpacked_weights(kind, params, packed, shape, packing)
         portable = packed_blobs(kind, DType.INT8, params, {"weights": weights})["weights"].tobytes()
         raw[start : start + len(portable)] = portable
         place = self._plan.header.ops + step * OpRecord.size()

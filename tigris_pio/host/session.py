@@ -27,6 +27,7 @@ from tigris_pio.format.records import (
 )
 from tigris_pio.host import library
 from tigris_pio.host.calls import Call, CallRows, Watch
+from tigris_pio.host.cores import Cores
 from tigris_pio.host.fields import Fields
 from tigris_pio.host.io import NUMPY_TYPES, Array, IoDescriptor, describe
 from tigris_pio.host.memory import Arena, aligned_copy
@@ -113,6 +114,12 @@ def _bytes(option: str, given: int | str | None, planned: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int | str | np.integer):
         raise ArgumentError(f"{option}: {given!r} is no size; give bytes, a size like '64K', or None")
     return parse_size(given if isinstance(given, str) else int(given), option)
+
+
+def _core_count(cores: object) -> int:
+    if isinstance(cores, bool) or cores not in (1, 2):
+        raise ArgumentError(f"cores: {cores!r} is neither 1 nor 2")
+    return 2 if cores == 2 else 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,6 +219,8 @@ class Session:
     plan: path of a `.tgrs` file, its bytes, or what `compile_model` returns
     fast_bytes, slow_bytes: sizes of the arenas; None: what the plan asks for. In smaller ones the runtime places
         tensors itself, with the same results
+    cores: 2: a second thread takes half of the rows of operators that the plan was compiled to split; `shared_calls`
+        counts kernel calls that both shared
     inputs, outputs: an IoDescriptor each, in the model's order
     states: the same of what lives from run to run
     take: functions by the names of streamed outputs: each is called with the first row and the rows as stored, an array
@@ -223,6 +232,7 @@ class Session:
         plan: str | os.PathLike[str] | bytes | HasData,
         fast_bytes: int | str | None = None,
         slow_bytes: int | str | None = None,
+        cores: int = 1,
     ) -> None:
         self._library = library.load()
         data = plan_bytes(plan)
@@ -247,6 +257,7 @@ class Session:
         self._open = True
         self._profile = (library.HostProfile * max(1, len(self._ops)))()
         self._usage = library.HostUsage()
+        self._cores = Cores() if _core_count(cores) > 1 else None
         self._bind()
 
     def _open_plan(self, data: bytes) -> None:
@@ -265,8 +276,9 @@ class Session:
     def _bind(self) -> None:
         fast, slow, header = self._fast, self._slow, self._records.header
         status = self._library.tigris_host_bind(
-            self._host.address, fast.address, fast.data.size, slow.address, slow.data.size, self._profile
-        )
+            self._host.address, fast.address, fast.data.size, slow.address, slow.data.size, self._profile,
+            library.wants_portable(),
+        )  # fmt: skip
         if status in (_FAST_TOO_SMALL, _SLOW_TOO_SMALL):
             missing = self._library.tigris_host_bytes_short(self._host.address)
             raise RuntimeFailure(
@@ -276,6 +288,8 @@ class Session:
             )
         self._refuse(status)
         self._library.tigris_host_rows(self._host.address, self._rows.fetch, self._rows.take)
+        if self._cores is not None:
+            self._library.tigris_host_parallel(self._host.address, self._cores.hook)
 
     def _refuse(self, status: int) -> None:
         if status != 0:
@@ -302,6 +316,8 @@ class Session:
     def close(self) -> None:
         """Lets go of the plan and the arenas. Measurements and descriptions stay; closing again does nothing."""
         self._open = False
+        if self._cores is not None:
+            self._cores.close()
         self._fast = self._slow = Arena(0)
 
     def __enter__(self) -> Session:
@@ -323,6 +339,11 @@ class Session:
         return self._records.header.name.rstrip(b"\0").decode(errors="replace")
 
     @property
+    def kernels(self) -> str:
+        """The kernels that compute: "avx2" or "neon", with the portable ones where these have none, or "portable"."""
+        return bytes(self._library.tigris_host_kernels(self._host.address)).decode()
+
+    @property
     def memory(self) -> Memory:
         """What the last run used and moved."""
         usage = self._usage
@@ -335,6 +356,11 @@ class Session:
             OpProfile(op.name, op.strategy, record.calls, record.nanoseconds)
             for op, record in zip(self._ops, self._profile, strict=False)
         ]
+
+    @property
+    def shared_calls(self) -> int:
+        """Kernel calls, over all runs, whose rows two cores shared."""
+        return 0 if self._cores is None else self._cores.calls
 
     def reset(self) -> None:
         """Every state has its first value again, as in a new session."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .options import OptionError, Settings
+from .options import CHIPS_OF, OptionError, Settings
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ LIBRARIES = {
 #: What `auto` is where it is not portable, and what is lost without: as compiler/backends/chips.py has it, which a test
 #: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
 FASTEST = {
-    **dict.fromkeys(("esp32s3", "esp32p4"), ("esp-nn", "convolutions take 4 to 6 times the instructions")),
+    "esp32s3": ("esp-nn", "convolutions take 4 to 6 times the instructions"),
+    "esp32p4": ("esp-nn", "networks take 1.2 to 6 times the instructions"),
 }
 #: Where a project for ESP-IDF has the component of a library, and what names it as a dependency.
 _COMPONENTS = ("managed_components/espressif__{}", "components/espressif__{}", "components/{}")
@@ -85,8 +86,13 @@ def _has_component(project: Path, name: str) -> bool:
 
 
 def add(env: Any, settings: Settings) -> None:
-    """Makes the models' kernels what tigris_session_init takes, and compiles the library of the option `backend`."""
+    """Makes the models' kernels what tigris_session_init takes, for as many cores as there are to be, and compiles the
+    library of the option `backend`."""
     env.Append(CPPDEFINES=["TIGRIS_MODELS_BACKEND", ("TIGRIS_DEFAULT_BACKEND", "tigris_models_backend")])
+    if settings.cores > 1:
+        env.Append(CPPDEFINES=[("TIGRIS_CORES", settings.cores)])
+    if settings.backend in CHIPS_OF:
+        _use_own(env, settings)
     library = LIBRARIES.get(settings.backend)
     if library is None:
         return
@@ -109,6 +115,15 @@ def add(env: Any, settings: Settings) -> None:
     filters = (*library.sources, *library.chips.get(chip(env), ()))
     env.Append(CPPPATH=[str(folder / include) for include in library.includes])
     env.BuildSources(str(Path("$BUILD_DIR", "tigris_backend")), str(folder), ["-<*>", *filters])
+
+
+def _use_own(env: Any, settings: Settings) -> None:
+    """The runtime's own kernels in a chip's instructions: always compiled, to nothing without this."""
+    chips = CHIPS_OF[settings.backend]
+    if settings.chip not in chips:
+        raise OptionError("backend", settings.backend, f"is for {', '.join(chips)}, and the board has "
+                          f"{settings.chip or 'another chip'}; leave it out")  # fmt: skip
+    env.Append(CPPDEFINES=[f"TIGRIS_{settings.backend.upper()}"])
 
 
 def chip(env: Any) -> str:

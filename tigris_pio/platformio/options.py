@@ -16,6 +16,7 @@ PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
     *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode", "weights"),
+    "cores",
 )
 MATCHES = ("interface", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -23,9 +24,11 @@ MODES = ("plan", "c")
 # Of models that are C: constants in it, or a partition of their own.
 WEIGHTS = ("c", "partition")
 # Options of what is flashed beside the firmware.
-OF_PLANS = ("partition", "match", "check", "slots", "slot_size")
-BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn")
-# Those that name no library. `auto` is portable: no library is known to be faster on every chip.
+OF_PLANS = ("partition", "match", "check", "slots", "slot_size", "cores")
+BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn", "pie")
+# Kernels of the runtime itself for the chips whose instructions they are in.
+CHIPS_OF = {"pie": ("esp32s3",)}
+# Those that need neither. `auto` is portable: no library is known to be faster on every chip.
 PORTABLE_BACKENDS = ("auto", "portable")
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 LABEL_LENGTH = 16
@@ -82,6 +85,7 @@ class Settings:
     slots: int = 1
     slot_size: int | None = None
     mode: str = "plan"  #: "c": models are part of the firmware
+    cores: int = 1
     weights: str = "c"  #: "partition": those of models that are C are flashed alone
 
     @property
@@ -125,6 +129,7 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         stream=tuple(own.get("stream", "").split()),
         hop=_hop(own.get("hop", "")),
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
+        cores=int(_choice("cores", own.get("cores") or "1", ("1", "2"))),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
         slots=_slots(own),
@@ -346,7 +351,7 @@ def _slot_size(own: Mapping[str, str], flash: str | None) -> int | None:
 def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:
     if not text:
         return None
-    if backend in PORTABLE_BACKENDS:
+    if backend in (*PORTABLE_BACKENDS, *CHIPS_OF):
         raise OptionError("backend_path", text, "is for a kernel library; set custom_tigris_backend to its name, too")
     path = _resolve(text, project_dir)
     if not os.path.isdir(path):

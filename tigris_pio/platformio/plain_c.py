@@ -16,7 +16,7 @@ from typing import Any
 
 from . import compiler as compilers
 from . import layout, sources, weights
-from .options import Model, Settings
+from .options import Model, OptionError, Settings
 from .partitions import Partition
 from .plans import compile_arguments
 
@@ -27,13 +27,19 @@ WEIGHTS_END = "_weights.bin"
 def add(env: Any, settings: Settings, compiler: compilers.Compiler) -> None:
     """Adds the models' C to the program, and its headers to the include path."""
     build = Path(env.subst("$BUILD_DIR")) / "tigris"
+    seen: dict[str, Model] = {}
     for model in settings.models:
         folder = _folder(build, model)
         if provide(model, settings, compiler, folder):
             print(f"Writing model {model.name} as C for {settings.mem}")
         report = json.loads((folder / "made.json").read_text("utf-8"))
+        name = report["name"]
+        other = seen.setdefault(name.upper(), model)
+        if other is not model:
+            both = f"the models {other.name} and {model.name} are both {name} in C"
+            raise OptionError("models", model.path.name, f"{both}; name them by lines of NAME = PATH")
         print(f"Model {model.name}: {report['fast']} bytes of fast and {report['slow']} of slow memory, which the "
-              "program gives")  # fmt: skip
+              f"program gives to {name}_run, see {name}.h")  # fmt: skip
         env.Append(CPPPATH=[str(folder)])
         env.BuildSources(str(build / "objects" / model.name), str(folder))
 
@@ -82,6 +88,8 @@ def provide(model: Model, settings: Settings, compiler: compilers.Compiler, fold
         arguments = [str(model.path), *options, "-o", str(folder)]
         report = compilers.run(compiler, arguments, Path(work), "codegen")
     own: Any = report["c"]
+    for path in set(_written(folder)) - {folder / Path(file).name for file in own["files"]}:
+        path.unlink()  # which was written when the model had another name
     text = {"of": decisive, "files": _digests(folder), "fast": own["fast_bytes"], "slow": own["slow_bytes"],
             "name": own["name"]}  # fmt: skip
     note.write_text(json.dumps(text), "utf-8")
@@ -97,10 +105,13 @@ def _note(path: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _written(folder: Path) -> list[Path]:
+    """The C files and the weights that are there."""
+    return sorted([*folder.glob("*.[ch]"), *folder.glob(f"*{WEIGHTS_END}")])
+
+
 def _digests(folder: Path) -> dict[str, str]:
-    """Of the C files and the weights that are there."""
-    paths = [*folder.glob("*.[ch]"), *folder.glob(f"*{WEIGHTS_END}")]
-    return {path.name: sources.of_bytes(path.read_bytes()) for path in sorted(paths)}
+    return {path.name: sources.of_bytes(path.read_bytes()) for path in _written(folder)}
 
 
 def _runtime_digest() -> str:

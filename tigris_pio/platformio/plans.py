@@ -75,6 +75,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["--hop", str(settings.hop)]
     for limit in settings.limits:
         arguments += ["--limit", limit]
+    if settings.cores > 1:
+        arguments += ["--cores", str(settings.cores)]
     if settings.xip:
         arguments.append("--xip")
     if settings.compress != "none":

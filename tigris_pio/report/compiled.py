@@ -35,7 +35,8 @@ def compiled_page(
 
     verdict, first, measures: what a command has found beyond it; sections before the others, columns of operators.
     """
-    report, shown = result.report, picture(read_plan(result.data), result.plan.program)
+    report, plan = result.report, result.plan
+    shown = picture(read_plan(result.data), plan.program, plan.processor if plan.backend else "")
     # Figures of a model that does not fit are those of unlimited memory.
     budget = report["budget"] if report["fits"] else {"fast": None, "slow": None, "flash": None}
     sections = [*first, memory_section(shown, budget["fast"], budget["slow"])]

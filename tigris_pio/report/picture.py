@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from tigris_pio.compiler.instructions.predict import operator_instructions
-from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.instructions.predict import call_instructions, operator_instructions
+from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
 from tigris_pio.format.reader import PlanFile
@@ -26,7 +26,7 @@ class Operator:
     """One kernel; `index` counts from 0 in the order of execution. None: not known from a plan alone.
 
     shapes: of inputs and output as stored, batch left out where it is 1. calls: of its kernel, per inference.
-    instructions: estimated for int8 kernels of RV32IMC, or float32 with an FPU.
+    instructions: estimated for int8 kernels of RV32IMC, or float32 with an FPU; or for a processor that was named.
     """
 
     index: int
@@ -89,12 +89,13 @@ class Picture:
     ports: tuple[Port, ...]
     fast: Arena
     slow: Arena
+    processor: str = ""  #: whose instructions operators have; "": as `Operator` says
 
 
-def picture(plan: PlanFile, program: Program | None = None) -> Picture:
-    """`program`: what `plan` was made from, when it is at hand."""
+def picture(plan: PlanFile, program: Program | None = None, processor: str = "") -> Picture:
+    """`program`: what `plan` was made from, when it is at hand; `processor`: for which its instructions are told."""
     fast = fast_arena(plan)
-    operators = _operators(plan, program)
+    operators = _operators(plan, program, processor)
     found = {op.dtype for op in operators}
     header = plan.header
     ports = [("input", io) for io in plan.inputs] + [("output", io) for io in plan.outputs]
@@ -112,10 +113,17 @@ def picture(plan: PlanFile, program: Program | None = None) -> Picture:
         ports=tuple(_port(plan, role, io) for role, io in ports),
         fast=fast,
         slow=slow_arena(plan),
+        processor=processor,
     )
 
 
-def _operators(plan: PlanFile, program: Program | None) -> tuple[Operator, ...]:
+def _instructions(program: Program, op: ProgramOp, processor: str) -> float:
+    if not processor:
+        return operator_instructions(program, op, fpu=op.dtype is DType.FLOAT32)
+    return op.images * call_instructions(op, program.tensors, None, (processor,))[0]
+
+
+def _operators(plan: PlanFile, program: Program | None, processor: str) -> tuple[Operator, ...]:
     found = []
     macs = operator_macs(plan)
     for number, stage in enumerate(plan.stages, 1):
@@ -137,8 +145,7 @@ def _operators(plan: PlanFile, program: Program | None) -> tuple[Operator, ...]:
                 by_library=kind.startswith(_LIBRARY),
                 macs=known.macs if known is not None else macs[index] if macs else None,
                 weights=None if known is None else block_bytes([known]),
-                instructions=None if known is None or program is None else operator_instructions(
-                    program, known, fpu=known.dtype is DType.FLOAT32),
+                instructions=None if known is None or program is None else _instructions(program, known, processor),
             ))  # fmt: skip
     return tuple(found)
 

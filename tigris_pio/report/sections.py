@@ -143,7 +143,9 @@ def operators_section(picture: Picture, backend: str, measures: Sequence[Measure
     rows = tuple((*_operator(op, backend, total, counted, known),
                   *(measure.cells.get(op.index, Cell("")) for measure in measures)) for op in ops)  # fmt: skip
     note = "Shapes are height × width × channels as stored. "
-    note += "Instructions are an estimate for portable kernels: int8 on RV32IMC, float32 with an FPU." if known else ""
+    of = f"{backend} on {picture.processor}" if picture.processor else (
+        "portable kernels: int8 on RV32IMC, float32 with an FPU")  # fmt: skip
+    note += f"Instructions are an estimate for {of}." if known else ""
     grid = Grid(f"{len(ops)} operator{'s' * (len(ops) > 1)} in the order of execution", tuple(columns), rows, head=1)
     return Section("operators", "Operators", (Prose(note.strip()), grid))
 

@@ -26,7 +26,8 @@ class SweepPoint:
     """The plan made for `budget` bytes of fast memory and as much slow memory as it likes.
 
     fast, slow: bytes it takes. traffic: bytes read from and written to slow memory by an inference. calls: of kernels.
-    recomputed: MACs computed again. instructions: predicted for int8 kernels of RV32IMC, or float32 with an FPU.
+    recomputed: MACs computed again. instructions: predicted for int8 kernels of RV32IMC, or float32 with an FPU; with a
+    library for the processor that the plan was made for.
     """
 
     budget: int
@@ -158,5 +159,5 @@ def _point(budget: int, plan: ExecutionPlan) -> SweepPoint:
         banded=sum(stage.bands > 1 for stage in plan.stages),
         calls=calls,
         recomputed=sum(stage.recomputed_macs for stage in plan.stages),
-        instructions=predicted_instructions(plan, FPU if fpu else DEFAULT),
+        instructions=predicted_instructions(plan, plan.processor if plan.backend else FPU if fpu else DEFAULT),
     )

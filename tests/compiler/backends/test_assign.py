@@ -18,15 +18,20 @@ from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import ConvInt8Params
 
 
+@pytest.fixture(params=["cmsis-nn", "esp-nn"])
+def library(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(params=sorted(BACKENDS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_constants_are_those_of_the_model_again(name: str, models_dir: Path) -> None:
+def test_constants_are_those_of_the_model_again(library: str, models_dir: Path) -> None:
     """Taking each zero point out of the bias and putting it in again changes nothing; weights are left alone."""
     program = front(models_dir / "person_detect_int8.onnx", CompileOptions()).program
-    assigned = Assignment(BACKENDS[name], "").apply(program)
+    assigned = Assignment(BACKENDS[library], "").apply(program)
     changed = 0
     for before, after in zip(program.ops, assigned.ops, strict=True):
         if after.kind not in PLAIN_KINDS.values():
@@ -106,5 +111,5 @@ def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="'gpu' is unknown; use one of auto, portable, esp-nn, cmsis-nn"):
+    with pytest.raises(UsageError, match="'gpu' is unknown; use one of auto, portable, esp-nn, cmsis-nn, pie"):
         find_backend("gpu")

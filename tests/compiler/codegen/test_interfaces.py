@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 from tests.compiler.codegen.c_model import CModel, build, noise, same
@@ -81,40 +79,6 @@ def test_streamed_inputs_roll(models: dict[str, CModel]) -> None:
     loops = [loop for label, model in models.items() if "streamed" in label
              for stage in schedule(model.plan) for loop in stage]  # fmt: skip
     assert any(loop.turns > 1 for loop in loops)
-
-
-def hostile(*names: str) -> onnx.ModelProto:
-    """Inputs of these names, added, and outputs that are called the same in other letters."""
-    nodes = [node("Add", f"{names[0]} {names[1]}", "sum of\n\"both\" */ int x; /*")]
-    nodes[0].input[:] = names[:2]
-    nodes[0].output[:] = ["total"]
-    nodes.append(onnx.helper.make_node("Relu", ["total"], ["INT"], name='"); evil(); /* \\'))
-    nodes.append(onnx.helper.make_node("Neg", ["total"], ["out put"], name="*/ int evil; /*"))
-    return make(nodes, dict.fromkeys(names, (1, 4)), ["INT", "out put"])
-
-
-def test_hostile_names_never_reach_the_c(tmp_path: Path) -> None:
-    model = hostile("int", "*/ evil(); /*")
-    plan = compile_model(model)
-    generated = plan.codegen(tmp_path, "m")
-    header, source = (generated.files[name].decode() for name in ("m.h", "m.c"))
-    members = re.search(r"struct m_inputs \{(.*?)\}", header, re.DOTALL)
-    assert members is not None and re.findall(r"\*(\w+);", members[1]) == ["int_", "evil"]
-    assert "'int' is int_ in C: it is no name in C" in generated.notes
-    assert any("INT" in note and "is int__2" in note for note in generated.notes)
-    code = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", "", source + header, flags=re.DOTALL)
-    assert "evil()" not in code and "int evil" not in code
-    with Session(plan) as session:
-        assert same(CModel(build([generated], tmp_path / "b"), plan, generated, session), noise(session, 1))
-
-
-@pytest.mark.parametrize("name,prefix", [("kws", "kws"), ("Kws_2", "Kws_2"), ("int", "model_int"), ("2nd", "model_2nd"),
-                                         ("a b", "a_b"), ("ä", "model")])  # fmt: skip
-def test_the_models_name_becomes_an_identifier(name: str, prefix: str) -> None:
-    plan = compile_model(make([node("Relu", "x", "y")], {"x": (1, 4)}, ["y"]))
-    generated = plan.codegen(None, name)
-    assert generated.name == prefix and set(generated.files) == {f"{prefix}.c", f"{prefix}.h"}
-    assert bool(generated.notes) == (name != prefix)
 
 
 def test_two_models_in_one_firmware(tmp_path: Path) -> None:

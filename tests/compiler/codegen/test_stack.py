@@ -17,8 +17,8 @@ from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.pipeline import Compiled
 
 #: Fast and slow memory: the smallest or nearly, and less than that beside slow memory.
-SMALLEST = [("micro_speech", "2192", 0), ("kws", "4768", 0), ("vww", "28304", 0), ("resnet", "14304", 0),
-            ("person_detect", "14672", 0), ("sww", "4K", 0), ("ad", "64K", 0)]  # fmt: skip
+SMALLEST = [("micro_speech", "2192", 0), ("kws", "4416", 0), ("vww", "28304", 0), ("resnet", "12544", 0),
+            ("person_detect", "13904", 0), ("sww", "4K", 0), ("ad", "64K", 0)]  # fmt: skip
 BESIDE_SLOW = [("kws", "3K", "64K"), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
 
 
@@ -40,15 +40,17 @@ def test_beside_the_deepest_kernel(name: str, fast: str, slow: str | int, tmp_pa
     assert 0 < taken(compiled(name, fast, slow), "-Os", tmp_path) <= 48
 
 
-@pytest.mark.parametrize("optimise,most", [("-O2", 56), ("-O0", 112)])
-@pytest.mark.parametrize("name,fast,slow", [("kws", "4768", 0), ("resnet", "8K", "64K")])
+@pytest.mark.parametrize("optimise,most", [("-O2", 48), ("-O0", 112)])
+@pytest.mark.parametrize(
+    "name,fast,slow", [("kws", "4416", 0), ("person_detect", "13904", 0), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
+)
 def test_when_it_is_fast_or_debugged(
     name: str, fast: str, slow: str | int, optimise: str, most: int, tmp_path: Path
 ) -> None:
-    assert 48 <= taken(compiled(name, fast, slow), optimise, tmp_path) <= most
+    assert 40 <= taken(compiled(name, fast, slow), optimise, tmp_path) <= most
 
 
-@pytest.mark.parametrize("name,fast,slow", [("resnet", "14304", 0), ("resnet", "8K", "64K")])
+@pytest.mark.parametrize("name,fast,slow", [("resnet", "12544", 0), ("resnet", "8K", "64K")])
 def test_painted(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
     """What a run writes of the stack is what the call graph says, or less where no run goes its deepest way."""
     machine, plan = MACHINES["cortex-m4"], compiled(name, fast, slow)

@@ -32,13 +32,41 @@ def conv_of(program: Program) -> Call:
     return Call.of(op, program.tensors)
 
 
-@pytest.mark.parametrize(("rows", "pairs"), [(1, 3), (2, 5), (3, 8), (4, 10)])
-def test_a_last_odd_pixel_counts_as_two(rows: int, pairs: int) -> None:
-    """A band of rows of five pixels."""
-    work = work_of(dataclasses.replace(conv_of(layer(6, 5)), rows=rows))
-    assert work["pair"] == pairs
-    assert work["output"] == 8 * pairs  # two pixels' at a time
-    assert work["block tap"] == 2 * 36 * pairs and work["channel tap"] == 0
+@pytest.mark.parametrize(
+    ("rows", "kernel", "pairs", "singles"),
+    [(1, 3, 2, 1), (2, 3, 5, 0), (3, 3, 7, 1), (1, 5, 3, 0), (3, 5, 8, 0), (4, 5, 10, 0)],
+)
+def test_a_last_odd_pixel_counts_as_two_where_its_taps_do_not_fit(
+    rows: int, kernel: int, pairs: int, singles: int
+) -> None:
+    """A band of rows of five pixels, with 36 or 100 taps each."""
+    work = work_of(dataclasses.replace(conv_of(layer(6, 5, kernel=kernel)), rows=rows))
+    assert work["pair"] == pairs and work["output"] == 8 * pairs  # two pixels' at a time
+    assert work["block tap"] == 2 * 4 * kernel**2 * pairs and work["channel tap"] == work["three"] == 0
+    assert (work["single"], work["single output"]) == (singles, 8 * singles)
+    assert work["single tap"] == 8 * 4 * kernel**2 * singles
+
+
+@pytest.mark.parametrize(("rows", "width", "outputs", "threes"), [
+    (1, 5, 8, 1), (3, 5, 8, 1), (2, 5, 8, 0), (1, 4, 8, 0), (1, 1, 8, 0), (3, 1, 8, 1), (1, 5, 6, 0),
+])  # fmt: skip
+def test_three_pixels_end_a_layer_of_one_tap(rows: int, width: int, outputs: int, threes: int) -> None:
+    """Of 4 channels, with an odd number of pixels, three at least, and whole blocks of outputs."""
+    work = work_of(dataclasses.replace(conv_of(layer(6, width, kernel=1, outputs=outputs)), rows=rows))
+    assert work["three"] == threes and work["three output"] == outputs * threes
+    assert 2 * work["pair"] + 3 * work["three"] + work["single"] == rows * width
+
+
+def test_rows_of_a_depthwise_layer_inside_go_by_themselves() -> None:
+    """Over all calls of a band each: the first and the last row of the image go as lines; with DSP instructions all do
+    but rows of five."""
+    built = build_layer(Layer("layer", (1, 8, 6, 7), (8, 1, 3, 3), groups=8))
+    program = front(built, CompileOptions()).program
+    (op,) = (op for op in program.ops if op.kind is OpKind.DEPTHWISE_CONV_2D)
+    work = work_of(Call.of(op, program.tensors, 2))
+    assert 3 * work["plain row"] == pytest.approx(8 * 4) and 3 * work["line"] == pytest.approx(8 * 2)
+    assert 3 * work["plain row output"] == pytest.approx(7 * 8 * 4)
+    assert work_of(Call.of(op, program.tensors, 2), dsp=True)["plain row"] == 0
 
 
 def test_more_taps_than_a_patch_holds_are_gathered_for_each_batch_of_channels() -> None:
@@ -65,12 +93,13 @@ def test_rows_read(rows: RowMap) -> None:
 
 
 def test_rows_in_one_call_take_fewer_instructions_than_in_several() -> None:
+    """But for what short calls do in another way: three pixels of a layer of one tap take less than three of pairs."""
     program = front(OWN / "kws_int8.onnx", CompileOptions()).program
     for op, processor in itertools.product(program.ops, PROCESSORS):
         height = program.tensors[op.output].height
         (whole,) = call_instructions(op, program.tensors, None, (processor,))
         (row,) = call_instructions(op, program.tensors, 1, (processor,))
-        assert row > 0 and whole <= height * row * 1.0001
+        assert row > 0 and whole <= height * row * 1.08
 
 
 def test_each_chip_has_a_processor_that_was_measured() -> None:

@@ -15,7 +15,8 @@ from tigris_pio.platformio.plans import OTHER_CHIPS
 
 
 @pytest.mark.parametrize(("chip", "of_int8", "of_float32"), [
-    ("", "rv32imc", "rv32imc"), ("esp32c3", "rv32imc", "rv32imc"), ("esp32s3", "rv32imc", "cortex-m7"),
+    ("", "rv32imc", "rv32imc"), ("esp32c3", "rv32imc", "rv32imc"), ("esp32s3", "esp32s3", "cortex-m7"),
+    ("esp32p4", "esp32p4", "cortex-m7"),
     ("cortex-m33", "cortex-m4", "cortex-m4"), ("cortex-m7", "cortex-m7", "cortex-m7"),
 ])  # fmt: skip
 def test_of_networks_in_float32_a_chip_with_floating_point_is_one(chip: str, of_int8: str, of_float32: str) -> None:

@@ -41,13 +41,13 @@ def shape_of(kind: OpKind, numbers: tuple[int, int], kernel: tuple[int, int], gr
 
 
 def test_every_packing_is_described() -> None:
-    assert set(PACKINGS) == set(enums.Packing)
+    assert set(PACKINGS) == set(enums.Packing) - {enums.Packing.PIE}  # whose streams pie.py describes
     for packing in PACKINGS.values():
         assert sorted(packing.order) == list(range(packing.tile))
 
 
 @pytest.mark.parametrize("kind", sorted(PACKED_KINDS))
-@pytest.mark.parametrize("packing", enums.Packing)
+@pytest.mark.parametrize("packing", PACKINGS)
 @given(numbers=st.tuples(st.integers(1, 40), st.integers(1, 40)), kernel=st.tuples(sizes, sizes), groups=sizes)
 def test_every_weight_comes_back_and_the_rest_is_zero(kind, packing, numbers, kernel, groups) -> None:
     params, shape = params_of(kind, groups), shape_of(kind, numbers, kernel, groups)

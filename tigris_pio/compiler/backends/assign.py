@@ -17,12 +17,12 @@ from tigris_pio.format.params import ConvInt8Params
 
 @dataclasses.dataclass(frozen=True)
 class Assignment:
-    """Gives the operators of a program to `backend` on `chip`, but for those whose scratch over whole tensors is
-    beyond `most_scratch` bytes; None: no limit."""
+    """Gives the operators of a program to `backend` on `chip`, but for those named in `spared`, for whose scratch there
+    is no room."""
 
     backend: Backend
     chip: str
-    most_scratch: int | None = None
+    spared: frozenset[str] = frozenset()
 
     def apply(self, program: Program) -> Program:
         """`program` with every operator that the backend runs in the form that it takes."""
@@ -37,9 +37,17 @@ class Assignment:
             return None
         shape = shape_of(program, op)
         reason = self.backend.refuses(shape)
-        scratch = 0 if reason else self.backend.scratch(shape, self.chip)
-        if reason is None and self.most_scratch is not None and scratch > self.most_scratch:
-            return f"its scratch of up to {scratch} bytes does not fit beside the activations"
+        if reason is None and self.backend.refuses_on is not None:
+            reason = self.backend.refuses_on(op, shape, self.chip)
+        if reason is None and op.name in self.spared:
+            scratch = self.backend.scratch(shape, self.chip)
+            return (
+                f"its scratch of up to {scratch} bytes does not fit beside the activations, or costs them more than it "
+                "saves"
+            )
+        if reason is None and self.backend.stream is not None and op.kind in PACKED_KINDS:
+            found = self.backend.stream(op)
+            return found if isinstance(found, str) else None
         return reason
 
     def _assigned(self, program: Program, op: ProgramOp) -> ProgramOp:
@@ -48,12 +56,20 @@ class Assignment:
         kind = self.backend.kinds[op.kind]
         own = dataclasses.replace(op, kind=kind, backend=self.backend.name)
         if kind not in PLAIN_KINDS.values():
-            packing = self.backend.packing if kind in PACKED_KINDS else Packing.PORTABLE
-            return dataclasses.replace(own, packing=packing)
+            return self._packed(program, own)
         bias = _unfolded_bias(op)
         if bias is None:
             return op
         return dataclasses.replace(own, blobs={**op.blobs, "bias": bias, "shift": op.blobs["shift"].astype(np.int32)})
+
+    def _packed(self, program: Program, op: ProgramOp) -> ProgramOp:
+        packing = self.backend.packing if op.kind in PACKED_KINDS else Packing.PORTABLE
+        stream = None if self.backend.stream is None or op.kind not in PACKED_KINDS else self.backend.stream(op)
+        assert not isinstance(stream, str), "an operator without was refused"
+        scratch = op.scratch_bytes
+        if self.backend.own_scratch and op.kind in SHAPED_KINDS:
+            scratch = self.backend.scratch(shape_of(program, op), self.chip)
+        return dataclasses.replace(op, packing=packing, stream=stream, scratch_bytes=scratch)
 
     def _why_portable(self, program: Program, op: ProgramOp) -> str:
         if not self.backend.runs(op):

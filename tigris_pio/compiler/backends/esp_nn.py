@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tigris_pio.compiler.backends.shape import PlainShape
+from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.sizes import round_up
+
+_VECTOR = 16
 
 
 def refuses(shape: PlainShape) -> str | None:
@@ -20,6 +25,36 @@ def refuses(shape: PlainShape) -> str | None:
     if right > most:
         return f"esp-nn has no kernel for {right} columns of padding on the right with {shape.pad[1]} on the left"
     return None
+
+
+#: Sums of products that the ESP32-P4's kernels read of their accumulator: 24 bits.
+_P4_SUM = 1 << 23
+#: Channels beyond which its depthwise kernel adds neither bias nor zero point.
+_P4_CHANNELS = 256
+
+
+def refuses_on(op: ProgramOp, shape: PlainShape, chip: str) -> str | None:
+    """What ESP-NN 1.2's kernels for the ESP32-P4 do not do as the others do."""
+    if chip not in ("", "esp32p4"):
+        return None
+    if shape.depthwise:
+        if shape.inputs == shape.outputs > _P4_CHANNELS:
+            return f"esp-nn's depthwise kernel for the ESP32-P4 has no bias beyond {_P4_CHANNELS} channels"
+        return None
+    if not shape.dense and any(shape.pad) and shape.window < _VECTOR:
+        return "esp-nn takes more scratch for padded windows of less than 16 values on the ESP32-P4 than it asks for"
+    if _largest_sum(op) >= _P4_SUM:
+        return "esp-nn reads 24 bits of a sum on the ESP32-P4, which the weights can pass"
+    return None
+
+
+def _largest_sum(op: ProgramOp) -> int:
+    """How far from 0 a sum of any inputs with an output's weights can be."""
+    weights = op.blobs["weights"]
+    by_output = weights.reshape(len(weights), -1).astype(np.int64)
+    high = np.maximum(127 * by_output, -128 * by_output).sum(axis=1)
+    low = np.minimum(127 * by_output, -128 * by_output).sum(axis=1)
+    return int(np.maximum(high, -low).max(initial=0))
 
 
 def _is_half_wide(shape: PlainShape) -> bool:

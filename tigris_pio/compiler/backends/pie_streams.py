@@ -1,5 +1,5 @@
-"""Weights and words of layers in the order that the ESP32-S3's kernels read them
-(runtime/src/kernels/pie/pie_int8.h)."""
+"""Weights and words of layers in the order that the ESP32-S3's kernels read them (compiler/weights/pie.py,
+runtime/src/kernels/pie/pie_int8.h)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tigris_pio.compiler.backends.pie_scales import INT8, Scale, VectorScale, Words, vector_scale
+from tigris_pio.compiler.weights.pie import LANES, OUTPUTS, TAPS, Ending
 from tigris_pio.sizes import round_up
 
-LANES = 16  # bytes of a vector
-OUTPUTS = 8  # that are requantised at a time
 #: Sums follow one another in a register of 32 bits: all of a pixel's together must fit.
 MOST_TOGETHER = (1 << 31) - 1
 DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
@@ -22,16 +21,24 @@ SHORT = (16, 32, 64)  # input channels that have kernels of their own
 
 @dataclass(frozen=True)
 class Layer:
-    """What a kernel is given, and its name's end. `blocks`: of outputs, with those that only fill the last."""
+    """What a kernel is given, and its name's end. `blocks`: of outputs, with those that only fill the last; `content`:
+    of these, and what is read behind them."""
 
     function: str
-    stream: bytes
+    ending: Ending
+    content: bytes
     blocks: int
     left: int
     right: int
     vectors: int
     low: int
     high: int
+
+    @property
+    def stream(self) -> NDArray[np.int8]:
+        """What a plan has."""
+        head = bytes((self.ending, self.left, self.right)).ljust(LANES, b"\0")
+        return np.frombuffer(head + self.content, np.int8)
 
 
 def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
@@ -52,21 +59,22 @@ def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     for block in range(0, outputs, OUTPUTS):
         eight = slice(block, block + OUTPUTS)
         parts += [padded[eight].tobytes(), _i4(channels.offset[eight]), _multipliers(channels, eight, words)]
-    name = f"tigris_pie_dense_{inputs}{_ending(words)}" if short else f"tigris_pie_dense{_limits(words)}"
-    return Layer(name, b"".join(parts) + bytes(LANES), outputs // OUTPUTS, words.left - words.doublings, words.right,
-                 inputs // LANES, words.low, words.high)  # fmt: skip
+    ending = _ending(words) if short else Ending.LONG_CLAMPED if _is_clamped(words) else Ending.LONG
+    name = f"tigris_pie_dense_{inputs}{_NAMES[ending]}" if short else f"tigris_pie_dense{_NAMES[ending]}"
+    return Layer(name, ending, b"".join(parts) + bytes(LANES), outputs // OUTPUTS, words.left - words.doublings,
+                 words.right, inputs // LANES, words.low, words.high)  # fmt: skip
 
 
 def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
-    """Of [3, 3, channels], a multiple of 16."""
-    channels = weights.shape[2]
-    if weights.shape[:2] != (3, 3) or channels % LANES:
+    """Of [3, 3, channels]; None likewise."""
+    if weights.shape[:2] != (3, 3):
         return None
-    turned, scale = _settled(weights.reshape(9, channels).T, scale)
-    flat = np.ascontiguousarray(turned.T)
-    words = _either(scale, _bounds(flat.T), DEPTHWISE_LEFT)
+    turned, scale = _settled(weights.reshape(TAPS, -1).T, scale)
+    words = _either(scale, _bounds(turned), DEPTHWISE_LEFT)
     if words is None:
         return None
+    channels = round_up(len(turned), LANES)
+    flat = np.pad(turned.T, ((0, 0), (0, channels - len(turned))))
     own = _channels(words, channels)
     parts = []
     for block in range(0, channels, LANES):
@@ -74,7 +82,8 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
         even, odd = np.arange(block, block + LANES, 2), np.arange(block + 1, block + LANES, 2)
         parts += [_i4(own.offset[even]), _i4(own.offset[odd])]
         parts += [_multipliers(own, lanes, words) for lanes in (even, odd)]
-    return Layer(f"tigris_pie_depthwise_3x3{_ending(words)}", b"".join(parts) + bytes(LANES), channels // LANES,
+    ending = _ending(words)
+    return Layer(f"tigris_pie_depthwise_3x3{_NAMES[ending]}", ending, b"".join(parts) + bytes(LANES), channels // LANES,
                  words.left, words.right, 0, words.low, words.high)  # fmt: skip
 
 
@@ -106,16 +115,21 @@ def _either(scale: Scale, bound: Words, left: int | None) -> VectorScale | None:
     return vector_scale(scale, bound, left) or vector_scale(scale, bound, left, whole=True)
 
 
-def _is_above(words: VectorScale) -> bool:
-    return not (words.whole or words.step.any() or _limits(words))
+#: The ends of functions' names.
+_NAMES = {Ending.ABOVE: "_above", Ending.USUAL: "", Ending.CLAMPED: "_clamped", Ending.WHOLE: "_whole",
+          Ending.WHOLE_CLAMPED: "_whole_clamped", Ending.LONG: "", Ending.LONG_CLAMPED: "_clamped"}  # fmt: skip
 
 
-def _limits(words: VectorScale) -> str:
-    return "" if (words.low, words.high) == INT8 else "_clamped"
+def _is_clamped(words: VectorScale) -> bool:
+    return (words.low, words.high) != INT8
 
 
-def _ending(words: VectorScale) -> str:
-    return "_above" if _is_above(words) else f"{'_whole' if words.whole else ''}{_limits(words)}"
+def _ending(words: VectorScale) -> Ending:
+    if words.whole:
+        return Ending.WHOLE_CLAMPED if _is_clamped(words) else Ending.WHOLE
+    if _is_clamped(words):
+        return Ending.CLAMPED
+    return Ending.USUAL if words.step.any() else Ending.ABOVE
 
 
 @dataclass(frozen=True)
@@ -153,5 +167,5 @@ def _multipliers(own: _Channels, lanes: slice | Words, words: VectorScale) -> by
     if words.whole:
         parts = [own.fraction << 1, own.low_unsigned, own.high_unsigned, own.low, own.border, own.high, own.step]
     else:
-        parts = [own.high, own.fraction, own.low, *([] if _is_above(words) else [own.border, own.step])]
+        parts = [own.high, own.fraction, own.low, *([] if _ending(words) is Ending.ABOVE else [own.border, own.step])]
     return b"".join(_i2(part[lanes]) for part in parts)

@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tigris_pio.compiler.codegen.header import header_text
-from tigris_pio.compiler.codegen.model import Model, model_of, prefix_of
+from tigris_pio.compiler.codegen.model import Model, model_of
+from tigris_pio.compiler.codegen.names import prefix_of
 from tigris_pio.compiler.codegen.source import source_text
 from tigris_pio.compiler.codegen.split import shared_files
 from tigris_pio.compiler.codegen.weights import partition
@@ -83,5 +84,5 @@ def generate(plan: ExecutionPlan, name: str | None = None, weights: str = "c", l
 
 def _notes(model: Model, name: str | None) -> tuple[str, ...]:
     wanted = name or model.plan.program.name
-    changed = () if model.name == wanted else (f"{wanted!r} is {model.name} in C: it is no C identifier, or a keyword",)
-    return (*changed, *model.notes)
+    why = "it is no name in C, or that of something else"
+    return (*(() if model.name == wanted else (f"{wanted!r} is {model.name} in C: {why}",)), *model.notes)

@@ -39,6 +39,15 @@ TYPES = """\
 #define TIGRIS_TURN(i) (void)(i)
 #endif
 
+/* Behind an address: else, on Arm, gcc computes those near it from what it was made of, and so needs more stack. Not
+ * where it optimises for size, and so does not, or is to be analysed: analysers then know less of what kernels read. */
+#if defined(__GNUC__) && defined(__arm__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) \\
+    && !defined(TIGRIS_ANALYSED)
+#define TIGRIS_ONCE(address) __asm__("" : "+r"(address))
+#else
+#define TIGRIS_ONCE(address) (void)(address)
+#endif
+
 /* A tensor as it is stored: [batch][height][width][channels]. */
 typedef struct tigris_tensor_record {
     uint32_t batch;

@@ -232,16 +232,18 @@ class Operator:
 
     def _rows(self) -> tuple[str, list[str]]:
         """Statements, and the address of each band's constants: of copies where the number of the first row grows."""
-        constants_of = f"{self.name}_rows[{'rows' if self.has_cases else '0'}]"
+        constants_of = "of->" if self.has_cases else f"{self.name}_rows[0]."
         statements, addresses = "", []
+        if self.has_cases:
+            statements = f"    const struct {self.name}_case *of = &{self.name}_rows[rows];\n    TIGRIS_ONCE(of);\n"
         for place, grows in enumerate(self._growing):
             member = f"inputs[{place - 1}]" if place else "output"
             row = ".rows" if place == 0 else ""
             if not grows:
-                addresses.append(f"&{constants_of}.{member}{row}")
+                addresses.append(f"&{constants_of}{member}{row}")
                 continue
             copy, kind = (f"input_{place}", "band_rows") if place else ("output", "operation")
-            statements += f"    tigris_{kind} {copy} = {constants_of}.{member};\n"
+            statements += f"    tigris_{kind} {copy} = {constants_of}{member};\n"
             statements += f"    {copy}{row}.first_row = (int32_t)({self.numbers[2 * place + 1].text()});\n"
             addresses.append(f"&{copy}{row}")
         return statements, addresses
@@ -274,7 +276,8 @@ class Operator:
         body = "\n".join(self._constant(case) for case in self.cases)
         return (
             f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params)}\n}};\n"
-            f"static const struct {{ tigris_operation output;{inputs} }} {self.name}_rows[] = {{\n{body}\n}};\n\n"
+            f"static const struct {self.name}_case {{ tigris_operation output;{inputs} }} {self.name}_rows[] = "
+            f"{{\n{body}\n}};\n\n"
         )
 
     def _constant(self, case: Case) -> str:

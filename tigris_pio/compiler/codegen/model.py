@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 
+from tigris_pio.compiler.codegen.c_source import names_in
+from tigris_pio.compiler.codegen.call_layout import TYPES
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
-from tigris_pio.compiler.codegen.names import RESERVED, Names, plain_identifier
+from tigris_pio.compiler.codegen.names import RESERVED, Names, function_name
 from tigris_pio.compiler.codegen.schedule import Call, Loop, Place, schedule, tensors_of
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
@@ -95,24 +96,9 @@ class Model:
 def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:
     """What is to be written of `plan`."""
     program = plan.program
-    members = Names(RESERVED)
-    members.give("fast", "")  # arguments beside them
-    tensor_names, op_names = Names(RESERVED), Names()
-    for taken in ("stage", "run", "reset", "fast", "slow", "weights", "inputs", "outputs", "model"):
-        op_names.give(taken, taken)
+    members = Names(RESERVED, ["fast"])  # arguments beside them
     inputs = tuple(_port(plan, io, OpKind.FETCH, place, members) for place, io in enumerate(program.inputs))
     outputs = tuple(_port(plan, io, OpKind.TAKE, place, members) for place, io in enumerate(program.outputs))
-    tensors = {tensor: tensor_names.give(tensor, "tensor") for tensor in program.tensors}
-    windows = {
-        (place, Place(view.tensor, True, parked)): tensor_names.give(
-            f"{tensors[view.tensor]} {'kept' if parked else 'rows'}", "rows"
-        )
-        for place, stage in enumerate(plan.stages)
-        for view in stage.views
-        if view.window
-        for parked in ((False,) if view.parked is None else (False, True))
-    }
-    ops = tuple(op_names.give(op.name, op.kind.name) for op in program.ops)
     loops = tuple(tuple(found) for found in schedule(plan))
     modes = {stage.weight_mode for stage in plan.stages}
     called = called_in(loops)
@@ -122,9 +108,45 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
         types=dict.fromkeys(op.params.C_NAME for op in used),
         helpers=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
     )
+    ops = _operators(plan, name, kernels, [f"{port.member}_rows" for port in (*inputs, *outputs)])
+    tensors, windows = _tensors(plan, ops)
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
     in_calls = partition or modes != {WeightMode.IN_PLACE}
     return Model(plan, name, kernels, in_calls, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
+
+
+#: What is called NAME_… in a model's file, beside names that begin as names.function_name knows.
+_OWN = ("run", "reset", "model", "port", "status", "input_rows", "output_rows", "input_ports", "output_ports")
+
+
+def _operators(plan: ExecutionPlan, name: str, kernels: Bundle, taken: Sequence[str]) -> tuple[str, ...]:
+    """Identifiers of operators: of their functions, constants and weights. taken: other names of the file."""
+    begin = f"{name}_"
+    own = (word.removeprefix(begin) for word in names_in(TYPES + kernels.text) if word.startswith(begin))
+    names = Names(taken=[*_OWN, *taken, *own])
+    return tuple(
+        names.give(function_name(op.name), op.kind.name, ["_rows", "_params", *(f"_{field}" for field in op.blobs)])
+        for op in plan.program.ops
+    )
+
+
+def _tensors(
+    plan: ExecutionPlan, ops: Sequence[str]
+) -> tuple[dict[str, str], dict[tuple[int, Place], str]]:
+    """Identifiers of tensors, and of windows by stage and place: members of the arenas' unions."""
+    others = [*(f"scratch_of_{op}" for op in ops), *(f"weights_of_stage_{place}" for place in range(len(plan.stages)))]
+    names = Names(RESERVED, ["bytes", *others])
+    tensors = {tensor: names.give(tensor, "tensor") for tensor in plan.program.tensors}
+    windows = {
+        (place, Place(view.tensor, True, parked)): names.give(
+            f"{tensors[view.tensor]} {'kept' if parked else 'rows'}", "rows"
+        )
+        for place, stage in enumerate(plan.stages)
+        for view in stage.views
+        if view.window
+        for parked in ((False,) if view.parked is None else (False, True))
+    }
+    return tensors, windows
 
 
 def called_in(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
@@ -140,12 +162,6 @@ def asks_for_rows(op: ProgramOp, kernels: Bundle) -> bool:
 
 def _port(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: Names) -> Port:
     side = "input" if mover is OpKind.FETCH else "output"
-    return Port(io, names.give(io.name, f"{side}{place}"), plan.program.movers.get((mover, place)))
-
-
-def prefix_of(name: str) -> str:
-    """The beginning of public names for a model called `name`: that name, where it can be one."""
-    if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and name.lower() not in RESERVED:
-        return name
-    plain = plain_identifier(name) or "model"
-    return f"model_{plain}" if plain[0].isdigit() or plain in RESERVED else plain
+    step = plan.program.movers.get((mover, place))
+    beside = () if step is None else ("_context", "_row")  # which has a size in bytes
+    return Port(io, names.give(io.name, f"{side}{place}", beside), step)

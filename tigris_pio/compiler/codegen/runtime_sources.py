@@ -63,6 +63,12 @@ def entries() -> Mapping[str, tuple[Path, str]]:
 
 
 @cache
+def kernel_files() -> frozenset[str]:
+    """What the kernels' files are called: so begin the names of their functions."""
+    return frozenset(path.stem for path in (runtime() / "src" / "kernels").glob("*.c"))
+
+
+@cache
 def functions() -> Mapping[str, Path]:
     """The file of each function that other files may call."""
     paths = sorted((runtime() / "src").rglob("*.c"))

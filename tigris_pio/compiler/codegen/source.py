@@ -116,14 +116,11 @@ def _stages(model: Model) -> Iterator[str]:
 def _run(model: Model) -> str:
     name, prefix = model.name, model.prefix
     lines = list(_checks(model))
-    lines += [f"union {name}_fast *const memory = fast;"]
-    lines += [f"union {name}_slow *const slow_memory = slow;"] if model.has_slow else []
     for port in model.inputs:
         lines += _copied(model, "input", port)
     lines.append(f"int status = {prefix}_OK;")
     for stage in range(len(model.plan.stages)):
-        names = {"fast": "memory", "slow": "slow_memory"}
-        arguments = ", ".join(names.get(value, value) for _, value in takes(model, stage))
+        arguments = ", ".join(value for _, value in takes(model, stage))
         if stage == 0:
             lines[-1] = f"int status = {name}_stage_0({arguments});"
         else:

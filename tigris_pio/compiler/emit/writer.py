@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.format.enums import HeaderFlag, Home, OperandFlag, OpKind, TensorFlag, ViewFlag, WeightMode
+from tigris_pio.format.enums import HeaderFlag, Home, OperandFlag, OpFlag, OpKind, TensorFlag, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -153,6 +153,7 @@ class _Writer:
                 dtype=op.dtype,
                 packing=op.packing,
                 operand_count=len(self._operands(op)),
+                flags=OpFlag.SPLIT if step in (self.plan.split or ()) else 0,
                 output_view=view_index[op.output],
                 first_operand=len(self.operands),
                 images=op.images,

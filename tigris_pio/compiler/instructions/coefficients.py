@@ -1,6 +1,6 @@
 """Instructions that kernels and the executor take, by processor, kernel and what is done. Generated.
 
-Written by `python -m bench.calibrate --write` on 2026-11-23 at commit 97859f4ffd4e; counted under QEMU.
+Written by `python -m bench.calibrate --write` on 2026-11-23 at commit 16233f27e487; counted under QEMU.
 rv32imc: riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0, -O2
 cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2
 cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2
@@ -13,127 +13,126 @@ from collections.abc import Mapping
 COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "rv32imc": {
         "ADD FLOAT32": {
-            "call": 216.5, "row": 77.88, "pixel": 50.51, "element": 151.5,
+            "call": 219.4, "row": 77.88, "pixel": 50.51, "element": 151.5,
         },
         "ADD INT8": {
-            "call": 260, "row": 6.929, "pixel": 13.36, "element": 42.51,
+            "call": 266.5, "row": 5.495, "pixel": 13.39, "element": 42.51,
         },
         "AVERAGE_POOL FLOAT32": {
-            "call": 159.7, "tap": 102.6,
+            "call": 162.7, "tap": 102.6,
         },
         "AVERAGE_POOL FLOAT32 2x2": {
-            "call": 159.6, "tap": 146.3,
+            "call": 162.6, "tap": 146.3,
         },
         "AVERAGE_POOL INT8 2x2": {
-            "call": 170.6, "tap": 6.79,
+            "call": 173.6, "tap": 6.79,
         },
         "AVERAGE_POOL INT8 2x2 rescaled": {
-            "call": 170.6, "tap": 6.978,
+            "call": 173.6, "tap": 6.978,
         },
         "AVERAGE_POOL INT8 rescaled": {
-            "call": 170.7, "tap": 6.241,
+            "call": 173.7, "tap": 6.241,
         },
         "BINARY FLOAT32 1": {
-            "call": 226, "element": 123.2,
+            "call": 229, "element": 123.2,
         },
         "BINARY FLOAT32 3": {
-            "call": 226, "element": 61.33,
+            "call": 229, "element": 61.33,
         },
         "BINARY FLOAT32 4": {
-            "call": 226, "element": 52.82,
+            "call": 229, "element": 52.82,
         },
         "BINARY FLOAT32 7": {
             "call": 763400,
         },
         "COMMIT INT8": {
-            "call": 191, "element": 6.064,
+            "call": 248.1, "pixel": 0.04825, "element": 0.7365,
         },
         "CONCAT INT8": {
-            "call": 308.9, "pixel": 5.782,
+            "call": 337, "pixel": 1.097, "element": 0.0381,
         },
         "CONV_2D FLOAT32": {
-            "call": 3086, "row": 21970, "pixel": 8.238, "group": 143.6, "output": 0.1103, "block run": 321.1,
-            "block tap": 172.6, "rest run": 11690,
+            "call": 351.6, "row": 4953, "pixel": 997.9, "group": 156.3, "output": 0.07671, "block run": 321.6,
+            "block tap": 173.2, "rest run": 11690,
         },
         "CONV_2D INT8": {
-            "call": 189.2, "row": 36.65, "pair": 61.92, "group": 212, "run": 65.04, "tap": 6.355, "batch": 127,
-            "block": 38.86, "block tap": 19.84, "block rest": 29.64, "channel": 17.48, "channel tap": 6.564,
-            "output": 41.75,
+            "call": 217.7, "row": 166.3, "pair": 64.43, "group": 206.7, "run": 66.1, "tap": 6.208, "batch": 125.6,
+            "block": 40.92, "block tap": 19.84, "block rest": 29.59, "channel": 319.1, "output": 41.06, "three": 229.8,
+            "three output": 84.34, "three tap": 7.754, "single": 368.9, "single output": 21.39, "single tap": 3.334,
         },
         "COPY FLOAT32": {
-            "call": 162,
+            "call": 165,
         },
         "DEPTHWISE_CONV_2D FLOAT32": {
-            "call": 2896, "row": 4286, "pixel": 2678, "output": 20.18, "tap": 175.9,
+            "call": 1279, "row": 2874, "pixel": 2790, "output": 57.36, "tap": 173.7,
         },
         "DEPTHWISE_CONV_2D INT8": {
-            "call": 288.6, "channel": 73.28, "walk": 72.76, "line": 71.09, "line of stride 2": 51.87,
-            "line output": 40.06, "line output of stride 2": 48.84, "pixel": 221.8, "pixel channel": 565,
-            "pixel block": 84.28, "pixel run": 78.25, "pixel tap": 19.17,
+            "call": 323.6, "channel": 2.154, "walk": 62.42, "line": 94.54, "line of stride 2": 72.52,
+            "line output": 38.76, "line output of stride 2": 44.71, "plain row": 65.99, "plain row output": 39.62,
+            "pixel": 209.6, "pixel channel": 565, "pixel block": 75.98, "pixel run": 78.66, "pixel tap": 19.14,
         },
         "DEQUANTIZE INT8": {
-            "call": 178.1, "element": 9,
+            "call": 181.1, "element": 9,
         },
         "DIVIDE INT8": {
-            "call": 247, "element": 39.33,
+            "call": 250, "element": 39.33,
         },
         "EXTREME INT8": {
-            "call": 198.1, "element": 8.688,
+            "call": 201.1, "element": 8.688,
         },
         "FETCH INT8": {
-            "call": 119.2,
+            "call": 122.2,
         },
         "FULLY_CONNECTED FLOAT32": {
-            "output": 633.9, "tap": 164.5, "rest tap": 826.4,
+            "output": 653, "tap": 164.8, "rest tap": 823.2,
         },
         "FULLY_CONNECTED INT8": {
-            "batch": 528.7, "output": 21.37, "eight tap": 3.203, "two tap": 3.739, "rest": 47.86,
-            "rest tap": 1.174e-13,
+            "batch": 557.7, "output": 15.12, "eight tap": 3.234, "two tap": 3.758, "rest": 46.23,
         },
         "LOOKUP INT8": {
-            "call": 180.9, "row": 0.09529, "pixel": 0.01716, "element": 6.999,
+            "call": 183.9, "row": 0.09488, "pixel": 0.01806, "element": 6.999,
         },
         "MAT_MUL FLOAT32": {
-            "row": 67.37, "output": 179.2, "read": 0.7013, "product": 191.6,
+            "row": 67.41, "output": 179.2, "read": 0.7043, "product": 191.6,
         },
         "MAT_MUL INT8": {
-            "call": 1205, "output": 30.89, "read": 0.1732, "product": 3.508,
+            "call": 1205, "output": 30.9, "read": 0.1599, "product": 3.508,
         },
         "MAX_POOL FLOAT32": {
-            "call": 159.7, "tap": 38.95,
+            "call": 162.7, "tap": 38.95,
         },
         "MAX_POOL FLOAT32 2x2": {
-            "call": 159.6, "tap": 56.4,
+            "call": 162.6, "tap": 56.4,
         },
         "MAX_POOL INT8": {
-            "call": 717.7, "tap": 4.916,
+            "call": 720.9, "tap": 4.915,
         },
         "MAX_POOL INT8 2x2": {
-            "call": 269.3, "tap": 5.274,
+            "call": 293, "tap": 5.114,
         },
         "MEAN_OF_SUMS FLOAT32": {
-            "call": 2802, "read": 4.729,
+            "call": 2805, "read": 4.729,
         },
         "MEAN_OF_SUMS INT8": {
-            "call": 1103, "element": 18.2,
+            "call": 1105, "element": 18.37,
         },
         "MUL FLOAT32": {
-            "call": 84.74, "row": 107.9, "pixel": 96.73, "element": 185.1,
+            "call": 87.74, "row": 107.9, "pixel": 96.73, "element": 185.1,
         },
         "MUL INT8": {
-            "call": 521.4, "element": 21.31,
+            "call": 524.4, "element": 21.31,
         },
         "NORMALISE INT8": {
-            "call": 369.3, "element": 28.02,
+            "call": 372.3, "element": 28.02,
         },
         "PRELU INT8": {
             "call": 156200,
         },
         "QUANTIZE INT8": {
-            "call": 180, "element": 60,
+            "call": 183, "element": 60,
         },
         "REDUCE FLOAT32 1": {
-            "call": 189.9, "read": 349.7,
+            "call": 192.9, "read": 349.7,
         },
         "REDUCE FLOAT32 2": {
             "read": 355.5,
@@ -142,208 +141,209 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 445400,
         },
         "REDUCE INT8 1": {
-            "call": 198.9, "read": 5.117,
+            "call": 201.9, "read": 5.117,
         },
         "REDUCE INT8 2": {
-            "read": 5.545,
+            "call": 2.815, "read": 5.545,
         },
         "REDUCE INT8 3": {
             "call": 31700,
         },
         "RESAMPLE FLOAT32 2x2": {
-            "call": 165.5, "element": 1196,
+            "call": 168.5, "element": 1196,
         },
         "RESAMPLE FLOAT32 4x4": {
-            "call": 165.6, "element": 3694,
+            "call": 168.6, "element": 3694,
         },
         "RESAMPLE INT8 2x2": {
-            "call": 160.5, "element": 34.46,
+            "call": 163.5, "element": 34.46,
         },
         "RESAMPLE INT8 4x4": {
-            "call": 168.6, "element": 88.91,
+            "call": 171.6, "element": 88.91,
         },
         "SCALE_SUMS FLOAT32": {
-            "call": 390,
+            "call": 393,
         },
         "SCALE_SUMS INT8": {
-            "call": 260,
+            "call": 262,
         },
         "SELECT FLOAT32": {
-            "call": 332.4, "element": 6.772,
+            "call": 335.4, "element": 6.772,
         },
         "SELECT FLOAT32 by channel": {
-            "call": 243.9, "element": 22.29,
+            "call": 246.9, "element": 22.29,
         },
         "SELECT INT8": {
-            "row": 90.97, "pixel": 74.17,
+            "row": 74.28, "pixel": 70.7,
         },
         "SELECT INT8 by channel": {
-            "call": 243.9, "element": 10.04,
+            "call": 246.9, "element": 10.04,
         },
         "SOFTMAX FLOAT32": {
-            "element": 2057,
+            "element": 2058,
         },
         "SOFTMAX INT8": {
-            "call": 183.2, "row": 16.81, "pixel": 227.3, "element": 37.12,
+            "call": 185.6, "row": 11.65, "pixel": 237.5, "element": 36.85,
         },
         "SUB FLOAT32": {
-            "call": 223, "element": 143.4,
+            "call": 226, "element": 143.4,
         },
         "SUB INT8": {
-            "call": 250, "element": 42.71,
+            "call": 253, "element": 42.71,
         },
         "SUM_MAP FLOAT32": {
-            "read": 67.56,
+            "read": 67.57,
         },
         "SUM_MAP INT8": {
-            "call": 158.4, "block": 15.63, "cleared": 16.08, "read": 2.751,
+            "call": 163.5, "block": 13.75, "cleared": 16.08, "read": 2.751,
         },
         "SUM_PRODUCTS FLOAT32": {
-            "call": 221, "product": 158,
+            "call": 224, "product": 158,
         },
         "SUM_PRODUCTS INT8": {
-            "call": 205, "product": 4.079,
+            "call": 200, "product": 4.116,
         },
         "TRANSPOSE FLOAT32": {
-            "call": 286.9, "element": 19.21,
+            "call": 290, "element": 19.21,
         },
         "TRANSPOSE INT8": {
-            "call": 296.8, "element": 4.286,
+            "call": 299.9, "element": 4.286,
         },
         "UNARY FLOAT32 2": {
-            "call": 197, "element": 2281,
+            "call": 200, "element": 2281,
         },
         "UNARY FLOAT32 4": {
-            "call": 187.1, "row": 4.639, "element": 91.39,
+            "call": 190.1, "row": 4.638, "element": 91.39,
         },
         "UNARY FLOAT32 6": {
             "call": 2.723e+06,
         },
         "VECTOR FLOAT32 1": {
-            "call": 854.3, "element": 745.9,
+            "call": 857.3, "element": 745.9,
         },
         "VECTOR FLOAT32 7": {
-            "call": 204, "element": 96.99,
+            "call": 207, "element": 96.99,
         },
         "executor": {
-            "stage": 115.5, "view": 282.6, "operator": 49.09, "band": 35.19, "band operand": 483.1, "call": 239.4,
-            "moved byte": 5.895, "copy": 155, "copied byte": 6.35, "copied block": 5.971, "decompressed block": 8.743,
+            "stage": 171.6, "view": 191.6, "operator": 22.88, "band": 26.37, "band operand": 417.8, "call": 222.5,
+            "move": 143.6, "moved byte": 0.6351, "copy": 234.6, "copied byte": 0.8376, "decompressed block": 6.945,
+            "copied block": 0.6789,
         },
     },
     "cortex-m4": {
         "ADD FLOAT32": {
-            "call": 256, "row": 32.17, "pixel": 17.37, "element": 18.98,
+            "call": 257.3, "row": 31.97, "pixel": 17.06, "element": 19,
         },
         "ADD INT8": {
-            "call": 303.8, "row": 29.23, "pixel": 22.95, "element": 45,
+            "call": 307, "row": 28.21, "pixel": 22.98, "element": 45,
         },
         "AVERAGE_POOL FLOAT32": {
-            "call": 184, "tap": 14.65,
+            "call": 173.3, "tap": 14.65,
         },
         "AVERAGE_POOL FLOAT32 2x2": {
-            "call": 168, "tap": 24.81,
+            "call": 176, "tap": 24.81,
         },
         "AVERAGE_POOL INT8 2x2": {
             "call": 184, "tap": 5.988,
         },
         "AVERAGE_POOL INT8 2x2 rescaled": {
-            "call": 184, "tap": 8.063,
+            "call": 192, "tap": 8.072,
         },
         "AVERAGE_POOL INT8 rescaled": {
-            "call": 186.7, "tap": 6.545,
+            "call": 181.3, "tap": 6.545,
         },
         "BINARY FLOAT32 1": {
-            "call": 258.7, "element": 15.97,
+            "call": 261.3, "element": 15.97,
         },
         "BINARY FLOAT32 3": {
-            "call": 256, "element": 16.16,
+            "call": 253.3, "element": 16.16,
         },
         "BINARY FLOAT32 4": {
             "call": 258.7, "element": 17.28,
         },
         "BINARY FLOAT32 7": {
-            "call": 143000,
+            "call": 143100,
         },
         "COMMIT INT8": {
-            "call": 290.3, "pixel": 0.0808, "element": 0.8102,
+            "call": 260.9, "row": 1.054, "element": 0.7249,
         },
         "CONCAT INT8": {
-            "call": 462, "pixel": 1.15, "element": 0.0267,
+            "call": 396.9, "pixel": 0.9164, "element": 0.0747,
         },
         "CONV_2D FLOAT32": {
-            "call": 79.38, "row": 204.2, "pixel": 96.22, "group": 137.9, "output": 0.226, "block run": 67.57,
-            "block tap": 2.748, "rest run": 184.5,
+            "call": 208.9, "row": 28.55, "pixel": 105.4, "group": 145.8, "output": 0.000399, "block run": 65.12,
+            "block tap": 2.752, "rest run": 176.8,
         },
         "CONV_2D INT8": {
-            "call": 196, "row": 10.13, "group": 250.4, "run": 96.28, "tap": 6.871, "batch": 108.7, "block": 46.67,
-            "block tap": 9.041, "block rest": 22.26, "channel": 103.4, "channel tap": 1.594, "output": 30.46,
-            "unusual output": 16.41,
+            "call": 291.1, "row": 145.8, "pair": 1.276, "group": 250.7, "run": 96.54, "tap": 6.986, "batch": 95.83,
+            "block": 49.54, "block tap": 9.004, "block rest": 22.09, "channel": 216.4, "output": 30.12,
+            "unusual output": 14.45, "three": 304.4, "three output": 57.02, "three tap": 3.158, "single": 501,
+            "single output": 16.61, "single tap": 1.614,
         },
         "COPY FLOAT32": {
-            "call": 200,
+            "call": 216.4,
         },
         "DEPTHWISE_CONV_2D FLOAT32": {
-            "call": 279.2, "row": 83.03, "pixel": 62.53, "output": 47.92, "run": 11.16, "tap": 7.936,
+            "call": 249.3, "row": 64.13, "pixel": 63.06, "output": 48.39, "run": 11.15, "tap": 7.92,
         },
         "DEPTHWISE_CONV_2D INT8": {
-            "call": 289.3, "channel": 80.7, "walk": 55.18, "line": 80.45, "line of stride 2": 70.65,
-            "line output": 26.86, "line output of stride 2": 36.38, "pixel": 179.7, "pixel channel tap": 27.05,
-            "pixel block": 73.8, "pixel run": 85.58, "pixel tap": 13.06,
+            "call": 405.1, "channel": 16.66, "walk": 73.99, "line": 98.85, "line of stride 2": 94.19,
+            "line output": 25.48, "line output of stride 2": 35.79, "plain row": 152.9, "pixel": 148.1,
+            "pixel channel": 687.8, "pixel block": 71.27, "pixel run": 87.33, "pixel tap": 12.93,
         },
         "DEQUANTIZE INT8": {
-            "call": 210.7, "element": 8.998,
+            "call": 213.3, "element": 8.997,
         },
         "DIVIDE INT8": {
-            "call": 288, "element": 42.39,
+            "call": 288, "element": 42.38,
         },
         "EXTREME INT8": {
-            "call": 254.7, "element": 10.45,
+            "call": 256, "element": 10.45,
         },
         "FETCH INT8": {
-            "call": 125.5,
+            "call": 136.9,
         },
         "FULLY_CONNECTED FLOAT32": {
-            "call": 266.4, "output": 104, "tap": 8.006, "rest tap": 6.49,
+            "call": 247, "output": 123.3, "tap": 8.041, "rest tap": 7.565,
         },
         "FULLY_CONNECTED INT8": {
-            "batch": 522.1, "batch tap": 1.92, "output": 21.62, "eight tap": 1.474, "two tap": 2.083, "rest": 39.5,
-            "rest tap": 1.268e-12,
+            "batch": 511.1, "batch tap": 1.823, "output": 16.76, "eight tap": 1.475, "two tap": 2.193, "rest": 42.89,
         },
         "LOOKUP INT8": {
-            "call": 237.9, "row": 0.2459, "element": 4.977,
+            "call": 200.4, "row": 0.2611, "pixel": 0.08618, "element": 5.008,
         },
         "MAT_MUL FLOAT32": {
-            "call": 375, "output": 37.42, "product": 12.87,
+            "call": 376.1, "output": 37.42, "product": 12.88,
         },
         "MAT_MUL INT8": {
-            "call": 1014, "output": 31.14, "read": 0.0006934, "product": 2.749,
+            "call": 1279, "output": 30.36, "read": 0.8286, "product": 2.721,
         },
         "MAX_POOL FLOAT32": {
-            "call": 184, "tap": 15.75,
+            "call": 173.3, "tap": 15.75,
         },
         "MAX_POOL FLOAT32 2x2": {
             "call": 176, "tap": 24.32,
         },
         "MAX_POOL INT8": {
-            "call": 689.9, "tap": 7.18,
+            "call": 695.4, "tap": 7.179,
         },
         "MAX_POOL INT8 2x2": {
-            "call": 288.3, "tap": 6.571,
+            "call": 311.6, "tap": 6.497,
         },
         "MEAN_OF_SUMS FLOAT32": {
-            "call": 432.7, "read": 0.4416,
+            "call": 437.3, "read": 0.4326,
         },
         "MEAN_OF_SUMS INT8": {
-            "call": 1096, "row": 2.53e-13, "element": 23.59,
+            "call": 1107, "element": 24.55,
         },
         "MUL FLOAT32": {
-            "call": 258.1, "row": 30.91, "pixel": 17.2, "element": 19,
+            "call": 266.7, "row": 30.83, "pixel": 17.21, "element": 18.99,
         },
         "MUL INT8": {
-            "call": 1002, "element": 23.74,
+            "call": 991.1, "element": 23.74,
         },
         "NORMALISE INT8": {
-            "call": 370.9, "element": 32.18,
+            "call": 364.6, "element": 32.19,
         },
         "PRELU INT8": {
             "call": 171300,
@@ -352,7 +352,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 218.7, "element": 28,
         },
         "REDUCE FLOAT32 1": {
-            "call": 202.7, "read": 23.87,
+            "call": 218.7, "read": 23.87,
         },
         "REDUCE FLOAT32 2": {
             "read": 24.22,
@@ -361,13 +361,13 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 98680,
         },
         "REDUCE INT8 1": {
-            "call": 216, "read": 5.936,
+            "call": 216, "read": 5.94,
         },
         "REDUCE INT8 2": {
-            "call": 137.4, "read": 6.182,
+            "call": 133.2, "read": 6.185,
         },
         "REDUCE INT8 3": {
-            "call": 48060,
+            "call": 48040,
         },
         "RESAMPLE FLOAT32 2x2": {
             "call": 190, "element": 189.8,
@@ -379,295 +379,295 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 170, "element": 34.89,
         },
         "RESAMPLE INT8 4x4": {
-            "call": 145, "element": 78.82,
-        },
-        "SCALE_SUMS FLOAT32": {
-            "call": 216.4, "element": 6.552e-15,
-        },
-        "SCALE_SUMS INT8": {
-            "call": 297.3,
-        },
-        "SELECT FLOAT32": {
-            "call": 381.3, "element": 6.175,
-        },
-        "SELECT FLOAT32 by channel": {
-            "call": 264, "element": 23.33,
-        },
-        "SELECT INT8": {
-            "row": 104.7, "pixel": 80.95,
-        },
-        "SELECT INT8 by channel": {
-            "call": 269.3, "element": 10.76,
-        },
-        "SOFTMAX FLOAT32": {
-            "call": 180.4, "element": 93.2,
-        },
-        "SOFTMAX INT8": {
-            "call": 199.8, "row": 3.881, "pixel": 213.2, "element": 32.52,
-        },
-        "SUB FLOAT32": {
-            "call": 250.7, "element": 19.6,
-        },
-        "SUB INT8": {
-            "call": 304, "element": 45.78,
-        },
-        "SUM_MAP FLOAT32": {
-            "call": 158, "read": 6.179,
-        },
-        "SUM_MAP INT8": {
-            "call": 211.9, "block": 11.64, "cleared": 2.097, "read": 2.757,
-        },
-        "SUM_PRODUCTS FLOAT32": {
-            "call": 247.6, "product": 8.636,
-        },
-        "SUM_PRODUCTS INT8": {
-            "call": 232.7, "product": 2.944,
-        },
-        "TRANSPOSE FLOAT32": {
-            "call": 377.5, "element": 19.44,
-        },
-        "TRANSPOSE INT8": {
-            "call": 387.9, "row": 0.8998, "element": 3.79,
-        },
-        "UNARY FLOAT32 2": {
-            "call": 224, "element": 84.09,
-        },
-        "UNARY FLOAT32 4": {
-            "call": 214.3, "element": 12.5,
-        },
-        "UNARY FLOAT32 6": {
-            "call": 182400,
-        },
-        "VECTOR FLOAT32 1": {
-            "call": 290.9, "element": 36.57,
-        },
-        "VECTOR FLOAT32 7": {
-            "call": 218.7, "element": 30.81,
-        },
-        "executor": {
-            "stage": 112.5, "view": 243.8, "band": 10.34, "band operand": 413.3, "call": 328.8, "move": 8.426,
-            "moved byte": 0.7047, "copy": 215.4, "copied byte": 0.9363, "copied block": 0.517,
-            "decompressed block": 8.002,
-        },
-    },
-    "cortex-m7": {
-        "ADD FLOAT32": {
-            "call": 256.6, "row": 31.6, "pixel": 16.74, "element": 17.02,
-        },
-        "ADD INT8": {
-            "call": 301.8, "row": 38.59, "pixel": 24.92, "element": 45,
-        },
-        "AVERAGE_POOL FLOAT32": {
-            "call": 173.3, "tap": 14.43,
-        },
-        "AVERAGE_POOL FLOAT32 2x2": {
-            "call": 168, "tap": 24.31,
-        },
-        "AVERAGE_POOL INT8 2x2": {
-            "call": 176, "tap": 6.531,
-        },
-        "AVERAGE_POOL INT8 2x2 rescaled": {
-            "call": 192, "tap": 8.351,
-        },
-        "AVERAGE_POOL INT8 rescaled": {
-            "call": 184, "tap": 6.438,
-        },
-        "BINARY FLOAT32 1": {
-            "call": 248, "element": 15.97,
-        },
-        "BINARY FLOAT32 3": {
-            "call": 258.7, "element": 16.15,
-        },
-        "BINARY FLOAT32 4": {
-            "call": 256, "element": 17.28,
-        },
-        "BINARY FLOAT32 7": {
-            "call": 143200,
-        },
-        "COMMIT INT8": {
-            "call": 291, "pixel": 0.0866, "element": 0.8034,
-        },
-        "CONCAT INT8": {
-            "call": 465.4, "pixel": 1.124, "element": 0.02773,
-        },
-        "CONV_2D FLOAT32": {
-            "call": 84.13, "row": 199, "pixel": 96.22, "group": 138, "output": 0.2268, "block run": 67.54,
-            "block tap": 2.748, "rest run": 184.2,
-        },
-        "CONV_2D INT8": {
-            "call": 195.1, "row": 11.37, "pair": 19.7, "group": 230.3, "run": 96.01, "tap": 6.797, "batch": 112.4,
-            "block": 50.35, "block tap": 9.07, "block rest": 21.86, "channel": 108.8, "channel tap": 1.467,
-            "output": 30.64, "unusual output": 16.71,
-        },
-        "COPY FLOAT32": {
-            "call": 216.4, "element": 3.199e-18,
-        },
-        "DEPTHWISE_CONV_2D FLOAT32": {
-            "call": 273.5, "row": 81.53, "pixel": 62.67, "output": 47.97, "run": 11.16, "tap": 7.927,
-        },
-        "DEPTHWISE_CONV_2D INT8": {
-            "call": 280.5, "channel": 77.54, "walk": 55.74, "line": 83.15, "line of stride 2": 70.85,
-            "line output": 26.87, "line output of stride 2": 36.39, "pixel": 183.1, "pixel channel": 0.3055,
-            "pixel channel tap": 27.11, "pixel block": 69.16, "pixel run": 89.63, "pixel tap": 13.08,
-        },
-        "DEQUANTIZE INT8": {
-            "call": 210.7, "element": 8.998,
-        },
-        "DIVIDE INT8": {
-            "call": 285.3, "element": 43.43,
-        },
-        "EXTREME INT8": {
-            "call": 254.7, "element": 10.45,
-        },
-        "FETCH INT8": {
-            "call": 128.6,
-        },
-        "FULLY_CONNECTED FLOAT32": {
-            "call": 267.7, "output": 104.2, "tap": 8.004, "rest tap": 7.768,
-        },
-        "FULLY_CONNECTED INT8": {
-            "batch": 512, "batch tap": 1.904, "output": 21.71, "eight tap": 1.474, "two tap": 2.1, "rest": 40.4,
-            "rest tap": 1.596e-12,
-        },
-        "LOOKUP INT8": {
-            "call": 200.4, "row": 0.03523, "pixel": 0.495, "element": 4.99,
-        },
-        "MAT_MUL FLOAT32": {
-            "call": 373.6, "output": 37.42, "product": 12.88,
-        },
-        "MAT_MUL INT8": {
-            "call": 1014, "output": 31.14, "product": 2.749,
-        },
-        "MAX_POOL FLOAT32": {
-            "call": 173.3, "tap": 15.53,
-        },
-        "MAX_POOL FLOAT32 2x2": {
-            "call": 168, "tap": 23.83,
-        },
-        "MAX_POOL INT8": {
-            "call": 697, "tap": 7.179,
-        },
-        "MAX_POOL INT8 2x2": {
-            "call": 288.6, "tap": 6.585,
-        },
-        "MEAN_OF_SUMS FLOAT32": {
-            "call": 375.9, "read": 0.396,
-        },
-        "MEAN_OF_SUMS INT8": {
-            "call": 1088, "row": 1.061e-12, "element": 25.71,
-        },
-        "MUL FLOAT32": {
-            "call": 249.6, "row": 30.98, "pixel": 17.19, "element": 17,
-        },
-        "MUL INT8": {
-            "call": 980.2, "element": 23.74,
-        },
-        "NORMALISE INT8": {
-            "call": 379.7, "element": 32.33,
-        },
-        "PRELU INT8": {
-            "call": 171300,
-        },
-        "QUANTIZE INT8": {
-            "call": 218.7, "element": 28,
-        },
-        "REDUCE FLOAT32 1": {
-            "call": 189.3, "read": 22.88,
-        },
-        "REDUCE FLOAT32 2": {
-            "read": 23.22,
-        },
-        "REDUCE FLOAT32 3": {
-            "call": 90520,
-        },
-        "REDUCE INT8 1": {
-            "call": 210.7, "read": 5.629,
-        },
-        "REDUCE INT8 2": {
-            "call": 70.91, "read": 6.028,
-        },
-        "REDUCE INT8 3": {
-            "call": 47980,
-        },
-        "RESAMPLE FLOAT32 2x2": {
-            "call": 175, "element": 182,
-        },
-        "RESAMPLE FLOAT32 4x4": {
-            "call": 187.5, "element": 457.6,
-        },
-        "RESAMPLE INT8 2x2": {
-            "call": 185, "element": 34.87,
-        },
-        "RESAMPLE INT8 4x4": {
-            "call": 197.5, "element": 79.31,
+            "call": 147.5, "element": 78.82,
         },
         "SCALE_SUMS FLOAT32": {
             "call": 216.4,
         },
         "SCALE_SUMS INT8": {
-            "call": 320,
+            "call": 297.3,
         },
         "SELECT FLOAT32": {
-            "call": 366, "element": 6.221,
+            "call": 363.8, "element": 6.202,
         },
         "SELECT FLOAT32 by channel": {
-            "call": 253.3, "element": 24.33,
+            "call": 266.7, "element": 23.52,
         },
         "SELECT INT8": {
-            "row": 97.53, "pixel": 80.48,
+            "row": 81.07, "pixel": 75.91,
         },
         "SELECT INT8 by channel": {
-            "call": 261.3, "element": 10.83,
+            "call": 266.7, "element": 10.89,
         },
         "SOFTMAX FLOAT32": {
-            "call": 175.5, "element": 92.31,
+            "call": 189.4, "element": 92.66,
         },
         "SOFTMAX INT8": {
-            "call": 171.3, "pixel": 253.1, "element": 31.53,
+            "call": 212.8, "row": 16.8, "pixel": 192.3, "element": 33.1,
         },
         "SUB FLOAT32": {
-            "call": 258.7, "element": 17.6,
+            "call": 256, "element": 19.6,
         },
         "SUB INT8": {
-            "call": 304, "element": 45.78,
+            "call": 304, "element": 45.77,
         },
         "SUM_MAP FLOAT32": {
-            "call": 157.2, "read": 6.179,
+            "call": 158.2, "read": 6.18,
         },
         "SUM_MAP INT8": {
-            "call": 209, "block": 11.7, "cleared": 2.071, "read": 2.758,
+            "call": 213.1, "block": 9.951, "cleared": 2.045, "read": 2.757,
         },
         "SUM_PRODUCTS FLOAT32": {
             "call": 245.7, "product": 8.636,
         },
         "SUM_PRODUCTS INT8": {
-            "call": 227.3, "product": 2.952,
+            "call": 234.5, "product": 3.016,
         },
         "TRANSPOSE FLOAT32": {
-            "call": 376.8, "element": 19.45,
+            "call": 378.2, "element": 19.45,
         },
         "TRANSPOSE INT8": {
-            "call": 386, "row": 0.8976, "element": 3.791,
+            "call": 387.8, "row": 1.612, "element": 3.788,
         },
         "UNARY FLOAT32 2": {
-            "call": 208, "element": 84.1,
+            "call": 216, "element": 84.09,
         },
         "UNARY FLOAT32 4": {
-            "call": 214.2, "row": 0.2781, "element": 12.5,
+            "call": 215.4, "element": 12.5,
         },
         "UNARY FLOAT32 6": {
             "call": 182400,
         },
         "VECTOR FLOAT32 1": {
-            "call": 289.9, "element": 36.56,
+            "call": 292.2, "element": 36.57,
         },
         "VECTOR FLOAT32 7": {
-            "call": 222.7, "element": 29.81,
+            "call": 220, "element": 30.81,
         },
         "executor": {
-            "stage": 98.81, "view": 252, "band": 12.51, "band operand": 415.4, "call": 325.2, "move": 9.391,
-            "moved byte": 0.7048, "copy": 212.4, "copied byte": 0.9364, "copied block": 0.5167,
-            "decompressed block": 8.011,
+            "stage": 220.2, "view": 121.8, "operator": 46.81, "band": 58.67, "band operand": 436.4, "call": 205.2,
+            "move": 143.2, "moved byte": 0.5781, "copy": 243, "copied byte": 0.6801, "decompressed block": 5.963,
+            "copied block": 0.5244,
+        },
+    },
+    "cortex-m7": {
+        "ADD FLOAT32": {
+            "call": 262.7, "row": 31.84, "pixel": 16.91, "element": 17.01,
+        },
+        "ADD INT8": {
+            "call": 306.5, "row": 37.6, "pixel": 25, "element": 45,
+        },
+        "AVERAGE_POOL FLOAT32": {
+            "call": 184, "tap": 14.43,
+        },
+        "AVERAGE_POOL FLOAT32 2x2": {
+            "call": 176, "tap": 24.31,
+        },
+        "AVERAGE_POOL INT8 2x2": {
+            "call": 184, "tap": 6.535,
+        },
+        "AVERAGE_POOL INT8 2x2 rescaled": {
+            "call": 200, "tap": 8.32,
+        },
+        "AVERAGE_POOL INT8 rescaled": {
+            "call": 192, "tap": 6.437,
+        },
+        "BINARY FLOAT32 1": {
+            "call": 264, "element": 15.97,
+        },
+        "BINARY FLOAT32 3": {
+            "call": 261.3, "element": 16.16,
+        },
+        "BINARY FLOAT32 4": {
+            "call": 264, "element": 17.28,
+        },
+        "BINARY FLOAT32 7": {
+            "call": 143200,
+        },
+        "COMMIT INT8": {
+            "call": 262.9, "row": 1.203, "element": 0.7302,
+        },
+        "CONCAT INT8": {
+            "call": 403.3, "pixel": 0.8686, "element": 0.0756,
+        },
+        "CONV_2D FLOAT32": {
+            "call": 207.9, "row": 30.5, "pixel": 105.4, "group": 145, "output": 0.0004085, "block run": 65.09,
+            "block tap": 2.752, "rest run": 177.3,
+        },
+        "CONV_2D INT8": {
+            "call": 286.5, "row": 149.1, "pair": 34.59, "group": 217.8, "run": 96.43, "tap": 6.914, "batch": 98,
+            "block": 53.47, "block tap": 9.033, "block rest": 21.76, "channel": 217.4, "output": 30.31,
+            "unusual output": 14.76, "three": 307, "three output": 57.65, "three tap": 3.286, "single": 499.8,
+            "single output": 17.43, "single tap": 1.615,
+        },
+        "COPY FLOAT32": {
+            "call": 200,
+        },
+        "DEPTHWISE_CONV_2D FLOAT32": {
+            "call": 250.7, "row": 62.39, "pixel": 63.05, "output": 48.38, "run": 11.16, "tap": 7.912,
+        },
+        "DEPTHWISE_CONV_2D INT8": {
+            "call": 416, "channel": 17.66, "walk": 76.87, "line": 99.1, "line of stride 2": 94.2, "line output": 25.93,
+            "line output of stride 2": 36.74, "plain row": 154, "pixel": 150.6, "pixel channel": 688.3,
+            "pixel block": 71.33, "pixel run": 91.35, "pixel tap": 12.93,
+        },
+        "DEQUANTIZE INT8": {
+            "call": 208, "element": 9.003,
+        },
+        "DIVIDE INT8": {
+            "call": 296, "element": 43.43,
+        },
+        "EXTREME INT8": {
+            "call": 261.3, "element": 10.45,
+        },
+        "FETCH INT8": {
+            "call": 133.1,
+        },
+        "FULLY_CONNECTED FLOAT32": {
+            "call": 260.4, "output": 123.3, "tap": 8.04, "rest tap": 6.887,
+        },
+        "FULLY_CONNECTED INT8": {
+            "batch": 525.7, "batch tap": 1.786, "output": 17.23, "eight tap": 1.477, "two tap": 2.188, "rest": 46.37,
+        },
+        "LOOKUP INT8": {
+            "call": 217.9, "pixel": 0.1313, "element": 4.993,
+        },
+        "MAT_MUL FLOAT32": {
+            "call": 379.7, "output": 37.46, "product": 12.87,
+        },
+        "MAT_MUL INT8": {
+            "call": 1273, "output": 30.33, "read": 0.8123, "product": 2.723,
+        },
+        "MAX_POOL FLOAT32": {
+            "call": 181.3, "tap": 15.53,
+        },
+        "MAX_POOL FLOAT32 2x2": {
+            "call": 184, "tap": 23.83,
+        },
+        "MAX_POOL INT8": {
+            "call": 699.6, "tap": 7.179,
+        },
+        "MAX_POOL INT8 2x2": {
+            "call": 317, "tap": 6.512,
+        },
+        "MEAN_OF_SUMS FLOAT32": {
+            "call": 397.9, "read": 0.3947,
+        },
+        "MEAN_OF_SUMS INT8": {
+            "call": 1094, "element": 26.83,
+        },
+        "MUL FLOAT32": {
+            "call": 261.9, "row": 30.76, "pixel": 17.31, "element": 16.99,
+        },
+        "MUL INT8": {
+            "call": 1008, "element": 23.74,
+        },
+        "NORMALISE INT8": {
+            "call": 386, "element": 32.33,
+        },
+        "PRELU INT8": {
+            "call": 171300,
+        },
+        "QUANTIZE INT8": {
+            "call": 221.3, "element": 28,
+        },
+        "REDUCE FLOAT32 1": {
+            "call": 210.7, "read": 22.87,
+        },
+        "REDUCE FLOAT32 2": {
+            "read": 23.23,
+        },
+        "REDUCE FLOAT32 3": {
+            "call": 90520,
+        },
+        "REDUCE INT8 1": {
+            "call": 224, "read": 5.622,
+        },
+        "REDUCE INT8 2": {
+            "call": 75.16, "read": 6.03,
+        },
+        "REDUCE INT8 3": {
+            "call": 48000,
+        },
+        "RESAMPLE FLOAT32 2x2": {
+            "call": 215, "element": 182,
+        },
+        "RESAMPLE FLOAT32 4x4": {
+            "call": 190, "element": 457.6,
+        },
+        "RESAMPLE INT8 2x2": {
+            "call": 200, "element": 34.87,
+        },
+        "RESAMPLE INT8 4x4": {
+            "call": 195, "element": 79.31,
+        },
+        "SCALE_SUMS FLOAT32": {
+            "call": 216.4,
+        },
+        "SCALE_SUMS INT8": {
+            "call": 297.3,
+        },
+        "SELECT FLOAT32": {
+            "call": 376.1, "element": 6.222,
+        },
+        "SELECT FLOAT32 by channel": {
+            "call": 264, "element": 24.39,
+        },
+        "SELECT INT8": {
+            "row": 78.13, "pixel": 76.62,
+        },
+        "SELECT INT8 by channel": {
+            "call": 272, "element": 10.83,
+        },
+        "SOFTMAX FLOAT32": {
+            "call": 183.1, "element": 92.52,
+        },
+        "SOFTMAX INT8": {
+            "call": 208.7, "row": 10.56, "pixel": 207.1, "element": 32.81,
+        },
+        "SUB FLOAT32": {
+            "call": 261.3, "element": 17.6,
+        },
+        "SUB INT8": {
+            "call": 304, "element": 45.77,
+        },
+        "SUM_MAP FLOAT32": {
+            "call": 163.1, "read": 6.178,
+        },
+        "SUM_MAP INT8": {
+            "call": 214.6, "block": 10.05, "cleared": 2.013, "read": 2.758,
+        },
+        "SUM_PRODUCTS FLOAT32": {
+            "call": 245.7, "product": 8.639,
+        },
+        "SUM_PRODUCTS INT8": {
+            "call": 238.2, "product": 3.028,
+        },
+        "TRANSPOSE FLOAT32": {
+            "call": 382.6, "element": 19.45,
+        },
+        "TRANSPOSE INT8": {
+            "call": 390.6, "row": 1.527, "element": 3.789,
+        },
+        "UNARY FLOAT32 2": {
+            "call": 216, "element": 84.1,
+        },
+        "UNARY FLOAT32 4": {
+            "call": 222.6, "row": 0.2219, "pixel": 0.3129, "element": 12.49,
+        },
+        "UNARY FLOAT32 6": {
+            "call": 182400,
+        },
+        "VECTOR FLOAT32 1": {
+            "call": 296.7, "element": 36.56,
+        },
+        "VECTOR FLOAT32 7": {
+            "call": 225.3, "element": 29.81,
+        },
+        "executor": {
+            "stage": 196.7, "view": 133.3, "operator": 35.24, "band": 53.72, "band operand": 440.9, "call": 203.9,
+            "move": 139.2, "moved byte": 0.5763, "copy": 236.6, "copied byte": 0.6811, "decompressed block": 6.057,
+            "copied block": 0.524,
         },
     },
 }

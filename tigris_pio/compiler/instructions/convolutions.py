@@ -16,22 +16,24 @@ _BLOCK, _TILE, _PATCH, _BATCH, _ROWS = 4, 4, 64, 24, 32
 _USUAL_ABOVE = (1 << 30) - 1
 
 
-def _unusual(call: Call, dsp: bool) -> int:
+def _unusual(call: Call, dsp: bool, ranges: bool = False) -> int:
     """Channels of the output whose sums take the long way: shifts of less than two to the right, and with DSP
-    instructions small multipliers, and activations that do not leave all of int8 (scale_int8.h)."""
+    instructions small multipliers, and activations that do not leave all of int8 (scale_int8.h), unless the kernel has
+    a short way for these (`ranges`)."""
     params = call.op.params
     channels: int = getattr(params, "out_features", call.output.channels)
     if not {"shift", "multiplier"} <= call.op.blobs.keys():
         return 0
     usual = call.op.blobs["shift"] < -1
     if dsp:
-        full = (getattr(params, "activation_min", -128), getattr(params, "activation_max", 127)) == (-128, 127)
-        usual = usual & full & (call.op.blobs["multiplier"] > _USUAL_ABOVE)
+        ranged = (getattr(params, "activation_min", -128), getattr(params, "activation_max", 127)) != (-128, 127)
+        usual = usual & (ranges if ranged else call.op.blobs["multiplier"] > _USUAL_ABOVE)
     return channels - int(np.count_nonzero(np.broadcast_to(usual, (channels,))))
 
 
 def conv_int8(call: Call, dsp: bool) -> Work:
-    """Pairs of pixels: their taps are gathered into patches, from which the channels of a group are computed."""
+    """Pairs of pixels: their taps are gathered into patches, from which the channels of a group are computed. The last
+    of an odd number goes with the pair before it, or by itself, or is computed twice."""
     params: Any = call.op.params
     groups = params.groups
     inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
@@ -42,7 +44,9 @@ def conv_int8(call: Call, dsp: bool) -> Work:
     fills = 1 if parts == 1 else batches
     inside = _inside(call) if groups == 1 and params.dilation_width == 1 else 0.0
     runs = params.kernel_height * (inside + (1 - inside) * params.kernel_width)
-    pairs = math.ceil(call.pixels / 2)
+    threes = call.images * int(_takes_three(call))
+    singles = 0 if threes else call.pixels % 2 * int(_is_together(call) or taps <= _PATCH)
+    pairs = -(-(call.pixels - 3 * threes - singles) // 2)
     of_groups = pairs * groups
     blocks, rest = divmod(outputs, _BLOCK)
     whole = taps // _TILE * _TILE
@@ -61,8 +65,30 @@ def conv_int8(call: Call, dsp: bool) -> Work:
         "channel": of_groups * rest * parts,
         "channel tap": of_groups * rest * taps,
         "output": pairs * call.output.channels,
-        "unusual output": pairs * _unusual(call, dsp),
+        "unusual output": (pairs + threes + singles / 2) * _unusual(call, dsp),
+        "three": threes,
+        "three output": threes * call.output.channels,
+        "three tap": threes * call.output.channels * taps,
+        "single": singles * groups,
+        "single output": singles * call.output.channels,
+        "single tap": singles * call.output.channels * taps,
     }
+
+
+def _is_together(call: Call) -> bool:
+    """Whether the taps of a pixel's group are neighbours."""
+    params: Any = call.op.params
+    return (params.kernel_height, params.kernel_width) == (1, 1)
+
+
+def _takes_three(call: Call) -> bool:
+    """tigris_takes_three of three_pixels_int8.h."""
+    params: Any = call.op.params
+    channels, outputs, width = call.inputs[0].channels, call.output.channels, call.output.width
+    odd = call.rows % 2 == width % 2 == 1 and call.rows * width >= 3
+    plain = _is_together(call) and _strides(call) == (1, 1) and params.groups == 1 and call.inputs[0].width == width
+    whole = channels <= _PATCH and channels % _TILE == outputs % _BLOCK == params.pad_left == 0
+    return odd and plain and whole
 
 
 def _inside(call: Call) -> float:
@@ -82,8 +108,8 @@ def depthwise_int8(call: Call, dsp: bool) -> Work:
     params: Any = call.op.params
     plain = (params.kernel_height, params.kernel_width, params.dilation_height, params.dilation_width) == (3, 3, 1, 1)
     if plain and call.inputs[0].channels == call.output.channels and max(_strides(call)) <= 2:
-        unusual = _unusual(call, dsp)
-        return {**_lines(call, call.output.channels - unusual), **_channel_by_channel(call, unusual)}
+        unusual = _unusual(call, dsp, ranges=True)
+        return {**_lines(call, call.output.channels - unusual, dsp), **_channel_by_channel(call, unusual)}
     return _pixels(call)
 
 
@@ -102,22 +128,41 @@ def _channel_by_channel(call: Call, channels: int) -> Work:
     }
 
 
-def _lines(call: Call, channels: int) -> Work:
+def _lines(call: Call, channels: int, dsp: bool) -> Work:
     params: Any = call.op.params
     down = call.rows > call.output.width
     along, across = (call.rows, call.output.width) if down else (call.output.width, call.rows)
     stride = params.stride_height if down else params.stride_width
     padded = 0 if not down else int(params.pad_left > 0) + int(across > 1)
-    lines, outputs = channels * across, channels * across * along
+    plain = 0.0 if down or not _has_plain_rows(call, dsp) else _rows_inside(call)
+    lines, walks = channels * (across - plain), channels * min(across - plain, 1 + padded)
     return {
         "call": 1,
         "channel": channels,
-        "walk": channels * min(across, 1 + padded),
+        "walk": walks,
         "line": lines if stride == 1 else 0,
         "line of stride 2": lines if stride == 2 else 0,
-        "line output": outputs if stride == 1 else 0,
-        "line output of stride 2": outputs if stride == 2 else 0,
+        "line output": lines * along if stride == 1 else 0,
+        "line output of stride 2": lines * along if stride == 2 else 0,
+        "plain row": channels * plain,
+        "plain row output": channels * plain * along,
     }
+
+
+def _has_plain_rows(call: Call, dsp: bool) -> bool:
+    """tigris_walks_row of portable/depthwise_int8.h and dsp/depthwise_int8.h: whether rows inside go by themselves."""
+    params: Any = call.op.params
+    width = call.output.width
+    padded = params.pad_left == 1 and call.inputs[0].width == width
+    return padded and _strides(call) == (1, 1) and call.output.channels % _BLOCK == 0 and (not dsp or width == 5)
+
+
+def _rows_inside(call: Call) -> float:
+    """Of the rows of a call those that have a row above and one below, on average over a run."""
+    above = max(0, -call.op.operands[0].rows.first)
+    height, inputs = call.output.height, call.inputs[0].height
+    below = max(0, height + call.op.operands[0].rows.last - inputs)
+    return call.rows * max(0, height - above - below) / height
 
 
 def _pixels(call: Call) -> Work:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tigris_pio.compiler.instructions.call import Call
+from tigris_pio.compiler.instructions.call import Call, Work
 from tigris_pio.compiler.instructions.coefficients import COEFFICIENTS
 from tigris_pio.compiler.instructions.fallback import fallback
 from tigris_pio.compiler.instructions.kernels import name_of, work_of
+from tigris_pio.compiler.instructions.libraries import library_instructions, machine_for
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.format.enums import DType
 
@@ -25,7 +26,8 @@ _NEAREST = {
     **dict.fromkeys(("cortex-m4", "cortex-m33", "cortex-m35p"), "cortex-m4"),
     **dict.fromkeys(("cortex-m7", "cortex-m52", "cortex-m55", "cortex-m85"), "cortex-m7"),
 }
-
+#: Machines on which libraries alone were counted, and the processor that stands for theirs beside them.
+_ALIKE = {"cortex-m55": "cortex-m7", "esp32s3": "rv32imc", "esp32p4": "rv32imc"}
 
 #: Espressif's chips with single-precision floating point (data sheets of ESP32, ESP32-S3, ESP32-P4).
 _ESP_FPU = frozenset(("esp32", "esp32s3", "esp32p4"))
@@ -36,12 +38,18 @@ def nearest(chip: str) -> str:
     return _NEAREST.get(chip, DEFAULT)
 
 
-def nearest_for(program: Program, chip: str) -> str:
+def _alike(processor: str) -> str:
+    return _ALIKE.get(processor, processor)
+
+
+def nearest_for(program: Program, chip: str, library: str = "") -> str:
     """The measured processor whose instructions a plan of `program` for a chip is judged by: of a network in float32
-    one with floating point where the chip has it."""
+    one with floating point where the chip has it, otherwise one on which the library was counted that runs kernels."""
     floats = sum(op.dtype is DType.FLOAT32 and op.macs > 0 for op in program.ops)
     is_float = 2 * floats > sum(op.macs > 0 for op in program.ops)
-    return FPU if chip in _ESP_FPU and is_float else nearest(chip)
+    if is_float:
+        return FPU if chip in _ESP_FPU else nearest(chip)
+    return machine_for(library, chip) or nearest(chip)
 
 
 def call_instructions(
@@ -51,23 +59,28 @@ def call_instructions(
     processors: Sequence[str] = (DEFAULT,),
 ) -> tuple[float, ...]:
     """Of one call of an operator's kernel that makes `rows` rows of one image, or of all that it takes together; on
-    each of `processors`."""
+    each of `processors`. A library's kernel counts as such where it was counted, and as the portable one elsewhere."""
     call = Call.of(op, tensors, rows)
-    kernel, works = name_of(op), {dsp: work_of(call, dsp) for dsp in {processor in DSP for processor in processors}}
-    found = []
-    for processor in processors:
-        work = works[processor in DSP]
-        known = COEFFICIENTS[processor].get(kernel)
-        if known is None:
-            found.append(fallback(call, processor))
-        else:
-            found.append(sum(known.get(name, 0.0) * amount for name, amount in work.items()))
-    return tuple(found)
+    own = [library_instructions(call, processor) if op.backend else None for processor in processors]
+    alike = [_alike(processor) for processor, taken in zip(processors, own, strict=True) if taken is None]
+    works = {dsp: work_of(call, dsp) for dsp in {processor in DSP for processor in alike}}
+    kernel = name_of(op)
+    return tuple(
+        _portable(call, kernel, works, _alike(processor)) if taken is None else taken
+        for processor, taken in zip(processors, own, strict=True)
+    )
+
+
+def _portable(call: Call, kernel: str, works: Mapping[bool, Work], processor: str) -> float:
+    known = COEFFICIENTS[processor].get(kernel)
+    if known is None:
+        return fallback(call, processor)
+    return sum(known.get(name, 0.0) * amount for name, amount in works[processor in DSP].items())
 
 
 def executor_instructions(walked: Mapping[str, int], processor: str = DEFAULT) -> float:
     """Of the executor around the calls, by how often it does what."""
-    known = COEFFICIENTS[processor][EXECUTOR]
+    known = COEFFICIENTS[_alike(processor)][EXECUTOR]
     return sum(known.get(name, 0.0) * amount for name, amount in walked.items())
 
 

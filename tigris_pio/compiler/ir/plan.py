@@ -86,13 +86,15 @@ class AllocationReport:
 @dataclasses.dataclass(frozen=True)
 class BackendUse:
     """What a plan wants of a kernel library. `portable`: why the operators it does not run keep portable kernels, by
-    name."""
+    name; `charged`: instructions that those count for, beside the plan's own, which want of scratch left portable
+    although the library takes more (backends/balance.py)."""
 
     name: str
     symbol: str  #: what the C names of its kernels begin with
     chip: str
     scratch_bytes: int
     portable: Mapping[str, str]
+    charged: float = 0.0
 
     def kernel_symbol(self, kind: OpKind) -> str:
         """The C name of its kernel for a plain operator."""
@@ -118,4 +120,5 @@ class ExecutionPlan:
     regions: tuple[Region, ...]
     warnings: tuple[str, ...] = ()
     backend: BackendUse | None = None  #: None: the portable kernels run everything
+    split: frozenset[int] | None = None  #: the operators that two cores share; None: it is for one
     processor: str = ""  #: of `compiler/instructions`, whose instructions it was judged by; "": the default one

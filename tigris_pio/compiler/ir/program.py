@@ -124,7 +124,8 @@ class ProgramOp:
     in_place: the operands, by their places, that the output may be written over by one call for all rows: both begin
     at the same address. aliases: what the output has in common with its operands.
 
-    backend: whose kernel runs it, "" for the portable one; packing: in which order the plan has its weights.
+    backend: whose kernel runs it, "" for the portable one; packing: in which order the plan has its weights; stream:
+    what the plan has in place of the weights, where that is more than these in an order.
     """
 
     name: str
@@ -141,6 +142,7 @@ class ProgramOp:
     aliases: tuple[Alias, ...] = ()
     backend: str = ""
     packing: Packing = Packing.PORTABLE
+    stream: np.ndarray | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -79,7 +79,7 @@ def _folded(op: ProgramOp, source: ProgramTensor, sums: ProgramTensor) -> tuple[
     last = Operand(sums.name, RowMap.whole(sums.height))
     return adding, dataclasses.replace(
         op, kind=OpKind.SCALE_SUMS, operands=(last,), params=scaling, blobs=blobs, macs=0, in_place=(), aliases=(),
-        backend="", packing=Packing.PORTABLE,
+        backend="", packing=Packing.PORTABLE, stream=None, scratch_bytes=0,
     )
 
 

@@ -25,6 +25,11 @@ from tigris_pio.compiler.plan.prediction import stage_instructions
 SLOW_BYTE, DIRECT_BYTE = 160.0, 1280.0
 
 
+#: Rows by which a call's cost is told apart from that of its rows: kernels make up to so many pixels at a time, and
+#: what remains takes more each, which is no part of either.
+PIXELS = (4, 2)
+
+
 class OpCosts(NamedTuple):
     """Instructions that each operator takes, for all its images together."""
 
@@ -54,9 +59,10 @@ def _op_cost(index: ProgramIndex, step: int) -> tuple[float, float, float]:
     op, height = index.ops[step], index.tensor(index.ops[step].output).height
     walked = {"call": 1, "band operand": len(op.operands)}
     around = executor_instructions(walked, index.processor)
-    whole = call_cost(index, step, height)
-    row = (whole - call_cost(index, step, 1)) / (height - 1) if height > 1 else whole
-    once = max(0.0, whole - row * height) + around
+    few = next((rows for rows in PIXELS if 2 * rows <= height), 1)
+    most, whole = height - height % few, call_cost(index, step, height)
+    row = (call_cost(index, step, most) - call_cost(index, step, few)) / (most - few) if most > few else whole / height
+    once = max(0.0, min(call_cost(index, step, rows) - row * rows for rows in range(1, few + 1))) + around
     return once * op.images, row * op.images, (whole + around) * op.images
 
 

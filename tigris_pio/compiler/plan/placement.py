@@ -83,9 +83,15 @@ def arrange(
         cheapest_band(index, each, lives, aim.room_of(each.first, each.end) - state - beside - spares.get(each, 0), aim)
         for each, beside in zip(segments, resident, strict=True)
     )
+    return placed(index, drafts, lives, aim)
+
+
+def placed(index: ProgramIndex, drafts: tuple[Draft, ...], lives: Mapping[str, Home], aim: Aim) -> Arrangement:
+    """Offsets for drafted stages and what crosses between them."""
+    state = state_bytes(index, [draft.segment for draft in drafts], aim.alignment)
     slow = allocate(_slow_requests(index, drafts, lives), aim.alignment)
     requests, fast = _allocate_fast(index, drafts, lives, aim.alignment)
-    if state + fast.peak > aim.limit and not aim.slow and len(index.ops) <= STAIRS_REACH:
+    if state + fast.peak > aim.limit and _may_have_stairs(index, aim):
         found: Sequence[Stairs | Parking | None]
         if aim.windows is Windows.PARKED:
             found = parking = [find_parking(index, draft, lives) for draft in drafts]
@@ -95,6 +101,19 @@ def arrange(
         stairs = [each for each in found if each is not None]
         requests, fast = _with_stairs(index, drafts, lives, aim, state, stairs) or (requests, fast)
     return Arrangement(drafts, lives, requests, fast, slow, state)
+
+
+def _may_have_stairs(index: ProgramIndex, aim: Aim) -> bool:
+    return not aim.slow and len(index.ops) <= STAIRS_REACH
+
+
+def least_bytes(index: ProgramIndex, drafts: Sequence[Draft], lives: Mapping[str, Home], aim: Aim) -> int:
+    """Bytes of fast memory that no placement of these stages does without."""
+    stairs = [find_stairs(index, draft, lives) for draft in drafts] if _may_have_stairs(index, aim) else []
+    kept = [each for each in stairs if each is not None]
+    requests = _fast_requests(index, drafts, lives, aim.alignment, in_place=True, stairs=kept)
+    state = state_bytes(index, [draft.segment for draft in drafts], aim.alignment)
+    return state + lower_bound(requests, aim.alignment)
 
 
 class _Parked(dict[tuple[tuple[Segment, int], ...], Placement]):

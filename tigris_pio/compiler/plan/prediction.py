@@ -12,7 +12,8 @@ from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 def stage_instructions(plan: ExecutionPlan, stage: Stage, processors: Sequence[str] = PROCESSORS) -> dict[str, int]:
     """Predicted for a stage of `plan` on each of `processors`, its kernels' calls and the executor around them.
 
-    Kernels of a library count as the portable ones do. Float32 without a floating-point unit takes fewer instructions
+    Kernels of a library count as such on processors where the library was counted, as the portable ones do on others.
+    Float32 without a floating-point unit takes fewer instructions
     for zeros than for other numbers; it counts as of average ones.
     """
     found, tensors = plan_stage_calls(plan, stage), plan.program.tensors

@@ -23,6 +23,7 @@ from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, arrange
+from tigris_pio.compiler.plan.refine import refined
 from tigris_pio.compiler.plan.refusal import Find, refusal
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
@@ -58,7 +59,7 @@ def does_not_fit(
     indices = [ProgramIndex.of(program, processor) for program in programs]
 
     def finder(index: ProgramIndex) -> Find:
-        return lambda fast, slow: find_arrangement(index, Budget(fast, slow), alignment, weights)
+        return lambda fast, slow: find_arrangement(index, Budget(fast, slow), alignment, weights, hasty=True)
 
     ample = max(map(_ample_fast, indices))
     return BudgetError(refusal(programs[0].name, budget, alignment, ample, [finder(index) for index in indices]))
@@ -85,29 +86,30 @@ def find_plan(
 
 
 def find_arrangement(
-    index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf
+    index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
+    hasty: bool = False,
 ) -> Arrangement | None:
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
-    running whole; None when none was found."""
+    running whole; None when none was found. `hasty`: the first that fits is good enough."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
-    resident = _cheapest(index, dataclasses.replace(aim, slow=0))
-    if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
+    resident = _cheapest(index, dataclasses.replace(aim, slow=0), hasty)
+    if not aim.slow or (resident is not None and (hasty or all(draft.bands == 1 for draft in resident.drafts))):
         best = resident
     else:
         whole = _whole_cost(index)
         least = most if resident is None else worth(index.program, whole + _cost(index, resident)) - whole
-        best = _cheapest(index, dataclasses.replace(aim, most=least)) or resident
+        best = _cheapest(index, dataclasses.replace(aim, most=least), hasty) or resident
     return None if best is None else _with_weights(index, best, aim)
 
 
-def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
-    """The cheapest arrangement found that costs less than `aim.most`.
+def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
+    """The cheapest arrangement found that costs less than `aim.most`, or in haste the first that does.
 
     Where offsets of a cut exceed the limit, cuts are tried that do with less memory just there or share less of it,
     which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
-    attempts, hopeless = _Attempts(index, aim), False  # what has no cut has none with less memory
+    attempts, hopeless = _Attempts(index, aim, hasty), False  # what has no cut has none with less memory
     for place, chain in enumerate(_chains(index, aim)):
         if (hopeless and not chain.other) or (attempts.best is not None and chain.late):
             continue
@@ -118,14 +120,14 @@ def _cheapest(index: ProgramIndex, aim: Aim) -> Arrangement | None:
             break
         hopeless = hopeless or (place == 0 and found is None)
         attempts.mend(chain.start, found, chain.remedies)
-    return attempts.best
+    return attempts.best if attempts.best is None or hasty else refined(index, attempts.best, aim)
 
 
 class _Attempts:
     """What has been tried within `aim`, and the cheapest arrangement found."""
 
-    def __init__(self, index: ProgramIndex, aim: Aim) -> None:
-        self.index, self.aim = index, aim
+    def __init__(self, index: ProgramIndex, aim: Aim, hasty: bool) -> None:
+        self.index, self.aim, self.hasty = index, aim, hasty
         self.best: Arrangement | None = None
         self._state = 0  # what the stages of the attempt before took
         self._least: float | None = None  # cost of the cut of the first attempt that had one
@@ -160,7 +162,9 @@ class _Attempts:
         self.index.cache(Attempts).append(said)
 
     def near(self) -> bool:
-        """Whether the best of a large program needs not be bettered."""
+        """Whether the best needs not be bettered: in haste, or of a large program."""
+        if self.hasty and self.best is not None:
+            return True
         if self.best is None or self._least is None or len(self.index.ops) <= THOROUGH:
             return False
         whole = _whole_cost(self.index)
@@ -207,6 +211,7 @@ def _chains(index: ProgramIndex, aim: Aim) -> Iterator[_Chain]:
     small, large = len(index.ops) <= THOROUGH, len(index.ops) > EXHAUSTIVE
     all_three = (_with_less, _unshared, _with_less) if small else () if large else (_unshared,)
     yield _Chain(aim, (*all_three, _with_half_less) if small else () if large else (_with_less, _unshared))
+    yield _Chain(aim, (_in_less, _in_less, _in_less) if small else ())
     yield _Chain(apart, all_three or (_unshared,))
     yield _Chain(dataclasses.replace(apart, frugal=True), all_three)
     if small:
@@ -260,6 +265,15 @@ def _lower(aim: Aim, attempt: Aim, found: Arrangement, missed: int) -> Aim:
         for segment in _exceeding(aim, found)
     )
     return dataclasses.replace(attempt, less=(*attempt.less, *less))
+
+
+def _in_less(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
+    """Half as much less for all stages: what is cut for a little less may be cut elsewhere, and be placed. Where much
+    is missed that is no use."""
+    missed = max(1, found.fast_bytes - aim.limit)
+    if missed > aim.limit * (1 - FAR):
+        return attempt
+    return attempt.at(attempt.room - round_up(missed // 2, aim.alignment))
 
 
 def _exceeding(aim: Aim, found: Arrangement) -> list[Segment]:

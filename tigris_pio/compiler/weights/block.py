@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 import lz4.block
@@ -36,7 +36,15 @@ def block_bytes(ops: Sequence[ProgramOp]) -> int:
 
 def stored_bytes(op: ProgramOp, field: str) -> int:
     """Bytes of one of an operator's arrays, as it is packed."""
+    if field == "weights" and op.stream is not None:
+        return op.stream.nbytes
     return packed_bytes(op.kind, op.params, field, op.blobs[field], op.packing)
+
+
+def _stored(op: ProgramOp) -> Mapping[str, np.ndarray]:
+    """An operator's arrays, as they are packed."""
+    blobs = op.blobs if op.stream is None else {**op.blobs, "weights": op.stream}
+    return packed_blobs(op.kind, op.dtype, op.params, blobs, op.packing)
 
 
 def write_array(out: BinaryIO, array: np.ndarray) -> None:
@@ -53,7 +61,7 @@ def write_array(out: BinaryIO, array: np.ndarray) -> None:
 def write_block(out: BinaryIO, ops: Sequence[ProgramOp]) -> None:
     """Writes the block of `ops`, packed for the kernels, not compressed."""
     for op in ops:
-        for array in packed_blobs(op.kind, op.dtype, op.params, op.blobs, op.packing).values():
+        for array in _stored(op).values():
             write_array(out, array)
             out.write(bytes(-array.nbytes % BLOB_ALIGNMENT))
 

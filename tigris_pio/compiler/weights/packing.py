@@ -50,7 +50,8 @@ class Packing:
     columns: int
 
 
-#: By their numbers in a plan. The portable order 0 2 1 3 is so that Arm's SXTB16 widens two neighbouring taps.
+#: By their numbers in a plan, but for PIE: there the weights are parts of streams (pie.py). The portable order
+#: 0 2 1 3 is so that Arm's SXTB16 widens two neighbouring taps.
 PACKINGS: dict[enums.Packing, Packing] = {
     enums.Packing.PORTABLE: Packing("portable", 4, 4, (0, 2, 1, 3), Padding.NONE, 4),
     enums.Packing.ROWS: Packing("rows", 1, 1, (0,), Padding.NONE, 0),
@@ -68,8 +69,10 @@ def packed_blobs(
     blobs: Mapping[str, np.ndarray],
     packing: enums.Packing = enums.Packing.PORTABLE,
 ) -> dict[str, np.ndarray]:
-    """An operator's arrays in the plan's order; all but the weights of some int8 kernels as they are."""
+    """An operator's arrays in the plan's order; all but the weights of some int8 kernels, and streams, as they are."""
     result = dict(blobs)
+    if packing not in PACKINGS:
+        return result
     how = PACKINGS[packing]
     if isinstance(params, RecurrentInt16Params):
         return result | {name: _rows(result[name], how) for name in ("input_weights", "recurrent_weights")}
@@ -91,8 +94,10 @@ def packed_bytes(
     kind: OpKind, params: Record, field: str, array: np.ndarray, packing: enums.Packing = enums.Packing.PORTABLE
 ) -> int:
     """Bytes that one of an operator's arrays takes in a plan."""
+    if field != "weights" or kind not in PACKED_KINDS:
+        return array.nbytes
     how = PACKINGS[packing]
-    if how.padding is Padding.NONE or field != "weights" or kind not in PACKED_KINDS:
+    if how.padding is Padding.NONE:
         return array.nbytes
     if kind == OpKind.DEPTHWISE_CONV_2D:
         channels = int(array.shape[-1])

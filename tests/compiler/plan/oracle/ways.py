@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from tigris_pio.compiler.plan.band.paces import Rolling, stage_schedule, tallest_height
+from tigris_pio.compiler.plan.band.paces import Rolling, tallest_height
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage
 from tigris_pio.compiler.plan.cost import plan_cost
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -90,9 +90,7 @@ def _find_ways(
 ) -> Ways:
     slow = any(homes.get(name) is Home.SLOW for name in (*index.inputs(first, end), *index.outputs(first, end)))
     rows = []
-    eaten = any(homes.get(name) is Home.FAST and not index.outlives(name, end) for name in index.inputs(first, end))
-    grows = eaten and any(homes.get(name) is Home.FAST for name in index.outputs(first, end))
-    for ways in _all_ways(index, first, end, slow, grows):
+    for ways in _all_ways(index, first, end, slow):
         for way in ways:
             draft = way.draft(index, first, end, homes)
             cost = plan_cost(index, (draft,))
@@ -123,7 +121,7 @@ def _need(index: ProgramIndex, draft: Draft, alignment: int) -> np.ndarray:
     return need - sum(overlay.saving(index, alignment) for overlay in draft.overlays)
 
 
-def _all_ways(index: ProgramIndex, first: int, end: int, slow: bool, grows: bool) -> Iterator[Iterable[Way]]:
+def _all_ways(index: ProgramIndex, first: int, end: int, slow: bool) -> Iterator[Iterable[Way]]:
     """By strategy, whole first."""
     ops = index.ops[first:end]
     if any(op.images != ops[0].images for op in ops):
@@ -132,22 +130,12 @@ def _all_ways(index: ProgramIndex, first: int, end: int, slow: bool, grows: bool
     if slow and len(ops) == 1:
         yield (Way(False, False, True, 1),)
     for keep in (True, False):
-        if all(index.bandable[first:end]) and (_rolls if keep else _repeats)(index, first, end):
-            yield (Way(True, keep, False, rows) for rows in _heights(index, Segment(first, end, True, keep), grows))
+        if all(index.bandable[first:end]) and (rolls if keep else repeats)(index, first, end):
+            heights = range(tallest_height(index, Segment(first, end, True, keep)), 0, -1)
+            yield (Way(True, keep, False, rows) for rows in heights)
 
 
-def _heights(index: ProgramIndex, segment: Segment, grows: bool) -> Iterator[int]:
-    """All heights; where rows are kept and no output grows over an input, of those with equally many bands the least,
-    which takes least memory."""
-    heights = range(tallest_height(index, segment), 0, -1)
-    if grows or not segment.keep:
-        yield from heights
-        return
-    for _, alike in itertools.groupby(heights, key=lambda rows: stage_schedule(index, segment, rows).bands):
-        yield min(alike)
-
-
-def _rolls(index: ProgramIndex, first: int, end: int) -> bool:
+def rolls(index: ProgramIndex, first: int, end: int) -> bool:
     """Whether every operator of a segment can be paced."""
     rolling, made = Rolling(index, 1), {}
     for step in range(first, end):
@@ -157,7 +145,7 @@ def _rolls(index: ProgramIndex, first: int, end: int) -> bool:
     return True
 
 
-def _repeats(index: ProgramIndex, first: int, end: int) -> bool:
+def repeats(index: ProgramIndex, first: int, end: int) -> bool:
     """Whether the operators of a segment may make rows again."""
     made = {op.output: index.tensor(op.output) for op in index.ops[first:end]}
     operands = itertools.chain.from_iterable(op.operands for op in index.ops[first:end])

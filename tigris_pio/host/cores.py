@@ -1,0 +1,32 @@
+"""Two threads of this machine in the place of a board's two cores."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+
+from tigris_pio.host import library
+
+
+class Cores:
+    """The parallel hook of a session: one half of the rows runs in the thread that runs the session, one in another.
+
+    calls: kernel calls that both shared, over all runs
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._other = ThreadPoolExecutor(1, "tigris-core")
+        self.hook = library.ParallelHook(self._parallel)  # kept as long as the session has it
+
+    def _parallel(self, _: int | None, work: int, argument: int) -> None:
+        run = library.Work(work)  # calls of C let other threads of Python run
+        other = self._other.submit(run, argument, 1)
+        try:
+            run(argument, 0)
+        finally:
+            wait((other,))  # it writes to the session's memory until then
+        self.calls += 1
+
+    def close(self) -> None:
+        """Ends the other thread."""
+        self._other.shutdown()
