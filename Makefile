@@ -61,6 +61,7 @@ bench:
 	@$(VENV_PYTHON) -m bench.plain_c
 	@$(VENV_PYTHON) -m bench.line
 	@$(VENV_PYTHON) -m bench.monotone
+	@$(VENV_PYTHON) -m bench.two_cores
 
 fuzz:
 	@$(PYTHON) tools/prepare.py fuzz

@@ -48,7 +48,9 @@ SHAPES = (
     _conv(16, 12, 12, 32, 3, 1, 4), _conv(64, 6, 6, 64, 3), _conv(12, 16, 3, 12, 3), _conv(160, 4, 4, 40, 1),
     _depthwise(8, 24, 24, 3), _depthwise(64, 25, 5, 3), _depthwise(17, 9, 9, 3), _depthwise(16, 24, 24, 3, 2),
     _depthwise(48, 6, 6, 3, 2), _depthwise(16, 12, 12, 5), _depthwise(128, 3, 3, 3), _depthwise(32, 30, 3, 3),
-    _depthwise(10, 14, 14, 5, 2),
+    _depthwise(10, 14, 14, 5, 2), _depthwise(64, 5, 5, 3), _depthwise(16, 8, 20, 3), _depthwise(32, 4, 9, 3),
+    _conv(64, 1, 5, 64, 1), _conv(32, 3, 3, 16, 1), _conv(16, 1, 3, 48, 1), _conv(128, 1, 1, 64, 1),
+    _conv(96, 1, 3, 20, 1), _conv(30, 3, 1, 12, 1), _conv(4, 1, 3, 16, 3),
     _dense(64, 12), _dense(100, 10), _dense(256, 64), _dense(33, 7),
 )  # fmt: skip
 

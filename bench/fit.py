@@ -10,13 +10,15 @@ import numpy as np
 #: work grows with.
 ENOUGH = 4
 _SWEEPS, _CLOSE = 20_000, 1e-9
+#: Coefficients that are rounding.
+_NOTHING = 1e-6
 
 
 def fit(work: Sequence[Mapping[str, float]], measured: Sequence[float], names: Sequence[str]) -> dict[str, float]:
     """What each of the `names` takes, given how much of it was done and what all of it took; those of 0 left out."""
     rows = np.array([[amounts.get(name, 0.0) for name in names] for amounts in work]) / np.array(measured)[:, None]
     found = _nonnegative(rows, np.ones(len(measured)))
-    return {name: float(f"{value:.4g}") for name, value in zip(names, found, strict=True) if value > 0}
+    return {name: float(f"{value:.4g}") for name, value in zip(names, found, strict=True) if value > _NOTHING}
 
 
 def _nonnegative(rows: np.ndarray, goal: np.ndarray) -> np.ndarray:

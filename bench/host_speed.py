@@ -1,38 +1,84 @@
-"""How long inference takes here, beside TensorFlow Lite Micro's interpreter: python -m bench.host_speed [--models …]
+"""How long inference takes here, beside two other runtimes: python -m bench.host_speed [--models …]
 
-The project's own networks, NAME_int8.tflite and NAME_int8.onnx. Needs `pip install tflite-micro`, whose kernels are
-TensorFlow Lite Micro's reference ones. Both run single-threaded in turns, and the best of all runs counts: other
-load only ever adds time. Outputs are compared with the recorded ones. Exit status 1 if one differs.
+The project's own networks, NAME_int8.tflite and NAME_int8.onnx, as Session runs them: with this processor's vector
+instructions, and with the portable kernels alone. Beside them onnxruntime, and TensorFlow Lite Micro's interpreter with
+its reference kernels. Needs `pip install tflite-micro onnxruntime`. All run single-threaded, in turns of ten runs, and
+the best of all runs counts: other load only ever adds time. Outputs are compared with the recorded ones, but for
+onnxruntime's, whose arithmetic is another. Exit status 1 if one differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
+import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+import onnx
 
 from bench.emulator import NETWORKS, BenchError
 from bench.instructions import int8_networks
 from tigris_pio import Session, compile_model
+from tigris_pio.host import library
 
 ARENA_BYTES = 1 << 20
+TURN = 10
+#: Sessions, by the kernels they use.
+KERNELS = ("fastest", "portable")
 
 
-def peer_class() -> type:
-    """TensorFlow Lite Micro's interpreter."""
+def module_of(name: str, package: str) -> Any:
+    """Another runtime's module."""
     try:
-        module = importlib.import_module("tflite_micro.python.tflite_micro.runtime")
+        return importlib.import_module(name)
     except ImportError as error:
-        raise BenchError(f"tflite-micro is missing ({error}); install it with `pip install tflite-micro`") from error
-    found: type = module.Interpreter
-    return found
+        raise BenchError(f"{package} is missing ({error}); install it with `pip install {package}`") from error
+
+
+def peer_class() -> Any:
+    """TensorFlow Lite Micro's interpreter."""
+    return module_of("tflite_micro.python.tflite_micro.runtime", "tflite-micro").Interpreter
+
+
+def reference(file: Path) -> Any:
+    """The network in onnxruntime, with one thread. Scales of one element become scalars: given as vectors, some of its
+    fused operators refuse them and others are not fused."""
+    runtime = module_of("onnxruntime", "onnxruntime")
+    model = onnx.load(file)
+    for tensor in model.graph.initializer:
+        if list(tensor.dims) == [1]:
+            tensor.ClearField("dims")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def session_with(kernels: str, plan: object) -> Session:
+    """A session that computes with these kernels."""
+    before = os.environ.get(library.KERNELS_VARIABLE)
+    os.environ[library.KERNELS_VARIABLE] = kernels
+    try:
+        return Session(plan)  # type: ignore[arg-type]
+    finally:
+        if before is None:
+            del os.environ[library.KERNELS_VARIABLE]
+        else:
+            os.environ[library.KERNELS_VARIABLE] = before
+
+
+def invoke(peer: Any, values: np.ndarray) -> None:
+    """TensorFlow Lite Micro, with the input anew: a run may overwrite it."""
+    peer.set_input(values, 0)
+    peer.invoke()
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -43,7 +89,7 @@ def seconds(run: Callable[[], object]) -> float:
 
 
 def compare(name: str, rounds: int) -> bool:
-    """Prints one line; whether both outputs are the recorded one."""
+    """Prints one line; whether all outputs that are compared are the recorded one."""
     file = NETWORKS / f"{name}_int8.tflite"
     if not file.is_file():
         raise BenchError(f"{file} does not exist")
@@ -51,17 +97,22 @@ def compare(name: str, rounds: int) -> bool:
     values, expected = data["input_q"][0], data["output_tflm_q"][0].ravel()
     peer = peer_class().from_file(str(file), arena_size=ARENA_BYTES)
     shaped = values.reshape(peer.get_input_details(0)["shape"]).astype(np.int8)
-    with Session(compile_model(NETWORKS / f"{name}_int8.onnx")) as session:
-        source, result = session.inputs[0], session.outputs[0]
-        inputs = {source.name: values.reshape(source.stored_shape)}
-        ours = theirs = float("inf")
-        for _ in range(rounds):
-            ours = min(ours, seconds(lambda: session.run_raw(inputs)))
-            peer.set_input(shaped, 0)  # a run may overwrite it
-            theirs = min(theirs, seconds(peer.invoke))
-        right = [np.array_equal(output.ravel(), expected)
-                 for output in (session.run_raw(inputs)[result.name], peer.get_output(0))]  # fmt: skip
-    print(f"{name:15}{ours * 1e3:12.3f}{theirs * 1e3:12.3f}{theirs / ours:8.2f}{right[0]!s:>9}{right[1]!s:>9}")
+    other = reference(file.with_suffix(".onnx"))
+    real = {other.get_inputs()[0].name: data["input_f32"][:1].reshape(other.get_inputs()[0].shape)}
+    best = [float("inf")] * (len(KERNELS) + 2)
+    with ExitStack() as stack:
+        plan = compile_model(file.with_suffix(".onnx"))
+        sessions = [stack.enter_context(session_with(kernels, plan)) for kernels in KERNELS]
+        inputs = {io.name: values.reshape(io.stored_shape) for io in sessions[0].inputs}
+        runs: list[Callable[[], object]] = [functools.partial(session.run_raw, inputs) for session in sessions]
+        runs += [lambda: other.run(None, real), functools.partial(invoke, peer, shaped)]
+        for _ in range(-(-rounds // TURN)):
+            best = [min(least, *(seconds(run) for _ in range(TURN))) for least, run in zip(best, runs, strict=True)]
+        outputs = [session.run_raw(inputs)[session.outputs[0].name] for session in sessions]
+    right = [np.array_equal(output.ravel(), expected) for output in (*outputs, peer.get_output(0))]
+    cells = "".join(f"{value * 1e3:12.3f}" for value in best)
+    words = " ".join("yes" if same else "NO" for same in right)
+    print(f"{name:15}{cells}{best[0] / best[2]:9.2f}  {words}")
     return all(right)
 
 
@@ -73,7 +124,8 @@ def main() -> int:
     options = parser.parse_args()
     try:
         peer_class()
-        print(f"{'network':15}{'tigris, ms':>12}{'TFLM, ms':>12}{'ratio':>8}{'right':>9}{'right':>9}")
+        titles = "".join(f"{title:>12}" for title in (*KERNELS, "onnxruntime", "TFLM"))
+        print(f"{'ms':15}{titles}  1st/3rd  right")
         right = [compare(name, options.rounds) for name in options.models.split(",")]
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)

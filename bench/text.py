@@ -9,7 +9,7 @@ from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.pipeline import Compiled
 
 #: Loader, executor and memory: sources that every firmware has.
-CORE = ("plan", "extents", "records", "session", "dispatch", "band", "memory", "executor", "lz4")
+CORE = ("plan", "extents", "records", "session", "dispatch", "band", "memory", "move", "executor", "lz4")
 SMALL = ("-Os", *SECTIONS)
 #: What a program needs that does not say what its system is.
 NO_SYSTEM = {"arm-none-eabi": ("--specs=nosys.specs",)}

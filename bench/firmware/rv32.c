@@ -8,11 +8,22 @@
 #define TEST_PASS 0x5555u
 
 void bench_start(void);
+void bench_second_hart(void);
+
+/* What harts but the first do, unless a program has its own. */
+__attribute__((weak)) void bench_second_hart(void)
+{
+    for (;;) {
+        __asm__ volatile("wfi");
+    }
+}
 
 __attribute__((naked, section(".start"))) void bench_start(void)
 {
     __asm__ volatile(".option push\n\t.option norelax\n\tla gp, __global_pointer$\n\t.option pop\n\t"
-                     "la sp, bench_stack_high\n\tcall bench_main");
+                     ".option push\n\t.option arch, +zicsr\n\tcsrr a0, mhartid\n\t.option pop\n\t"
+                     "la sp, bench_stack_high\n\tbeqz a0, 1f\n\t"
+                     "la sp, bench_second_stack_high\n\tcall bench_second_hart\n1:\tcall bench_main");
 }
 
 uint32_t bench_instructions(void)

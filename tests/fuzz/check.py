@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from unittest.mock import patch
 
 import numpy as np
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, NotImplemented, RuntimeException
 
 from tests.compiler.models import ort
 from tests.families.layers import check_layers
-from tests.families.measure import run
+from tests.families.measure import Run, run
 from tests.families.quantised import SCHEMES, quantise, sample_inputs
 from tests.fuzz.graphs import Step, graph
+from tests.runtime.two_cores import Turned, all_split
+from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import CompileOptions, front
 from tigris_pio.errors import BudgetError, UnsupportedError
@@ -56,7 +59,16 @@ def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
         # As the model gives them: how they are stored may depend on the budget, by the order an input is taken in.
         for name, data in whole.outputs.items():
             np.testing.assert_array_equal(other.outputs[name], data)
+        check_two_cores(other, inputs)
     return CHECKED
+
+
+def check_two_cores(one: Run, inputs: Mapping[str, np.ndarray]) -> None:
+    """The same bytes where two cores share every operator that they can, whichever half runs first."""
+    with patch("tigris_pio.host.session.Cores", Turned), Session(all_split(one.compiled), cores=2) as session:
+        outputs = session.run(inputs)
+    for name, data in one.outputs.items():
+        np.testing.assert_array_equal(outputs[name], data)
 
 
 def compare(got: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], quantised: bool) -> None:

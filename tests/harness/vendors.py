@@ -43,6 +43,8 @@ VENDORS = {
                "see docs/esp-idf.md, \"Testing without hardware\""),
         Vendor("TIGRIS_ESPRESSIF32", "PlatformIO's platform espressif32", "",
                "a `platform =` value, such as espressif32@6.13.0; PlatformIO downloads it"),
+        Vendor("TIGRIS_XTENSA_CONFIG", "espressif/xtensa-dynconfig, its xtensa_esp32s3.so", "",
+               "see bench/xtensa/assembler.py; the assembler is Debian's binutils-xtensa-lx106"),
         Vendor("TIGRIS_LABGRID", "labgrid, in a virtual environment", "bin/labgrid-coordinator",
                "python3 -m venv DIR && DIR/bin/pip install labgrid"),
     )

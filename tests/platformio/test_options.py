@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tigris_pio.compiler.backends import chips
+from tigris_pio.compiler.backends import BACKENDS, chips
+from tigris_pio.compiler.backends.backend import PORTABLE
 from tigris_pio.platformio import backend, options, plans, table
 from tigris_pio.platformio.options import Model, OptionError
 
@@ -123,7 +124,8 @@ def test_other_options_are_not_looked_at(folder):
         ({"partition": "far too long a name"}, "custom_tigris_partition = far too long a name: .* 1 to 16 letters"),
         ({"backend": "esp-nn", "backend_path": "no"}, r"custom_tigris_backend_path = no: .*/no is no folder; give a"),
         ({"backend_path": "."}, r"custom_tigris_backend_path = \.: is for a kernel library; set custom_tigris_backend"),
-        ({"backend": "gpu"}, "custom_tigris_backend = gpu: must be one of auto, portable, esp-nn, cmsis-nn"),
+        ({"backend": "gpu"}, "custom_tigris_backend = gpu: must be one of auto, portable, esp-nn, cmsis-nn, pie"),
+        ({"backend": "pie", "backend_path": "."}, r"custom_tigris_backend_path = \.: is for a kernel library"),
     ],
 )
 def test_refusals_name_option_value_and_remedy(folder, values, message):
@@ -139,6 +141,28 @@ def test_a_kernel_library_reaches_the_compiler_with_the_chip(folder):
     for name in options.PORTABLE_BACKENDS:
         settings = parse(folder, backend=name)
         assert "--backend" not in plans.compile_arguments(settings.models[0], settings)
+
+
+class Environment:
+    """What of SCons's takes definitions."""
+
+    def __init__(self) -> None:
+        self.defines = []
+
+    def Append(self, CPPDEFINES):
+        self.defines += CPPDEFINES
+
+
+def test_kernels_of_the_runtime_itself_are_defined_on_their_chip(folder):
+    settings = parse(folder, backend="pie")
+    environment = Environment()
+    backend.add(environment, replace(settings, chip="esp32s3"))
+    assert "TIGRIS_PIE" in environment.defines
+    for chip, named in (("esp32c3", "esp32c3"), ("", "another chip")):
+        with pytest.raises(OptionError, match=f"backend = pie: is for esp32s3, and the board has {named}; leave it"):
+            backend.add(Environment(), replace(settings, chip=chip))
+    assert set(options.BACKENDS) == {*PORTABLE, *BACKENDS}
+    assert {name: known.chips for name, known in BACKENDS.items() if known.chips} == options.CHIPS_OF
 
 
 @pytest.mark.parametrize(("chip", "made", "expected"), [
@@ -218,6 +242,17 @@ def test_streams_reach_the_compiler(folder):
     settings = parse(folder, stream="image\n  mask")
     assert settings.stream == ("image", "mask") and parse(folder).stream == ()
     assert plans.compile_arguments(settings.models[0], settings)[-4:] == ["--stream", "image", "--stream", "mask"]
+
+
+def test_two_cores_reach_the_compiler(folder):
+    settings = parse(folder, cores="2")
+    assert settings.cores == 2 and parse(folder).cores == 1
+    assert plans.compile_arguments(settings.models[0], settings)[-2:] == ["--cores", "2"]
+    assert "--cores" not in plans.compile_arguments(settings.models[0], parse(folder))
+    with pytest.raises(OptionError, match="custom_tigris_cores = 3: must be one of 1, 2"):
+        parse(folder, cores="3")
+    with pytest.raises(OptionError, match="custom_tigris_cores = 2: is for plans, and custom_tigris_mode = c makes"):
+        parse(folder, cores="2", mode="c")
 
 
 def test_a_hop_reaches_the_compiler(folder):

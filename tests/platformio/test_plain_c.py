@@ -11,6 +11,8 @@ import numpy as np
 
 from tests.networks.folders import OWN
 from tigris_pio import Session, compile_model
+from tigris_pio.platformio import compiler as compilers
+from tigris_pio.platformio import options, plain_c
 from tigris_pio.platformio.partitions import find, parse_binary
 
 from .project import ROOT
@@ -71,6 +73,34 @@ def test_a_model_that_does_not_fit_stops_the_build(new_project):
     assert "does not fit 1 KB fast memory; the smallest fast memory that works is" in project.refused()
 
 
+def test_two_models_that_are_one_in_c_stop_the_build(new_project):
+    models = "\n  max = kws.onnx\n  model_max = kws.onnx"
+    project = new_project({"src/main.c": MAIN}, INI.replace("kws.onnx", models))
+    shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
+    assert "the models max and model_max are both model_max in C; name them by lines of" in project.refused()
+
+
+def test_files_of_a_name_that_the_model_had_are_taken_away(tmp_path, monkeypatch):
+    """Else they would be compiled as well."""
+    (tmp_path / "kws.onnx").write_bytes(b"model")
+    settings = options.parse({"custom_tigris_models": "kws.onnx", "custom_tigris_mem": "6K"}, tmp_path)
+    folder = tmp_path / "c"
+    folder.mkdir()
+    names = iter(("a", "b", "b"))
+
+    def run(*_):
+        name = next(names)
+        for end in (".c", ".h"):
+            (folder / f"{name}{end}").write_text("", "utf-8")
+        return {"c": {"name": name, "files": [f"/elsewhere/{name}.c", f"/elsewhere/{name}.h"], "fast_bytes": 1,
+                      "slow_bytes": 0}}  # fmt: skip
+
+    monkeypatch.setattr(compilers, "run", run)
+    for number in range(3):
+        plain_c.provide(settings.models[0], settings, compilers.Compiler(("python",), str(number), None), folder)
+    assert {path.name for path in folder.iterdir()} == {"b.c", "b.h", "made.json"}
+
+
 #: The page's own function, which calls a model beside its weights.
 CODEGEN = (ROOT / "docs" / "codegen.md").read_text("utf-8")
 (PAGE,) = re.findall(r"```text\n(#include <tigris_port.h>.*?)```", CODEGEN, re.S)
@@ -91,7 +121,7 @@ PARTITION = f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_weights = pa
 
 
 def test_weights_are_flashed_in_a_partition_of_their_own(new_project):
-    ini = INI.replace("kws.onnx", "\n  kws.onnx\n  second = kws.onnx")
+    ini = INI.replace("kws.onnx", "\n  kws.onnx\n  max = kws.onnx")
     project = new_project({"src/main.c": BESIDE_WEIGHTS}, ini + PARTITION + "custom_tigris_partition = nn\n")
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     said = project.run("-t", "upload")
@@ -104,7 +134,7 @@ def test_weights_are_flashed_in_a_partition_of_their_own(new_project):
     assert partition is not None and flash[partition.offset :].startswith(weights)
     constants = (project.build("emu_cortex_m4") / "tigris" / "tigris_weights.h").read_text("utf-8")
     assert f"#define KWS_WEIGHTS_CRC32 0x{zlib.crc32(weights):08x}U" in constants
-    second = int(re.search(r"SECOND_WEIGHTS_OFFSET 0x(\w+)U", constants)[1], 16)
+    second = int(re.search(r"MODEL_MAX_WEIGHTS_OFFSET 0x(\w+)U", constants)[1], 16)
     assert second % 4096 == 0 and flash[partition.offset + second :].startswith(weights)
     assert weights[:64] not in (project.build("emu_cortex_m4") / "firmware.bin").read_bytes()
     assert project.serial("emu_cortex_m4", b"]").strip().endswith(expected())

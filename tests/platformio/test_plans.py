@@ -253,6 +253,7 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "slot_size": None,
     "mode": None,  # what is compiled to C has no plan
     "weights": None,
+    "cores": ("1", "2"),
 }
 
 

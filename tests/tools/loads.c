@@ -71,7 +71,7 @@ int main(int count, char **words)
 {
     size_t (*host_bytes)(void);
     int32_t (*open_plan)(void *, const void *, size_t);
-    int32_t (*bind)(void *, void *, size_t, void *, size_t, void *);
+    int32_t (*bind)(void *, void *, size_t, void *, size_t, void *, int32_t);
     int32_t (*run)(void *, uint8_t *const *, tigris_usage *);
     void *(*input)(void *, uint32_t);
     const void *(*output)(const void *, uint32_t);
@@ -100,7 +100,7 @@ int main(int count, char **words)
     FIND(output, "tigris_host_output");
     const size_t bytes = content(words[2], plan, sizeof plan);
     if (host_bytes() > sizeof host || open_plan(host, plan, bytes) != 0 ||
-        bind(host, fast, sizeof fast, slow, sizeof slow, profile) != 0) {
+        bind(host, fast, sizeof fast, slow, sizeof slow, profile, 0) != 0) {
         fprintf(stderr, "%s is refused\n", words[2]);
         return 1;
     }
