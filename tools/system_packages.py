@@ -93,6 +93,8 @@ _ARM64 = (
 )
 _CHECKS = (
     Need("clang", _program("clang"), ("clang",)),
+    # CLANG stands for the version that the package clang brings.
+    Need("the libraries of clang's sanitisers and fuzzer", _clang_fuzzes, ("libclang-rt-dev", "libclang-rt-CLANG-dev")),
     Need("clang-tidy", _program("clang-tidy"), ("clang-tidy",)),
     Need("cppcheck", _program("cppcheck"), ("cppcheck",)),
     Need("g++", _program("g++"), ("g++",)),
@@ -100,13 +102,10 @@ _CHECKS = (
     Need("valgrind", _program("valgrind"), ("valgrind",)),
     Need("ccache", _program("ccache"), ("ccache",), optional=True),
 )
-# CLANG stands for the version that the package clang brings.
-_FUZZING = (Need("clang's fuzzer", _clang_fuzzes, ("libclang-rt-dev", "libclang-rt-CLANG-dev")),)
-
 NEEDS: dict[str, tuple[Need, ...]] = {
     "demo": (_VENV, *_HOST, *_RISCV),
     "test": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
-    "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS, *_FUZZING),
+    "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
     "dist": (_VENV,),
     "docs": (_VENV, *_HOST),
 }
