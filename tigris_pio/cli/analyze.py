@@ -19,7 +19,6 @@ from tigris_pio.cli.options import (
 )
 from tigris_pio.compiler.pipeline import analyze_front, front
 from tigris_pio.report.compiled import compiled_page
-from tigris_pio.report.sweep import sweep
 
 
 @click.command(short_help="Show how a model would run in the memory given.")
@@ -74,7 +73,8 @@ def analyze(
         result = analyze_front(start, options, progress)
         if report_path is not None:
             progress("sweep")
-            page = compiled_page(result, pages.provenance(), None if no_sweep else sweep(start, options))
+            others = None if no_sweep else pages.other_budgets(start, options)
+            page = compiled_page(result, pages.provenance(), others)
     if as_json:
         document = dict(result.report)
         document["attempts"] = [tables.attempt_row(attempt) for attempt in result.attempts]

@@ -25,7 +25,6 @@ from tigris_pio.compiler.load.onnx.external_data import locations
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
 from tigris_pio.report.compiled import compiled_page
-from tigris_pio.report.sweep import sweep
 
 
 @click.command("compile", short_help="Compile a model to a .tgrs plan.")
@@ -92,7 +91,8 @@ def compile_command(
         result = back(start, options, progress)
         if report_path is not None:
             progress("sweep")
-            page = compiled_page(result, pages.provenance(), None if no_sweep else sweep(start, options))
+            others = None if no_sweep else pages.other_budgets(start, options)
+            page = compiled_page(result, pages.provenance(), others)
     text = render_model_header(result.plan, result.data).encode()
     result.save(output)
     if header is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import shlex
 from collections.abc import Callable
@@ -15,8 +16,10 @@ from rich.markup import escape
 from tigris_pio import __version__
 from tigris_pio.cli import console
 from tigris_pio.cli.options import check_output
+from tigris_pio.compiler.pipeline import CompileOptions, Front
 from tigris_pio.files import write_atomically
 from tigris_pio.report.page import Page, Provenance
+from tigris_pio.report.sweep import SECONDS, Sweep, sweep
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,11 +43,23 @@ def provenance() -> Provenance:
     context = click.get_current_context()
     words = context.find_root().obj
     command = shlex.join(["tigris", *words]) if isinstance(words, tuple) else context.command_path
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    epoch = _epoch()
     now = datetime.datetime.now(datetime.timezone.utc)
-    if epoch.isdecimal() and len(epoch) < 12:
-        now = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc)
+    if epoch is not None:
+        now = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc)
     return Provenance(command, __version__, f"{now:%Y-%m-%d %H:%M} UTC")
+
+
+def other_budgets(start: Front, options: CompileOptions) -> Sweep:
+    """Plans at other budgets: as many as some seconds allow, or all where SOURCE_DATE_EPOCH is set, since a page that
+    can be made again must not depend on how fast the machine is."""
+    return sweep(start, options, SECONDS if _epoch() is None else math.inf)
+
+
+def _epoch() -> int | None:
+    """SOURCE_DATE_EPOCH (reproducible-builds.org/specs/source-date-epoch), None where it is not set."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return int(epoch) if epoch.isdecimal() and len(epoch) < 12 else None
 
 
 def write_page(path: str, page: Page, quiet: bool) -> None:
