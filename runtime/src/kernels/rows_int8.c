@@ -18,15 +18,16 @@ static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t fir
     const int8_t *w =
         rows->weights + ((first - lane) * length + p->at * TIGRIS_CHANNEL_BLOCK + lane * TIGRIS_TILE_TAPS);
     sum[0] = begin[0];
-    if (left > 1) {
+    if (first < rows->blocked) { /* there are as many as whole blocks have, so two are left */
         sum[1] = begin[1];
-    }
-    if (first < rows->blocked) {
         tigris_vector_two(&p->vector, w, w + TIGRIS_TILE_TAPS, TIGRIS_CHANNEL_BLOCK * TIGRIS_TILE_TAPS, p->tiled, sum,
                           sum + 1);
         return 2;
     }
     uint32_t unused = 0;
+    if (left > 1) {
+        sum[1] = begin[1];
+    }
     w = rows->weights + (first * length + p->at);
     tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, TIGRIS_TILE_TAPS, p->tiled, sum,
                       left == 1 ? &unused : sum + 1);

@@ -14,8 +14,7 @@ void tigris_scale_channels(const uint32_t *sums, int32_t count, const int32_t *m
     const int32_t usual_above = tigris_usual_above(stage);
     const int8_t *const end = to + count;
     do {
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): all there, as every vector has an element */
-        uint32_t value = *sums++;
+        uint32_t value = *sums++; /* NOLINT(clang-analyzer-core.uninitialized.Assign): begun, if vectors have elements */
         if (tigris_scales_usually(*multiplier, *shift, usual_above)) {
             value = (uint32_t)tigris_scale_usually(value, tigris_scale_of(*multiplier, *shift, stage), stage);
         } else {

