@@ -453,9 +453,13 @@ static void run(const tigris_kernel_call *call)
 #endif
 #if TAKES_SINGLES
 #if !TIGRIS_WEIGHT_ZEROS
-    if (tigris_takes_three(call)) {
-        run_pairs(call, 3);
-        tigris_run_three(call);
+    int32_t behind = 3 * tigris_threes(call);
+    if (behind != 0) {
+        run_pairs(call, behind);
+        do {
+            behind -= 3;
+            tigris_run_three(call, behind);
+        } while (behind != 0);
         return;
     }
 #endif

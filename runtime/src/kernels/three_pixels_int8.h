@@ -1,5 +1,6 @@
-/* The last three pixels of a 1x1 convolution with an odd number of them, so that none of them is computed by itself: three
- * share the loads of weights. block_int8.h says how sums are made. */
+/* Pixels of a 1x1 convolution three at a time, which share the loads of weights: with DSP instructions all of them but two or
+ * four at the most, elsewhere, where pairs are as fast, the last three of an odd number, so that none of them is computed
+ * by itself. block_int8.h says how sums are made. */
 #ifndef TIGRIS_THREE_PIXELS_INT8_H
 #define TIGRIS_THREE_PIXELS_INT8_H
 
@@ -8,27 +9,31 @@
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
-/* Pixels lie behind each other, in the input as in the output; their taps are whole tiles that fit a patch, and output
- * channels are whole blocks. */
-static TIGRIS_NOINLINE int tigris_takes_three(const tigris_kernel_call *call)
+/* How many threes the last pixels are. Pixels lie behind each other, in the input as in the output; their taps are whole
+ * tiles that fit a patch, and output channels are whole blocks. */
+static TIGRIS_NOINLINE int32_t tigris_threes(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const uint32_t width = call->output->tensor->width, depth = call->inputs[0].tensor->channels;
     const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
     const uint32_t stride = (uint32_t)params->stride_height * params->stride_width;
-    return (call->output->rows & (int32_t)width & 1) != 0 && call->output->rows * (int32_t)width >= 3 &&
-           taps * stride * params->groups == 1U && call->inputs[0].tensor->width == width && params->pad_left == 0 &&
-           call->inputs[0].rows == call->output->rows && call->inputs[0].pad_top == 0 && depth <= TIGRIS_PATCH_TAPS &&
-           (depth & (TIGRIS_TILE_TAPS - 1)) == 0U &&
-           (call->output->tensor->channels & (TIGRIS_CHANNEL_BLOCK - 1)) == 0U;
+    const int32_t pixels = call->output->rows * (int32_t)width;
+    if (pixels < 3 || taps * stride * params->groups != 1U || call->inputs[0].tensor->width != width ||
+        params->pad_left != 0 || call->inputs[0].rows != call->output->rows || call->inputs[0].pad_top != 0 ||
+        depth > TIGRIS_PATCH_TAPS || (depth & (TIGRIS_TILE_TAPS - 1)) != 0U ||
+        (call->output->tensor->channels & (TIGRIS_CHANNEL_BLOCK - 1)) != 0U) {
+        return 0;
+    }
+    return tigris_threes_of(pixels);
 }
 
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call)
+/* The three pixels before the last `behind`. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call, int32_t behind)
 {
     const tigris_conv_int8_params *params = call->params;
     const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
     const int32_t channels = (int32_t)call->output->tensor->channels;
-    const int32_t before = call->output->rows * (int32_t)call->output->tensor->width - 3;
+    const int32_t before = call->output->rows * (int32_t)call->output->tensor->width - behind - 3;
     const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + before * depth;
     int8_t *output = tigris_int8_output(call) + before * channels;
     const int8_t *weights = tigris_int8_data(call, params->weights);

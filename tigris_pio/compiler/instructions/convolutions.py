@@ -33,7 +33,8 @@ def _unusual(call: Call, dsp: bool, ranges: bool = False) -> int:
 
 def conv_int8(call: Call, dsp: bool) -> Work:
     """Pairs of pixels: their taps are gathered into patches, from which the channels of a group are computed. The last
-    of an odd number goes with the pair before it, or by itself, or is computed twice."""
+    of an odd number goes with the pair before it, or by itself, or is computed twice. Layers of one tap go by threes
+    with DSP instructions."""
     params: Any = call.op.params
     groups = params.groups
     inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
@@ -44,7 +45,7 @@ def conv_int8(call: Call, dsp: bool) -> Work:
     fills = 1 if parts == 1 else batches
     inside = _inside(call) if groups == 1 and params.dilation_width == 1 else 0.0
     runs = params.kernel_height * (inside + (1 - inside) * params.kernel_width)
-    threes = call.images * int(_takes_three(call))
+    threes = _threes(call, dsp)
     singles = 0 if threes else call.pixels % 2 * int(_is_together(call) or taps <= _PATCH)
     pairs = -(-(call.pixels - 3 * threes - singles) // 2)
     of_groups = pairs * groups
@@ -81,14 +82,17 @@ def _is_together(call: Call) -> bool:
     return (params.kernel_height, params.kernel_width) == (1, 1)
 
 
-def _takes_three(call: Call) -> bool:
-    """tigris_takes_three of three_pixels_int8.h."""
+def _threes(call: Call, dsp: bool) -> int:
+    """tigris_threes of three_pixels_int8.h: with DSP instructions all that leave no single pixel, else the last of an
+    odd number."""
     params: Any = call.op.params
     channels, outputs, width = call.inputs[0].channels, call.output.channels, call.output.width
-    odd = call.rows % 2 == width % 2 == 1 and call.rows * width >= 3
     plain = _is_together(call) and _strides(call) == (1, 1) and params.groups == 1 and call.inputs[0].width == width
     whole = channels <= _PATCH and channels % _TILE == outputs % _BLOCK == params.pad_left == 0
-    return odd and plain and whole
+    pixels = call.rows * width
+    if not (plain and whole and pixels >= 3):
+        return 0
+    return call.images * ((pixels - 4 * (pixels % 3 == 1)) // 3 if dsp else pixels % 2)
 
 
 def _inside(call: Call) -> float:

@@ -150,6 +150,12 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 /* The first two lie in a patch, the third is read where it is. */
 #define TIGRIS_THREE_WORDS TIGRIS_PATCH_TAPS
 
+/* How many threes the last of `pixels` pixels, three at least, are: pairs take as little, but for an odd one. */
+static inline int32_t tigris_threes_of(int32_t pixels)
+{
+    return pixels & 1;
+}
+
 static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_t count)
 {
     tigris_fill_patch(patch, 0, from, 1, from + count, 1, count);
