@@ -30,9 +30,10 @@ def small_objects(machine: Machine, folder: Path) -> list[Path]:
     objects = []
     for group in sorted({source.parent for source in runtime_sources()}):  # those of several have files of one name
         sources = [source for source in runtime_sources() if source.parent == group]
-        (folder / group.name).mkdir()
-        run_tool([*_compiler(machine), "-c", *map(str, sources)], folder / group.name)
-        objects += [folder / group.name / f"{source.stem}.o" for source in sources]
+        own = folder / machine.name / group.name
+        own.mkdir(parents=True)
+        run_tool([*_compiler(machine), "-c", *map(str, sources)], own)
+        objects += [own / f"{source.stem}.o" for source in sources]
     return objects
 
 

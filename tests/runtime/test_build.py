@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import bench.text
 from bench.emulator import MACHINES, SECTIONS
 from bench.text import core_text, link_model, text_bytes
 from tests.runtime.build import (
@@ -123,6 +124,13 @@ def small_objects() -> list[Path]:
 
 def test_loader_executor_and_memory_are_small(small_objects: list[Path]) -> None:
     assert core_text(MACHINES["rv32imc"], small_objects) <= 6 * 1024
+
+
+def test_objects_of_several_machines_lie_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `bench.instructions` makes them, one machine after another in one folder."""
+    monkeypatch.setattr(bench.text, "run_tool", lambda *_: "")
+    one, other = (bench.text.small_objects(MACHINES[name], tmp_path) for name in ("rv32imc", "cortex-m4"))
+    assert one and not set(one) & set(other)
 
 
 def test_no_writable_data(small_objects: list[Path]) -> None:

@@ -1,6 +1,6 @@
 """Instructions that kernels and the executor take, by processor, kernel and what is done. Generated.
 
-Written by `python -m bench.calibrate --write` on 2026-11-23 at commit 16233f27e487; counted under QEMU.
+Written by `python -m bench.calibrate --write` on 2026-11-23 at commit a90cb2d0162e; counted under QEMU.
 rv32imc: riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0, -O2
 cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2
 cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2
@@ -16,7 +16,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 219.4, "row": 77.88, "pixel": 50.51, "element": 151.5,
         },
         "ADD INT8": {
-            "call": 266.5, "row": 5.495, "pixel": 13.39, "element": 42.51,
+            "call": 266.6, "row": 5.425, "pixel": 13.39, "element": 42.51,
         },
         "AVERAGE_POOL FLOAT32": {
             "call": 162.7, "tap": 102.6,
@@ -49,16 +49,16 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 248.1, "pixel": 0.04825, "element": 0.7365,
         },
         "CONCAT INT8": {
-            "call": 337, "pixel": 1.097, "element": 0.0381,
+            "call": 332.1, "pixel": 1.111, "element": 0.03736,
         },
         "CONV_2D FLOAT32": {
             "call": 351.6, "row": 4953, "pixel": 997.9, "group": 156.3, "output": 0.07671, "block run": 321.6,
             "block tap": 173.2, "rest run": 11690,
         },
         "CONV_2D INT8": {
-            "call": 217.7, "row": 166.3, "pair": 64.43, "group": 206.7, "run": 66.1, "tap": 6.208, "batch": 125.6,
-            "block": 40.92, "block tap": 19.84, "block rest": 29.59, "channel": 319.1, "output": 41.06, "three": 229.8,
-            "three output": 84.34, "three tap": 7.754, "single": 368.9, "single output": 21.39, "single tap": 3.334,
+            "call": 240, "row": 163.1, "pair": 64.92, "group": 207.4, "run": 66.07, "tap": 6.224, "batch": 124.4,
+            "block": 41.1, "block tap": 19.83, "block rest": 29.54, "channel": 318.7, "output": 41.06, "three": 213.1,
+            "three output": 84.13, "three tap": 7.749, "single": 347.6, "single output": 21.4, "single tap": 3.338,
         },
         "COPY FLOAT32": {
             "call": 165,
@@ -67,9 +67,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 1279, "row": 2874, "pixel": 2790, "output": 57.36, "tap": 173.7,
         },
         "DEPTHWISE_CONV_2D INT8": {
-            "call": 323.6, "channel": 2.154, "walk": 62.42, "line": 94.54, "line of stride 2": 72.52,
-            "line output": 38.76, "line output of stride 2": 44.71, "plain row": 65.99, "plain row output": 39.62,
-            "pixel": 209.6, "pixel channel": 565, "pixel block": 75.98, "pixel run": 78.66, "pixel tap": 19.14,
+            "call": 326.7, "channel": 2.105, "walk": 62.44, "line": 94.78, "line of stride 2": 72.54,
+            "line output": 38.75, "line output of stride 2": 44.71, "plain row": 65.67, "plain row output": 39.63,
+            "pixel": 209.2, "pixel channel": 565.1, "pixel block": 75.95, "pixel run": 78.69, "pixel tap": 19.13,
         },
         "DEQUANTIZE INT8": {
             "call": 181.1, "element": 9,
@@ -87,10 +87,10 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "output": 653, "tap": 164.8, "rest tap": 823.2,
         },
         "FULLY_CONNECTED INT8": {
-            "batch": 557.7, "output": 15.12, "eight tap": 3.234, "two tap": 3.758, "rest": 46.23,
+            "batch": 558.2, "output": 15.09, "eight tap": 3.234, "two tap": 3.754, "rest": 45.74,
         },
         "LOOKUP INT8": {
-            "call": 183.9, "row": 0.09488, "pixel": 0.01806, "element": 6.999,
+            "call": 183.9, "row": 0.09479, "pixel": 0.01856, "element": 6.999,
         },
         "MAT_MUL FLOAT32": {
             "row": 67.41, "output": 179.2, "read": 0.7043, "product": 191.6,
@@ -108,7 +108,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 720.9, "tap": 4.915,
         },
         "MAX_POOL INT8 2x2": {
-            "call": 293, "tap": 5.114,
+            "call": 292, "tap": 5.119,
         },
         "MEAN_OF_SUMS FLOAT32": {
             "call": 2805, "read": 4.729,
@@ -174,7 +174,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 246.9, "element": 22.29,
         },
         "SELECT INT8": {
-            "row": 74.28, "pixel": 70.7,
+            "row": 78.72, "pixel": 71.58,
         },
         "SELECT INT8 by channel": {
             "call": 246.9, "element": 10.04,
@@ -201,7 +201,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 224, "product": 158,
         },
         "SUM_PRODUCTS INT8": {
-            "call": 200, "product": 4.116,
+            "call": 200, "product": 4.11,
         },
         "TRANSPOSE FLOAT32": {
             "call": 290, "element": 19.21,
@@ -225,8 +225,8 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 207, "element": 96.99,
         },
         "executor": {
-            "stage": 171.6, "view": 191.6, "operator": 22.88, "band": 26.37, "band operand": 417.8, "call": 222.5,
-            "move": 143.6, "moved byte": 0.6351, "copy": 234.6, "copied byte": 0.8376, "decompressed block": 6.945,
+            "stage": 167.7, "view": 192.6, "operator": 24.36, "band": 30.2, "band operand": 420, "call": 216.8,
+            "move": 144.9, "moved byte": 0.6369, "copy": 243, "copied byte": 0.8282, "decompressed block": 6.945,
             "copied block": 0.6789,
         },
     },
@@ -235,7 +235,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 257.3, "row": 31.97, "pixel": 17.06, "element": 19,
         },
         "ADD INT8": {
-            "call": 307, "row": 28.21, "pixel": 22.98, "element": 45,
+            "call": 306, "row": 28.64, "pixel": 22.94, "element": 45,
         },
         "AVERAGE_POOL FLOAT32": {
             "call": 173.3, "tap": 14.65,
@@ -265,20 +265,20 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 143100,
         },
         "COMMIT INT8": {
-            "call": 260.9, "row": 1.054, "element": 0.7249,
+            "call": 254.8, "row": 1.727, "element": 0.7265,
         },
         "CONCAT INT8": {
-            "call": 396.9, "pixel": 0.9164, "element": 0.0747,
+            "call": 388.9, "pixel": 0.9003, "element": 0.07577,
         },
         "CONV_2D FLOAT32": {
             "call": 208.9, "row": 28.55, "pixel": 105.4, "group": 145.8, "output": 0.000399, "block run": 65.12,
             "block tap": 2.752, "rest run": 176.8,
         },
         "CONV_2D INT8": {
-            "call": 291.1, "row": 145.8, "pair": 1.276, "group": 250.7, "run": 96.54, "tap": 6.986, "batch": 95.83,
-            "block": 49.54, "block tap": 9.004, "block rest": 22.09, "channel": 216.4, "output": 30.12,
-            "unusual output": 14.45, "three": 304.4, "three output": 57.02, "three tap": 3.158, "single": 501,
-            "single output": 16.61, "single tap": 1.614,
+            "call": 290.9, "row": 155, "pair": 24.45, "group": 308.9, "run": 93.62, "tap": 7.878, "block": 58.03,
+            "block tap": 8.951, "block rest": 17.28, "channel": 170.9, "output": 31.71, "unusual output": 17.72,
+            "three": 212.2, "three output": 63.42, "three tap": 3.102, "single": 471.2, "single output": 16.37,
+            "single tap": 1.619,
         },
         "COPY FLOAT32": {
             "call": 216.4,
@@ -287,9 +287,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 249.3, "row": 64.13, "pixel": 63.06, "output": 48.39, "run": 11.15, "tap": 7.92,
         },
         "DEPTHWISE_CONV_2D INT8": {
-            "call": 405.1, "channel": 16.66, "walk": 73.99, "line": 98.85, "line of stride 2": 94.19,
-            "line output": 25.48, "line output of stride 2": 35.79, "plain row": 152.9, "pixel": 148.1,
-            "pixel channel": 687.8, "pixel block": 71.27, "pixel run": 87.33, "pixel tap": 12.93,
+            "call": 405.7, "channel": 16.73, "walk": 73.8, "line": 98.91, "line of stride 2": 94.25,
+            "line output": 25.48, "line output of stride 2": 35.79, "plain row": 153.1, "pixel": 157.5,
+            "pixel channel": 684.2, "pixel block": 71.36, "pixel run": 87.02, "pixel tap": 12.95,
         },
         "DEQUANTIZE INT8": {
             "call": 213.3, "element": 8.997,
@@ -301,16 +301,16 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 256, "element": 10.45,
         },
         "FETCH INT8": {
-            "call": 136.9,
+            "call": 127.4,
         },
         "FULLY_CONNECTED FLOAT32": {
             "call": 247, "output": 123.3, "tap": 8.041, "rest tap": 7.565,
         },
         "FULLY_CONNECTED INT8": {
-            "batch": 511.1, "batch tap": 1.823, "output": 16.76, "eight tap": 1.475, "two tap": 2.193, "rest": 42.89,
+            "batch": 521.1, "batch tap": 1.81, "output": 16.56, "eight tap": 1.476, "two tap": 2.182, "rest": 42.08,
         },
         "LOOKUP INT8": {
-            "call": 200.4, "row": 0.2611, "pixel": 0.08618, "element": 5.008,
+            "call": 200.6, "row": 0.2307, "pixel": 0.1254, "element": 5.007,
         },
         "MAT_MUL FLOAT32": {
             "call": 376.1, "output": 37.42, "product": 12.88,
@@ -328,19 +328,19 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 695.4, "tap": 7.179,
         },
         "MAX_POOL INT8 2x2": {
-            "call": 311.6, "tap": 6.497,
+            "call": 311.1, "tap": 6.502,
         },
         "MEAN_OF_SUMS FLOAT32": {
             "call": 437.3, "read": 0.4326,
         },
         "MEAN_OF_SUMS INT8": {
-            "call": 1107, "element": 24.55,
+            "call": 1108, "element": 24.62,
         },
         "MUL FLOAT32": {
             "call": 266.7, "row": 30.83, "pixel": 17.21, "element": 18.99,
         },
         "MUL INT8": {
-            "call": 991.1, "element": 23.74,
+            "call": 1002, "element": 23.74,
         },
         "NORMALISE INT8": {
             "call": 364.6, "element": 32.19,
@@ -385,7 +385,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 216.4,
         },
         "SCALE_SUMS INT8": {
-            "call": 297.3,
+            "call": 320,
         },
         "SELECT FLOAT32": {
             "call": 363.8, "element": 6.202,
@@ -394,7 +394,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 266.7, "element": 23.52,
         },
         "SELECT INT8": {
-            "row": 81.07, "pixel": 75.91,
+            "row": 84.02, "pixel": 76.47,
         },
         "SELECT INT8 by channel": {
             "call": 266.7, "element": 10.89,
@@ -403,7 +403,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 189.4, "element": 92.66,
         },
         "SOFTMAX INT8": {
-            "call": 212.8, "row": 16.8, "pixel": 192.3, "element": 33.1,
+            "call": 204.2, "pixel": 222.3, "element": 32.3,
         },
         "SUB FLOAT32": {
             "call": 256, "element": 19.6,
@@ -415,13 +415,13 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 158.2, "read": 6.18,
         },
         "SUM_MAP INT8": {
-            "call": 213.1, "block": 9.951, "cleared": 2.045, "read": 2.757,
+            "call": 219.2, "block": 9.422, "cleared": 2.17, "read": 2.755,
         },
         "SUM_PRODUCTS FLOAT32": {
             "call": 245.7, "product": 8.636,
         },
         "SUM_PRODUCTS INT8": {
-            "call": 234.5, "product": 3.016,
+            "call": 232.7, "product": 3.009,
         },
         "TRANSPOSE FLOAT32": {
             "call": 378.2, "element": 19.45,
@@ -445,9 +445,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 220, "element": 30.81,
         },
         "executor": {
-            "stage": 220.2, "view": 121.8, "operator": 46.81, "band": 58.67, "band operand": 436.4, "call": 205.2,
-            "move": 143.2, "moved byte": 0.5781, "copy": 243, "copied byte": 0.6801, "decompressed block": 5.963,
-            "copied block": 0.5244,
+            "stage": 215.5, "view": 122.8, "operator": 49.24, "band": 62.96, "band operand": 439.5, "call": 197.9,
+            "move": 142.2, "moved byte": 0.5809, "copy": 247.5, "copied byte": 0.6751, "decompressed block": 5.962,
+            "copied block": 0.5234,
         },
     },
     "cortex-m7": {
@@ -455,7 +455,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 262.7, "row": 31.84, "pixel": 16.91, "element": 17.01,
         },
         "ADD INT8": {
-            "call": 306.5, "row": 37.6, "pixel": 25, "element": 45,
+            "call": 306.8, "row": 37.56, "pixel": 24.94, "element": 45.01,
         },
         "AVERAGE_POOL FLOAT32": {
             "call": 184, "tap": 14.43,
@@ -485,20 +485,20 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 143200,
         },
         "COMMIT INT8": {
-            "call": 262.9, "row": 1.203, "element": 0.7302,
+            "call": 261.3, "row": 1.861, "element": 0.7296,
         },
         "CONCAT INT8": {
-            "call": 403.3, "pixel": 0.8686, "element": 0.0756,
+            "call": 400, "pixel": 0.9144, "element": 0.07095,
         },
         "CONV_2D FLOAT32": {
             "call": 207.9, "row": 30.5, "pixel": 105.4, "group": 145, "output": 0.0004085, "block run": 65.09,
             "block tap": 2.752, "rest run": 177.3,
         },
         "CONV_2D INT8": {
-            "call": 286.5, "row": 149.1, "pair": 34.59, "group": 217.8, "run": 96.43, "tap": 6.914, "batch": 98,
-            "block": 53.47, "block tap": 9.033, "block rest": 21.76, "channel": 217.4, "output": 30.31,
-            "unusual output": 14.76, "three": 307, "three output": 57.65, "three tap": 3.286, "single": 499.8,
-            "single output": 17.43, "single tap": 1.615,
+            "call": 287.4, "row": 167.5, "pair": 59.99, "group": 282.6, "run": 93.19, "tap": 7.714, "block": 61.41,
+            "block tap": 9.016, "block rest": 16.72, "channel": 167.8, "output": 31.78, "unusual output": 17.86,
+            "three": 201.8, "three output": 64.54, "three tap": 3.224, "single": 468.8, "single output": 16.46,
+            "single tap": 1.625,
         },
         "COPY FLOAT32": {
             "call": 200,
@@ -507,9 +507,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 250.7, "row": 62.39, "pixel": 63.05, "output": 48.38, "run": 11.16, "tap": 7.912,
         },
         "DEPTHWISE_CONV_2D INT8": {
-            "call": 416, "channel": 17.66, "walk": 76.87, "line": 99.1, "line of stride 2": 94.2, "line output": 25.93,
-            "line output of stride 2": 36.74, "plain row": 154, "pixel": 150.6, "pixel channel": 688.3,
-            "pixel block": 71.33, "pixel run": 91.35, "pixel tap": 12.93,
+            "call": 425.1, "channel": 17.58, "walk": 76.63, "line": 99.22, "line of stride 2": 94.35,
+            "line output": 25.93, "line output of stride 2": 36.73, "plain row": 154.2, "pixel": 159.6,
+            "pixel channel": 684.6, "pixel block": 71.27, "pixel run": 91.17, "pixel tap": 12.93,
         },
         "DEQUANTIZE INT8": {
             "call": 208, "element": 9.003,
@@ -521,16 +521,16 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 261.3, "element": 10.45,
         },
         "FETCH INT8": {
-            "call": 133.1,
+            "call": 138.3,
         },
         "FULLY_CONNECTED FLOAT32": {
             "call": 260.4, "output": 123.3, "tap": 8.04, "rest tap": 6.887,
         },
         "FULLY_CONNECTED INT8": {
-            "batch": 525.7, "batch tap": 1.786, "output": 17.23, "eight tap": 1.477, "two tap": 2.188, "rest": 46.37,
+            "batch": 541.9, "batch tap": 1.843, "output": 16.55, "eight tap": 1.474, "two tap": 2.172, "rest": 39.26,
         },
         "LOOKUP INT8": {
-            "call": 217.9, "pixel": 0.1313, "element": 4.993,
+            "call": 217.7, "pixel": 0.059, "element": 4.997,
         },
         "MAT_MUL FLOAT32": {
             "call": 379.7, "output": 37.46, "product": 12.87,
@@ -545,22 +545,22 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 184, "tap": 23.83,
         },
         "MAX_POOL INT8": {
-            "call": 699.6, "tap": 7.179,
+            "call": 695.4, "tap": 7.179,
         },
         "MAX_POOL INT8 2x2": {
-            "call": 317, "tap": 6.512,
+            "call": 316.4, "tap": 6.517,
         },
         "MEAN_OF_SUMS FLOAT32": {
             "call": 397.9, "read": 0.3947,
         },
         "MEAN_OF_SUMS INT8": {
-            "call": 1094, "element": 26.83,
+            "call": 1096, "element": 26.79,
         },
         "MUL FLOAT32": {
             "call": 261.9, "row": 30.76, "pixel": 17.31, "element": 16.99,
         },
         "MUL INT8": {
-            "call": 1008, "element": 23.74,
+            "call": 1002, "element": 23.74,
         },
         "NORMALISE INT8": {
             "call": 386, "element": 32.33,
@@ -605,7 +605,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 216.4,
         },
         "SCALE_SUMS INT8": {
-            "call": 297.3,
+            "call": 320,
         },
         "SELECT FLOAT32": {
             "call": 376.1, "element": 6.222,
@@ -614,7 +614,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 264, "element": 24.39,
         },
         "SELECT INT8": {
-            "row": 78.13, "pixel": 76.62,
+            "row": 82.23, "pixel": 77.48,
         },
         "SELECT INT8 by channel": {
             "call": 272, "element": 10.83,
@@ -623,7 +623,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 183.1, "element": 92.52,
         },
         "SOFTMAX INT8": {
-            "call": 208.7, "row": 10.56, "pixel": 207.1, "element": 32.81,
+            "call": 181.2, "pixel": 258.2, "element": 31.42,
         },
         "SUB FLOAT32": {
             "call": 261.3, "element": 17.6,
@@ -635,13 +635,13 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 163.1, "read": 6.178,
         },
         "SUM_MAP INT8": {
-            "call": 214.6, "block": 10.05, "cleared": 2.013, "read": 2.758,
+            "call": 216.1, "block": 9.965, "cleared": 2.046, "read": 2.757,
         },
         "SUM_PRODUCTS FLOAT32": {
             "call": 245.7, "product": 8.639,
         },
         "SUM_PRODUCTS INT8": {
-            "call": 238.2, "product": 3.028,
+            "call": 232.7, "product": 3.029,
         },
         "TRANSPOSE FLOAT32": {
             "call": 382.6, "element": 19.45,
@@ -665,9 +665,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "call": 225.3, "element": 29.81,
         },
         "executor": {
-            "stage": 196.7, "view": 133.3, "operator": 35.24, "band": 53.72, "band operand": 440.9, "call": 203.9,
-            "move": 139.2, "moved byte": 0.5763, "copy": 236.6, "copied byte": 0.6811, "decompressed block": 6.057,
-            "copied block": 0.524,
+            "stage": 193.7, "view": 132.9, "operator": 38.57, "band": 56.45, "band operand": 443.4, "call": 198.5,
+            "move": 135.6, "moved byte": 0.5794, "copy": 243.7, "copied byte": 0.672, "decompressed block": 6.057,
+            "copied block": 0.5244,
         },
     },
 }
