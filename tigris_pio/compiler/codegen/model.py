@@ -9,7 +9,7 @@ from tigris_pio.compiler.codegen.c_source import names_in
 from tigris_pio.compiler.codegen.call_layout import TYPES
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.names import RESERVED, Names, function_name
-from tigris_pio.compiler.codegen.schedule import Call, Loop, Place, schedule, tensors_of
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Place, schedule, tensors_of
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
 from tigris_pio.format.c_header import kernel_symbol
@@ -106,7 +106,7 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     kernels = bundle(
         (kernel_symbol(op.kind, op.dtype) for op in used),
         types=dict.fromkeys(op.params.C_NAME for op in used),
-        helpers=("tigris_lz4_decompress",) if WeightMode.LZ4 in modes else (),
+        helpers=helpers(plan, loops),
     )
     ops = _operators(plan, name, kernels, [f"{port.member}_rows" for port in (*inputs, *outputs)])
     tensors, windows = _tensors(plan, ops)
@@ -153,6 +153,15 @@ def called_in(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
     """Operators that are called; of others nobody needs a row."""
     steps = (step.action for stage in loops for loop in stage for step in loop.steps)
     return frozenset(action.op for action in steps if isinstance(action, Call))
+
+
+def helpers(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]]) -> tuple[str, ...]:
+    """Functions of the runtime, beside kernels, that a model's own functions call."""
+    tensors = plan.program.tensors
+    steps = (step.action for stage in loops for loop in stage for step in loop.steps)
+    moves = any(isinstance(action, Move) and tensors[action.source.tensor].bytes for action in steps)
+    unpacks = any(stage.weight_mode is WeightMode.LZ4 for stage in plan.stages)
+    return (*(("tigris_move",) if moves else ()), *(("tigris_lz4_decompress",) if unpacks else ()))
 
 
 def asks_for_rows(op: ProgramOp, kernels: Bundle) -> bool:

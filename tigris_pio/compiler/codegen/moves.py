@@ -72,7 +72,7 @@ class Mover:
         parameters += [*(["uint32_t image"] if self._takes_image else []), *(f"uint32_t {n}" for n in self.arguments)]
         to, source = (self._address(place, self.numbers[at]) for at, place in enumerate(self._places))
         size = self.numbers[2].text()
-        body = f"    memmove({to},\n            {source}, {size});\n"
+        body = f"    tigris_move({to},\n            {source}, {size});\n"
         if self.model.plan.program.tensors[self.move.source.tensor].bytes == 0:
             body = ""
         says = _SAYS[self.move.why]

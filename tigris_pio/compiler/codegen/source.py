@@ -10,12 +10,12 @@ from tigris_pio.compiler.codegen.calls import START, constant_name, row_address,
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.memory import unions
-from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port, called_in
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port, called_in, helpers
 from tigris_pio.compiler.codegen.schedule import Place
 from tigris_pio.compiler.codegen.split import TYPES_FILE, declarations
 from tigris_pio.compiler.codegen.stages import functions, stage_text, takes
 from tigris_pio.compiler.codegen.weights import weights_text
-from tigris_pio.format.enums import Home, OpKind, WeightMode
+from tigris_pio.format.enums import Home, OpKind
 from tigris_pio.format.params import CommitParams
 from tigris_pio.text import c_comment
 
@@ -56,13 +56,9 @@ def _kernels(model: Model) -> list[str]:
     if model.split:
         ops = [model.plan.program.ops[step] for step in called_in(model.loops)]
         types = bundle([], types=sorted({op.params.C_NAME for op in ops}),
-                       helpers=["tigris_lz4_decompress"] if _unpacks(model) else [])  # fmt: skip
+                       helpers=helpers(model.plan, model.loops))  # fmt: skip
         return [f'#include "{TYPES_FILE}"\n', _banner("Kernels"), declarations(model), types.text]
     return [_banner("Kernels"), TYPES, laid_out(model.kernels.text, model.weights_in_calls)]
-
-
-def _unpacks(model: Model) -> bool:
-    return any(stage.weight_mode is WeightMode.LZ4 for stage in model.plan.stages)
 
 
 def _banner(text: str) -> str:
