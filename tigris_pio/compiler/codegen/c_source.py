@@ -99,12 +99,11 @@ def resolved(text: str, known: Mapping[str, str | None]) -> str:
 
 def _decision(line: str, known: Mapping[str, str | None]) -> bool | None:
     word, condition = ([*line.split(), ""])[:2]
-    name = condition.lstrip("!") if word == "#if" else condition
+    name = condition.removeprefix("!") if word == "#if" else condition
     if name not in known or len(line.split()) != 2:
         return None
     if word == "#if":
-        negated = (len(condition) - len(name)) % 2 == 1
-        return (known[name] in (None, "0")) == negated
+        return (known[name] in (None, "0")) == (name != condition)
     return (known[name] is not None) == (word == "#ifdef")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tigris_pio.compiler.codegen.c_source import names_in
 from tigris_pio.compiler.codegen.call_layout import TYPES
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.names import RESERVED, Names, function_name
-from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Place, schedule, tensors_of
+from tigris_pio.compiler.codegen.schedule import Action, Call, Loop, Move, Place, schedule, tensors_of
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
 from tigris_pio.format.c_header import kernel_symbol
@@ -151,15 +151,17 @@ def _tensors(
 
 def called_in(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
     """Operators that are called; of others nobody needs a row."""
-    steps = (step.action for stage in loops for loop in stage for step in loop.steps)
-    return frozenset(action.op for action in steps if isinstance(action, Call))
+    return frozenset(action.op for action in _actions(loops) if isinstance(action, Call))
+
+
+def _actions(loops: Sequence[Sequence[Loop]]) -> Iterator[Action]:
+    return (step.action for stage in loops for loop in stage for step in loop.steps)
 
 
 def helpers(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]]) -> tuple[str, ...]:
     """Functions of the runtime, beside kernels, that a model's own functions call."""
     tensors = plan.program.tensors
-    steps = (step.action for stage in loops for loop in stage for step in loop.steps)
-    moves = any(isinstance(action, Move) and tensors[action.source.tensor].bytes for action in steps)
+    moves = any(isinstance(action, Move) and tensors[action.source.tensor].bytes for action in _actions(loops))
     unpacks = any(stage.weight_mode is WeightMode.LZ4 for stage in plan.stages)
     return (*(("tigris_move",) if moves else ()), *(("tigris_lz4_decompress",) if unpacks else ()))
 
