@@ -32,6 +32,8 @@ def planned(program: Program, budget: Budget) -> tuple[float, ProgramIndex, Arra
         (random_network(2, 3), Budget(229)),  # other heights: five rows, where less memory was thought to be left
         (random_network(43, 3), Budget(655)),  # rows made again in three bands cost less than rows kept in four
         (batched(random_network(163, 5), 2), Budget(2585)),  # two stages that run whole are one
+        (batched(random_network(129, 5), 2), Budget(1760, 3605)),  # four, where the first has a band more
+        (random_network(114, 4), Budget(607)),  # rows kept in few bands cost less than rows made again
     ],
 )
 def test_what_offsets_leave_is_used(program: Program, budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,7 @@ from tests.harness.examples import examples
 from tigris_pio.compiler.ir.plan import Budget
 
 #: What the search has come to, by number of cases: bars to tighten as it gets better. The first FEW are part of every
-#: run, EVERY one of `make fuzz`. The worst of these, 1.51, rolls at its cheapest, which a plan that makes rows again is
-#: not compared with once its offsets are known.
+#: run, EVERY one of `make fuzz`.
 FEW, EVERY = 8, 300
 LEAST = {FEW: {"close": 1.0, "exact": 1.0}, EVERY: {"close": 0.85, "exact": 0.85}}
 MOST = {

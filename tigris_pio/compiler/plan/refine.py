@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
-from tigris_pio.compiler.plan.band.paces import tallest_height
+from tigris_pio.compiler.plan.band.paces import rolling_paces, tallest_height
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage
 from tigris_pio.compiler.plan.cost import plan_cost
 from tigris_pio.compiler.plan.cut.pieces import OPS_PER_STAGE
@@ -92,25 +92,54 @@ def _changes(index: ProgramIndex, found: Arrangement, alignment: int) -> Iterato
         for other in _others(index, draft, found.homes, alignment):
             saved = draft_cost(index, draft, found.homes) - draft_cost(index, other, found.homes)
             yield _Change(saved, _with(found.drafts, {place: other}), found.homes)
-    yield from _joined(index, found)
+    yield from _joined(index, found, alignment)
     yield from _in_fast_memory(index, found)
 
 
 def _others(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home], alignment: int) -> Iterator[Draft]:
-    """A stage in fewer bands, and with kept rows made again, but not the other way round: not every stage can roll. Of
-    each number of bands what needs the least memory, and the cheapest."""
-    if draft.segment.direct or draft.bands == 1:
-        return
-    again = draft.segment.keep and _may_be_made_again(index, draft.segment)
-    for keep in (True, False) if again else (draft.segment.keep,):
-        segment = dataclasses.replace(draft.segment, keep=keep)
-        alike: dict[int, list[Draft]] = {}
+    """A stage in fewer bands, with rows kept and with rows made again. Of each number of bands what needs the least
+    memory, and the cheapest."""
+    for segment in _alike(index, draft):
+        drafts: dict[int, list[Draft]] = {}
         for rows in (draft.band_rows, *_heights(tallest_height(index, segment), draft)):
-            other = _like(draft, draft_stage(index, segment, rows, homes))
-            alike.setdefault(other.bands, []).append(other)
-        for drafts in alike.values():
-            yield min(drafts, key=lambda draft: draft.need(index, alignment))
-            yield min(drafts, key=lambda draft: draft_cost(index, draft, homes))
+            for other in _drafted(index, draft, segment, rows, homes):
+                drafts.setdefault(other.bands, []).append(other)
+        for same in drafts.values():
+            yield from _best(index, same, homes, alignment)
+
+
+def _shorter(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home], alignment: int) -> Iterator[Draft]:
+    """Likewise a stage in the next larger number of bands."""
+    for segment in _alike(index, draft):
+        more: list[Draft] = []
+        for rows in range(draft.band_rows - 1, 0, -1):
+            drafts = [each for each in _drafted(index, draft, segment, rows, homes) if each.bands > draft.bands]
+            if more and any(each.bands > more[0].bands for each in drafts):
+                break
+            more += drafts
+        if more:
+            yield from _best(index, more, homes, alignment)
+
+
+def _best(index: ProgramIndex, drafts: list[Draft], homes: Mapping[str, Home], alignment: int) -> Iterator[Draft]:
+    yield min(drafts, key=lambda draft: draft.need(index, alignment))
+    yield min(drafts, key=lambda draft: draft_cost(index, draft, homes))
+
+
+def _alike(index: ProgramIndex, draft: Draft) -> Iterator[Segment]:
+    """The segment of a stage that runs in bands, with rows kept and, where it may be, with rows made again."""
+    if draft.bands > 1 and not draft.segment.direct:
+        yield dataclasses.replace(draft.segment, keep=True)
+        if _may_be_made_again(index, draft.segment):
+            yield dataclasses.replace(draft.segment, keep=False)
+
+
+def _drafted(
+    index: ProgramIndex, draft: Draft, segment: Segment, rows: int, homes: Mapping[str, Home]
+) -> Iterator[Draft]:
+    """`segment` in bands of `rows` rows, if it can roll where rows are kept; no overlays where `draft` has none."""
+    if not segment.keep or rolling_paces(index, segment, rows) is not None:
+        yield _like(draft, draft_stage(index, segment, rows, homes))
 
 
 def _may_be_made_again(index: ProgramIndex, segment: Segment) -> bool:
@@ -126,22 +155,38 @@ def _heights(most: int, draft: Draft) -> Iterable[int]:
     return [-(-most // fewer) for fewer in range(max(1, draft.bands - FEWER), draft.bands)]
 
 
-def _joined(index: ProgramIndex, found: Arrangement) -> Iterator[_Change]:
-    """Two neighbours that run whole as one stage."""
-    for place, (draft, after) in enumerate(zip(found.drafts, found.drafts[1:], strict=False)):
-        first, end = draft.segment.first, after.segment.end
-        whole = not any(each.segment.banded or each.segment.direct for each in (draft, after))
-        images = {index.ops[each.segment.first].images for each in (draft, after)}
-        if not whole or len(images) > 1 or end - first > OPS_PER_STAGE:
-            continue
-        longer = Segment(first, end)
+def _joined(index: ProgramIndex, found: Arrangement, alignment: int) -> Iterator[_Change]:
+    """Neighbours that run whole as one stage. Its views take more memory for their states, so it may fit only where
+    the bands of some other stage are shorter."""
+    shorter = [
+        (place, other, draft_cost(index, other, found.homes) - draft_cost(index, draft, found.homes))
+        for place, draft in enumerate(found.drafts)
+        for other in _shorter(index, draft, found.homes, alignment)
+    ]
+    for start, end in _runs(index, found.drafts):
+        joined = found.drafts[start:end]
+        longer = Segment(joined[0].segment.first, joined[-1].segment.end)
         segments = [each.segment for each in found.drafts]
-        crossing = crossing_tensors(index, [*segments[:place], longer, *segments[place + 2 :]])
+        crossing = crossing_tensors(index, [*segments[:start], longer, *segments[end:]])
         homes = {name: found.homes[name] for name in crossing}
         other = draft_stage(index, longer, 1, homes)
-        before = draft_cost(index, draft, found.homes) + draft_cost(index, after, found.homes)
-        saved = before - draft_cost(index, other, homes)
-        yield _Change(saved, (*found.drafts[:place], other, *found.drafts[place + 2 :]), homes)
+        saved = sum(draft_cost(index, each, found.homes) for each in joined) - draft_cost(index, other, homes)
+        for changes, costs in (({}, 0.0), *(({at: each}, costs) for at, each, costs in shorter)):
+            drafts = _with(found.drafts, changes)
+            yield _Change(saved - costs, (*drafts[:start], other, *drafts[end:]), homes)
+
+
+def _runs(index: ProgramIndex, drafts: _Drafts) -> Iterator[tuple[int, int]]:
+    """Neighbours [start, end), two at least, that may be one stage that runs whole."""
+    whole = [not (draft.segment.banded or draft.segment.direct) for draft in drafts]
+    images = [index.ops[draft.segment.first].images for draft in drafts]
+    for start, draft in enumerate(drafts):
+        for end in range(start + 1, len(drafts) + 1):
+            ops = drafts[end - 1].segment.end - draft.segment.first
+            if not whole[end - 1] or images[end - 1] != images[start] or ops > OPS_PER_STAGE:
+                break
+            if end > start + 1:
+                yield start, end
 
 
 def _in_fast_memory(index: ProgramIndex, found: Arrangement) -> Iterator[_Change]:

@@ -82,14 +82,22 @@ def stage_schedule(index: ProgramIndex, segment: Segment, band_rows: int) -> Sta
     if not segment.keep:
         bands = -(-index.tensor(index.ops[segment.end - 1].output).height // band_rows)
         return StageSchedule(bands, band_rows, {name: Pace(-(-rows // bands)) for name, rows in heights.items()})
+    paces = rolling_paces(index, segment, band_rows)
+    assert paces is not None, "only segments whose every operator can be paced roll"
+    made = (op.output for op in index.ops[segment.first : segment.end])
+    streamed = tuple(name for name in made if index.tensor(name).streamed)
+    return StageSchedule(bands_until_complete(index, paces, outputs + streamed), band_rows, paces)
+
+
+def rolling_paces(index: ProgramIndex, segment: Segment, band_rows: int) -> Mapping[str, Pace] | None:
+    """The pace of each tensor that `segment` makes, rolling in bands of `band_rows` rows; None when one has none."""
     rolling = Rolling(index, band_rows)
     made: dict[str, int] = {}
     for step in range(segment.first, segment.end):
-        pace = rolling.add(step, made)
-        assert pace is not None, "only segments whose every operator can be paced roll"
+        if rolling.add(step, made) is None:
+            return None
         made[index.ops[step].output] = step
-    streamed = tuple(name for name in made if index.tensor(name).streamed)
-    return StageSchedule(bands_until_complete(index, rolling.paces, outputs + streamed), band_rows, rolling.paces)
+    return rolling.paces
 
 
 def tallest_height(index: ProgramIndex, segment: Segment) -> int:
