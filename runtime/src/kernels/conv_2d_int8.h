@@ -14,9 +14,9 @@
 #include "block_int8.h"
 #include "check.h"
 #include "instruction_set.h"
+#include "neighbours_int8.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
-#include "three_pixels_int8.h"
 #include "tigris_kernels.h"
 #include "window.h"
 
@@ -405,6 +405,26 @@ static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t sp
 }
 
 #if TAKES_SINGLES
+#if !TIGRIS_WEIGHT_ZEROS
+/* `pixels`: those of tigris_neighbours. */
+static void run_neighbours(const tigris_kernel_call *call, int32_t pixels)
+{
+    const int32_t paired = pixels - 3 * tigris_threes_of(pixels);
+#if defined(TIGRIS_DSP)
+    for (int32_t first = 0; first != paired; first += 2) {
+        tigris_run_pair(call, first);
+    }
+#else
+    if (paired != 0) {
+        run_pairs(call, pixels - paired);
+    }
+#endif
+    for (int32_t first = paired; first != pixels; first += 3) {
+        tigris_run_three(call, first);
+    }
+}
+#endif
+
 /* Whether a last odd pixel is computed by itself: its taps fit a patch, or lie together. */
 static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
 {
@@ -453,13 +473,9 @@ static void run(const tigris_kernel_call *call)
 #endif
 #if TAKES_SINGLES
 #if !TIGRIS_WEIGHT_ZEROS
-    int32_t behind = 3 * tigris_threes(call);
-    if (behind != 0) {
-        run_pairs(call, behind);
-        do {
-            behind -= 3;
-            tigris_run_three(call, behind);
-        } while (behind != 0);
+    const int32_t neighbours = tigris_neighbours(call);
+    if (neighbours != 0) {
+        run_neighbours(call, neighbours);
         return;
     }
 #endif

@@ -231,25 +231,26 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_li
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* Lines with the same lanes inside. */
-static void walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output, int32_t count)
+/* Lines with the same lanes inside. Returns whether there are channels that are not scaled as usual, and left out. */
+static int walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output, int32_t count)
 {
 #if TIGRIS_WALKS_ROWS
     if (tigris_walks_row(w)) {
+        int others = 0;
         for (; count > 0; count--) {
-            tigris_walk_row(w, input, output);
+            others = tigris_walk_row(w, input, output);
             input += w->line_step;
             output += w->output_line_step;
         }
-        return;
+        return others;
     }
 #endif
-    tigris_walk_lines(w, input, output, count);
+    return tigris_walk_lines(w, input, output, count);
 }
 
 /* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the last the
- * one after. */
-static void walk_all(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w,
+ * one after. Returns whether channels were left out. */
+static int walk_all(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w,
                      int8_t *output)
 {
     const int32_t step = across->step, last = across->outputs - 1;
@@ -266,12 +267,14 @@ static void walk_all(const depthwise *d, const walk_axis *along, const walk_axis
     w->padding = d->padding[0];
     w->lane[0] = 0;
     w->lane[1] = across->first < 0 ? 0 : -step;
+    int others = 0;
     for (int32_t line = 0, count; line <= last; line += count) {
         count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
         w->lane[2] = line + count <= last || whole ? step : 0;
-        walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
+        others = walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
         w->lane[1] = -step;
     }
+    return others;
 }
 
 /* The channels of 3x3 kernels. Returns 0 when lines cannot compute them. */
@@ -291,7 +294,9 @@ static int walk_channels(const depthwise *d, const tigris_band *in, const tigris
         return 0;
     }
     w.usual_above = tigris_walks_above(d->output);
-    walk_all(d, along, across, &w, output);
+    if (!walk_all(d, along, across, &w, output)) {
+        return 1;
+    }
     for (int32_t channel = 0; channel < d->output_channels; channel++) {
         if (!tigris_scales_usually(d->multiplier[channel], d->shift[channel], w.usual_above)) {
             pixel_rows(d, in, out, channel, channel + 1, output);

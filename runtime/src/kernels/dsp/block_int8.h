@@ -176,10 +176,10 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 /* Their taps, 16 bits each. */
 #define TIGRIS_THREE_WORDS (3 * TIGRIS_PATCH_TAPS / 2)
 
-/* How many threes the last of `pixels` pixels, three at least, are: all that leave no single one. */
+/* How many threes the last of `pixels` pixels, two at least, are: all that leave no single one. */
 static inline int32_t tigris_threes_of(int32_t pixels)
 {
-    return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3;
+    return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3; /* of two none */
 }
 
 static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_t count)

@@ -184,10 +184,11 @@ TIGRIS_INLINE void tigris_begin_channel(tigris_line_walk *walk, int32_t channel)
 }
 
 /* Lines of all channels that are scaled as usual, or to the range that outputs have; the first output begins at `input`
- * in the middle lane. */
-static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                              int32_t lines)
+ * in the middle lane. Returns whether there are others. */
+static TIGRIS_NOINLINE int tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                             int32_t lines)
 {
+    int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
         if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
             tigris_begin_channel(walk, channel);
@@ -198,8 +199,11 @@ static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8
             } else {
                 tigris_walk_2(walk, input + channel, output + channel, lines);
             }
+        } else {
+            others = 1;
         }
     }
+    return others;
 }
 
 #if TIGRIS_WALKS_ROWS
@@ -220,10 +224,9 @@ TIGRIS_INLINE const int8_t *tigris_walk_row_lane(const int8_t *from, int32_t ste
     return from;
 }
 
-/* A channel of a row of five outputs, whose sums keep their registers: lane by lane, from pairs of columns. */
-/* A row that tigris_walks_row takes, lane by lane, from pairs of columns. What channels share is in variables, since a store
- * could change the record. */
-static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+/* A row that tigris_walks_row takes, lane by lane, from pairs of columns, so that sums keep their registers. What channels
+ * share is in variables, since a store could change the record. Returns whether there are channels that it left out. */
+static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
 {
     const int32_t step = walk->step, padding = walk->padding, across = walk->lane[2] - 2 * step;
     const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
@@ -231,6 +234,7 @@ static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const 
     const int32_t channels = walk->channels, usual_above = walk->usual_above;
     const tigris_output_stage stage = walk->output;
     const int8_t *weights = walk->weights;
+    int others = 0;
     input += walk->lane[1];
     for (int32_t channel = 0; channel < channels; channel++) {
         const int32_t multiplier = multipliers[channel], shift = shifts[channel];
@@ -247,11 +251,14 @@ static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const 
             to[0] = (int8_t)tigris_scale_usually(sum[2], scale, stage);
             to[step] = (int8_t)tigris_scale_usually(sum[3], scale, stage);
             to[2 * step] = (int8_t)tigris_scale_usually(sum[4], scale, stage);
+        } else {
+            others = 1;
         }
         input++;
         output++;
         weights += (channel & 3) == 3 ? 33 : 1;
     }
+    return others;
 }
 #endif
 

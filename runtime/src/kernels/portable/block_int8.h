@@ -150,7 +150,7 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 /* The first two lie in a patch, the third is read where it is. */
 #define TIGRIS_THREE_WORDS TIGRIS_PATCH_TAPS
 
-/* How many threes the last of `pixels` pixels, three at least, are: pairs take as little, but for an odd one. */
+/* How many threes the last of `pixels` pixels, two at least, are: pairs take as little, but for an odd one. */
 static inline int32_t tigris_threes_of(int32_t pixels)
 {
     return pixels & 1;

@@ -114,15 +114,19 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
     }
 }
 
-/* The same of all channels that are scaled as usual. */
-static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                              int32_t lines)
+/* The same of all channels that are scaled as usual. Returns whether there are others. */
+static TIGRIS_NOINLINE int tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                             int32_t lines)
 {
+    int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
         if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
             tigris_walk_channel(walk, channel, input + channel, output + channel, lines);
+        } else {
+            others = 1;
         }
     }
+    return others;
 }
 
 #if TIGRIS_WALKS_ROWS
@@ -133,14 +137,16 @@ static inline int tigris_walks_row(const tigris_line_walk *walk)
 }
 
 /* A row that tigris_walks_row takes. The set-up of a channel counts where rows are short: its weights lie at constant places,
- * and what channels share is in variables, since a store could change the record. */
-static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+ * and what channels share is in variables, since a store could change the record. Returns whether there are channels that
+ * it left out. */
+static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
 {
     const int32_t step = walk->step, padding = walk->padding, lane_1 = walk->lane[1], lane_2 = walk->lane[2];
     const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
     const int8_t *const shifts = walk->shift, *weights = walk->weights;
     const int32_t channels = walk->channels, usual_above = walk->usual_above, length = (walk->columns - 1) * step;
     const tigris_output_stage stage = walk->output;
+    int others = 0;
     for (int32_t channel = 0; channel < channels; channel++) {
         const int32_t multiplier = multipliers[channel], shift = shifts[channel];
         if (tigris_scales_usually(multiplier, shift, usual_above)) {
@@ -162,11 +168,14 @@ static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const 
             }
             next += (uint32_t)((w[2] + w[5] + w[8]) * padding);
             *to = (int8_t)tigris_scale_by(next, scale, stage);
+        } else {
+            others = 1;
         }
         input++;
         output++;
         weights += (channel & 3) == 3 ? 33 : 1;
     }
+    return others;
 }
 #endif
 

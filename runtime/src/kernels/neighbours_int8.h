@@ -1,0 +1,104 @@
+/* Pixels of a 1x1 convolution that lie behind each other, two or three at a time: with DSP instructions threes, which share
+ * the loads of weights, and pairs for the two or four that are left, elsewhere, where pairs are as fast, a three for the last
+ * of an odd number, so that none is computed by itself. block_int8.h says how sums are made. */
+#ifndef TIGRIS_NEIGHBOURS_INT8_H
+#define TIGRIS_NEIGHBOURS_INT8_H
+
+#include "access.h"
+#include "block_int8.h"
+#include "scale_int8.h"
+#include "tigris_kernels.h"
+
+/* How many pixels lie so, two at least: in the input as in the output, with taps that are whole tiles and fit a patch, and
+ * output channels that are whole blocks. Else 0. */
+static TIGRIS_NOINLINE int32_t tigris_neighbours(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const uint32_t width = call->output->tensor->width, depth = call->inputs[0].tensor->channels;
+    const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
+    const uint32_t stride = (uint32_t)params->stride_height * params->stride_width;
+    const int32_t pixels = call->output->rows * (int32_t)width;
+    if (pixels < 2 || taps * stride * params->groups != 1U || call->inputs[0].tensor->width != width ||
+        params->pad_left != 0 || call->inputs[0].rows != call->output->rows || call->inputs[0].pad_top != 0 ||
+        depth > TIGRIS_PATCH_TAPS || (depth & (TIGRIS_TILE_TAPS - 1)) != 0U ||
+        (call->output->tensor->channels & (TIGRIS_CHANNEL_BLOCK - 1)) != 0U) {
+        return 0;
+    }
+    return pixels;
+}
+
+/* Pixel `first` and the `count` - 1 behind it; `count` is a constant, 2 or 3. */
+TIGRIS_INLINE void tigris_run_pixels(const tigris_kernel_call *call, int32_t first, int32_t count)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
+    const int32_t channels = (int32_t)call->output->tensor->channels;
+    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+    int8_t *output = tigris_int8_output(call) + first * channels;
+    const int8_t *weights = tigris_int8_data(call, params->weights);
+    const int32_t *bias = tigris_int32_data(call, params->bias);
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier);
+    const int8_t *shifts = tigris_int8_data(call, params->shift);
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t usual_above = tigris_usual_above(stage);
+    const uint32_t block_bias = tigris_block_bias(depth);
+    uint32_t patch[TIGRIS_THREE_WORDS];
+    if (count == 3) {
+        tigris_fill_three(patch, input, depth);
+    } else {
+        tigris_fill_patch(patch, 0, input, 1, input + depth, 1, depth);
+    }
+    for (const int8_t *const end = output + channels; output != end;) {
+        uint32_t sums[3 * TIGRIS_CHANNEL_BLOCK];
+        for (int32_t i = 0; i < count * TIGRIS_CHANNEL_BLOCK; i += count) {
+            const int32_t from = *bias++;
+            tigris_begin(&sums[i], &sums[i + 1], from, block_bias);
+            if (count == 3) {
+                sums[i + 2] = (uint32_t)from;
+            }
+        }
+        if (count == 3) {
+            tigris_add_three(patch, input + 2 * depth, weights, depth, sums);
+        } else {
+            tigris_add_block(patch, weights, depth & ~(TIGRIS_TILE_TAPS - 1), sums);
+        }
+        weights += depth * TIGRIS_CHANNEL_BLOCK;
+        for (const uint32_t *sum = sums; sum != sums + count * TIGRIS_CHANNEL_BLOCK; sum += count) {
+            const int32_t multiplier = *multipliers++, shift = *shifts++;
+            uint32_t a;
+            uint32_t b;
+            uint32_t c = count == 3 ? sum[2] : 0U;
+            tigris_end(sum, &a, &b);
+            if (tigris_scales_usually(multiplier, shift, usual_above)) {
+                const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+                c = count == 3 ? (uint32_t)tigris_scale_usually(c, scale, stage) : 0U;
+                b = (uint32_t)tigris_scale_usually(b, scale, stage);
+                a = (uint32_t)tigris_scale_usually(a, scale, stage);
+            } else {
+                c = count == 3 ? (uint32_t)tigris_scale_otherwise(c, multiplier, shift, stage) : 0U;
+                b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
+                a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+            }
+            if (count == 3) {
+                output[2 * channels] = (int8_t)c;
+            }
+            output[channels] = (int8_t)b;
+            *output++ = (int8_t)a;
+        }
+    }
+}
+
+/* Elsewhere the sums of a block take all registers, and pairs are made like those of any layer. */
+#if defined(TIGRIS_DSP)
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_call *call, int32_t first)
+{
+    tigris_run_pixels(call, first, 2);
+}
+#endif
+
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call, int32_t first)
+{
+    tigris_run_pixels(call, first, 3);
+}
+
+#endif
