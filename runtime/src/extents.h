@@ -7,6 +7,9 @@
 #define TIGRIS_VIEW_FLAGS                                                                                              \
     (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_LOAD | TIGRIS_VIEW_FLAG_STORE | TIGRIS_VIEW_FLAG_KEEP)
 
+/* Bytes of an element of each type: one hexadecimal digit a type, type 0 the lowest. Smaller than a table. */
+#define TIGRIS_DTYPES_BYTES UINT32_C(0x14842110)
+
 /* Bytes of one element; 0 for a type that does not exist. */
 uint32_t tigris_dtype_bytes(uint32_t dtype);
 
@@ -17,13 +20,17 @@ static inline uint32_t tigris_multiply(uint32_t a, uint32_t b)
     return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
 }
 
-/* Elements and bytes of one row of one image. Only for tensors that passed tigris_plan_open. */
+/* Elements and bytes of one row of one image. Only for tensors that passed tigris_plan_open. Bytes are in line where size
+ * does not count. */
 static inline uint32_t tigris_row_elements(const tigris_tensor_record *tensor)
 {
     return tensor->width * tensor->channels;
 }
 
-uint32_t tigris_row_bytes(const tigris_tensor_record *tensor);
+inline uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
+{
+    return tensor->width * tensor->channels * (TIGRIS_DTYPES_BYTES >> (tensor->dtype * 4U) & 15U);
+}
 
 static inline int tigris_is_folded(const tigris_tensor_record *tensor)
 {
@@ -36,8 +43,11 @@ static inline uint32_t tigris_row_step(const tigris_tensor_record *tensor)
     return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
 }
 
-/* Bytes that `rows` rows of one image take; UINT32_MAX when that does not fit 32 bits. */
-uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows);
+/* Bytes that `rows` rows of one image take, no more than the tensor has. Only for tensors that passed tigris_plan_open. */
+inline uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
+{
+    return tigris_row_bytes(tensor) * ((tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0U && rows > 1U ? 1U : rows);
+}
 
 /* How many images of `tensor` a window of `stage` holds: the one that runs, or the whole batch. */
 static inline uint32_t tigris_window_images(const tigris_stage_record *stage, const tigris_tensor_record *tensor)

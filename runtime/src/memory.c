@@ -22,7 +22,7 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *vi
     uint8_t *base;
     if (offset == TIGRIS_AT_HOME || !tigris_is_window(record)) {
         base = tigris_address(session, tensor->home, TIGRIS_PLACED_HOME, tensor, tensor->home_offset);
-        base += tensor->batch > 1U ? session->image * tigris_rows_bytes(tensor, tensor->height) : 0U;
+        row += tensor->batch > 1U ? (int32_t)(session->image * tensor->height) : 0;
     } else {
         base = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, offset);
         row -= view->state->held_first;

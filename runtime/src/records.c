@@ -140,14 +140,14 @@ static int is_window(const tigris_header_record *header, const tigris_view_recor
 {
     /* Images of a batch lie a whole image apart, so their rows cannot move in a shorter window. */
     const int whole = view->capacity_rows == tensor->height && (view->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U;
-    if (view->capacity_rows == 0U || (images != 1U && !whole)) {
+    if (view->capacity_rows - 1U >= tensor->height || (images != 1U && !whole)) {
         return 0;
     }
     if (((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && tensor->home == TIGRIS_HOME_NONE) ||
         ((view->flags & TIGRIS_VIEW_FLAG_STORE) != 0U && !tigris_is_writable(tensor))) {
         return 0;
     }
-    const uint32_t bytes = tigris_multiply(tigris_rows_bytes(tensor, view->capacity_rows), images);
+    const uint32_t bytes = tigris_rows_bytes(tensor, view->capacity_rows) * images;
     return placed_in_fast(header, view->offset, bytes) &&
            /* As much fits where rows are parked; below the state the difference is larger than any. */
            view->parked - header->state_bytes <= header->fast_bytes - header->state_bytes - bytes;
