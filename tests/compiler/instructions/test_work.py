@@ -58,11 +58,12 @@ def test_three_pixels_end_a_layer_of_one_tap(rows: int, width: int, outputs: int
 
 
 @pytest.mark.parametrize(("pixels", "threes"), [(1, 0), (2, 0), (3, 1), (4, 0), (5, 1), (6, 2), (7, 1), (35, 11)])
-def test_with_dsp_instructions_pixels_of_one_tap_go_by_threes(pixels: int, threes: int) -> None:
-    """As many as leave no single pixel behind pairs."""
+def test_with_dsp_instructions_pixels_of_one_tap_go_by_threes_and_twos(pixels: int, threes: int) -> None:
+    """As many threes as leave no single pixel."""
     work = work_of(dataclasses.replace(conv_of(layer(1, pixels, kernel=1, outputs=8)), rows=1), dsp=True)
-    assert work["three"] == threes
-    assert 2 * work["pair"] + 3 * work["three"] + work["single"] == pixels
+    assert work["three"] == threes and work["pair"] == 0
+    assert work["two output"] == 8 * work["two"] and work["two tap"] == 4 * work["two output"]
+    assert 2 * work["two"] + 3 * work["three"] + work["single"] == pixels
 
 
 def test_rows_of_a_depthwise_layer_inside_go_by_themselves() -> None:

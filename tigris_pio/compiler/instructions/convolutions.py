@@ -45,9 +45,10 @@ def conv_int8(call: Call, dsp: bool) -> Work:
     fills = 1 if parts == 1 else batches
     inside = _inside(call) if groups == 1 and params.dilation_width == 1 else 0.0
     runs = params.kernel_height * (inside + (1 - inside) * params.kernel_width)
-    threes = _threes(call, dsp)
-    singles = 0 if threes else call.pixels % 2 * int(_is_together(call) or taps <= _PATCH)
-    pairs = -(-(call.pixels - 3 * threes - singles) // 2)
+    twos, threes = _neighbours(call, dsp)
+    close = 2 * twos + 3 * threes
+    singles = 0 if close else call.pixels % 2 * int(_is_together(call) or taps <= _PATCH)
+    pairs = -(-(call.pixels - close - singles) // 2)
     of_groups = pairs * groups
     blocks, rest = divmod(outputs, _BLOCK)
     whole = taps // _TILE * _TILE
@@ -66,7 +67,10 @@ def conv_int8(call: Call, dsp: bool) -> Work:
         "channel": of_groups * rest * parts,
         "channel tap": of_groups * rest * taps,
         "output": pairs * call.output.channels,
-        "unusual output": (pairs + threes + singles / 2) * _unusual(call, dsp),
+        "unusual output": (pairs + twos + threes + singles / 2) * _unusual(call, dsp),
+        "two": twos,
+        "two output": twos * call.output.channels,
+        "two tap": twos * call.output.channels * taps,
         "three": threes,
         "three output": threes * call.output.channels,
         "three tap": threes * call.output.channels * taps,
@@ -82,17 +86,18 @@ def _is_together(call: Call) -> bool:
     return (params.kernel_height, params.kernel_width) == (1, 1)
 
 
-def _threes(call: Call, dsp: bool) -> int:
-    """tigris_threes of three_pixels_int8.h: with DSP instructions all that leave no single pixel, else the last of an
-    odd number."""
+def _neighbours(call: Call, dsp: bool) -> tuple[int, int]:
+    """How many pairs and threes tigris_neighbours of neighbours_int8.h brings: threes are with DSP instructions all that
+    leave no single pixel, else the last of an odd number, and only with DSP instructions are pairs made so too."""
     params: Any = call.op.params
     channels, outputs, width = call.inputs[0].channels, call.output.channels, call.output.width
     plain = _is_together(call) and _strides(call) == (1, 1) and params.groups == 1 and call.inputs[0].width == width
     whole = channels <= _PATCH and channels % _TILE == outputs % _BLOCK == params.pad_left == 0
     pixels = call.rows * width
-    if not (plain and whole and pixels >= 3):
-        return 0
-    return call.images * ((pixels - 4 * (pixels % 3 == 1)) // 3 if dsp else pixels % 2)
+    if not (plain and whole and pixels >= 2):
+        return 0, 0
+    threes = (pixels - 4 * (pixels % 3 == 1)) // 3 if dsp else pixels % 2
+    return call.images * (pixels - 3 * threes) // 2 if dsp else 0, call.images * threes
 
 
 def _inside(call: Call) -> float:

@@ -9,6 +9,13 @@
 
 #include "arm_dsp.h"
 
+/* Two tiles between the branches of a loop, where size does not count. */
+#if defined(__OPTIMIZE_SIZE__)
+#define TIGRIS_TILES_BY_TWO 0
+#else
+#define TIGRIS_TILES_BY_TWO 1
+#endif
+
 TIGRIS_INLINE tigris_taps_4 tigris_widen(const int8_t *from)
 {
     uint32_t word;
@@ -114,21 +121,33 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_second_weights(const int8_t **w)
     return tigris_widen_word(word);
 }
 
+/* A tile of two channels of a block and two pixels: of each channel, `sum` holds two. */
+TIGRIS_INLINE void tigris_add_tile_of_two(const uint32_t **patch, const int8_t **w, uint32_t sum[4])
+{
+    const tigris_taps_4 w0 = tigris_load_weights(w);
+    const tigris_taps_4 w1 = tigris_load_second_weights(w);
+    const tigris_taps_4 a = tigris_load_first(patch);
+    sum[0] = tigris_add_4(sum[0], a, w0);
+    sum[2] = tigris_add_4(sum[2], a, w1);
+    const tigris_taps_4 b = tigris_load_second(patch);
+    sum[1] = tigris_add_4(sum[1], b, w0);
+    sum[3] = tigris_add_4(sum[3], b, w1);
+}
+
 /* Adds the whole tiles of two channels of a block, whose weights begin at w. */
 TIGRIS_INLINE void tigris_add_two_channels(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[4])
 {
-    uint32_t a0 = sum[0], b0 = sum[1], a1 = sum[2], b1 = sum[3];
-    while (patch != end) {
-        const tigris_taps_4 w0 = tigris_load_weights(&w);
-        const tigris_taps_4 w1 = tigris_load_second_weights(&w);
-        const tigris_taps_4 a = tigris_load_first(&patch);
-        a0 = tigris_add_4(a0, a, w0);
-        a1 = tigris_add_4(a1, a, w1);
-        const tigris_taps_4 b = tigris_load_second(&patch);
-        b0 = tigris_add_4(b0, b, w0);
-        b1 = tigris_add_4(b1, b, w1);
+    uint32_t sums[4] = {sum[0], sum[1], sum[2], sum[3]};
+    if (TIGRIS_TILES_BY_TWO && ((end - patch) & 2) != 0) {
+        tigris_add_tile_of_two(&patch, &w, sums);
     }
-    sum[0] = a0, sum[1] = b0, sum[2] = a1, sum[3] = b1;
+    while (patch != end) {
+        tigris_add_tile_of_two(&patch, &w, sums);
+        if (TIGRIS_TILES_BY_TWO) {
+            tigris_add_tile_of_two(&patch, &w, sums);
+        }
+    }
+    sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
 }
 
 /* Adds the products of a patch's `taps` taps and a block's weights. */
@@ -198,24 +217,36 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_third(const uint32_t **from)
     return taps;
 }
 
+/* A tile of two channels of a block: of each, `sum` holds three. */
+TIGRIS_INLINE void tigris_add_tile_of_three(const uint32_t **patch, const int8_t **w, uint32_t sum[6])
+{
+    const tigris_taps_4 w0 = tigris_load_weights(w);
+    const tigris_taps_4 w1 = tigris_load_second_weights(w);
+    const tigris_taps_4 a = tigris_load_first(patch);
+    sum[0] = tigris_add_4(sum[0], a, w0);
+    sum[3] = tigris_add_4(sum[3], a, w1);
+    const tigris_taps_4 b = tigris_load_first(patch);
+    sum[1] = tigris_add_4(sum[1], b, w0);
+    sum[4] = tigris_add_4(sum[4], b, w1);
+    const tigris_taps_4 c = tigris_load_third(patch);
+    sum[2] = tigris_add_4(sum[2], c, w0);
+    sum[5] = tigris_add_4(sum[5], c, w1);
+}
+
 /* Adds the tiles of two channels of a block, whose weights begin at w. */
 TIGRIS_INLINE void tigris_add_two_of_three(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[6])
 {
-    uint32_t a0 = sum[0], b0 = sum[1], c0 = sum[2], a1 = sum[3], b1 = sum[4], c1 = sum[5];
-    while (patch != end) {
-        const tigris_taps_4 w0 = tigris_load_weights(&w);
-        const tigris_taps_4 w1 = tigris_load_second_weights(&w);
-        const tigris_taps_4 a = tigris_load_first(&patch);
-        a0 = tigris_add_4(a0, a, w0);
-        a1 = tigris_add_4(a1, a, w1);
-        const tigris_taps_4 b = tigris_load_first(&patch);
-        b0 = tigris_add_4(b0, b, w0);
-        b1 = tigris_add_4(b1, b, w1);
-        const tigris_taps_4 c = tigris_load_third(&patch);
-        c0 = tigris_add_4(c0, c, w0);
-        c1 = tigris_add_4(c1, c, w1);
+    uint32_t sums[6] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
+    if (TIGRIS_TILES_BY_TWO && ((end - patch) & 2) != 0) {
+        tigris_add_tile_of_three(&patch, &w, sums);
     }
-    sum[0] = a0, sum[1] = b0, sum[2] = c0, sum[3] = a1, sum[4] = b1, sum[5] = c1;
+    while (patch != end) {
+        tigris_add_tile_of_three(&patch, &w, sums);
+        if (TIGRIS_TILES_BY_TWO) {
+            tigris_add_tile_of_three(&patch, &w, sums);
+        }
+    }
+    sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3], sum[4] = sums[4], sum[5] = sums[5];
 }
 
 /* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds three. */
