@@ -26,8 +26,8 @@ from tigris_pio.format.enums import Home
 
 #: Programs of more operators are left as they are.
 REACH = 100
-#: Placements that are tried, of many more changes whose live bytes are looked at.
-TRIES, LOOKS = 12, 100
+#: Placements that are tried, of many more changes whose live bytes are looked at: fewer of plans of many stages.
+TRIES, LOOKS, LOOKS_AT_STAGES = 12, 100, 1000
 #: Of a stage of up to so many rows all heights are tried; of others so many smaller numbers of bands.
 FEW_ROWS, FEWER = 24, 6
 #: What a change must save, as a share of what the stages cost.
@@ -67,11 +67,12 @@ class _Attempts:
     def better(self, found: Arrangement) -> Arrangement | None:
         """The first that fits of what is cheaper, the cheapest first; None when there is none, or enough was tried."""
         worth = WORTH * plan_cost(self.index, found.drafts)
+        looks = min(LOOKS, max(TRIES, LOOKS_AT_STAGES // len(found.drafts)))
         changes = (each for each in _changes(self.index, found, self.aim.alignment) if each.saves > worth)
         for change in sorted(changes, key=lambda change: -change.saves):
             if change.drafts in self.tried:
                 continue
-            if self.placed == TRIES or len(self.tried) == LOOKS:
+            if self.placed == TRIES or len(self.tried) >= looks:
                 break
             self.tried.add(change.drafts)
             if least_bytes(self.index, change.drafts, change.homes, self.aim) > self.aim.limit:
