@@ -13,7 +13,6 @@ uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor)
 {
     const uint32_t elements = tigris_multiply(tensor->width, tensor->channels);
     const uint32_t row = tigris_multiply(elements, tigris_dtype_bytes(tensor->dtype));
-    /* A folded tensor's rows are counted too: no row number may overflow. */
-    const uint32_t all_rows = tigris_multiply(tigris_multiply(row, tensor->height), tensor->batch);
-    return tigris_is_folded(tensor) && all_rows - 1U < UINT32_MAX - 1U ? row : all_rows;
+    const uint32_t bytes = tigris_multiply(row, tensor->batch);
+    return tigris_is_folded(tensor) ? bytes : tigris_multiply(bytes, tensor->height);
 }

@@ -52,11 +52,12 @@ static int is_home(const tigris_header_record *header, const tigris_tensor_recor
     return offset % alignment == 0U && tigris_fits(offset, bytes, limit);
 }
 
-/* Rows may be folded only where they can be written. */
+/* Rows may be folded only where they can be written; however many there are, they take the memory of one. */
 static int is_storable(const tigris_tensor_record *tensor)
 {
-    return (tensor->flags & ~(uint32_t)TIGRIS_TENSOR_FLAG_STATE) == 0U || (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->height <= INT32_MAX &&
-                                   tensor->home != TIGRIS_HOME_FLASH);
+    return (tensor->flags & ~(uint32_t)TIGRIS_TENSOR_FLAG_STATE) == 0U ||
+           (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->height - 1U < INT32_MAX &&
+            tensor->home != TIGRIS_HOME_FLASH);
 }
 
 static tigris_status check_tensor(const tigris_header_record *header, const tigris_tensor_record *tensor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import onnx
 import pytest
@@ -9,9 +11,12 @@ import pytest
 from tests.compiler.models import make, node
 from tests.families.measure import run
 from tests.runtime import references
+from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.pipeline import Compiled, CompileOptions, front
+from tigris_pio.errors import BudgetError, PlanError
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.records import Header
 
 SHAPE = (1, 6, 13, 9)
 
@@ -76,3 +81,51 @@ def test_int8_rounds_once(scales: tuple[float, float]) -> None:
         multiplier, shift = (multiplier << spare) // taps, shift - spare
         expected = references.requantise(sums - taps * 3, np.int64(multiplier), np.int64(shift)) + 3
     np.testing.assert_array_equal(outputs(model, x).ravel(), np.clip(expected, -128, 127))
+
+
+def batch_across_stages() -> tuple[Compiled, np.ndarray, int]:
+    """The sums of three images, made by one stage for another, at the end of fast memory: a plan, what it gives when it
+    all runs at once, and where the sums lie."""
+    rng = np.random.default_rng(8)
+    weights = {"w": rng.standard_normal((8, 3, 3, 3)).astype(np.float32)}
+    nodes = [node("Conv", "x w", "c", pads=[1] * 4), node("GlobalAveragePool", "c", "y")]
+    model = make(nodes, {"x": (3, 3, 16, 16)}, ["y"], weights)
+    (expected,) = outputs_of(Session(compile_model(model)))
+    for fast in range(12000, 9000, -100):
+        try:
+            compiled = compile_model(model, fast=fast)
+        except BudgetError:
+            continue
+        (sums,) = (name for name, tensor in compiled.plan.program.tensors.items() if tensor.folded)
+        home = compiled.plan.homes.get(sums)
+        if home is not None and home.offset + 4 * 24 <= Header.unpack(compiled.data).fast_bytes < home.offset + 4 * 40:
+            return compiled, expected, home.offset
+    raise AssertionError("no plan has the sums at its end")
+
+
+def outputs_of(session: Session) -> list[np.ndarray]:
+    with session:
+        (source,) = session.inputs
+        x = np.random.default_rng(9).standard_normal(source.stored_shape).astype(np.float32)
+        return list(session.run_raw({source.name: x}).values())
+
+
+def test_each_image_of_a_batch_has_sums_of_its_own() -> None:
+    """Also where they move, in less fast memory than was planned."""
+    compiled, expected, _ = batch_across_stages()
+    (planned,) = outputs_of(Session(compiled))
+    np.testing.assert_array_equal(planned, expected)
+    fast = Header.unpack(compiled.data).fast_bytes
+    for share in (0.9, 0.7, 0.5):
+        (moved,) = outputs_of(Session(compiled.data, fast_bytes=int(share * fast), slow_bytes=1 << 20))
+        np.testing.assert_array_equal(moved, expected)
+
+
+def test_memory_for_the_sums_of_one_image_is_refused() -> None:
+    """Of a plan from elsewhere, that says it needs no more; the second image's sums would lie behind it."""
+    compiled, _, offset = batch_across_stages()
+    header = Header.unpack(compiled.data)
+    short = dataclasses.replace(header, fast_bytes=offset + 4 * 8)
+    assert short.fast_bytes < header.fast_bytes
+    with pytest.raises(PlanError, match="tensor's type, shape or placement"):
+        Session(short.pack() + compiled.data[header.size() :])
