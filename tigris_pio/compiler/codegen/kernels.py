@@ -129,6 +129,8 @@ def _written(nodes: Iterable[Node], kept: set[int], seen: set[str]) -> list[str]
             inner = [(branch.directive, _inner(branch, kept, seen, any_kept)) for branch in node.branches]
             if any(text for _, text in inner):
                 texts.append("\n".join(f"{directive}\n{text}".rstrip() for directive, text in inner) + "\n#endif")
+        elif isinstance(node, Declaration) and node.text.startswith("extern inline "):
+            continue  # it asks for the function by itself, for files that do not have it in line
         elif isinstance(node, Declaration) and (id(node) in kept or (any_kept and _stays(node, seen))):
             texts.append((node.comment + "\n" if node.comment else "") + _static(node))
     return texts
@@ -152,7 +154,9 @@ def _stays(node: Declaration, seen: set[str]) -> bool:
 
 
 def _static(node: Declaration) -> str:
-    """A function that other files of the runtime may call is this file's own."""
+    """A function that other files of the runtime may call is this file's own, and so is one in line."""
+    if node.text.startswith("inline "):
+        return "static " + node.text
     plain = node.text.startswith(("static", "typedef", "enum", "struct", "union", "#", "TIGRIS_"))
     return node.text if plain else "TIGRIS_SHARED " + node.text
 
