@@ -27,8 +27,9 @@ static TIGRIS_NOINLINE int32_t tigris_neighbours(const tigris_kernel_call *call)
     return pixels;
 }
 
-/* Pixel `first` and the `count` - 1 behind it; `count` is a constant, 2 or 3. */
-TIGRIS_INLINE void tigris_run_pixels(const tigris_kernel_call *call, int32_t first, int32_t count)
+/* The pixels from `first` on: three, or two. Each has its own text, since compilers keep fewer of their pointers in registers
+ * in a function for both. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call, int32_t first)
 {
     const tigris_conv_int8_params *params = call->params;
     const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
@@ -43,62 +44,81 @@ TIGRIS_INLINE void tigris_run_pixels(const tigris_kernel_call *call, int32_t fir
     const int32_t usual_above = tigris_usual_above(stage);
     const uint32_t block_bias = tigris_block_bias(depth);
     uint32_t patch[TIGRIS_THREE_WORDS];
-    if (count == 3) {
-        tigris_fill_three(patch, input, depth);
-    } else {
-        tigris_fill_patch(patch, 0, input, 1, input + depth, 1, depth);
-    }
+    tigris_fill_three(patch, input, depth);
     for (const int8_t *const end = output + channels; output != end;) {
         uint32_t sums[3 * TIGRIS_CHANNEL_BLOCK];
-        for (int32_t i = 0; i < count * TIGRIS_CHANNEL_BLOCK; i += count) {
-            const int32_t from = *bias++;
-            tigris_begin(&sums[i], &sums[i + 1], from, block_bias);
-            if (count == 3) {
-                sums[i + 2] = (uint32_t)from;
-            }
+        for (int32_t i = 0; i < 3 * TIGRIS_CHANNEL_BLOCK; i += 3) {
+            tigris_begin(&sums[i], &sums[i + 1], *bias, block_bias);
+            sums[i + 2] = (uint32_t)*bias++;
         }
-        if (count == 3) {
-            tigris_add_three(patch, input + 2 * depth, weights, depth, sums);
-        } else {
-            tigris_add_block(patch, weights, depth & ~(TIGRIS_TILE_TAPS - 1), sums);
-        }
+        tigris_add_three(patch, input + 2 * depth, weights, depth, sums);
         weights += depth * TIGRIS_CHANNEL_BLOCK;
-        for (const uint32_t *sum = sums; sum != sums + count * TIGRIS_CHANNEL_BLOCK; sum += count) {
+        for (const uint32_t *sum = sums; sum != sums + 3 * TIGRIS_CHANNEL_BLOCK; sum += 3) {
             const int32_t multiplier = *multipliers++, shift = *shifts++;
             uint32_t a;
             uint32_t b;
-            uint32_t c = count == 3 ? sum[2] : 0U;
+            uint32_t c = sum[2];
             tigris_end(sum, &a, &b);
             if (tigris_scales_usually(multiplier, shift, usual_above)) {
                 const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-                c = count == 3 ? (uint32_t)tigris_scale_usually(c, scale, stage) : 0U;
+                c = (uint32_t)tigris_scale_usually(c, scale, stage);
                 b = (uint32_t)tigris_scale_usually(b, scale, stage);
                 a = (uint32_t)tigris_scale_usually(a, scale, stage);
             } else {
-                c = count == 3 ? (uint32_t)tigris_scale_otherwise(c, multiplier, shift, stage) : 0U;
+                c = (uint32_t)tigris_scale_otherwise(c, multiplier, shift, stage);
                 b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
                 a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
             }
-            if (count == 3) {
-                output[2 * channels] = (int8_t)c;
-            }
+            output[2 * channels] = (int8_t)c;
             output[channels] = (int8_t)b;
             *output++ = (int8_t)a;
         }
     }
 }
 
-/* Elsewhere the sums of a block take all registers, and pairs are made like those of any layer. */
+/* Without DSP instructions the sums of a block take all registers, and pairs are made like those of any layer. */
 #if defined(TIGRIS_DSP)
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_call *call, int32_t first)
 {
-    tigris_run_pixels(call, first, 2);
+    const tigris_conv_int8_params *params = call->params;
+    const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
+    const int32_t channels = (int32_t)call->output->tensor->channels;
+    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+    int8_t *output = tigris_int8_output(call) + first * channels;
+    const int8_t *weights = tigris_int8_data(call, params->weights);
+    const int32_t *bias = tigris_int32_data(call, params->bias);
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier);
+    const int8_t *shifts = tigris_int8_data(call, params->shift);
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t usual_above = tigris_usual_above(stage);
+    const uint32_t block_bias = tigris_block_bias(depth);
+    uint32_t patch[TIGRIS_PATCH_TAPS];
+    tigris_fill_patch(patch, 0, input, 1, input + depth, 1, depth);
+    for (const int8_t *const end = output + channels; output != end;) {
+        uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK];
+        for (int32_t i = 0; i < 2 * TIGRIS_CHANNEL_BLOCK; i += 2) {
+            tigris_begin(&sums[i], &sums[i + 1], *bias++, block_bias);
+        }
+        tigris_add_block(patch, weights, depth & ~(TIGRIS_TILE_TAPS - 1), sums);
+        weights += depth * TIGRIS_CHANNEL_BLOCK;
+        for (const uint32_t *sum = sums; sum != sums + 2 * TIGRIS_CHANNEL_BLOCK; sum += 2) {
+            const int32_t multiplier = *multipliers++, shift = *shifts++;
+            uint32_t a;
+            uint32_t b;
+            tigris_end(sum, &a, &b);
+            if (tigris_scales_usually(multiplier, shift, usual_above)) {
+                const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+                b = (uint32_t)tigris_scale_usually(b, scale, stage);
+                a = (uint32_t)tigris_scale_usually(a, scale, stage);
+            } else {
+                b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
+                a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+            }
+            output[channels] = (int8_t)b;
+            *output++ = (int8_t)a;
+        }
+    }
 }
 #endif
-
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call, int32_t first)
-{
-    tigris_run_pixels(call, first, 3);
-}
 
 #endif
