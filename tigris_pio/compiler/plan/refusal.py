@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 
 from tigris_pio.compiler.ir.plan import Budget
@@ -25,7 +25,7 @@ def refusal(name: str, budget: Budget, alignment: int, ample: int, finds: Sequen
     """
     assert budget.fast is not None
     given = format_size(budget.fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
-    smallest = _Smallest(finds, alignment, ample)
+    smallest = _Smallest(finds, budget.fast, alignment, ample)
     alone = smallest.fast(slow=0)
     text = f"{name} does not fit {given} memory"
     # Nobody means a budget of less than a kilobyte: the unit was forgotten.
@@ -48,17 +48,19 @@ def refusal(name: str, budget: Budget, alignment: int, ample: int, finds: Sequen
     return text
 
 
-@dataclasses.dataclass(frozen=True)
 class _Smallest:
-    """Looks for the smallest fast memory of any program. Each answer is one that was tried."""
+    """Looks for the smallest fast memory of any program, of which none fits `refused` bytes without slow memory. Each
+    answer is one that was tried, none is tried twice."""
 
-    finds: Sequence[Find]
-    alignment: int
-    ample: int
+    def __init__(self, finds: Sequence[Find], refused: int, alignment: int, ample: int) -> None:
+        self.refused, self.alignment, self.ample = refused, alignment, ample
+        self._finds = [functools.cache(find) for find in finds]
+        self._first = 0  # which program is asked first: the one that took least
 
     def find(self, fast: int, slow: int) -> Arrangement | None:
         """That of the first program that fits."""
-        return next((found for find in self.finds if (found := find(fast, slow)) is not None), None)
+        finds = [self._finds[self._first], *self._finds[: self._first], *self._finds[self._first + 1 :]]
+        return next((found for find in finds if (found := find(fast, slow)) is not None), None)
 
     def fast(self, slow: int) -> int:
         """By bisection, first to within 1 % and only of programs that better those before by more than that.
@@ -66,18 +68,19 @@ class _Smallest:
         Then exactly: nothing was found in an alignment less.
         """
         best = high = self.ample
-        for find in self.finds:
-            found = find(high, slow)
-            if found is not None:
-                fits = find(found.fast_bytes, slow) is not None
-                best = self._bisect(find, slow, 0, found.fast_bytes if fits else high, self._tolerance)
+        for place, find in enumerate(self._finds):
+            if find(high, slow) is not None:
+                low = 0 if slow else self.refused
+                best, self._first = self._bisect(find, slow, low, high, self._tolerance), place
                 high = best - self._tolerance(best)
         assert best < self.ample, "ample memory always fits"
         return self._exactly(best, slow)
 
     def _exactly(self, best: int, slow: int) -> int:
         """From bytes that work to a multiple of the alignment that does, and of which one alignment less does not."""
-        best = self._bisect(self.find, slow, best - self._tolerance(best), best, lambda _: self.alignment)
+        if self.find(best - self.alignment, slow) is not None:  # seldom: what was found last took no byte more
+            low = best - self._tolerance(best)
+            best = self._bisect(self.find, slow, low, best - self.alignment, lambda _: self.alignment)
         aligned = round_up(best, self.alignment)
         if self.find(aligned, slow) is None:
             return best
@@ -86,13 +89,21 @@ class _Smallest:
         return aligned
 
     def _bisect(self, find: Find, slow: int, low: int, high: int, tolerance: Callable[[int], int]) -> int:
+        """Between `low`, in which nothing is found, and `high`, in which something is: where it still is, in what was
+        taken if that was found again."""
+        high = self._taken(find, high, slow)
         while high - low > tolerance(high):
             middle = (low + high) // 2
             if find(middle, slow) is None:
                 low = middle
             else:
-                high = middle
+                high = self._taken(find, middle, slow)
         return high
+
+    def _taken(self, find: Find, fast: int, slow: int) -> int:
+        found = find(fast, slow)
+        assert found is not None
+        return found.fast_bytes if find(found.fast_bytes, slow) is not None else fast
 
     def _tolerance(self, smallest: int) -> int:
         return max(self.alignment, smallest // 100)
