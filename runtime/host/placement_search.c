@@ -31,6 +31,12 @@ static void undo(tigris_place_state *s, size_t changes) {
     }
 }
 
+/* Whether a request that starts at its lowest free start lies beside all of another. */
+static int32_t lies_beside(const tigris_place_state *s, int32_t request, int32_t other) {
+    return s->low[request] >= s->start[other] + s->height[other] ||
+           s->low[request] + s->height[request] <= s->start[other];
+}
+
 /* The lowest start from `from` on where a request meets nothing that is placed. */
 static int32_t lowest(const tigris_place_state *s, int32_t request, int32_t from) {
     const tigris_place_problem *p = s->problem;
@@ -55,12 +61,12 @@ static int32_t lowest(const tigris_place_state *s, int32_t request, int32_t from
 }
 
 static void put(tigris_place_state *s, int32_t request, int32_t at) {
-    int32_t simple = !s->staircases && (s->problem->rules & TIGRIS_PLACE_DOMINANCE);
+    int32_t simple = !s->staircases && (s->question->rules & TIGRIS_PLACE_DOMINANCE);
     set(s, &s->placed[request], 1);
     set(s, &s->start[request], at);
     for (int32_t k = s->first_neighbour[request]; k < s->first_neighbour[request + 1]; k++) {
         int32_t u = s->neighbours[k], low;
-        if (s->placed[u]) {
+        if (s->placed[u] || (!simple && lies_beside(s, u, request))) {
             continue;
         }
         low = simple ? at + s->height[request] : lowest(s, u, s->low[u]);
@@ -107,7 +113,7 @@ static int32_t above_blockers(const tigris_place_state *s, int32_t request) {
 
 /* Lower bounds of the starts of `count` requests; 0 when one of them has no place left. */
 static int32_t find_heads(tigris_place_state *s, const int32_t *open, int32_t count) {
-    int32_t again = (s->problem->rules & TIGRIS_PLACE_BLOCKERS) != 0U;
+    int32_t again = (s->question->rules & TIGRIS_PLACE_BLOCKERS) != 0U;
     for (int32_t i = 0; i < count; i++) {
         s->head[open[i]] = s->low[open[i]];
     }
@@ -129,7 +135,7 @@ static int32_t find_heads(tigris_place_state *s, const int32_t *open, int32_t co
         }
     }
     for (int32_t i = 0; i < count; i++) {
-        if (s->head[open[i]] + s->height[open[i]] > s->problem->capacity) {
+        if (s->head[open[i]] + s->height[open[i]] > s->question->capacity) {
             return 0;
         }
     }
@@ -137,7 +143,7 @@ static int32_t find_heads(tigris_place_state *s, const int32_t *open, int32_t co
 }
 
 static int32_t comes_before(const tigris_place_state *s, int32_t a, int32_t b) {
-    return s->head[a] != s->head[b] ? s->head[a] < s->head[b] : s->problem->rank[a] < s->problem->rank[b];
+    return s->head[a] != s->head[b] ? s->head[a] < s->head[b] : s->question->rank[a] < s->question->rank[b];
 }
 
 static void sort_by_head(const tigris_place_state *s, int32_t *open, int32_t count) {
@@ -199,7 +205,7 @@ static int32_t is_better_pivot(const tigris_place_state *s, int32_t a, int32_t b
     if (s->least[a] != s->least[b]) {
         return s->least[a] < s->least[b];
     }
-    if (s->problem->fullest_first) {
+    if (s->question->fullest_first) {
         return s->top[a] != s->top[b] ? s->top[a] > s->top[b] : a < b;
     }
     return s->first[a] != s->first[b] ? s->first[a] < s->first[b] : a < b;
@@ -209,8 +215,9 @@ static int32_t is_better_pivot(const tigris_place_state *s, int32_t a, int32_t b
  * to go on with; -1: none holds two open pieces. */
 static int32_t stack_sections(tigris_place_state *s, const int32_t *open, int32_t count, int32_t *pivot) {
     const tigris_place_problem *p = s->problem;
+    const tigris_place_question *q = s->question;
     int32_t items = list_items(s, open, count), sections = 0;
-    int32_t heads = (p->rules & TIGRIS_PLACE_HEADS) != 0U, loads = (p->rules & TIGRIS_PLACE_LOADS) != 0U;
+    int32_t heads = (q->rules & TIGRIS_PLACE_HEADS) != 0U, loads = (q->rules & TIGRIS_PLACE_LOADS) != 0U;
     s->tick++;
     for (int32_t i = 0; i < items; i++) {
         int32_t j = s->item[i], head = s->item_head[i], is_open = !s->placed[s->owner[j]];
@@ -230,8 +237,8 @@ static int32_t stack_sections(tigris_place_state *s, const int32_t *open, int32_
             s->top[at] += p->size[j];
             if (is_open) {
                 s->alive[at]++;
-                if (p->rank[s->owner[j]] < s->first[at]) {
-                    s->first[at] = p->rank[s->owner[j]];
+                if (q->rank[s->owner[j]] < s->first[at]) {
+                    s->first[at] = q->rank[s->owner[j]];
                 }
                 if (head < s->least[at]) {
                     s->least[at] = head;
@@ -245,7 +252,7 @@ static int32_t stack_sections(tigris_place_state *s, const int32_t *open, int32_
         if (s->alive[at] == 0) {
             continue;
         }
-        if ((heads || loads) && s->top[at] > p->capacity) {
+        if ((heads || loads) && s->top[at] > q->capacity) {
             return 0;
         }
         if (s->alive[at] > 1 && (best < 0 || is_better_pivot(s, at, best))) {
@@ -257,7 +264,7 @@ static int32_t stack_sections(tigris_place_state *s, const int32_t *open, int32_
 
 /* Whether another open request fits wholly below a request's lowest start. */
 static int32_t is_dominated(const tigris_place_state *s, int32_t request) {
-    if (!(s->problem->rules & TIGRIS_PLACE_DOMINANCE)) {
+    if (!(s->question->rules & TIGRIS_PLACE_DOMINANCE)) {
         return 0;
     }
     for (int32_t k = s->first_neighbour[request]; k < s->first_neighbour[request + 1]; k++) {
@@ -275,7 +282,7 @@ static void consider(const tigris_place_state *s, int32_t request, int32_t *best
         return;
     }
     if (*best >= 0 && (low > s->low[*best] || (low == s->low[*best] &&
-                                               s->problem->rank[request] >= s->problem->rank[*best]))) {
+                                               s->question->rank[request] >= s->question->rank[*best]))) {
         return;
     }
     if (!is_dominated(s, request)) {
@@ -331,7 +338,7 @@ static int32_t take_group(tigris_place_state *s, int32_t *open, int32_t *count, 
 static int32_t solve_groups(tigris_place_state *s, int32_t *open, int32_t count) {
     int32_t *groups, *sizes, found = 0, used = 0, result = TIGRIS_PLACE_FOUND;
     size_t changes = s->changes;
-    if (!(s->problem->rules & TIGRIS_PLACE_DECOMPOSITION) || count < 2) {
+    if (!(s->question->rules & TIGRIS_PLACE_DECOMPOSITION) || count < 2) {
         return solve(s, open, count);
     }
     groups = malloc(2U * (size_t)count * sizeof *groups);
@@ -387,8 +394,8 @@ static int32_t solve_rest(tigris_place_state *s, const int32_t *open, int32_t co
 static int32_t try_every_place(tigris_place_state *s, const int32_t *open, int32_t count, int32_t request) {
     int32_t at = s->low[request], result = TIGRIS_PLACE_EXHAUSTED;
     size_t changes = s->changes;
-    while (at + s->height[request] <= s->problem->capacity && result == TIGRIS_PLACE_EXHAUSTED) {
-        if (s->nodes++ >= s->problem->limit) {
+    while (at + s->height[request] <= s->question->capacity && result == TIGRIS_PLACE_EXHAUSTED) {
+        if (s->nodes++ >= s->question->limit) {
             return TIGRIS_PLACE_LIMIT;
         }
         put(s, request, at);
@@ -403,8 +410,8 @@ static int32_t try_every_place(tigris_place_state *s, const int32_t *open, int32
 
 static int32_t next_staircase(const tigris_place_state *s, const int32_t *open, int32_t count) {
     int32_t best = -1;
-    for (int32_t i = 0; s->problem->staircases_first && i < count; i++) {
-        if (tigris_place_is_staircase(s->problem, open[i]) && (best < 0 || s->problem->rank[open[i]] < s->problem->rank[best])) {
+    for (int32_t i = 0; s->question->staircases_first && i < count; i++) {
+        if (tigris_place_is_staircase(s->problem, open[i]) && (best < 0 || s->question->rank[open[i]] < s->question->rank[best])) {
             best = open[i];
         }
     }
@@ -416,7 +423,7 @@ static int32_t solve(tigris_place_state *s, int32_t *open, int32_t count) {
     size_t changes = s->changes, before;
     int32_t result = TIGRIS_PLACE_EXHAUSTED, request, pivot;
     for (;;) {
-        if (s->nodes++ >= s->problem->limit) {
+        if (s->nodes++ >= s->question->limit) {
             result = TIGRIS_PLACE_LIMIT;
             break;
         }
@@ -451,23 +458,42 @@ static int32_t solve(tigris_place_state *s, int32_t *open, int32_t count) {
     return s->failed ? TIGRIS_PLACE_NO_MEMORY : result;
 }
 
-int32_t tigris_host_place(const tigris_place_problem *problem, int32_t *starts, int64_t *nodes) {
-    tigris_place_state s;
-    int32_t result = TIGRIS_PLACE_NO_MEMORY, *open;
-    memset(&s, 0, sizeof s);
-    s.problem = problem;
-    open = malloc(((size_t)problem->requests + 1U) * sizeof *open);
-    if (open != NULL && tigris_place_prepare(&s)) {
-        for (int32_t i = 0; i < problem->requests; i++) {
-            open[problem->rank[i]] = i;
-        }
-        result = problem->requests ? solve_groups(&s, open, problem->requests) : TIGRIS_PLACE_FOUND;
-        memcpy(starts, s.start, (size_t)problem->requests * sizeof *starts);
+tigris_place_state *tigris_host_place_open(const tigris_place_problem *problem) {
+    tigris_place_state *s = calloc(1U, sizeof *s);
+    if (s == NULL) {
+        return NULL;
     }
-    *nodes = s.nodes;
+    s->problem = problem;
+    if (!tigris_place_prepare(s)) {
+        tigris_host_place_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+void tigris_host_place_close(tigris_place_state *state) {
+    if (state != NULL) {
+        free(state->trail);
+        free(state->pairs);
+        free(state->arrays);
+        free(state);
+    }
+}
+
+int32_t tigris_host_place(
+    tigris_place_state *state, const tigris_place_question *question, int32_t *starts, int64_t *nodes) {
+    const int32_t requests = state->problem->requests;
+    int32_t result = TIGRIS_PLACE_NO_MEMORY, *open = malloc(((size_t)requests + 1U) * sizeof *open);
+    state->question = question;
+    tigris_place_reset(state);
+    if (open != NULL) {
+        for (int32_t i = 0; i < requests; i++) {
+            open[question->rank[i]] = i;
+        }
+        result = requests ? solve_groups(state, open, requests) : TIGRIS_PLACE_FOUND;
+        memcpy(starts, state->start, (size_t)requests * sizeof *starts);
+    }
+    *nodes = state->nodes;
     free(open);
-    free(s.trail);
-    free(s.pairs);
-    free(s.arrays);
     return result;
 }

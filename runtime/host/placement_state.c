@@ -128,6 +128,18 @@ int tigris_place_prepare(tigris_place_state *s) {
     s->rivals = s->pairs;
     s->neighbours = s->pairs + rivals;
     pair_up(s, &rivals, &neighbours);
-    s->tick = 0;
     return 1;
+}
+
+void tigris_place_reset(tigris_place_state *s) {
+    const size_t requests = (size_t)s->problem->requests * sizeof *s->low;
+    memset(s->low, 0, requests);
+    memset(s->placed, 0, requests);
+    memset(s->postponed, 0, requests);
+    memset(s->seen, 0, requests);
+    memset(s->active, 0, (size_t)s->problem->sections * sizeof *s->active);
+    s->mark = s->tick = 0;
+    s->changes = 0U;
+    s->failed = 0;
+    s->nodes = 0;
 }

@@ -11,8 +11,9 @@ typedef struct tigris_place_change {
     int32_t old;
 } tigris_place_change;
 
-typedef struct tigris_place_state {
+struct tigris_place_state {
     const tigris_place_problem *problem;
+    const tigris_place_question *question;
     int32_t staircases; /* some request has several pieces, or one that does not begin at its start */
     int32_t *owner;     /* request of each piece */
     int32_t *height;    /* of each request: where its last piece ends */
@@ -33,11 +34,13 @@ typedef struct tigris_place_state {
     size_t changes, room;
     int32_t failed; /* memory ran out */
     int64_t nodes;
-} tigris_place_state;
+};
 
 /* Whether a request has several pieces, or one that does not begin at its start. */
 int32_t tigris_place_is_staircase(const tigris_place_problem *p, int32_t request);
 /* Takes memory for the state of `s->problem` and fills what does not change; 0 when there is too little. */
 int tigris_place_prepare(tigris_place_state *s);
+/* Nothing is placed, and nothing known of where anything may start. */
+void tigris_place_reset(tigris_place_state *s);
 
 #endif

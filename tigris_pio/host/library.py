@@ -134,7 +134,9 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_kernels": (ctypes.c_char_p, (pointer,)),
         "tigris_host_kernel_count": (size, ()),
         "tigris_host_kernel": (uint32, (size,)),
-        "tigris_host_place": (int32, (pointer, pointer, pointer)),
+        "tigris_host_place_open": (pointer, (pointer,)),
+        "tigris_host_place_close": (None, (pointer,)),
+        "tigris_host_place": (int32, (pointer, pointer, pointer, pointer)),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)

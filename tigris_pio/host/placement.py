@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,13 @@ class _Problem(ctypes.Structure):
         ("size", _INTS),
         ("first_member", _INTS),
         ("members", _INTS),
+    )
+
+
+class _Question(ctypes.Structure):
+    """tigris_place_question."""
+
+    _fields_ = (
         ("rank", _INTS),
         ("capacity", ctypes.c_int32),
         ("rules", ctypes.c_uint32),
@@ -48,24 +56,29 @@ class PlacementSearch:
     """Searches of one problem. Raises ToolError when there is no library."""
 
     def __init__(self, geometry: Geometry) -> None:
-        self._search = library.load().tigris_host_place
+        host = library.load()
         self._requests = len(geometry.first_piece) - 1
-        self._arrays = [_array(values) for values in geometry]
-        self._sizes = (self._requests, len(geometry.size), len(geometry.first_member) - 1)
+        sizes = (self._requests, len(geometry.size), len(geometry.first_member) - 1)
+        self._problem = _Problem(*sizes, *(_array(values) for values in geometry))
+        self._state = host.tigris_host_place_open(ctypes.byref(self._problem))
+        if not self._state:
+            raise ToolError(self._too_little())
+        self._search = host.tigris_host_place
+        weakref.finalize(self, host.tigris_host_place_close, self._state)
 
     def run(
         self, rank: Sequence[int], capacity: int, rules: int, fullest_first: bool, staircases_first: bool, limit: int
     ) -> tuple[int, list[int], int]:
         """1, 0 or -1 for found, exhausted or at the limit of nodes; starts in units; nodes."""
         starts, nodes = (ctypes.c_int32 * max(1, self._requests))(), ctypes.c_int64()
-        problem = _Problem(
-            *self._sizes, *self._arrays, _array(rank),
-            capacity, rules, fullest_first, staircases_first, limit,
-        )  # fmt: skip
-        outcome = self._search(ctypes.byref(problem), starts, ctypes.byref(nodes))
+        question = _Question(_array(rank), capacity, rules, fullest_first, staircases_first, limit)
+        outcome = self._search(self._state, ctypes.byref(question), starts, ctypes.byref(nodes))
         if outcome == NO_MEMORY:
-            raise ToolError(f"this machine has too little memory to place {self._requests:,} requests")
+            raise ToolError(self._too_little())
         return outcome, list(starts)[: self._requests], nodes.value
+
+    def _too_little(self) -> str:
+        return f"this machine has too little memory to place {self._requests:,} requests"
 
 
 def _array(values: Sequence[int]) -> ctypes.Array[ctypes.c_int32]:

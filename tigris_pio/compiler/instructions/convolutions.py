@@ -87,8 +87,8 @@ def _is_together(call: Call) -> bool:
 
 
 def _neighbours(call: Call, dsp: bool) -> tuple[int, int]:
-    """How many pairs and threes tigris_neighbours of neighbours_int8.h brings: threes are with DSP instructions all that
-    leave no single pixel, else the last of an odd number, and only with DSP instructions are pairs made so too."""
+    """How many pairs and threes tigris_neighbours of neighbours_int8.h brings: threes are with DSP instructions all
+    that leave no single pixel, else the last of an odd number, and only with DSP instructions are pairs made so too."""
     params: Any = call.op.params
     channels, outputs, width = call.inputs[0].channels, call.output.channels, call.output.width
     plain = _is_together(call) and _strides(call) == (1, 1) and params.groups == 1 and call.inputs[0].width == width

@@ -15,7 +15,7 @@ from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
 from tigris_pio.compiler.plan.heights import cheapest_band
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.allocate import allocate
+from tigris_pio.compiler.plan.memory.allocate import Allocation, allocate
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Placement, Request, lower_bound
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, links_of, share
 from tigris_pio.compiler.plan.residency import crossing_tensors, home_lifetimes
@@ -148,11 +148,12 @@ def _with_stairs(
 def _lowest(requests: Sequence[Request], alignment: int) -> Placement:
     """By bisection between the bound and what is found; a search finds more when it is told what is enough. It does not
     depend on the limit, so more memory fits what less does."""
-    best = allocate(requests, alignment)
+    allocation = Allocation(requests, alignment)
+    best = allocation.lowest()
     low = best.lower_bound
     for _ in range(PARKED_ROUNDS):
         middle = (low + best.peak) // 2
-        found = allocate(requests, alignment, PARKED_NODES, enough=middle)
+        found = allocation.lowest(PARKED_NODES, middle)
         if found.peak > middle:
             low = middle
         if found.peak < best.peak:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
@@ -13,19 +14,32 @@ from tigris_pio.spelling import memory
 #: A slow memory no plan exceeds, for finding out how much one would take.
 AMPLE_SLOW = 1 << 40
 
-#: The arrangement of one program found within so many bytes of fast and of slow memory, or None.
-Find = Callable[[int, int], Arrangement | None]
+_Find = Callable[[int, int], Arrangement | None]
 
 
-def refusal(name: str, budget: Budget, alignment: int, ample: int, finds: Sequence[Find]) -> str:
-    """Why nothing fits `budget`, and the smallest that does.
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """One of the programs that compute the same.
 
-    `ample`: fast memory that is always enough. `finds`: of each program that computes the same, any of which may be
-    the one that runs.
+    find: the arrangement found within so many bytes of fast and of slow memory, or None
+    cut: whether the live bytes of some cut fit them, which is known much sooner; offsets may need more, and parked
+        windows less
+    """
+
+    find: _Find
+    cut: Callable[[int, int], bool]
+
+
+def refusal(
+    name: str, budget: Budget, alignment: int, ample: int, candidates: Sequence[Candidate], large: bool
+) -> str:
+    """Why nothing fits `budget`, and the smallest that does; to 1 % if the programs are `large`.
+
+    `ample`: fast memory that is always enough. `candidates`: any may be the one that runs.
     """
     assert budget.fast is not None
     given = format_size(budget.fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
-    smallest = _Smallest(finds, budget.fast, alignment, ample)
+    smallest = _Smallest(candidates, budget.fast, alignment, ample, large)
     alone = smallest.fast(slow=0)
     text = f"{name} does not fit {given} memory"
     # Nobody means a budget of less than a kilobyte: the unit was forgotten.
@@ -52,47 +66,83 @@ class _Smallest:
     """Looks for the smallest fast memory of any program, of which none fits `refused` bytes without slow memory. Each
     answer is one that was tried, none is tried twice."""
 
-    def __init__(self, finds: Sequence[Find], refused: int, alignment: int, ample: int) -> None:
-        self.refused, self.alignment, self.ample = refused, alignment, ample
-        self._finds = [functools.cache(find) for find in finds]
-        self._first = 0  # which program is asked first: the one that took least
+    def __init__(
+        self, candidates: Sequence[Candidate], refused: int, alignment: int, ample: int, large: bool
+    ) -> None:
+        self.refused, self.alignment, self.ample, self.large = refused, alignment, ample, large
+        self._candidates = [dataclasses.replace(one, find=functools.cache(one.find)) for one in candidates]
 
     def find(self, fast: int, slow: int) -> Arrangement | None:
         """That of the first program that fits."""
-        finds = [self._finds[self._first], *self._finds[: self._first], *self._finds[self._first + 1 :]]
-        return next((found for find in finds if (found := find(fast, slow)) is not None), None)
+        return next((found for one in self._candidates if (found := one.find(fast, slow)) is not None), None)
 
     def fast(self, slow: int) -> int:
-        """By bisection, first to within 1 % and only of programs that better those before by more than that.
+        """The least fast memory found, beside so much slow memory."""
+        low = 0 if slow else self.refused
+        return self._nearly(low, slow) if self.large else self._exactly(self._of_all(low, slow), slow)
 
-        Then exactly: nothing was found in an alignment less.
-        """
+    def _of_all(self, low: int, slow: int) -> int:
+        """By bisection to within 1 %, and only of programs that better those before by more than that."""
         best = high = self.ample
-        for place, find in enumerate(self._finds):
-            if find(high, slow) is not None:
-                low = 0 if slow else self.refused
-                best, self._first = self._bisect(find, slow, low, high, self._tolerance), place
+        for one in tuple(self._candidates):
+            if one.find(high, slow) is not None:
+                best = self._bisect(one.find, slow, low, high)
                 high = best - self._tolerance(best)
+                self._ask_first(one)
         assert best < self.ample, "ample memory always fits"
-        return self._exactly(best, slow)
+        return best
+
+    def _nearly(self, low: int, slow: int) -> int:
+        """Of the program that is cut in least live bytes as much more, or less, as is found within 1 %."""
+        best, chosen = self.ample, self._candidates[0]
+        for one in self._candidates:
+            below = best - self._tolerance(best)
+            if one.cut(below, slow):
+                best, chosen = self._least_cut(one, slow, low, below), one
+        self._ask_first(chosen)
+        find, step = chosen.find, self._tolerance(best)
+        if find(best, slow) is not None:
+            return self._aligned(self._down(find, slow, best, step), slow)
+        while find(best + step, slow) is None:
+            assert best < self.ample, "ample memory always fits"
+            best, step = best + step, 2 * step
+        return self._aligned(self._bisect(find, slow, best, best + step), slow)
+
+    def _least_cut(self, one: Candidate, slow: int, low: int, high: int) -> int:
+        """Between bytes of which nothing is known and bytes that have a cut, to 1 %."""
+        while high - low > self._tolerance(high):
+            middle = (low + high) // 2 if 4 * low > high else max(2 * low, high // 16)
+            low, high = (low, middle) if one.cut(middle, slow) else (middle, high)
+        return high
+
+    def _ask_first(self, one: Candidate) -> None:
+        self._candidates = [one, *(other for other in self._candidates if other is not one)]
 
     def _exactly(self, best: int, slow: int) -> int:
         """From bytes that work to a multiple of the alignment that does, and of which one alignment less does not."""
-        if self.find(best - self.alignment, slow) is not None:  # seldom: what was found last took no byte more
-            low = best - self._tolerance(best)
-            best = self._bisect(self.find, slow, low, best - self.alignment, lambda _: self.alignment)
-        aligned = round_up(best, self.alignment)
-        if self.find(aligned, slow) is None:
-            return best
+        best = self._down(self.find, slow, best, self.alignment)
+        aligned = self._aligned(best, slow)
         while aligned > self.alignment and self.find(aligned - self.alignment, slow) is not None:
             aligned -= self.alignment
         return aligned
 
-    def _bisect(self, find: Find, slow: int, low: int, high: int, tolerance: Callable[[int], int]) -> int:
+    def _aligned(self, best: int, slow: int) -> int:
+        """Bytes that work, rounded up to the alignment if that works too."""
+        aligned = round_up(best, self.alignment)
+        return best if self.find(aligned, slow) is None else aligned
+
+    def _down(self, find: _Find, slow: int, best: int, close: int) -> int:
+        """From bytes that work to such that nothing was found in `close` less, by steps that double."""
+        best, step = self._taken(find, best, slow), close
+        while step < best and find(best - step, slow) is not None:
+            best, step = self._taken(find, best - step, slow), 2 * step
+        return best if step == close else self._bisect(find, slow, max(0, best - step), best, close)
+
+    def _bisect(self, find: _Find, slow: int, low: int, high: int, close: int | None = None) -> int:
         """Between `low`, in which nothing is found, and `high`, in which something is: where it still is, in what was
-        taken if that was found again."""
+        taken if that was found again; to `close` bytes, or to 1 %."""
         high = self._taken(find, high, slow)
-        while high - low > tolerance(high):
+        while high - low > (close or self._tolerance(high)):
             middle = (low + high) // 2
             if find(middle, slow) is None:
                 low = middle
@@ -100,7 +150,7 @@ class _Smallest:
                 high = self._taken(find, middle, slow)
         return high
 
-    def _taken(self, find: Find, fast: int, slow: int) -> int:
+    def _taken(self, find: _Find, fast: int, slow: int) -> int:
         found = find(fast, slow)
         assert found is not None
         return found.fast_bytes if find(found.fast_bytes, slow) is not None else fast

@@ -24,7 +24,7 @@ from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, arrange
 from tigris_pio.compiler.plan.refine import refined
-from tigris_pio.compiler.plan.refusal import Find, refusal
+from tigris_pio.compiler.plan.refusal import Candidate, refusal
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
 from tigris_pio.compiler.weights.block import block_bytes
@@ -58,11 +58,18 @@ def does_not_fit(
     other operators. None of them fits `budget`."""
     indices = [ProgramIndex.of(program, processor) for program in programs]
 
-    def finder(index: ProgramIndex) -> Find:
-        return lambda fast, slow: find_arrangement(index, Budget(fast, slow), alignment, weights, hasty=True)
+    def candidate(index: ProgramIndex) -> Candidate:
+        def find(fast: int, slow: int) -> Arrangement | None:
+            return find_arrangement(index, Budget(fast, slow), alignment, weights, hasty=True)
 
-    ample = max(map(_ample_fast, indices))
-    return BudgetError(refusal(programs[0].name, budget, alignment, ample, [finder(index) for index in indices]))
+        def cut(fast: int, slow: int) -> bool:
+            aim = Aim.of(Budget(fast, slow), _ample_fast(index), alignment, weights)
+            return cheapest_cut(index.body, aim) is not None
+
+        return Candidate(find, cut)
+
+    ample, large = max(map(_ample_fast, indices)), len(programs[0].ops) > THOROUGH
+    return BudgetError(refusal(programs[0].name, budget, alignment, ample, list(map(candidate, indices)), large))
 
 
 def worth(program: Program, cost: float) -> float:

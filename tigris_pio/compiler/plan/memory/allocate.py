@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 
-from tigris_pio.compiler.plan.memory.exact import FIRST_NODES, place_exactly
+from tigris_pio.compiler.plan.memory.exact import FIRST_NODES, Search, place_exactly, searcher
+from tigris_pio.compiler.plan.memory.problem import Problem, state_problem
 from tigris_pio.compiler.plan.memory.request import Placement, Request, check, lower_bound
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES
 from tigris_pio.sizes import round_up
@@ -15,36 +18,67 @@ EXACT = "exact"
 
 
 def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES, enough: int = 0) -> Placement:
-    """Offsets for all requests with the lowest peak found.
+    """Offsets for all requests with the lowest peak found; see `Allocation.lowest`."""
+    return Allocation(requests, alignment).lowest(nodes, enough)
 
-    Stops early at the lower bound. The peak is not rounded up: it is the highest byte used. `nodes`: the budget of
-    the exact search, which runs when no strategy reaches the bound and the budget is enough for one try. `enough`: a
-    peak at which it stops.
-    """
-    bound = lower_bound(requests, alignment)
-    best: Placement | None = None
-    peaks: dict[str, int] = {}
-    for name, strategy in STRATEGIES.items():
-        offsets = strategy(requests, alignment)
-        check(requests, offsets, alignment)
-        peak = highest_byte(requests, offsets)
-        peaks[name] = peak
-        if best is None or peak < best.peak:
-            best = Placement(offsets, peak, bound, name)
-        if peak <= bound:
-            break
-    assert best is not None
-    if best.peak > max(bound, enough) and nodes >= FIRST_NODES * len(requests):
-        answer = place_exactly(requests, alignment, bound, round_up(best.peak, alignment), nodes, enough)
-        bound = answer.lower_bound
-        if answer.offsets is not None:
-            check(requests, answer.offsets, alignment)
-            peaks[EXACT] = highest_byte(requests, answer.offsets)
-            if peaks[EXACT] < best.peak:
-                best = Placement(answer.offsets, peaks[EXACT], bound, EXACT)
-    offsets = {part.name: best.offsets[r.name] + part.offset for r in requests for part in r.contents}
-    proved = round_up(best.peak, alignment) <= bound
-    return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks, proved)
+
+class Allocation:
+    """Requests to place. What is searched for several times is prepared once."""
+
+    def __init__(self, requests: Sequence[Request], alignment: int) -> None:
+        self.requests, self.alignment = requests, alignment
+
+    def lowest(self, nodes: int = NODES, enough: int = 0) -> Placement:
+        """The lowest placement found.
+
+        Stops early at the lower bound. The peak is not rounded up: it is the highest byte used. `nodes`: the budget of
+        the exact search, which runs when no strategy reaches the bound and the budget is enough for one try. `enough`:
+        a peak at which it stops.
+        """
+        requests, alignment = self.requests, self.alignment
+        best, bound = self._quick, self._quick.lower_bound
+        peaks = dict(best.peaks)
+        if best.peak > max(bound, enough) and nodes >= FIRST_NODES * len(requests):
+            problem, peak = self._problem, round_up(best.peak, alignment)
+            answer = place_exactly(
+                requests, alignment, bound, peak, nodes, enough, run=self._search, problem=problem
+            )
+            bound = answer.lower_bound
+            if answer.offsets is not None:
+                check(requests, answer.offsets, alignment)
+                peaks[EXACT] = highest_byte(requests, answer.offsets)
+                if peaks[EXACT] < best.peak:
+                    best = Placement(answer.offsets, peaks[EXACT], bound, EXACT)
+        offsets = {part.name: best.offsets[r.name] + part.offset for r in requests for part in r.contents}
+        proved = round_up(best.peak, alignment) <= bound
+        return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks, proved)
+
+    @functools.cached_property
+    def _quick(self) -> Placement:
+        """The lowest of the strategies', up to the first that reaches the bound."""
+        requests, alignment = self.requests, self.alignment
+        bound = lower_bound(requests, alignment)
+        best: Placement | None = None
+        peaks: dict[str, int] = {}
+        for name, strategy in STRATEGIES.items():
+            offsets = strategy(requests, alignment)
+            check(requests, offsets, alignment)
+            peak = highest_byte(requests, offsets)
+            peaks[name] = peak
+            if best is None or peak < best.peak:
+                best = Placement(offsets, peak, bound, name)
+            if peak <= bound:
+                break
+        assert best is not None
+        return dataclasses.replace(best, peaks=peaks)
+
+    @functools.cached_property
+    def _problem(self) -> Problem:
+        return state_problem(self.requests, self.alignment)
+
+    @functools.cached_property
+    def _search(self) -> Search:
+        return searcher(self._problem)
 
 
 def highest_byte(requests: Sequence[Request], offsets: Mapping[str, int]) -> int:

@@ -44,6 +44,9 @@ class Rules:
         return sum(bit for bit, on in zip(_BITS, dataclasses.astuple(self), strict=True) if on)
 
 
+#: Whether one run found something, the starts it found and its nodes, as `branch.run` tells them.
+Search = Callable[..., tuple[int, list[int], int]]
+
 _BITS = (branch.LOADS, branch.HEADS, branch.DOMINANCE, branch.BLOCKERS, branch.DECOMPOSITION)
 
 
@@ -76,14 +79,15 @@ def place_exactly(
     nodes: int,
     enough: int = 0,
     rules: Rules = Rules(),
-    run: Callable[..., tuple[int, list[int], int]] | None = None,
+    run: Search | None = None,
+    problem: Problem | None = None,
 ) -> Answer:
     """Searches for a placement lower than `peak` within a budget of nodes; both heights in bytes, aligned.
 
     `lower_bound`: no placement is lower. `enough`: a peak at which the search stops. `run`: the search to use; by
-    default the library's, or `branch.run`.
+    default the library's, or `branch.run`. `problem`: the requests' own, kept from a search before.
     """
-    problem = state_problem(requests, alignment)
+    problem = problem or state_problem(requests, alignment)
     if not problem.names or sum(problem.height) >= MOST_UNITS:
         return Answer(None, lower_bound, 0)
     search = _Driver(problem, rules, run or searcher(problem), nodes)
@@ -97,7 +101,7 @@ def place_exactly(
     return Answer(offsets, bound, search.nodes)
 
 
-def searcher(problem: Problem) -> Callable[..., tuple[int, list[int], int]]:
+def searcher(problem: Problem) -> Search:
     """The library's search for a problem; without a library the same one in Python."""
     geometry = Geometry(problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members)
     try:
@@ -117,7 +121,7 @@ class _Driver:
     """Runs of the search, one after the other."""
 
     def __init__(
-        self, problem: Problem, rules: Rules, run: Callable[..., tuple[int, list[int], int]], budget: int
+        self, problem: Problem, rules: Rules, run: Search, budget: int
     ) -> None:
         self.problem, self.rules, self.run, self.budget = problem, rules, run, budget
         self.nodes = 0
