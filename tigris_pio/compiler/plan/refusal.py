@@ -14,6 +14,9 @@ from tigris_pio.spelling import memory
 #: A slow memory no plan exceeds, for finding out how much one would take.
 AMPLE_SLOW = 1 << 40
 
+#: Programs of more operators are tried in one order; and of more, to 1 % only. Each try takes longer there.
+ONE_ORDER, ROUGHLY = 36, 100
+
 _Find = Callable[[int, int], Arrangement | None]
 
 
@@ -31,15 +34,15 @@ class Candidate:
 
 
 def refusal(
-    name: str, budget: Budget, alignment: int, ample: int, candidates: Sequence[Candidate], large: bool
+    name: str, budget: Budget, alignment: int, ample: int, candidates: Sequence[Candidate], operators: int
 ) -> str:
-    """Why nothing fits `budget`, and the smallest that does; to 1 % if the programs are `large`.
+    """Why nothing fits `budget`, and the smallest that does.
 
-    `ample`: fast memory that is always enough. `candidates`: any may be the one that runs.
+    `ample`: fast memory that is always enough. `candidates`: any may be the one that runs. `operators`: of a program.
     """
     assert budget.fast is not None
     given = format_size(budget.fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
-    smallest = _Smallest(candidates, budget.fast, alignment, ample, large)
+    smallest = _Smallest(candidates, budget.fast, alignment, ample, operators)
     alone = smallest.fast(slow=0)
     text = f"{name} does not fit {given} memory"
     # Nobody means a budget of less than a kilobyte: the unit was forgotten.
@@ -67,9 +70,9 @@ class _Smallest:
     answer is one that was tried, none is tried twice."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], refused: int, alignment: int, ample: int, large: bool
+        self, candidates: Sequence[Candidate], refused: int, alignment: int, ample: int, operators: int
     ) -> None:
-        self.refused, self.alignment, self.ample, self.large = refused, alignment, ample, large
+        self.refused, self.alignment, self.ample, self.operators = refused, alignment, ample, operators
         self._candidates = [dataclasses.replace(one, find=functools.cache(one.find)) for one in candidates]
 
     def find(self, fast: int, slow: int) -> Arrangement | None:
@@ -79,7 +82,10 @@ class _Smallest:
     def fast(self, slow: int) -> int:
         """The least fast memory found, beside so much slow memory."""
         low = 0 if slow else self.refused
-        return self._nearly(low, slow) if self.large else self._exactly(self._of_all(low, slow), slow)
+        if self.operators <= ONE_ORDER:
+            return self._exactly(self.find, self._of_all(low, slow), slow)
+        best = self._of_one(low, slow)
+        return best if self.operators > ROUGHLY else self._exactly(self._candidates[0].find, best, slow)
 
     def _of_all(self, low: int, slow: int) -> int:
         """By bisection to within 1 %, and only of programs that better those before by more than that."""
@@ -92,7 +98,7 @@ class _Smallest:
         assert best < self.ample, "ample memory always fits"
         return best
 
-    def _nearly(self, low: int, slow: int) -> int:
+    def _of_one(self, low: int, slow: int) -> int:
         """Of the program that is cut in least live bytes as much more, or less, as is found within 1 %."""
         best, chosen = self.ample, self._candidates[0]
         for one in self._candidates:
@@ -118,11 +124,11 @@ class _Smallest:
     def _ask_first(self, one: Candidate) -> None:
         self._candidates = [one, *(other for other in self._candidates if other is not one)]
 
-    def _exactly(self, best: int, slow: int) -> int:
+    def _exactly(self, find: _Find, best: int, slow: int) -> int:
         """From bytes that work to a multiple of the alignment that does, and of which one alignment less does not."""
-        best = self._down(self.find, slow, best, self.alignment)
+        best = self._down(find, slow, best, self.alignment)
         aligned = self._aligned(best, slow)
-        while aligned > self.alignment and self.find(aligned - self.alignment, slow) is not None:
+        while aligned > self.alignment and find(aligned - self.alignment, slow) is not None:
             aligned -= self.alignment
         return aligned
 

@@ -68,8 +68,10 @@ def does_not_fit(
 
         return Candidate(find, cut)
 
-    ample, large = max(map(_ample_fast, indices)), len(programs[0].ops) > THOROUGH
-    return BudgetError(refusal(programs[0].name, budget, alignment, ample, list(map(candidate, indices)), large))
+    ample, first = max(map(_ample_fast, indices)), programs[0]
+    return BudgetError(
+        refusal(first.name, budget, alignment, ample, list(map(candidate, indices)), len(first.ops))
+    )
 
 
 def worth(program: Program, cost: float) -> float:
