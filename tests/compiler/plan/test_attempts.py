@@ -13,6 +13,7 @@ from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.cli.main import cli
 from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.plan import search
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.attempts import Attempts, how
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -37,6 +38,22 @@ def test_the_last_best_is_the_plan(seed: int, slow: int) -> None:
     for attempt in attempts:
         assert (attempt.fast is None) == (attempt.outcome == "no cut")
         assert attempt.outcome != "exceeds" or attempt.fast > fast or attempt.slow > attempt.slow_limit
+
+
+def test_a_first_cut_that_took_much_is_followed_by_fewer_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[int, int] = {}
+    for laboured in (10**9, 0):
+        monkeypatch.setattr(search, "LABOURED", laboured)
+        made[laboured] = 0
+        for seed in range(6):
+            index = ProgramIndex.of(random_program(seed, 8))
+            whole = find_plan(index.program, Budget(None), 4, WeightOptions())
+            assert whole is not None
+            fast = whole.fast_bytes * 3 // 5
+            plan = find_plan(index.program, Budget(fast, 1 << 20), 4, WeightOptions(), index)
+            assert plan is not None and plan.fast_bytes <= fast
+            made[laboured] += len(index.cache(Attempts))
+    assert made[0] < made[10**9]
 
 
 def test_how_an_attempt_differs_is_said() -> None:

@@ -39,6 +39,8 @@ SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
 PARKED_ROOMS = (1.0, 1.05, 1.1, 1.15, 1.2)
 #: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
 THOROUGH, EXHAUSTIVE = 36, 300
+#: So are those whose first cut took more: the search looked for segments so often.
+LABOURED = 10_000
 #: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
 NEAR = 1.01
 
@@ -119,7 +121,8 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
     attempts, hopeless = _Attempts(index, aim, hasty), False  # what has no cut has none with less memory
-    for place, chain in enumerate(_chains(index, aim)):
+    attempts.make(aim)
+    for place, chain in enumerate(_chains(index, aim, attempts.small)):
         if (hopeless and not chain.other) or (attempts.best is not None and chain.late):
             continue
         found = attempts.make(chain.start)
@@ -140,6 +143,7 @@ class _Attempts:
         self.best: Arrangement | None = None
         self._state = 0  # what the stages of the attempt before took
         self._least: float | None = None  # cost of the cut of the first attempt that had one
+        self.small = len(index.ops) <= THOROUGH  #: all attempts are made
         self._made: dict[Aim, Arrangement | None] = {}
 
     def make(self, attempt: Aim) -> Arrangement | None:
@@ -155,7 +159,9 @@ class _Attempts:
         if cut is None or cut.cost >= self.aim.most:
             self._note(attempt, "no cut")
             return None
-        self._state, self._least = cut.state, cut.cost if self._least is None else self._least
+        if self._least is None:
+            self._least, self.small = cut.cost, self.small and cut.led <= LABOURED
+        self._state = cut.state
         found = _arranged(self.index, cut, attempt)
         better = self.fits(found) and _cost(self.index, found) < self.aim.most
         self._note(attempt, "best so far" if better else "fits" if self.fits(found) else "exceeds", found)
@@ -174,7 +180,7 @@ class _Attempts:
         """Whether the best needs not be bettered: in haste, or of a large program."""
         if self.hasty and self.best is not None:
             return True
-        if self.best is None or self._least is None or len(self.index.ops) <= THOROUGH:
+        if self.best is None or self._least is None or self.small:
             return False
         whole = _whole_cost(self.index)
         return whole + self.aim.most <= NEAR * (whole + self._least)
@@ -212,12 +218,12 @@ class _Chain(NamedTuple):
     other: bool = False  #: also when the first attempt had no cut: it may have one where that has none
 
 
-def _chains(index: ProgramIndex, aim: Aim) -> Iterator[_Chain]:
+def _chains(index: ProgramIndex, aim: Aim, small: bool) -> Iterator[_Chain]:
     """The less is shared, the nearer what is placed comes to the live bytes. The larger a program is, the fewer
     remedies."""
     apart = dataclasses.replace(aim, windows=Windows.APART)
     alone = dataclasses.replace(apart, overlay=False, apart=frozenset(range(len(index.ops))))
-    small, large = len(index.ops) <= THOROUGH, len(index.ops) > EXHAUSTIVE
+    large = len(index.ops) > EXHAUSTIVE
     all_three = (_with_less, _unshared, _with_less) if small else () if large else (_unshared,)
     yield _Chain(aim, (*all_three, _with_half_less) if small else () if large else (_with_less, _unshared))
     yield _Chain(aim, (_in_less, _in_less, _in_less) if small else ())

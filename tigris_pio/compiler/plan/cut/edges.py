@@ -92,6 +92,7 @@ class Edges:
         self._subsets: dict[int, list[int]] = {}
         self._offers: dict[Hashable, list[_Offer]] = {}
         self._sized = index.cache(_Sized)
+        self.led = 0  #: how often segments were looked for that lead on from a way, which is what a search takes
 
     def _starts(self) -> list[int]:
         """The sets of inputs that may lie in fast memory when the run begins."""
@@ -139,6 +140,7 @@ class Edges:
 
     def _offer(self, labels: Labels, label: Label, key: Hashable, offers: Callable[[], Iterator[_Offer]]) -> None:
         """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`."""
+        self.led += 1
         known: Iterable[_Offer] | None = self._offers.get(key)
         if known is None:
             known = offers()

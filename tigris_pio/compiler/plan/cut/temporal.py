@@ -45,6 +45,7 @@ class Cut:
     """The segments of a plan, where each tensor that crosses a cut lives, and what the plan costs beyond running whole.
 
     state: bytes of run-time state that its longest segment takes. spared: bytes that segments leave free for others.
+    led: how often its search looked for segments, which is what it took.
     """
 
     segments: tuple[Segment, ...]
@@ -52,6 +53,7 @@ class Cut:
     cost: float
     state: int
     spared: Mapping[Segment, int]
+    led: int = 0
 
 
 def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
@@ -167,7 +169,7 @@ class _Search:
         views = max(view_count(self.index, segment) for segment in segments)
         state = round_up(VIEW_STATE_BYTES * views, self.aim.alignment)
         spared = {label.edge.segment: label.edge.spared for label in path if label.edge is not None}
-        return Cut(segments, self._homes(path), cost, state, spared)
+        return Cut(segments, self._homes(path), cost, state, spared, self.edges.led)
 
     def _homes(self, path: Sequence[Label]) -> dict[str, Home]:
         """Where each tensor that crosses one of the path's cuts lives."""
