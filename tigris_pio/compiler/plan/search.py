@@ -20,6 +20,7 @@ from tigris_pio.compiler.plan.attempts import Attempt, Attempts, how
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
+from tigris_pio.compiler.plan.every_cut import cheapest_of_every_cut
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, arrange
@@ -132,7 +133,19 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
             break
         hopeless = hopeless or (place == 0 and found is None)
         attempts.mend(chain.start, found, chain.remedies)
-    return attempts.best if attempts.best is None or hasty else refined(index, attempts.best, aim)
+    best = attempts.best if attempts.best is None or hasty else refined(index, attempts.best, aim)
+    if best is not None and hasty:
+        return best
+    return _bettered(index, aim, best, attempts.least)
+
+
+def _bettered(index: ProgramIndex, aim: Aim, best: Arrangement | None, least: float | None) -> Arrangement | None:
+    """The cheapest of every cut, where `best` may not be it: live bytes tell of a cheaper one, `least` beyond running
+    whole, or of some that could not be placed. Beside slow memory they miss more."""
+    most = aim.most if best is None else _cost(index, best)
+    if least is None or (best is not None and not aim.slow and most <= least):
+        return best
+    return cheapest_of_every_cut(index, aim, _whole_cost(index) + most) or best
 
 
 class _Attempts:
@@ -142,7 +155,7 @@ class _Attempts:
         self.index, self.aim, self.hasty = index, aim, hasty
         self.best: Arrangement | None = None
         self._state = 0  # what the stages of the attempt before took
-        self._least: float | None = None  # cost of the cut of the first attempt that had one
+        self.least: float | None = None  # cost of the cut of the first attempt that had one
         self.small = len(index.ops) <= THOROUGH  #: all attempts are made
         self._made: dict[Aim, Arrangement | None] = {}
 
@@ -159,8 +172,8 @@ class _Attempts:
         if cut is None or cut.cost >= self.aim.most:
             self._note(attempt, "no cut")
             return None
-        if self._least is None:
-            self._least, self.small = cut.cost, self.small and cut.led <= LABOURED
+        if self.least is None:
+            self.least, self.small = cut.cost, self.small and cut.led <= LABOURED
         self._state = cut.state
         found = _arranged(self.index, cut, attempt)
         better = self.fits(found) and _cost(self.index, found) < self.aim.most
@@ -180,10 +193,10 @@ class _Attempts:
         """Whether the best needs not be bettered: in haste, or of a large program."""
         if self.hasty and self.best is not None:
             return True
-        if self.best is None or self._least is None or self.small:
+        if self.best is None or self.least is None or self.small:
             return False
         whole = _whole_cost(self.index)
-        return whole + self.aim.most <= NEAR * (whole + self._least)
+        return whole + self.aim.most <= NEAR * (whole + self.least)
 
     def fits(self, found: Arrangement) -> bool:
         """Whether an arrangement stays within both limits."""

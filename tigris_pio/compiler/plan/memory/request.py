@@ -159,16 +159,21 @@ def _side_by_side(requests: Sequence[Request], pieces: Sequence[Piece], alignmen
     for request in requests:
         taken = request.parts[0].pieces if len(request.parts) == 1 else ()
         if taken and taken[0].offset == 0 and taken[0].life == request.life and taken[0].bands is EVERY_BAND:
-            beside = round_up(request.bytes, alignment) - round_up(taken[0].bytes, alignment)
+            throughout = sum(round_up(piece.bytes, alignment) for piece in taken if _covers(piece, request.life))
+            beside = max(0, round_up(request.bytes, alignment) - throughout)
             sizes[request.life] = sizes.get(request.life, 0) + beside
     return max(
         (
-            size + sum(round_up(piece.bytes, alignment) for piece in pieces if piece.bands is EVERY_BAND
-                       and piece.life.birth <= life.birth and life.death <= piece.life.death)
+            size + sum(round_up(piece.bytes, alignment) for piece in pieces if _covers(piece, life))
             for life, size in sizes.items()
         ),
         default=0,
-    )  # fmt: skip
+    )
+
+
+def _covers(piece: Piece, life: Lifetime) -> bool:
+    """Whether a piece is taken throughout, in every band."""
+    return piece.bands is EVERY_BAND and piece.life.birth <= life.birth and life.death <= piece.life.death
 
 
 def _stages(pieces: Sequence[Piece]) -> list[list[Piece]]:

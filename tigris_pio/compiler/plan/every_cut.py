@@ -1,0 +1,256 @@
+"""Programs of few operators: every way to cut them and every way to run their stages, the cheapest first.
+
+A graph: a node is how many operators have run, where what crosses the cut there lives, and how many views a stage may
+have at most, which the run-time state of the whole plan depends on; an edge is a stage run in one way. A stage must fit
+by the live bytes, beside what lives through it. How cheaply the end can be reached from a node is then known by going
+backwards, and with that whole plans come in the order of their costs (P. Hart, N. Nilsson and B. Raphael, "A formal
+basis for the heuristic determination of minimum cost paths", IEEE Transactions SSC 4, 1968). The first whose buffers
+can be placed is the cheapest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tigris_pio.compiler.instructions.predict import executor_instructions
+from tigris_pio.compiler.plan.aim import Aim, Windows
+from tigris_pio.compiler.plan.band.paces import rolling_paces, tallest_height
+from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage
+from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.heights import SURE, draft_cost
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.placement import Arrangement, least_bytes, placed, view_count
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.format.enums import Home
+from tigris_pio.format.records import VIEW_STATE_BYTES
+from tigris_pio.sizes import round_up
+
+#: Programs of more operators have too many cuts.
+REACH = 7
+#: Plans that are placed, and nodes that are left, before the search ends.
+TRIES, NODES = 24, 20_000
+#: Of a stage of up to so many rows all heights are tried; of others the lowest of each number of bands.
+FEW_ROWS = 24
+
+_Homes = tuple[tuple[str, Home], ...]
+
+
+class _Way(NamedTuple):
+    """One way to run a stage."""
+
+    cost: float
+    draft: Draft
+
+
+class _Node(NamedTuple):
+    """Operators before `done` have run, in stages of at most `views` views."""
+
+    views: int
+    done: int
+    homes: _Homes  #: of what lives across the cut
+
+
+class _Edge:
+    """The stage from one node to another, run in one of its ways, cheapest first.
+
+    done, left: how many operators have run then, and the homes of what lives on. homes: those that the stage sees.
+    """
+
+    def __init__(self, done: int, left: _Homes, homes: Mapping[str, Home], ways: Sequence[_Way]) -> None:
+        self.done, self.left, self.homes, self.ways = done, left, homes, ways
+        self.bytes: dict[int, int] = {}  #: of fast memory that a way takes at least, without run-time state
+
+
+@dataclasses.dataclass(frozen=True)
+class _Path:
+    """A plan up to a node, whose last stage runs in way `way` of `edge`."""
+
+    node: _Node
+    cost: float
+    before: _Path | None = None
+    edge: _Edge | None = None
+    way: int = 0
+
+
+def cheapest_of_every_cut(index: ProgramIndex, aim: Aim, most: float) -> Arrangement | None:
+    """The cheapest arrangement within `aim`'s limits whose stages cost less than `most`; None where there is none, or
+    for a program of too many operators, or of streamed tensors or kept states."""
+    streams = any(tensor.streamed for tensor in index.program.tensors.values())
+    if len(index.ops) > REACH or index.body is not index or streams:
+        return None
+    windows = Windows.SHARED if aim.slow else Windows.STAIRS
+    return _Search(index, dataclasses.replace(aim, windows=windows), most).run()
+
+
+class _Search:
+    def __init__(self, index: ProgramIndex, aim: Aim, most: float) -> None:
+        self.index, self.aim, self.most = index, aim, most
+        self._whole = op_costs(index).whole
+        self._edges: dict[tuple[int, _Homes], list[_Edge]] = {}
+        self._rest: dict[_Node, float] = {}
+        self._heap: list[tuple[float, int, _Path]] = []
+        self._pushed = itertools.count()
+
+    def run(self) -> Arrangement | None:
+        """The first whole plan that can be placed."""
+        tried = 0
+        for node in self._starts():
+            self._push(_Path(node, 0.0))
+        for _ in range(NODES):
+            if not self._heap or tried == TRIES:
+                break
+            path = heapq.heappop(self._heap)[2]
+            self._follow(path)
+            if path.node.done == len(self.index.ops):
+                drafts, homes = self._plan(path)
+                if max(len(draft.views) for draft in drafts) < path.node.views:
+                    continue  # it comes with fewer views, too
+                tried += 1
+                found = placed(self.index, drafts, homes, self.aim)
+                if found.fast_bytes <= self.aim.limit and found.slow.peak <= self.aim.slow:
+                    return found
+        return None
+
+    def _starts(self) -> Iterator[_Node]:
+        names = self._living(0)
+        views = {view_count(self.index, Segment(first, end)) for first, end in self._segments()}
+        for homes in self._choices(names):
+            for most in sorted(views):
+                yield _Node(most, 0, tuple(zip(names, homes, strict=True)))
+
+    def _segments(self) -> Iterator[tuple[int, int]]:
+        return itertools.combinations(range(len(self.index.ops) + 1), 2)
+
+    def _living(self, cut: int) -> tuple[str, ...]:
+        return tuple(name for name, life in self.index.lives.items() if life.birth < cut <= life.death)
+
+    def _choices(self, names: Sequence[str]) -> Iterator[tuple[Home, ...]]:
+        return itertools.product((Home.FAST, Home.SLOW) if self.aim.slow else (Home.FAST,), repeat=len(names))
+
+    def _room(self, node: _Node) -> int:
+        return self.aim.limit - round_up(VIEW_STATE_BYTES * node.views, self.aim.alignment)
+
+    def _push(self, path: _Path) -> None:
+        least = path.cost + self._least(path.node)
+        if least < self.most:
+            heapq.heappush(self._heap, (least, next(self._pushed), path))
+
+    def _follow(self, path: _Path) -> None:
+        """By the cheapest way of each edge from where a path ends, and by the next way of its last edge."""
+        room = self._room(path.node)
+        if path.node.done < len(self.index.ops):
+            for edge in self._from(path.node):
+                way = self._way(edge, room)
+                if way is not None:
+                    node = _Node(path.node.views, edge.done, edge.left)
+                    self._push(_Path(node, path.cost + edge.ways[way].cost, path, edge, way))
+        if path.before is not None and path.edge is not None:
+            way = self._way(path.edge, room, path.way + 1)
+            if way is not None:
+                cost = path.before.cost + path.edge.ways[way].cost
+                self._push(dataclasses.replace(path, cost=cost, way=way))
+
+    def _least(self, node: _Node) -> float:
+        """What reaching the end from a node costs at least; infinite when it cannot be reached."""
+        if node.done == len(self.index.ops):
+            return 0.0
+        if node not in self._rest:
+            least, room = math.inf, self._room(node)
+            for edge in self._from(node):
+                way = self._way(edge, room)
+                if way is not None and edge.ways[way].cost < least:
+                    after = self._least(_Node(node.views, edge.done, edge.left))
+                    least = min(least, edge.ways[way].cost + after)
+            self._rest[node] = least
+        return self._rest[node]
+
+    def _from(self, node: _Node) -> Iterator[_Edge]:
+        """The edges from a node: those whose stage has no more views."""
+        key = node.done, node.homes
+        if key not in self._edges:
+            self._edges[key] = list(self._found(node.done, dict(node.homes)))
+        for edge in self._edges[key]:
+            if view_count(self.index, Segment(node.done, edge.done)) <= node.views:
+                yield edge
+
+    def _found(self, first: int, lying: Mapping[str, Home]) -> Iterator[_Edge]:
+        for end in range(first + 1, len(self.index.ops) + 1):
+            made = self.index.outputs(first, end)
+            left = self._living(end)
+            for choice in self._choices(made):
+                homes = {**lying, **dict(zip(made, choice, strict=True))}
+                ways = self._ways(first, end, homes)
+                if ways:
+                    yield _Edge(end, tuple((name, homes[name]) for name in left), homes, ways)
+
+    def _ways(self, first: int, end: int, homes: Mapping[str, Home]) -> list[_Way]:
+        """Those that cost less than leaves enough for all other operators."""
+        most = self.most - sum(self._whole[:first]) - sum(self._whole[end:])
+        drafts = self._drafts(first, end, homes, most)
+        ways = [_Way(draft_cost(self.index, draft, homes), draft) for draft in drafts]
+        return sorted((way for way in ways if way.cost < most), key=lambda way: way.cost)
+
+    def _way(self, edge: _Edge, room: int, since: int = 0) -> int | None:
+        """The first way from `since` on that fits."""
+        for place in range(since, len(edge.ways)):
+            if place not in edge.bytes:
+                draft = edge.ways[place].draft
+                own = round_up(VIEW_STATE_BYTES * view_count(self.index, draft.segment), self.aim.alignment)
+                edge.bytes[place] = least_bytes(self.index, (draft,), edge.homes, self.aim) - own
+            if edge.bytes[place] <= room:
+                return place
+        return None
+
+    def _drafts(self, first: int, end: int, homes: Mapping[str, Home], most: float) -> Iterator[Draft]:
+        """A stage whole, in bands that keep rows and in bands that make them again, and one in slow memory."""
+        index, ops = self.index, self.index.ops[first:end]
+        if any(op.images != ops[0].images for op in ops):
+            return
+        yield draft_stage(index, Segment(first, end), 1, homes)
+        slow = any(homes.get(name) is Home.SLOW for name in (*index.inputs(first, end), *index.outputs(first, end)))
+        if slow and len(ops) == 1:
+            yield draft_stage(index, Segment(first, end, direct=True), 1, homes)
+        if all(index.bandable[first:end]):
+            rolls, repeats = Segment(first, end, True, True), Segment(first, end, True, False)
+            if rolling_paces(index, rolls, 1) is not None:
+                yield from (draft_stage(index, rolls, rows, homes) for rows in self._heights(rolls, most))
+            if self._may_repeat(first, end):
+                yield from (draft_stage(index, repeats, rows, homes) for rows in self._heights(repeats, most))
+
+    def _heights(self, segment: Segment, most: float) -> Iterator[int]:
+        """From the tallest down while what starting so many bands takes is less than `most`."""
+        steps, views = range(segment.first, segment.end), view_count(self.index, segment)
+        walked = {"band": 1, "band view": views, "band operator": len(steps)}
+        each = executor_instructions(walked, self.index.processor)
+        each += sum(op_costs(self.index).call[step] for step in steps)
+        tallest = tallest_height(self.index, segment)
+        beyond = most - sum(self._whole[step] for step in steps)
+        few = {-(-tallest // bands) for bands in range(1, tallest + 1)}
+        for rows in range(tallest, 0, -1) if tallest <= FEW_ROWS else sorted(few, reverse=True):
+            if SURE * each * tallest / rows > beyond:
+                return
+            yield rows
+
+    def _may_repeat(self, first: int, end: int) -> bool:
+        """Whether no row is summed over bands, made from the one before, or read by every band."""
+        ops = self.index.ops[first:end]
+        made = {op.output: self.index.tensor(op.output) for op in ops}
+        operands = itertools.chain.from_iterable(op.operands for op in ops)
+        once = any(tensor.folded or tensor.sequential for tensor in made.values())
+        whole = any(operand.rows.numerator == 0 and operand.tensor in made for operand in operands)
+        return not once and not whole and self.index.tensor(ops[-1].output).height > 1
+
+    def _plan(self, path: _Path) -> tuple[tuple[Draft, ...], dict[str, Home]]:
+        """The stages of a whole plan, and the homes of what crosses their cuts."""
+        drafts: list[Draft] = []
+        homes = dict(path.node.homes)
+        while path.before is not None and path.edge is not None:
+            homes |= path.before.node.homes
+            drafts.insert(0, path.edge.ways[path.way].draft)
+            path = path.before
+        return tuple(drafts), homes
