@@ -33,10 +33,10 @@ def planned(program: Program, budget: Budget) -> tuple[float, ProgramIndex, Arra
         (random_network(43, 3), Budget(655)),  # rows made again in three bands cost less than rows kept in four
         (batched(random_network(163, 5), 2), Budget(2585)),  # two stages that run whole are one
         (batched(random_network(129, 5), 2), Budget(1760, 3605)),  # four, where the first has a band more
-        (random_network(114, 4), Budget(607)),  # rows kept in few bands cost less than rows made again
     ],
 )
 def test_what_offsets_leave_is_used(program: Program, budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "cheapest_of_every_cut", lambda _index, _aim, _most: None)
     better, index, found = planned(program, budget)
     assert found is not None
     check(index, found, budget)

@@ -5,7 +5,8 @@ have at most, which the run-time state of the whole plan depends on; an edge is 
 by the live bytes, beside what lives through it. How cheaply the end can be reached from a node is then known by going
 backwards, and with that whole plans come in the order of their costs (P. Hart, N. Nilsson and B. Raphael, "A formal
 basis for the heuristic determination of minimum cost paths", IEEE Transactions SSC 4, 1968). The first whose buffers
-can be placed is the cheapest.
+can be placed is the cheapest. Of those that cannot, the fewest stages in a row that cannot are remembered, and no
+other plan with them is tried.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage
 from tigris_pio.compiler.plan.cost import op_costs
 from tigris_pio.compiler.plan.heights import SURE, draft_cost
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.placement import Arrangement, least_bytes, placed, view_count
+from tigris_pio.compiler.plan.placement import Arrangement, fitted, least_bytes, state_bytes, view_count
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
@@ -63,18 +64,43 @@ class _Edge:
 
     def __init__(self, done: int, left: _Homes, homes: Mapping[str, Home], ways: Sequence[_Way]) -> None:
         self.done, self.left, self.homes, self.ways = done, left, homes, ways
-        self.bytes: dict[int, int] = {}  #: of fast memory that a way takes at least, without run-time state
+        self.takes: dict[int, tuple[int, int, int]] = {}  #: what each way takes, if it was asked for
+
+
+class _Stage(NamedTuple):
+    """A stage run in one way."""
+
+    edge: _Edge
+    way: int
+
+    @property
+    def draft(self) -> Draft:
+        """As it is run."""
+        return self.edge.ways[self.way].draft
+
+
+class _Miss(NamedTuple):
+    """Stages in a row that do not fit so much room; of an edge, in no way."""
+
+    room: int
+    stages: tuple[_Stage | _Edge, ...]
+
+    def ends(self, stages: Sequence[_Stage]) -> bool:
+        """Whether these are the last of `stages`."""
+        if len(stages) < len(self.stages):
+            return False
+        last = stages[len(stages) - len(self.stages) :]
+        return all(one in (stage, stage.edge) for one, stage in zip(self.stages, last, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Path:
-    """A plan up to a node, whose last stage runs in way `way` of `edge`."""
+    """A plan up to a node, whose last stage is `stage`."""
 
     node: _Node
     cost: float
     before: _Path | None = None
-    edge: _Edge | None = None
-    way: int = 0
+    stage: _Stage | None = None
 
 
 def cheapest_of_every_cut(index: ProgramIndex, aim: Aim, most: float) -> Arrangement | None:
@@ -95,6 +121,7 @@ class _Search:
         self._rest: dict[_Node, float] = {}
         self._heap: list[tuple[float, int, _Path]] = []
         self._pushed = itertools.count()
+        self._misses: list[_Miss] = []
 
     def run(self) -> Arrangement | None:
         """The first whole plan that can be placed."""
@@ -105,16 +132,62 @@ class _Search:
             if not self._heap or tried == TRIES:
                 break
             path = heapq.heappop(self._heap)[2]
-            self._follow(path)
-            if path.node.done == len(self.index.ops):
-                drafts, homes = self._plan(path)
-                if max(len(draft.views) for draft in drafts) < path.node.views:
-                    continue  # it comes with fewer views, too
+            self._turn(path)
+            if self._conflicts(path):
+                continue
+            if path.node.done < len(self.index.ops):
+                self._follow(path)
+            elif max(len(stage.draft.views) for stage in self._stages(path)) == path.node.views:  # else it came before
                 tried += 1
-                found = placed(self.index, drafts, homes, self.aim)
-                if found.fast_bytes <= self.aim.limit and found.slow.peak <= self.aim.slow:
+                found = self._fitted(path.node, self._stages(path))
+                if found is not None:
                     return found
+                self._note(path)
         return None
+
+    def _fitted(self, node: _Node, stages: Sequence[_Stage]) -> Arrangement | None:
+        """Stages in a row, beside the run-time state of plans through a node."""
+        own = state_bytes(self.index, [stage.draft.segment for stage in stages], self.aim.alignment)
+        aim = dataclasses.replace(self.aim, limit=self._room(node) + own)
+        homes = {name: home for stage in stages for name, home in stage.edge.homes.items()}
+        return fitted(self.index, tuple(stage.draft for stage in stages), homes, aim)
+
+    def _stages(self, path: _Path) -> list[_Stage]:
+        stages: list[_Stage] = []
+        while path.before is not None and path.stage is not None:
+            stages.insert(0, path.stage)
+            path = path.before
+        return stages
+
+    def _note(self, path: _Path) -> None:
+        """Remembers the fewest stages of a plan that cannot be placed, each in any of its ways if not even that helps
+        which takes least."""
+        stages, room = self._stages(path), self._room(path.node)
+        some = list(next((each for each in self._runs(stages) if self._fitted(path.node, each) is None), stages))
+        miss: list[_Stage | _Edge] = list(some)
+        for place, stage in enumerate(some):
+            before, some[place] = some[place], _Stage(stage.edge, self._smallest(stage.edge))
+            if some[place] == before or self._fitted(path.node, some) is None:
+                miss[place] = stage.edge
+            else:
+                some[place] = before
+        self._misses.append(_Miss(room, tuple(miss)))
+
+    def _runs(self, stages: Sequence[_Stage]) -> Iterator[tuple[_Stage, ...]]:
+        """Some in a row, the fewest first, and not all; not without those before which say what shares memory."""
+        for count in range(1, len(stages)):
+            for first in range(len(stages) - count + 1):
+                if not first or not self._held(stages[first].draft.segment.first, stages[first].edge.homes):
+                    yield tuple(stages[first : first + count])
+
+    def _smallest(self, edge: _Edge) -> int:
+        """The way that takes least, the cheapest of several."""
+        return min(range(len(edge.ways)), key=lambda place: (*self._takes(edge, place), place))
+
+    def _conflicts(self, path: _Path) -> bool:
+        """Whether the last stages of a path are known not to fit."""
+        room, stages = self._room(path.node), self._stages(path)
+        return any(miss.room >= room and miss.ends(stages) for miss in self._misses)
 
     def _starts(self) -> Iterator[_Node]:
         names = self._living(0)
@@ -141,19 +214,21 @@ class _Search:
             heapq.heappush(self._heap, (least, next(self._pushed), path))
 
     def _follow(self, path: _Path) -> None:
-        """By the cheapest way of each edge from where a path ends, and by the next way of its last edge."""
+        """By the cheapest way of each edge from where a path ends."""
         room = self._room(path.node)
-        if path.node.done < len(self.index.ops):
-            for edge in self._from(path.node):
-                way = self._way(edge, room)
-                if way is not None:
-                    node = _Node(path.node.views, edge.done, edge.left)
-                    self._push(_Path(node, path.cost + edge.ways[way].cost, path, edge, way))
-        if path.before is not None and path.edge is not None:
-            way = self._way(path.edge, room, path.way + 1)
+        for edge in self._from(path.node):
+            way = self._way(edge, room)
             if way is not None:
-                cost = path.before.cost + path.edge.ways[way].cost
-                self._push(dataclasses.replace(path, cost=cost, way=way))
+                node = _Node(path.node.views, edge.done, edge.left)
+                self._push(_Path(node, path.cost + edge.ways[way].cost, path, _Stage(edge, way)))
+
+    def _turn(self, path: _Path) -> None:
+        """By the next way of the last edge of a path."""
+        if path.before is not None and path.stage is not None:
+            edge = path.stage.edge
+            way = self._way(edge, self._room(path.node), path.stage.way + 1)
+            if way is not None:
+                self._push(_Path(path.node, path.before.cost + edge.ways[way].cost, path.before, _Stage(edge, way)))
 
     def _least(self, node: _Node) -> float:
         """What reaching the end from a node costs at least; infinite when it cannot be reached."""
@@ -193,18 +268,38 @@ class _Search:
         most = self.most - sum(self._whole[:first]) - sum(self._whole[end:])
         drafts = self._drafts(first, end, homes, most)
         ways = [_Way(draft_cost(self.index, draft, homes), draft) for draft in drafts]
-        return sorted((way for way in ways if way.cost < most), key=lambda way: way.cost)
+        alike = {(way.cost, way.draft.requests, way.draft.overlays): way for way in reversed(ways) if way.cost < most}
+        return sorted(alike.values(), key=lambda way: (way.cost, sum(overlay.lead for overlay in way.draft.overlays)))
 
     def _way(self, edge: _Edge, room: int, since: int = 0) -> int | None:
-        """The first way from `since` on that fits."""
+        """The first way from `since` on that fits, and that takes less in some respect than every one before."""
         for place in range(since, len(edge.ways)):
-            if place not in edge.bytes:
-                draft = edge.ways[place].draft
-                own = round_up(VIEW_STATE_BYTES * view_count(self.index, draft.segment), self.aim.alignment)
-                edge.bytes[place] = least_bytes(self.index, (draft,), edge.homes, self.aim) - own
-            if edge.bytes[place] <= room:
+            taken = self._takes(edge, place)
+            if taken[0] <= room and not any(
+                all(a <= b for a, b in zip(self._takes(edge, cheaper), taken, strict=True)) for cheaper in range(since)
+            ):
                 return place
         return None
+
+    def _takes(self, edge: _Edge, place: int) -> tuple[int, int, int]:
+        """Of a way the bytes of fast memory at least, without run-time state; those by which overlays move apart what
+        shares memory; and those of windows and scratch."""
+        if place not in edge.takes:
+            draft = edge.ways[place].draft
+            own = state_bytes(self.index, [draft.segment], self.aim.alignment)
+            own += self._held(draft.segment.first, edge.homes)
+            least = least_bytes(self.index, (draft,), edge.homes, self.aim) - own
+            leads = sum(overlay.lead for overlay in draft.overlays)
+            edge.takes[place] = least, leads, sum(request.bytes for request in draft.requests)
+        return edge.takes[place]
+
+    def _held(self, first: int, homes: Mapping[str, Home]) -> int:
+        """Bytes that homes may have in common since a stage before made one of them of the other."""
+        fast = {name for name, home in homes.items() if home is Home.FAST}
+        pairs = (
+            (op.output, op.operands[alias.operand].tensor) for op in self.index.ops[:first] for alias in op.aliases
+        )
+        return sum(min(self.index.tensor(name).bytes for name in pair) for pair in pairs if fast.issuperset(pair))
 
     def _drafts(self, first: int, end: int, homes: Mapping[str, Home], most: float) -> Iterator[Draft]:
         """A stage whole, in bands that keep rows and in bands that make them again, and one in slow memory."""
@@ -244,13 +339,3 @@ class _Search:
         once = any(tensor.folded or tensor.sequential for tensor in made.values())
         whole = any(operand.rows.numerator == 0 and operand.tensor in made for operand in operands)
         return not once and not whole and self.index.tensor(ops[-1].output).height > 1
-
-    def _plan(self, path: _Path) -> tuple[tuple[Draft, ...], dict[str, Home]]:
-        """The stages of a whole plan, and the homes of what crosses their cuts."""
-        drafts: list[Draft] = []
-        homes = dict(path.node.homes)
-        while path.before is not None and path.edge is not None:
-            homes |= path.before.node.homes
-            drafts.insert(0, path.edge.ways[path.way].draft)
-            path = path.before
-        return tuple(drafts), homes

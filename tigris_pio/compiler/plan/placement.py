@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +28,8 @@ from tigris_pio.sizes import round_up
 
 #: Programs of more operators are placed without stairs, whose many pieces cost time.
 STAIRS_REACH = 300
+#: Pairs that may share memory of which every choice is tried; of more, all but one.
+FEW_LINKS = 5
 #: Searches of a placement with parked windows, and the nodes of each.
 PARKED_ROUNDS, PARKED_NODES = 5, 5000
 
@@ -101,6 +104,25 @@ def placed(index: ProgramIndex, drafts: tuple[Draft, ...], lives: Mapping[str, H
         stairs = [each for each in found if each is not None]
         requests, fast = _with_stairs(index, drafts, lives, aim, state, stairs) or (requests, fast)
     return Arrangement(drafts, lives, requests, fast, slow, state)
+
+
+def fitted(index: ProgramIndex, drafts: tuple[Draft, ...], lives: Mapping[str, Home], aim: Aim) -> Arrangement | None:
+    """The same where it stays within both limits, be it that fewer pairs share memory; None where it does not."""
+    found = placed(index, drafts, lives, aim)
+    if found.slow.peak > aim.slow:
+        return None
+    if found.fast_bytes <= aim.limit:
+        return found
+    room = aim.limit - found.state_bytes
+    links = list(_links(index, drafts, lives, _apart(index, drafts, lives, ())[1], (), aim.alignment))
+    most = len(links) if len(links) <= FEW_LINKS else 1
+    for apart in itertools.chain.from_iterable(itertools.combinations(links, size) for size in range(1, most + 1)):
+        requests = _fast_requests(index, drafts, lives, aim.alignment, in_place=True, apart=apart)
+        if lower_bound(requests, aim.alignment) <= room:
+            fast = allocate(requests, aim.alignment, enough=room)
+            if fast.peak <= room:
+                return dataclasses.replace(found, requests=requests, fast=fast)
+    return None
 
 
 def _may_have_stairs(index: ProgramIndex, aim: Aim) -> bool:
@@ -218,9 +240,22 @@ def _fast_requests(
     alignment: int,
     in_place: bool,
     stairs: Sequence[Stairs | Parking] = (),
+    apart: Collection[Link] = (),
 ) -> tuple[Request, ...]:
     """What the stages ask the fast arena for. `in_place`: operators that run whole share memory with their operands.
-    `stairs`: of windows and of what is eaten."""
+    `stairs`: of windows and of what is eaten. `apart`: pairs that do not share."""
+    alone, blocks = _apart(index, drafts, homes, stairs)
+    links = [link for link in _links(index, drafts, homes, blocks, stairs, alignment)
+             if in_place or link.kind is Kind.GROWS]
+    shared = share(blocks, [link for link in links if link not in apart], alignment)
+    together = {part.name for request in shared for part in request.parts}
+    return (*(request for name, request in alone.items() if name not in together), *shared)
+
+
+def _apart(
+    index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], stairs: Sequence[Stairs | Parking]
+) -> tuple[Mapping[str, Request], Mapping[str, Block]]:
+    """What the stages ask for when nothing shares memory, and what of it may."""
     segments = [draft.segment for draft in drafts]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
     alone = {home_request(n): Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items()}
@@ -237,17 +272,24 @@ def _fast_requests(
         for name, request in alone.items()
         if not request.parts or name in taken
     }
-    links = [
-        Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), -round_up(overlay.lead, alignment))
-        for draft in drafts
-        for overlay in draft.overlays
-        if not any(isinstance(found, Parking) for found in stairs)  # pieces say more than a link
-    ]
-    if in_place:
-        links += [link for draft in drafts for link in _links_in_place(index, draft, homes, blocks)]
-    shared = share(blocks, links, alignment)
-    together = {part.name for request in shared for part in request.parts}
-    return (*(request for name, request in alone.items() if name not in together), *shared)
+    return alone, blocks
+
+
+def _links(
+    index: ProgramIndex,
+    drafts: Sequence[Draft],
+    homes: Mapping[str, Home],
+    blocks: Mapping[str, Block],
+    stairs: Sequence[Stairs | Parking],
+    alignment: int,
+) -> Iterator[Link]:
+    """The pairs that may share memory."""
+    if not any(isinstance(found, Parking) for found in stairs):  # pieces say more than a link
+        for overlay in (overlay for draft in drafts for overlay in draft.overlays):
+            lead = -round_up(overlay.lead, alignment)
+            yield Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), lead)
+    for draft in drafts:
+        yield from _links_in_place(index, draft, homes, blocks)
 
 
 def _in_pieces(home: Request, pieces: Sequence[Piece]) -> Request:

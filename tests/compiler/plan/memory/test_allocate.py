@@ -208,3 +208,11 @@ def test_requests_whose_first_bytes_are_always_taken_lie_side_by_side():
     assert allocate(requests, 16).peak == 192 + 192 + 32
     assert lower_bound([*requests[:2], Request("d", 256, Lifetime(6, 7))], 16) == 2 * 192
     assert lower_bound([*requests[:2], Request("d", 256, Lifetime(4, 5))], 16) == 2 * 64 + 128 + 256
+
+
+def test_what_is_taken_throughout_counts_once():
+    """A window of a stage of one operator: the rows it keeps and the others have the same life."""
+    life = Lifetime(0, 1)
+    kept = Part("a", 0, 160, life, (Piece(0, 64, life), Piece(64, 96, life)))
+    requests = [Request("a", 160, life, (kept,)), Request("b", 288, life), Request("c", 1024, Lifetime(-1, 2))]
+    assert lower_bound(requests, 4) == allocate(requests, 4).peak == 160 + 288 + 1024
