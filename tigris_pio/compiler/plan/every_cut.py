@@ -109,13 +109,18 @@ def cheapest_of_every_cut(index: ProgramIndex, aim: Aim, most: float) -> Arrange
     streams = any(tensor.streamed for tensor in index.program.tensors.values())
     if len(index.ops) > REACH or index.body is not index or streams:
         return None
-    windows = Windows.SHARED if aim.slow else Windows.STAIRS
-    return _Search(index, dataclasses.replace(aim, windows=windows), most).run()
+    aim = dataclasses.replace(aim, windows=Windows.SHARED if aim.slow else Windows.STAIRS)
+    found = _Search(index, aim, most, small=False).run()
+    if found is None and math.isinf(most):
+        return _Search(index, aim, most, small=True).run()
+    return found
 
 
 class _Search:
-    def __init__(self, index: ProgramIndex, aim: Aim, most: float) -> None:
-        self.index, self.aim, self.most = index, aim, most
+    """`small`: of each strategy only the way that takes least memory, to find out whether anything fits."""
+
+    def __init__(self, index: ProgramIndex, aim: Aim, most: float, small: bool) -> None:
+        self.index, self.aim, self.most, self.small = index, aim, most, small
         self._whole = op_costs(index).whole
         self._edges: dict[tuple[int, _Homes], list[_Edge]] = {}
         self._rest: dict[_Node, float] = {}
@@ -261,7 +266,17 @@ class _Search:
                 homes = {**lying, **dict(zip(made, choice, strict=True))}
                 ways = self._ways(first, end, homes)
                 if ways:
-                    yield _Edge(end, tuple((name, homes[name]) for name in left), homes, ways)
+                    edge = _Edge(end, tuple((name, homes[name]) for name in left), homes, ways)
+                    yield self._least_of_each(edge) if self.small else edge
+
+    def _least_of_each(self, edge: _Edge) -> _Edge:
+        """The same with one way of each strategy."""
+        least: dict[Segment, int] = {}
+        for place, way in enumerate(edge.ways):
+            other = least.get(way.draft.segment)
+            if other is None or self._takes(edge, place) < self._takes(edge, other):
+                least[way.draft.segment] = place
+        return _Edge(edge.done, edge.left, edge.homes, [edge.ways[place] for place in sorted(least.values())])
 
     def _ways(self, first: int, end: int, homes: Mapping[str, Home]) -> list[_Way]:
         """Those that cost less than leaves enough for all other operators."""
