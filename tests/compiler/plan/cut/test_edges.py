@@ -7,6 +7,7 @@ import pytest
 from tests.compiler.synthetic import Builder
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan import search
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import plan_cost
 from tigris_pio.compiler.plan.cut import edges
@@ -35,6 +36,7 @@ def planned(program: Program, fast: int) -> tuple[Arrangement, float]:
 @pytest.mark.parametrize("readers", [2, 3, 4])
 def test_operators_that_run_whole_load_what_they_share_once(readers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that a stage in bands may keep what it loads, for more."""
+    monkeypatch.setattr(search, "cheapest_of_every_cut", lambda _index, _aim, _most: None)
     program, fast = twice_read(readers), MAP + 512
     found, cost = planned(program, fast)
     (touching,) = (draft for draft in found.drafts if draft.slow_read)
