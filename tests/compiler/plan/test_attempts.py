@@ -49,7 +49,7 @@ def test_a_first_cut_that_took_much_is_followed_by_fewer_attempts(monkeypatch: p
             index = ProgramIndex.of(random_program(seed, 8))
             whole = find_plan(index.program, Budget(None), 4, WeightOptions())
             assert whole is not None
-            fast = whole.fast_bytes * 3 // 5
+            fast = whole.fast_bytes * 9 // 20
             plan = find_plan(index.program, Budget(fast, 1 << 20), 4, WeightOptions(), index)
             assert plan is not None and plan.fast_bytes <= fast
             made[laboured] += len(index.cache(Attempts))

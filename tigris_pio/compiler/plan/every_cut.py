@@ -22,7 +22,7 @@ from tigris_pio.compiler.instructions.predict import executor_instructions
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.band.paces import rolling_paces, tallest_height
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage
-from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.cost import SLOW_BYTE, op_costs
 from tigris_pio.compiler.plan.heights import SURE, draft_cost
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, fitted, least_bytes, state_bytes, view_count
@@ -33,8 +33,8 @@ from tigris_pio.sizes import round_up
 
 #: Programs of more operators have too many cuts.
 REACH = 7
-#: Plans that are placed, and nodes that are left, before the search ends.
-TRIES, NODES = 24, 20_000
+#: Plans that are placed, nodes that are left, and stages that are drafted before the search ends.
+TRIES, NODES, DRAFTS = 24, 20_000, 5000
 #: Of a stage of up to so many rows all heights are tried; of others the lowest of each number of bands.
 FEW_ROWS = 24
 
@@ -93,6 +93,15 @@ class _Miss(NamedTuple):
         return all(one in (stage, stage.edge) for one, stage in zip(self.stages, last, strict=True))
 
 
+class _Edges(dict[tuple[bool, int, bool], dict[tuple[int, _Homes], list[_Edge]]]):
+    """All edges from nodes: with slow memory or without, by alignment, and all their ways or the smallest alone."""
+
+
+class _Takes(dict[tuple[Windows, int], dict[tuple[Segment, int, _Homes], int]]):
+    """Bytes of fast memory that drafts take at least, by how much of windows is free and alignment: by segment, rows of
+    a band and homes."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Path:
     """A plan up to a node, whose last stage is `stage`."""
@@ -116,6 +125,10 @@ def cheapest_of_every_cut(index: ProgramIndex, aim: Aim, most: float) -> Arrange
     return found
 
 
+class _TooManyError(Exception):
+    """More stages than a search drafts."""
+
+
 class _Search:
     """`small`: of each strategy only the way that takes least memory, to find out whether anything fits."""
 
@@ -123,13 +136,23 @@ class _Search:
         self.index, self.aim, self.most, self.small = index, aim, most, small
         self._whole = op_costs(index).whole
         self._edges: dict[tuple[int, _Homes], list[_Edge]] = {}
+        if math.isinf(most):  # then they depend on nothing else
+            self._edges = index.cache(_Edges).setdefault((aim.slow > 0, aim.alignment, small), {})
+        self._known = index.cache(_Takes).setdefault((aim.windows, aim.alignment), {})
         self._rest: dict[_Node, float] = {}
         self._heap: list[tuple[float, int, _Path]] = []
         self._pushed = itertools.count()
         self._misses: list[_Miss] = []
+        self._drafted = 0
 
     def run(self) -> Arrangement | None:
-        """The first whole plan that can be placed."""
+        """The first whole plan that can be placed; None when there is none, or too much had to be looked at."""
+        try:
+            return self._run()
+        except _TooManyError:
+            return None
+
+    def _run(self) -> Arrangement | None:
         tried = 0
         for node in self._starts():
             self._push(_Path(node, 0.0))
@@ -279,9 +302,13 @@ class _Search:
         return _Edge(edge.done, edge.left, edge.homes, [edge.ways[place] for place in sorted(least.values())])
 
     def _ways(self, first: int, end: int, homes: Mapping[str, Home]) -> list[_Way]:
-        """Those that cost less than leaves enough for all other operators."""
+        """Those that cost less than leaves enough for all other operators, and for writing what lies in slow memory."""
         most = self.most - sum(self._whole[:first]) - sum(self._whole[end:])
-        drafts = self._drafts(first, end, homes, most)
+        most -= SLOW_BYTE * self._written(homes, 0, first)
+        drafts = list(self._drafts(first, end, homes, most))
+        self._drafted += len(drafts)
+        if self._drafted > DRAFTS:
+            raise _TooManyError
         ways = [_Way(draft_cost(self.index, draft, homes), draft) for draft in drafts]
         alike = {(way.cost, way.draft.requests, way.draft.overlays): way for way in reversed(ways) if way.cost < most}
         return sorted(alike.values(), key=lambda way: (way.cost, sum(overlay.lead for overlay in way.draft.overlays)))
@@ -301,11 +328,13 @@ class _Search:
         shares memory; and those of windows and scratch."""
         if place not in edge.takes:
             draft = edge.ways[place].draft
-            own = state_bytes(self.index, [draft.segment], self.aim.alignment)
-            own += self._held(draft.segment.first, edge.homes)
-            least = least_bytes(self.index, (draft,), edge.homes, self.aim) - own
+            key = draft.segment, draft.band_rows, tuple(edge.homes.items())
+            if key not in self._known:
+                own = state_bytes(self.index, [draft.segment], self.aim.alignment)
+                own += self._held(draft.segment.first, edge.homes)
+                self._known[key] = least_bytes(self.index, (draft,), edge.homes, self.aim) - own
             leads = sum(overlay.lead for overlay in draft.overlays)
-            edge.takes[place] = least, leads, sum(request.bytes for request in draft.requests)
+            edge.takes[place] = self._known[key], leads, sum(request.bytes for request in draft.requests)
         return edge.takes[place]
 
     def _held(self, first: int, homes: Mapping[str, Home]) -> int:
@@ -319,7 +348,8 @@ class _Search:
     def _drafts(self, first: int, end: int, homes: Mapping[str, Home], most: float) -> Iterator[Draft]:
         """A stage whole, in bands that keep rows and in bands that make them again, and one in slow memory."""
         index, ops = self.index, self.index.ops[first:end]
-        if any(op.images != ops[0].images for op in ops):
+        beyond = most - sum(self._whole[first:end]) - SLOW_BYTE * self._written(homes, first, end)
+        if beyond < 0 or any(op.images != ops[0].images for op in ops):
             return
         yield draft_stage(index, Segment(first, end), 1, homes)
         slow = any(homes.get(name) is Home.SLOW for name in (*index.inputs(first, end), *index.outputs(first, end)))
@@ -328,18 +358,22 @@ class _Search:
         if all(index.bandable[first:end]):
             rolls, repeats = Segment(first, end, True, True), Segment(first, end, True, False)
             if rolling_paces(index, rolls, 1) is not None:
-                yield from (draft_stage(index, rolls, rows, homes) for rows in self._heights(rolls, most))
+                yield from (draft_stage(index, rolls, rows, homes) for rows in self._heights(rolls, beyond))
             if self._may_repeat(first, end):
-                yield from (draft_stage(index, repeats, rows, homes) for rows in self._heights(repeats, most))
+                yield from (draft_stage(index, repeats, rows, homes) for rows in self._heights(repeats, beyond))
 
-    def _heights(self, segment: Segment, most: float) -> Iterator[int]:
-        """From the tallest down while what starting so many bands takes is less than `most`."""
+    def _written(self, homes: Mapping[str, Home], first: int, end: int) -> int:
+        """Bytes of slow memory that operators [first, end) leave there."""
+        slow = (name for name, home in homes.items() if home is Home.SLOW)
+        return sum(self.index.tensor(name).bytes for name in slow if first <= self.index.lives[name].birth < end)
+
+    def _heights(self, segment: Segment, beyond: float) -> Iterator[int]:
+        """From the tallest down while what starting so many bands takes is less than `beyond`."""
         steps, views = range(segment.first, segment.end), view_count(self.index, segment)
         walked = {"band": 1, "band view": views, "band operator": len(steps)}
         each = executor_instructions(walked, self.index.processor)
         each += sum(op_costs(self.index).call[step] for step in steps)
         tallest = tallest_height(self.index, segment)
-        beyond = most - sum(self._whole[step] for step in steps)
         few = {-(-tallest // bands) for bands in range(1, tallest + 1)}
         for rows in range(tallest, 0, -1) if tallest <= FEW_ROWS else sorted(few, reverse=True):
             if SURE * each * tallest / rows > beyond:

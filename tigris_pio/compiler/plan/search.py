@@ -133,19 +133,9 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
             break
         hopeless = hopeless or (place == 0 and found is None)
         attempts.mend(chain.start, found, chain.remedies)
-    best = attempts.best if attempts.best is None or hasty else refined(index, attempts.best, aim)
-    if best is not None and hasty:
-        return best
-    return _bettered(index, aim, best, attempts.least)
-
-
-def _bettered(index: ProgramIndex, aim: Aim, best: Arrangement | None, least: float | None) -> Arrangement | None:
-    """The cheapest of every cut, where `best` may not be it: live bytes tell of a cheaper one, `least` beyond running
-    whole, or of some that could not be placed. Beside slow memory they miss more."""
-    most = aim.most if best is None else _cost(index, best)
-    if least is None or (best is not None and not aim.slow and most <= least):
-        return best
-    return cheapest_of_every_cut(index, aim, _whole_cost(index) + most) or best
+    if attempts.best is None or not hasty:
+        attempts.look_closer()
+    return attempts.best
 
 
 class _Attempts:
@@ -170,24 +160,44 @@ class _Attempts:
     def _make(self, attempt: Aim) -> Arrangement | None:
         cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
-            self._note(attempt, "no cut")
+            self._note(how(self.aim, attempt), "no cut")
             return None
         if self.least is None:
             self.least, self.small = cut.cost, self.small and cut.led <= LABOURED
         self._state = cut.state
         found = _arranged(self.index, cut, attempt)
         better = self.fits(found) and _cost(self.index, found) < self.aim.most
-        self._note(attempt, "best so far" if better else "fits" if self.fits(found) else "exceeds", found)
+        outcome = "best so far" if better else "fits" if self.fits(found) else "exceeds"
+        self._note(how(self.aim, attempt), outcome, found)
         if better:
-            self.best, self.aim = found, dataclasses.replace(self.aim, most=_cost(self.index, found))
+            self._take(found)
         return found
 
-    def _note(self, attempt: Aim, outcome: str, found: Arrangement | None = None) -> None:
-        said = Attempt(how(self.aim, attempt), self.aim.slow, outcome)
+    def look_closer(self) -> None:
+        """Looks at the best once more, and at every cut of a small program.
+
+        Where live bytes tell of nothing cheaper than the best, that is the cheapest; beside slow memory they miss
+        more."""
+        if self.best is not None:
+            self._found("looked at once more", refined(self.index, self.best, self.aim))
+        if self.least is not None and (self.best is None or self.aim.slow or self.aim.most > self.least):
+            most = _whole_cost(self.index) + self.aim.most
+            self._found("every cut", cheapest_of_every_cut(self.index, self.aim, most))
+
+    def _found(self, said: str, found: Arrangement | None) -> None:
+        if found is not None and found is not self.best:
+            self._note(said, "best so far", found)
+            self._take(found)
+
+    def _take(self, found: Arrangement) -> None:
+        self.best, self.aim = found, dataclasses.replace(self.aim, most=_cost(self.index, found))
+
+    def _note(self, said: str, outcome: str, found: Arrangement | None = None) -> None:
+        attempt = Attempt(said, self.aim.slow, outcome)
         if found is not None:
-            said = dataclasses.replace(said, stages=len(found.drafts), fast=found.fast_bytes, slow=found.slow.peak,
-                                       cost=_cost(self.index, found))  # fmt: skip
-        self.index.cache(Attempts).append(said)
+            attempt = dataclasses.replace(attempt, stages=len(found.drafts), fast=found.fast_bytes,
+                                          slow=found.slow.peak, cost=_cost(self.index, found))  # fmt: skip
+        self.index.cache(Attempts).append(attempt)
 
     def near(self) -> bool:
         """Whether the best needs not be bettered: in haste, or of a large program."""
