@@ -38,6 +38,7 @@ def cost(program: Program, budget: Budget) -> float:
         (random_network(268, 7), Budget(381, AMPLE)),  # a stage that rolls is two
         (batched(random_network(205, 5), 2), Budget(5816)),  # no cut that was tried could be placed
         (batched(random_network(292, 4), 2), Budget(3410)),  # one pair of tensors less shares memory
+        (random_network(54, 4), Budget(384, 932)),  # two stages in a row cannot be placed, in none of their ways
         (wild_program(335, 4), Budget(116)),  # a tensor that holds another is made by an earlier stage
     ],
 )
