@@ -5,8 +5,7 @@ have at most, which the run-time state of the whole plan depends on; an edge is 
 by the live bytes, beside what lives through it. How cheaply the end can be reached from a node is then known by going
 backwards, and with that whole plans come in the order of their costs (P. Hart, N. Nilsson and B. Raphael, "A formal
 basis for the heuristic determination of minimum cost paths", IEEE Transactions SSC 4, 1968). The first whose buffers
-can be placed is the cheapest. Of those that cannot, the fewest stages in a row that cannot are remembered, and no
-other plan with them is tried.
+can be placed is the cheapest.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from tigris_pio.sizes import round_up
 
 #: Programs of more operators have too many cuts.
 REACH = 7
-#: Plans that are placed, nodes that are left, and stages that are drafted before the search ends.
-TRIES, NODES, DRAFTS = 24, 20_000, 5000
+#: Plans that are tried to be placed, nodes that are left, and stages that are drafted before the search ends.
+TRIES, NODES, DRAFTS = 60, 20_000, 5000
 #: Of a stage of up to so many rows all heights are tried; of others the lowest of each number of bands.
 FEW_ROWS = 24
 
@@ -77,20 +76,6 @@ class _Stage(NamedTuple):
     def draft(self) -> Draft:
         """As it is run."""
         return self.edge.ways[self.way].draft
-
-
-class _Miss(NamedTuple):
-    """Stages in a row that do not fit so much room; of an edge, in no way."""
-
-    room: int
-    stages: tuple[_Stage | _Edge, ...]
-
-    def ends(self, stages: Sequence[_Stage]) -> bool:
-        """Whether these are the last of `stages`."""
-        if len(stages) < len(self.stages):
-            return False
-        last = stages[len(stages) - len(self.stages) :]
-        return all(one in (stage, stage.edge) for one, stage in zip(self.stages, last, strict=True))
 
 
 class _Edges(dict[tuple[bool, int, bool], dict[tuple[int, _Homes], list[_Edge]]]):
@@ -142,7 +127,6 @@ class _Search:
         self._rest: dict[_Node, float] = {}
         self._heap: list[tuple[float, int, _Path]] = []
         self._pushed = itertools.count()
-        self._misses: list[_Miss] = []
         self._drafted = 0
 
     def run(self) -> Arrangement | None:
@@ -161,8 +145,6 @@ class _Search:
                 break
             path = heapq.heappop(self._heap)[2]
             self._turn(path)
-            if self._conflicts(path):
-                continue
             if path.node.done < len(self.index.ops):
                 self._follow(path)
             elif max(len(stage.draft.views) for stage in self._stages(path)) == path.node.views:  # else it came before
@@ -170,7 +152,6 @@ class _Search:
                 found = self._fitted(path.node, self._stages(path))
                 if found is not None:
                     return found
-                self._note(path)
         return None
 
     def _fitted(self, node: _Node, stages: Sequence[_Stage]) -> Arrangement | None:
@@ -187,38 +168,8 @@ class _Search:
             path = path.before
         return stages
 
-    def _note(self, path: _Path) -> None:
-        """Remembers the fewest stages of a plan that cannot be placed, each in any of its ways if not even that helps
-        which takes least."""
-        stages, room = self._stages(path), self._room(path.node)
-        some = list(next((each for each in self._runs(stages) if self._fitted(path.node, each) is None), stages))
-        miss: list[_Stage | _Edge] = list(some)
-        for place, stage in enumerate(some):
-            before, some[place] = some[place], _Stage(stage.edge, self._smallest(stage.edge))
-            if some[place] == before or self._fitted(path.node, some) is None:
-                miss[place] = stage.edge
-            else:
-                some[place] = before
-        self._misses.append(_Miss(room, tuple(miss)))
-
-    def _runs(self, stages: Sequence[_Stage]) -> Iterator[tuple[_Stage, ...]]:
-        """Some in a row, the fewest first, and not all; not without those before which say what shares memory."""
-        for count in range(1, len(stages)):
-            for first in range(len(stages) - count + 1):
-                if not first or not self._held(stages[first].draft.segment.first, stages[first].edge.homes):
-                    yield tuple(stages[first : first + count])
-
-    def _smallest(self, edge: _Edge) -> int:
-        """The way that takes least, the cheapest of several."""
-        return min(range(len(edge.ways)), key=lambda place: (*self._takes(edge, place), place))
-
-    def _conflicts(self, path: _Path) -> bool:
-        """Whether the last stages of a path are known not to fit."""
-        room, stages = self._room(path.node), self._stages(path)
-        return any(miss.room >= room and miss.ends(stages) for miss in self._misses)
-
     def _starts(self) -> Iterator[_Node]:
-        names = self._living(0)
+        names = tuple(io.tensor for io in self.index.program.inputs)  # also those that nothing reads
         views = {view_count(self.index, Segment(first, end)) for first, end in self._segments()}
         for homes in self._choices(names):
             for most in sorted(views):
