@@ -30,8 +30,8 @@ from tigris_pio.sizes import round_up
 STAIRS_REACH = 300
 #: Pairs that may share memory of which every choice is tried; of more, all but one.
 FEW_LINKS = 5
-#: Searches of a placement with parked windows, and the nodes of each.
-PARKED_ROUNDS, PARKED_NODES = 5, 5000
+#: Heights at which a placement with parked windows is searched for, and the nodes of each search.
+PARKED_HEIGHTS, PARKED_NODES = 12, 5000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,18 +168,19 @@ def _with_stairs(
 
 
 def _lowest(requests: Sequence[Request], alignment: int) -> Placement:
-    """By bisection between the bound and what is found; a search finds more when it is told what is enough. It does not
-    depend on the limit, so more memory fits what less does."""
+    """The first found at heights from the bound up, for a search finds more when it is told what is enough, and where
+    it finds nothing it may still find something lower. It does not depend on the limit, so more memory fits what less
+    does."""
     allocation = Allocation(requests, alignment)
     best = allocation.lowest()
-    low = best.lower_bound
-    for _ in range(PARKED_ROUNDS):
-        middle = (low + best.peak) // 2
-        found = allocation.lowest(PARKED_NODES, middle)
-        if found.peak > middle:
-            low = middle
+    low, high = best.lower_bound, best.peak
+    for height in range(PARKED_HEIGHTS):
+        enough = low + (high - low) * height // PARKED_HEIGHTS
+        found = allocation.lowest(PARKED_NODES, enough)
         if found.peak < best.peak:
             best = found
+        if best.peak <= enough:
+            break
     return best
 
 
@@ -284,10 +285,10 @@ def _links(
     alignment: int,
 ) -> Iterator[Link]:
     """The pairs that may share memory."""
-    if not any(isinstance(found, Parking) for found in stairs):  # pieces say more than a link
-        for overlay in (overlay for draft in drafts for overlay in draft.overlays):
-            lead = -round_up(overlay.lead, alignment)
-            yield Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), lead)
+    parked = {found.draft.segment for found in stairs if isinstance(found, Parking)}  # pieces say more than a link
+    for overlay in (overlay for draft in drafts if draft.segment not in parked for overlay in draft.overlays):
+        lead = -round_up(overlay.lead, alignment)
+        yield Link(Kind.GROWS, home_request(overlay.eaten), home_request(overlay.grown), lead)
     for draft in drafts:
         yield from _links_in_place(index, draft, homes, blocks)
 

@@ -36,8 +36,9 @@ from tigris_pio.sizes import round_up
 
 #: Shares of the limit that are aimed for when nothing else helps.
 SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
-#: Shares of the limit by which cuts may exceed it where windows are parked.
-PARKED_ROOMS = (1.0, 1.05, 1.1, 1.15, 1.2)
+#: Rooms of cuts whose windows are parked: from and up to these shares of the limit, and so many from a size to its
+#: double. They are the same sizes whatever the limit, so that a little more memory tries what less did.
+PARKED_ROOMS, PARKED_STEPS = (0.93, 1.2), 16
 #: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
 THOROUGH, EXHAUSTIVE = 36, 300
 #: So are those whose first cut took more: the search looked for segments so often.
@@ -268,10 +269,17 @@ def _chains(index: ProgramIndex, aim: Aim, small: bool) -> Iterator[_Chain]:
         yield _Chain(dataclasses.replace(stairs, lowest=True), (_unshared,), True, True)
         if large or aim.most < math.inf:
             return
-        for share in PARKED_ROOMS if small else PARKED_ROOMS[::2]:
-            parked = dataclasses.replace(aim, windows=Windows.PARKED).at(int(aim.limit * share))
+        for room in _parked_rooms(aim.limit, 1 if small else 2):
+            parked = dataclasses.replace(aim, windows=Windows.PARKED).at(room)
             yield _Chain(parked, (), True, True)
             yield _Chain(dataclasses.replace(parked, lowest=True), (), True, True)
+
+
+def _parked_rooms(limit: int, stride: int) -> Iterator[int]:
+    """Those nearest above the limit first: the more room, the cheaper a cut, and the likelier its offsets exceed it."""
+    least, most = (math.ceil(PARKED_STEPS * math.log2(max(1.0, share * limit))) for share in PARKED_ROOMS)
+    steps = sorted(range(least, most, stride), key=lambda step: (2 ** (step / PARKED_STEPS) < limit, step))
+    return (int(2 ** (step / PARKED_STEPS)) for step in steps)
 
 
 def _unshared(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:

@@ -60,6 +60,21 @@ def test_rows_that_are_parked_do_not_overwrite_rows_that_are_about_to_come_back(
     Simulator(plan).run()
 
 
+def test_outputs_grow_over_inputs_in_stages_that_park_nothing():
+    """Beside stages that do; the image is streamed, so that it is not the largest."""
+    plan = compile_model(OWN / "vww_int8.onnx", fast=12_000, stream="input").plan
+    banded = [stage for stage in plan.stages if stage.bands > 1]
+    parking = [any(view.parked is not None for view in stage.views) for stage in banded]
+    assert any(parking) and not all(parking)
+    Simulator(plan).run()
+
+
+def test_a_little_more_memory_parks_what_less_does():
+    for fast in range(4064, 4384, 64):
+        plan = compile_model(OWN / "kws_int8.onnx", fast=fast, stream="input").plan
+        assert parked_views(plan) and plan.fast_bytes <= fast
+
+
 @pytest.mark.parametrize("more", [2000, 100_000])
 def test_what_fits_without_is_not_parked(more):
     assert not parked_views(compile_model(RESNET, fast=TIGHT + more).plan)
