@@ -232,10 +232,11 @@ class Operator:
 
     def _rows(self) -> tuple[str, list[str]]:
         """Statements, and the address of each band's constants: of copies where the number of the first row grows."""
-        constants_of = "of->" if self.has_cases else f"{self.name}_rows[0]."
+        constants_of = "of->" if self.has_cases or self.arguments else f"{self.name}_rows[0]."
         statements, addresses = "", []
-        if self.has_cases:
-            statements = f"    const struct {self.name}_case *of = &{self.name}_rows[rows];\n    TIGRIS_ONCE(of);\n"
+        if self.has_cases or self.arguments:
+            case = f"&{self.name}_rows[rows]" if self.has_cases else f"{self.name}_rows"
+            statements = f"    const struct {self.name}_case *of = {case};\n    TIGRIS_ONCE(of);\n"
         for place, grows in enumerate(self._growing):
             member = f"inputs[{place - 1}]" if place else "output"
             row = ".rows" if place == 0 else ""
