@@ -6,6 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage, View
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
@@ -94,7 +96,7 @@ def _moved(view: View, tensor: ProgramTensor, rows: BandRows) -> tuple[int, int]
     """How often the kept rows of a window move to its start, or to where they are parked and back, and their bytes."""
     if not view.keep or tensor.folded:
         return 0, 0
-    kept = (rows.end[:-1] - rows.first[1:]).clip(0)
+    kept = np.maximum(rows.end[:-1] - rows.first[1:], 0)
     if view.parked is None:
         kept[rows.first[1:] <= rows.first[:-1]] = 0
     ways = 1 if view.parked is None else 2

@@ -57,6 +57,8 @@ class Part:
         """The pieces, offsets from the start of the request."""
         if not self.pieces:
             return (Piece(self.offset, self.bytes, self.life),)
+        if not self.offset:
+            return self.pieces
         return (dataclasses.replace(piece, offset=self.offset + piece.offset) for piece in self.pieces)
 
 
@@ -162,13 +164,15 @@ def _side_by_side(requests: Sequence[Request], pieces: Sequence[Piece], alignmen
             throughout = sum(round_up(piece.bytes, alignment) for piece in taken if _covers(piece, request.life))
             beside = max(0, round_up(request.bytes, alignment) - throughout)
             sizes[request.life] = sizes.get(request.life, 0) + beside
-    return max(
-        (
-            size + sum(round_up(piece.bytes, alignment) for piece in pieces if _covers(piece, life))
-            for life, size in sizes.items()
-        ),
-        default=0,
-    )
+    always = sorted((piece for piece in pieces if piece.bands is EVERY_BAND), key=lambda piece: piece.life.birth)
+    live: list[Piece] = []  # of a plan's many stages each meets few pieces
+    coming, most = 0, 0
+    for life in sorted(sizes, key=lambda life: life.birth):
+        begun = bisect.bisect_right(always, life.birth, coming, key=lambda piece: piece.life.birth)
+        live = [piece for piece in (*live, *always[coming:begun]) if piece.life.death >= life.birth]
+        throughout = sum(round_up(piece.bytes, alignment) for piece in live if piece.life.death >= life.death)
+        coming, most = begun, max(most, sizes[life] + throughout)
+    return most
 
 
 def _covers(piece: Piece, life: Lifetime) -> bool:
