@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -13,10 +14,11 @@ from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent, Way, ways_to_grow
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
-from tigris_pio.compiler.plan.cut.image_sweep import image_bytes, image_fits
+from tigris_pio.compiler.plan.cut.image_sweep import image_fits, windows_of_images
 from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
+from tigris_pio.compiler.plan.cut.reach import Reach, subsets_of
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
-from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit, rolling_fits
+from tigris_pio.compiler.plan.cut.rolling_sweep import Rolled, RollingFit, rolling_fits
 from tigris_pio.compiler.plan.cut.shapes import Shape, shapes_from
 from tigris_pio.compiler.plan.cut.size import Size
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -24,11 +26,6 @@ from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
-#: Longest segments tried in bands without and with slow memory, and whole, in operators: most, least, and the sum over
-#: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
-BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 6_000), (256, 12, 6_000)
-#: The same of segments that make rows again, where there is slow memory.
-AGAIN_REACH = (200, 6, 400)
 #: In programs of at most so many operators up to three tensors that a segment leaves get homes each for itself; in
 #: larger ones, and when there are more, they all have the same.
 SMALL = 60
@@ -47,10 +44,6 @@ class _Sized(dict[tuple[int, int, int, Windows | None], Size]):
     made again, so they share as they like."""
 
 
-class _OfImages(dict[tuple[int, int, int], list[tuple[int, int, int]]]):
-    """Windows of one image each, by what lies in slow memory and the first and last cut of a segment."""
-
-
 class _Offer(NamedTuple):
     """A segment that leads on, whatever the way to its first cut cost; descent: None where it is the way's.
 
@@ -64,10 +57,20 @@ class _Offer(NamedTuple):
     more: Callable[[], Iterator[_Offer]] | None = None
 
 
+class _Roll(NamedTuple):
+    """A segment that rolls: bytes for all but its state, and what it costs at least without bytes moved."""
+
+    fit: RollingFit
+    shape: Shape
+    free: int
+    banded: Banded
+    least: float
+
+
 class Edges:
     """The segments of `index` within what `aim` gives. states: bytes of run-time state that some stage takes anyway,
     and that one may take at most; corrected: the better known cost of an edge, from it and an estimate; again: whether
-    the cheapest way will be asked for several times."""
+    the cheapest way will be asked for several times; only: the segments ways may take, by first cut; None: all."""
 
     def __init__(
         self,
@@ -77,21 +80,23 @@ class Edges:
         states: tuple[int, int | None],
         corrected: Callable[[Edge, float], float],
         again: bool,
+        only: Mapping[int, Segment] | None = None,
     ) -> None:
-        self.again = again
+        self.again, self.only = again, only
         self.index, self.sets, self.aim = index, sets, aim
         self.state, self.most_state = states
         self.corrected = corrected
         self.prices = Prices.of(index.processor)
         self.costs = op_costs(index)
         self.steps = len(index.ops)
-        self.reach = _reach(self.steps, SLOW_REACH if aim.slow else BANDED_REACH)
-        self.again_reach = _reach(self.steps, AGAIN_REACH) if aim.slow else self.reach
+        self.reach = Reach.of(self.steps, aim.slow > 0)
         self.growth = Growth(index, sets)
         self.ample = sum(sets.size(1 << place) for place in range(len(sets.names))) <= aim.slow
         self._subsets: dict[int, list[int]] = {}
         self._offers: dict[Hashable, list[_Offer]] = {}
         self._sized = index.cache(_Sized)
+        self._labels = Labels(sets, self.prices.slow_byte, aim.most * LOOSE)
+        self._rolls: dict[int, list[_Roll]] = {}
         self.led = 0  #: how often segments were looked for that lead on from a way, which is what a search takes
 
     def _starts(self) -> list[int]:
@@ -99,18 +104,21 @@ class Edges:
         inputs = self.sets.across[0]
         if not self.aim.slow:
             return [inputs]
-        found = _subsets(inputs, 3)
+        found = subsets_of(inputs, 3)
         return [fast for fast in found if self.sets.size(inputs & ~fast) <= self.aim.slow]
 
     def cheapest(self) -> Label | None:
         """The cheapest way to the last cut; None when there is none."""
-        labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE)
+        labels = self._labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE)
         for fast in self._starts():
             labels.offer(0, Label(0.0, fast, False, None, None))
+        costs: list[float] = []  # of the cheapest way to each cut
         for cut in range(self.steps + 1):
-            self._pull(labels, cut)
+            self._pull(labels, cut, min(costs[max(0, cut - self.reach.again) : cut], default=math.inf))
+            kept = labels.kept(cut)
+            costs.append(kept[0].cost if kept else math.inf)
             if cut < self.steps:
-                for label in labels.kept(cut):
+                for label in kept:
                     self._push(labels, cut, label)
         return min(labels.kept(self.steps), key=lambda label: label.cost, default=None)
 
@@ -132,7 +140,7 @@ class Edges:
             return (leaves,)
         found = self._subsets.get(leaves)
         if found is None:
-            found = self._subsets[leaves] = _subsets(leaves, 3 if self.steps <= SMALL else 1)
+            found = self._subsets[leaves] = subsets_of(leaves, 3 if self.steps <= SMALL else 1)
         if self.ample:
             return found
         below = self.sets.across[cut] & ~label.fast
@@ -158,6 +166,8 @@ class Edges:
         fast = self._fast_after(label, edge)
         descent = label.descent if offer.descent is None else offer.descent
         descent = descent if descent.member & fast else NO_DESCENT
+        if self.only is not None and self.only.get(edge.segment.first) != edge.segment:
+            return
         if labels.beats(end, fast, offer.plain, cost, descent):
             known = label.cost + self.corrected(edge, offer.cost)
             if known <= cost or labels.beats(end, fast, offer.plain, known, descent):
@@ -166,6 +176,14 @@ class Edges:
     def _fast_after(self, label: Label, edge: Edge) -> int:
         """What lies in fast memory behind an edge."""
         return (label.fast & self.sets.across[edge.segment.end]) | edge.kept
+
+    def _may_lead(self, label: Label, segment: Segment, kept: int, least: float) -> bool:
+        """Whether a segment that costs so much at least may lead to a better way than is known; for other passes, where
+        ways cost something else, all are kept."""
+        if self.only is not None and self.only.get(segment.first) != segment:
+            return False
+        fast = (label.fast & self.sets.across[segment.end]) | kept
+        return self.again or self._labels.beats(segment.end, fast, False, label.cost + least)
 
     # -- segments that start at a cut
 
@@ -176,11 +194,13 @@ class Edges:
     def _starting(self, cut: int, label: Label) -> Iterator[_Offer]:
         all_fast = label.fast == self.sets.across[cut]
         yield from self._one(cut, label)
+        if self.only is not None and not self.only[cut].banded and self.only[cut].end == cut + 1:
+            return
         if self.index.ops[cut].images > 1 and (all_fast or self.aim.slow):
             yield from self._images(cut, label)
         if self.aim.slow and not (all_fast and self.next_hot[cut] == NEVER):
             yield from self._whole(cut, label)
-        if not all_fast or self.aim.slow or self.next_hot[cut] < cut + self.reach:
+        if not all_fast or self.aim.slow or self.next_hot[cut] < cut + self.reach.rolling:
             yield from self._rolling(cut, label, all_fast)
 
     def _one(self, cut: int, label: Label) -> Iterator[_Offer]:
@@ -210,32 +230,17 @@ class Edges:
         """Operators run whole, image by image; of what lies in slow memory one image is brought or made at a time."""
         sets, images, shapes = self.sets, self.index.ops[cut].images, self._shapes(cut)
         held = sets.size(label.fast)
-        for end, live in image_fits(self.index, cut, self._free(0) - held, self.reach):
+        for end, live in image_fits(self.index, cut, self._free(0) - held, self.reach.rolling):
             shape = shapes[end - cut - 1]
             free = self._free(self._state_of(shape.views), cut, end)
             loaded = shape.reads & ~label.fast
             for kept in self._homes(label, cut, shape.leaves):
                 slow = loaded | shape.leaves & ~kept
                 beside = held + sets.size(kept)
-                if beside + fullest(live, self._windows_of_images(slow, cut, end)) <= free:
+                if beside + fullest(live, windows_of_images(sets, slow, cut, end)) <= free:
                     edge = Edge(Segment(cut, end), loaded, shape.leaves & ~kept, kept, beside)
                     cost = setup(self.prices, shape.views) + self._moved_for_each(loaded, edge.stored, cut, end)
                     yield _Offer(edge, cost + self.prices.copy * slow.bit_count() * images)
-
-    def _windows_of_images(self, slow: int, first: int, end: int) -> list[tuple[int, int, int]]:
-        """Bytes of one image of each of a set, and the first and last step that touches it, from `first`."""
-        known = self.index.cache(_OfImages)
-        if (slow, first, end) in known:
-            return known[slow, first, end]
-        windows = known[slow, first, end] = []
-        for place in bits(slow):
-            name = self.sets.names[place]
-            size = round_up(image_bytes(self.index, name), self.aim.alignment)
-            uses = self.index.uses_within(name, first, end)
-            made = self.index.lives[name].birth
-            birth = made if made >= first else uses[0]
-            windows.append((size, birth - first, max([birth, *uses]) - first))
-        return windows
 
     def _moved_for_each(self, loaded: int, stored: int, first: int, end: int) -> float:
         """As `_moved`, with what all images read brought for each."""
@@ -252,7 +257,7 @@ class Edges:
         live: list[int] = []
         last: dict[int, int] = {}
         images, seen = self.index.ops[cut].images, 0
-        for at, shape in enumerate(self._shapes(cut)[: _reach(self.steps, WHOLE_REACH)]):
+        for at, shape in enumerate(self._shapes(cut)[: self.reach.whole]):
             step = cut + at
             if self.index.ops[step].images != images:
                 return
@@ -276,37 +281,47 @@ class Edges:
             loaded = shape.reads & slow
             for kept in self._homes(label, cut, shape.leaves):
                 stored = shape.leaves & ~kept
+                cost = setup(self.prices, shape.views) + self._moved(loaded, stored, cut, step + 1)
+                cost += self.prices.copy * (loaded | stored).bit_count()
+                if not (loaded or stored) or not self._may_lead(label, Segment(cut, step + 1), kept, cost):
+                    continue
                 longer = [(sets.size(1 << p), last[1 << p] + 1, at) for p in bits(kept) if last[1 << p] < at]
-                if (loaded or stored) and fullest(live, longer) <= free:
-                    cost = setup(self.prices, shape.views) + self._moved(loaded, stored, cut, step + 1)
-                    cost += self.prices.copy * (loaded | stored).bit_count()
+                if fullest(live, longer) <= free:
                     yield _Offer(Edge(Segment(cut, step + 1), loaded, stored, kept, 0), cost)
 
     def _rolling(self, cut: int, label: Label, all_fast: bool) -> Iterator[_Offer]:
-        sets, fast = self.sets, label.fast
+        sets, fast, slow = self.sets, label.fast, self.aim.slow
         held = sets.size(fast)
-        rolled = rolling_fits(self.index, cut, not self.aim.slow, self._free(0) - held, self.reach)
+        rolled = rolling_fits(self.index, cut, not slow, self._free(0) - held, self.reach.rolling)
         hot = self.next_hot[cut] if all_fast else -1
-        shapes = self._shapes(cut)
-        for fit, shape in zip(rolled.fits, shapes, strict=False):
-            if hot >= fit.end and not self.aim.slow:
-                continue
-            free = self._free(self._state_of(shape.views), cut, fit.end)
-            if held + fit.inner.stairs.bytes > free:
+        for fit, shape, free, banded, least in self._rolls_of(cut, rolled):
+            if (hot >= fit.end and not slow) or held + fit.inner.stairs.bytes > free:
                 continue
             loaded = shape.reads & ~fast
             for kept in self._homes(label, cut, shape.leaves):
                 if hot >= fit.end and kept == shape.leaves:
                     continue  # it runs whole with the same homes
                 stored = shape.leaves & ~kept
+                moved = self._moved(loaded, stored, cut, fit.end)
+                segment = Segment(cut, fit.end, True, True)
+                if not self._may_lead(label, segment, kept, moved + least):
+                    continue
                 eats = shape.reads & fast & ~sets.across[fit.end]
                 kind = Windows.SHARED if self.aim.windows is Windows.STAIRS and not eats else self.aim.windows
                 kind = min(kind, Windows.STAIRS)  # parked they take as much
                 windows = self._windows(cut, fit, kind, loaded | stored)
-                banded = Banded(fit.bands * self.index.ops[cut].images, fit.calls, fit.moved_bytes)
-                segment = Segment(cut, fit.end, True, True)
-                moved = self._moved(loaded, stored, cut, fit.end)
                 yield from self._banded(label, segment, shape, kept, windows, free, banded, moved, rolled.paces)
+
+    def _rolls_of(self, cut: int, rolled: Rolled) -> list[_Roll]:
+        """What is the same of rolling segments for all ways to their first cut."""
+        known, images = self._rolls.setdefault(cut, []), self.index.ops[cut].images
+        shapes = self._shapes(cut)
+        for fit in rolled.fits[len(known) :]:
+            shape = shapes[len(known)]
+            banded = Banded(fit.bands * images, fit.calls, fit.moved_bytes)
+            least = banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, 0)
+            known.append(_Roll(fit, shape, self._free(self._state_of(shape.views), cut, fit.end), banded, least))
+        return known
 
     def _windows(self, cut: int, fit: RollingFit, windows: Windows, slow: int) -> Size:
         """The size of the windows of a segment that starts at `cut` when `slow` lies in slow memory."""
@@ -375,15 +390,14 @@ class Edges:
 
     # -- segments that make rows again, which are told by where they end
 
-    def _pull(self, labels: Labels, cut: int) -> None:
+    def _pull(self, labels: Labels, cut: int, least: float) -> None:
+        """`least`: what the cheapest way to any cut costs that they may start at."""
         slow = bool(self.aim.slow)
-        if slow and self.steps > LARGE:
+        if math.isinf(least) or (slow and self.steps > LARGE):
             return
-        if not slow and self.next_hot[max(0, cut - self.reach)] >= cut:
+        if self.only is not None and cut not in self._again_ends:
             return
-        starts = range(max(0, cut - self.again_reach), cut)
-        least = min((labels.kept(first)[0].cost for first in starts if labels.kept(first)), default=None)
-        if least is None:
+        if not slow and self.next_hot[max(0, cut - self.reach.rolling)] >= cut:
             return
         room = self._free(0)
         # Not all of what crosses need lie in slow memory: what does not fit when all does may fit.
@@ -411,7 +425,10 @@ class Edges:
             if not whole and apart is not None:
                 windows, moved, again = self._beside(cut, fit, apart, loaded, stored)
             banded = Banded(fit.bands * self.index.ops[fit.first].images, fit.calls, 0, again)
+            least = moved + banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, 0)
             segment = Segment(fit.first, cut, True)
+            if not self._may_lead(label, segment, kept, least):
+                continue
             yield from self._banded(label, segment, shape, kept, windows, free, banded, moved, {})
 
     def _beside(
@@ -434,7 +451,7 @@ class Edges:
         Tall bands make fewer rows again: an eighth of them counts.
         """
         worst = labels.dearest(end)
-        for fit in recomputing_fits(self.index, end, resident, room, self.again_reach):
+        for fit in recomputing_fits(self.index, end, resident, room, self.reach.again):
             if least + fit.again / 8 >= worst:
                 return
             yield fit
@@ -443,6 +460,8 @@ class Edges:
 
     def _moved(self, loaded: int, stored: int, first: int, end: int) -> float:
         """Instructions of moving so much to and from slow memory for operators [first, end)."""
+        if not loaded | stored:
+            return 0.0
         return self.prices.slow_byte * (self.sets.loaded(loaded, first, end) + self.sets.stored(stored))
 
     def _shared(self, step: int, loaded: int = 0) -> int:
@@ -451,7 +470,12 @@ class Edges:
         return 0 if loaded or step in self.aim.apart else self.sets.shared[step]
 
     def _shapes(self, cut: int) -> list[Shape]:
-        return shapes_from(self.sets, cut, max(self.reach, _reach(self.steps, WHOLE_REACH)), self.costs.call)
+        return shapes_from(self.sets, cut, max(self.reach.rolling, self.reach.whole), self.costs.call)
+
+    @cached_property
+    def _again_ends(self) -> set[int]:
+        """Where segments end that make rows again and that ways may take."""
+        return {each.end for each in (self.only or {}).values() if each.banded and not each.keep}
 
     @cached_property
     def next_hot(self) -> list[int]:
@@ -464,19 +488,3 @@ class Edges:
             hot = need > self._free(self._state_of(views), step, step + 1)
             following[step] = step if hot else following[step + 1]
         return following
-
-
-def _reach(steps: int, limits: tuple[int, int, int]) -> int:
-    most, least, work = limits
-    return min(most, max(least, work // max(1, steps)))
-
-
-def _subsets(names: int, most: int) -> list[int]:
-    """All subsets of up to `most` tensors, the whole set first; of more only all and none."""
-    members = bits(names)
-    if len(members) > most:
-        return [names, 0]
-    found = [0]
-    for place in members:
-        found += [known | 1 << place for known in found]
-    return found[::-1]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.sizes import round_up
 
 
 def image_fits(index: ProgramIndex, first: int, room: int, reach: int) -> Iterator[tuple[int, list[int]]]:
@@ -37,3 +39,24 @@ def image_bytes(index: ProgramIndex, name: str) -> int:
     """Bytes of one image of a tensor; of all of one that has no images."""
     tensor = index.tensor(name)
     return tensor.bytes // tensor.batch
+
+
+class _Known(dict[tuple[int, int, int], list[tuple[int, int, int]]]):
+    """Windows of one image each, by what lies in slow memory and the first and last cut of a segment."""
+
+
+def windows_of_images(sets: Crossings, slow: int, first: int, end: int) -> list[tuple[int, int, int]]:
+    """Bytes of one image of each of a set, and the first and last step of a segment that touches it, from its start."""
+    index = sets.index
+    known = index.cache(_Known)
+    if (slow, first, end) in known:
+        return known[slow, first, end]
+    windows = known[slow, first, end] = []
+    for place in bits(slow):
+        name = sets.names[place]
+        size = round_up(image_bytes(index, name), sets.alignment)
+        uses = index.uses_within(name, first, end)
+        made = index.lives[name].birth
+        birth = made if made >= first else uses[0]
+        windows.append((size, birth - first, max([birth, *uses]) - first))
+    return windows

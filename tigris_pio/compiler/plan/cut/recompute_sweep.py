@@ -143,20 +143,26 @@ def _growth(tensor: ProgramTensor, rows: BandRows) -> float:
 
 
 class _Fits:
-    """The segments that end at one operator, as far as they were asked for."""
+    """The segments that end at one operator, shortest first, as far as they were asked for; each with the bytes of the
+    windows of what it makes, which are never less with more operators."""
 
-    def __init__(self, room: int, sweep: Iterator[RecomputingFit]) -> None:
-        self.room, self._sweep = room, sweep
-        self._known: list[RecomputingFit] = []
+    def __init__(self, sweep: Iterator[tuple[int, RecomputingFit]]) -> None:
+        self._sweep = sweep
+        self._known: list[tuple[int, RecomputingFit]] = []
 
-    def __iter__(self) -> Iterator[RecomputingFit]:
+    def within(self, room: int) -> Iterator[RecomputingFit]:
+        """Those whose windows stay within `room`."""
         for place in itertools.count():
             if place == len(self._known):
                 further = next(self._sweep, None)
                 if further is None:
                     return
                 self._known.append(further)
-            yield self._known[place]
+            made, fit = self._known[place]
+            if made > room:
+                return
+            if fit.windows.bytes <= room:
+                yield fit
 
 
 class _Known(dict[tuple[int, bool, int], _Fits]):
@@ -172,13 +178,12 @@ def recomputing_fits(
     computed, and kept for the next caller.
     """
     cache, key = index.cache(_Known), (end, resident, reach)
-    fits = cache.get(key)
-    if fits is None or fits.room < room:
-        fits = cache[key] = _Fits(room, _sweep(index, end, resident, room, reach))
-    return (fit for fit in fits if fit.windows.bytes <= room)
+    if key not in cache:
+        cache[key] = _Fits(_sweep(index, end, resident, reach))
+    return cache[key].within(room)
 
 
-def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int) -> Iterator[RecomputingFit]:
+def _sweep(index: ProgramIndex, end: int, resident: bool, reach: int) -> Iterator[tuple[int, RecomputingFit]]:
     if index.tensor(index.ops[end - 1].output).height < 2:
         return
     sweep = _Sweep(index, end, resident, reach)
@@ -189,6 +194,4 @@ def _sweep(index: ProgramIndex, end: int, resident: bool, room: int, reach: int)
         if sweep.wanted_whole(first) or index.ops[first].images != index.ops[end - 1].images:
             return
         sweep.add(first)
-        if sweep.window_bytes > room:
-            return
-        yield sweep.fit(first)
+        yield sweep.window_bytes, sweep.fit(first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tigris_pio.compiler.ir.pace import Pace
@@ -265,15 +265,33 @@ def _tallest(window: _Window) -> tuple[int, int]:
     return most, kept
 
 
-class Rolled(NamedTuple):
-    """The segments that start at one operator, shortest first, and the paces of all that they make."""
+class Rolled:
+    """The segments that start at one operator, shortest first, and the paces of all that they make; as far as was asked
+    for."""
 
-    fits: list[RollingFit]
-    paces: dict[str, Pace]
+    def __init__(self, index: ProgramIndex, first: int, resident: bool, reach: int) -> None:
+        self.fits: list[RollingFit] = []
+        self._sweep: _Sweep | None = _Sweep(index, first, resident)
+        self.paces: Mapping[str, Pace] = self._sweep.rolling.paces
+        self._steps = range(first, min(first + reach, len(index.ops)))
+        self._pending = -1  # bytes of the windows of one step more than there are fits, if it was taken in
+
+    def extend(self, room: int) -> None:
+        """By those whose windows may stay within `room`. More operators never take less, so each is taken in once."""
+        while self._sweep is not None:
+            at = len(self.fits)
+            if self._pending < 0 and not (at < len(self._steps) and self._sweep.add(self._steps[at])):
+                self._sweep = None
+                return
+            self._pending = self._sweep.window_bytes
+            if self._pending > room:
+                return
+            self.fits.append(self._sweep.fit(self._steps[at] + 1))
+            self._pending = -1
 
 
-class _Known(dict[tuple[int, bool, int], tuple[int, Rolled]]):
-    """The fits of each first operator, kind of home and reach, and up to which room they are known."""
+class _Known(dict[tuple[int, bool, int], Rolled]):
+    """The fits of each first operator, kind of home and reach."""
 
 
 def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Rolled:
@@ -284,18 +302,7 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
     limits the operators a segment may have.
     """
     cache, key = index.cache(_Known), (first, resident, reach)
-    known, rolled = cache.get(key, (-1, None))
-    if rolled is None or known < room:
-        sweep = _Sweep(index, first, resident)
-        rolled = Rolled(list(_fits(sweep, room, reach)), sweep.rolling.paces)
-        cache[key] = room, rolled
-    return rolled
-
-
-def _fits(sweep: _Sweep, room: int, reach: int) -> Iterator[RollingFit]:
-    for step in range(sweep.first, min(sweep.first + reach, len(sweep.index.ops))):
-        if not sweep.add(step):
-            return
-        if sweep.window_bytes > room:
-            return
-        yield sweep.fit(step + 1)
+    if key not in cache:
+        cache[key] = Rolled(index, first, resident, reach)
+    cache[key].extend(room)
+    return cache[key]
