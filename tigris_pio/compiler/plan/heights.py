@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from tigris_pio.compiler.instructions.predict import executor_instructions
 from tigris_pio.compiler.plan.aim import Aim
+from tigris_pio.compiler.plan.alike import Alike
 from tigris_pio.compiler.plan.band.paces import tallest_height
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage, tallest_band
 from tigris_pio.compiler.plan.cost import SLOW_BYTE, op_costs, stage_cost
@@ -30,6 +31,11 @@ class _Costs(dict[tuple[Segment, int, tuple[Home | None, ...]], float]):
     """What drafted stages cost, by segment, rows of a band and the homes of what the segment reads and leaves."""
 
 
+class _Chosen(dict[Hashable, tuple[int, bool]]):
+    """Rows of a band, and whether outputs grow over inputs, by what is the same of segments that are alike and how they
+    are drafted."""
+
+
 def cheapest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim) -> Draft:
     """The cheapest draft whose windows can fit `room` bytes; one-row bands when none does.
 
@@ -37,8 +43,27 @@ def cheapest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Hom
     than others, and in a stage that rolls, bands of another height may end where a tensor ends. Low bands leave out
     what an operator whose stride exceeds its kernel skips, where a window holds all rows from the first to the last
     that a band reads. So every height is looked at while what is sure of it costs less than the best: more room never
-    makes a stage cost more.
+    makes a stage cost more. Of segments that are alike one is looked at.
     """
+    known, key = index.cache(_Chosen), drafted_alike(index, segment, homes, room, aim)
+    if key in known:
+        rows, grows = known[key]
+        found = draft_stage(index, segment, rows, homes)
+        return found if grows or not found.overlays else dataclasses.replace(found, overlays=())
+    found = _cheapest(index, segment, homes, room, aim)
+    known[key] = found.band_rows, bool(found.overlays)
+    return found
+
+
+def drafted_alike(
+    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim
+) -> Hashable:
+    """The same of segments that are alike and are drafted alike."""
+    how = room, aim.alignment, aim.windows, aim.frugal, aim.lowest, aim.overlays(segment.first, segment.end)
+    return Alike.of(index).segment(segment, homes), how
+
+
+def _cheapest(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim) -> Draft:
     best = tallest_band(index, segment, homes, room, aim)
     if aim.lowest or (best.bands == 1 and not best.slow_read):
         return best

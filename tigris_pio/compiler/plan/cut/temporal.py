@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.cost import op_costs, stage_cost
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
-from tigris_pio.compiler.plan.cut.edges import SMALL, Edges
+from tigris_pio.compiler.plan.cut.edges import LARGE, SMALL, Edges
 from tigris_pio.compiler.plan.cut.labels import Edge, Label
-from tigris_pio.compiler.plan.heights import cheapest_band
+from tigris_pio.compiler.plan.heights import cheapest_band, drafted_alike
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import view_count
 from tigris_pio.compiler.plan.segment import Segment
@@ -82,6 +82,12 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
             found = _Search(index, aim, state, most).cheapest()
         if found is None or found.state <= state:
             break
+        if len(index.ops) > LARGE:
+            # Mostly the same segments do beside the state that they take, and what leaves room for it costs no less.
+            only = {segment.first: segment for segment in found.segments}
+            same = _Search(index, aim, found.state, most, only).cheapest()
+            if same is not None and same.cost <= found.cost and same.state <= found.state:
+                return same, wished
         wished, state = wished or found, found.state
     return found, None if found is wished else wished
 
@@ -96,14 +102,22 @@ class _Drafted(dict[Edge, dict[_Key, float]]):
     fit."""
 
 
+class _Alike(dict[Hashable, float]):
+    """The same by what segments that are alike have in common."""
+
+
 class _Search:
-    def __init__(self, index: ProgramIndex, aim: Aim, state: int, most: int | None) -> None:
+    """`only`: the segments that may be used, by first cut; None: all."""
+
+    def __init__(
+        self, index: ProgramIndex, aim: Aim, state: int, most: int | None, only: Mapping[int, Segment] | None = None
+    ) -> None:
         self.index, self.aim, self.state = index, aim, state
         self.sets = Crossings.of(index, aim.alignment)
-        self.drafted = index.cache(_Drafted)
+        self.drafted, self.alike = index.cache(_Drafted), index.cache(_Alike)
         self.corrected: dict[Edge, float] = {}
         self.rounds = _rounds(len(index.ops), bool(state) or most is not None)
-        self.edges = Edges(index, self.sets, aim, (state, most), self._correct, self.rounds > 1)
+        self.edges = Edges(index, self.sets, aim, (state, most), self._correct, self.rounds > 4, only)
 
     def cheapest(self) -> Cut | None:
         """The cheapest of the paths that are drafted; some more are while none fits."""
@@ -158,10 +172,13 @@ class _Search:
             slow = edge.loaded | edge.stored
             names = (*index.inputs(segment.first, segment.end), *index.outputs(segment.first, segment.end))
             homes = {n: Home.SLOW if sets.bit[n] & slow else Home.FAST for n in names if n in sets.bit}
-            draft = cheapest_band(index, segment, homes, room, self.aim)
-            fits = draft.need(index, self.aim.alignment, self.aim.windows) <= room
-            whole = sum(op_costs(index).whole[segment.first : segment.end])
-            known[key] = stage_cost(index, draft) - whole if fits else math.inf
+            alike = drafted_alike(index, segment, homes, room, self.aim)
+            if alike not in self.alike:
+                draft = cheapest_band(index, segment, homes, room, self.aim)
+                fits = draft.need(index, self.aim.alignment, self.aim.windows) <= room
+                whole = sum(op_costs(index).whole[segment.first : segment.end])
+                self.alike[alike] = stage_cost(index, draft) - whole if fits else math.inf
+            known[key] = self.alike[alike]
         return known[key]
 
     def _cut(self, path: Sequence[Label], cost: float) -> Cut:
