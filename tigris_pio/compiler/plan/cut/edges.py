@@ -97,6 +97,7 @@ class Edges:
         self._sized = index.cache(_Sized)
         self._labels = Labels(sets, self.prices.slow_byte, aim.most * LOOSE)
         self._rolls: dict[int, list[_Roll]] = {}
+        self._passes = 0
         self.led = 0  #: how often segments were looked for that lead on from a way, which is what a search takes
 
     def _starts(self) -> list[int]:
@@ -110,6 +111,7 @@ class Edges:
     def cheapest(self) -> Label | None:
         """The cheapest way to the last cut; None when there is none."""
         labels = self._labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE)
+        self._passes += 1
         for fast in self._starts():
             labels.offer(0, Label(0.0, fast, False, None, None))
         costs: list[float] = []  # of the cheapest way to each cut
@@ -146,13 +148,18 @@ class Edges:
         below = self.sets.across[cut] & ~label.fast
         return [kept for kept in found if self.sets.size(below | (leaves & ~kept)) <= self.aim.slow]
 
+    @property
+    def _kept(self) -> bool:
+        """Whether what leads on is kept for another pass; most searches end with the first."""
+        return self.again and self._passes > 1
+
     def _offer(self, labels: Labels, label: Label, key: Hashable, offers: Callable[[], Iterator[_Offer]]) -> None:
         """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`."""
         self.led += 1
         known: Iterable[_Offer] | None = self._offers.get(key)
         if known is None:
             known = offers()
-            if self.again:
+            if self._kept:
                 known = self._offers[key] = list(known)
         for offer in known:
             if offer.more is None:
@@ -178,12 +185,12 @@ class Edges:
         return (label.fast & self.sets.across[edge.segment.end]) | edge.kept
 
     def _may_lead(self, label: Label, segment: Segment, kept: int, least: float) -> bool:
-        """Whether a segment that costs so much at least may lead to a better way than is known; for other passes, where
-        ways cost something else, all are kept."""
+        """Whether a segment that costs so much at least may lead to a better way than is known; what is
+        kept is for ways that cost something else too."""
         if self.only is not None and self.only.get(segment.first) != segment:
             return False
         fast = (label.fast & self.sets.across[segment.end]) | kept
-        return self.again or self._labels.beats(segment.end, fast, False, label.cost + least)
+        return self._kept or self._labels.beats(segment.end, fast, False, label.cost + least)
 
     # -- segments that start at a cut
 

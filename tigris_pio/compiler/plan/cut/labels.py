@@ -85,7 +85,8 @@ class Labels:
     def _chosen(self, cut: int) -> list[Label]:
         found: list[Label] = []
         for label in sorted(self._at[cut].values(), key=lambda label: label.cost):
-            if not any(self._betters(cut, other, label) for other in found):
+            more = ~label.fast
+            if not any(not other.fast & more and self._betters(cut, other, label) for other in found):
                 found.append(label)
         if len(found) <= self._width:
             return found
@@ -99,8 +100,9 @@ class Labels:
         return sorted({id(label): label for label in (*ends, *best)}.values(), key=lambda label: label.cost)
 
     def _betters(self, cut: int, one: Label, other: Label) -> bool:
+        """Of a way that holds nothing in fast memory that the other does not."""
         more = other.fast & ~one.fast
-        if one.fast & ~other.fast or (other.plain and not one.plain) or one.descent.leaves_less(other.descent):
+        if (other.plain and not one.plain) or one.descent.leaves_less(other.descent):
             return False
         return not more or one.cost + self._reload(cut, more) <= other.cost
 

@@ -32,6 +32,8 @@ from tigris_pio.sizes import round_up
 #: Paths whose segments are drafted before the cheapest of them is taken: most, least, and what is divided by the number
 #: of operators in between.
 ROUNDS = (24, 1, 300)
+#: Where at most so many are, what leads on from ways is not kept from one to the next.
+SEVERAL = 4
 #: An estimate that a draft exceeds by less is as good as the draft.
 CLOSE = 1.002
 #: Of programs of more operators a path is good enough that costs so many times what estimates tell of the cheapest.
@@ -117,7 +119,7 @@ class _Search:
         self.drafted, self.alike = index.cache(_Drafted), index.cache(_Alike)
         self.corrected: dict[Edge, float] = {}
         self.rounds = _rounds(len(index.ops), bool(state) or most is not None)
-        self.edges = Edges(index, self.sets, aim, (state, most), self._correct, self.rounds > 4, only)
+        self.edges = Edges(index, self.sets, aim, (state, most), self._correct, self.rounds > SEVERAL, only)
 
     def cheapest(self) -> Cut | None:
         """The cheapest of the paths that are drafted; some more are while none fits."""
