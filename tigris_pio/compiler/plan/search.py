@@ -252,12 +252,12 @@ def _chains(index: ProgramIndex, aim: Aim, small: bool) -> Iterator[_Chain]:
     yield _Chain(aim, (*all_three, _with_half_less) if small else () if large else (_with_less, _unshared))
     yield _Chain(aim, (_in_less, _in_less, _in_less) if small else ())
     yield _Chain(apart, all_three or (_unshared,))
-    yield _Chain(dataclasses.replace(apart, frugal=True), all_three)
+    yield _Chain(dataclasses.replace(apart, frugal=True), all_three, large)
     if small:
         yield _Chain(apart, (_unshared, _with_less, _unshared))
     elif aim.most < math.inf:
         return  # there is a plan
-    yield _Chain(alone, (_with_less, _with_less))
+    yield _Chain(alone, (_with_less, _with_less), large)
     for share in SHARES:
         late, room = large or share < FAR, int(aim.limit * share)
         yield _Chain(apart.at(room), (_with_less,) if small else (), late)
