@@ -118,8 +118,9 @@ class QuantisedNet:
         _, channels, height, width = shape = self.shapes[x]
         split = self._constant("shape", np.array([1, groups, channels // groups, height, width]))
         joined = self._constant("shape", np.array(shape))
-        y = self._node("Reshape", [x, split], (1, groups, channels // groups, height, width))
-        y = self._node("Transpose", [y], (1, channels // groups, groups, height, width), perm=[0, 2, 1, 3, 4])
+        parted, turned = (1, groups, channels // groups, height, width), (1, channels // groups, groups, height, width)
+        y = self._quantised(self._node("Reshape", [x, split], parted), parted, like=x)
+        y = self._quantised(self._node("Transpose", [y], turned, perm=[0, 2, 1, 3, 4]), turned, like=x)
         return self._quantised(self._node("Reshape", [y, joined], shape), shape, like=x)
 
     def mean(self, x: str) -> str:
@@ -131,7 +132,7 @@ class QuantisedNet:
         """Mean and a fully connected layer, [1, classes]."""
         pooled = self.mean(x)
         features = self.shapes[pooled][1]
-        flat = self._node("Flatten", [pooled], (1, features))
+        flat = self._quantised(self._node("Flatten", [pooled], (1, features)), (1, features), like=pooled)
         y = self._node("Gemm", [flat, self._weight(classes, features)], (1, classes), transB=1)
         return self._quantised(y, (1, classes))
 

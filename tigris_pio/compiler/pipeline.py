@@ -40,6 +40,7 @@ from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.normalise import PassStatistics, normalise
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.attempts import Attempt, Attempts
+from tigris_pio.compiler.plan.columns import tiled
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
@@ -222,26 +223,29 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
 
 def plan_of(
     program: Program, options: CompileOptions, index: ProgramIndex | None = None, most: float = math.inf,
-    tried: list[Attempt] | None = None,
+    tried: list[Attempt] | None = None, spills: bool = False,
 ) -> ExecutionPlan | None:
     """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
     None when none was found.
 
     `index`: of `program`; whoever makes several plans saves time by keeping it. What is tried is added to `tried`.
+    `spills`: it is known to want slow memory, and the first plan that fits is good enough.
     """
 
     backend = options.kernels()
     if backend is None:
-        return _finder(program, options, index, tried)(program, options.budget, most)
-    found = _balances(program, options, tried).cheapest(most)
+        return _finder(program, options, index, tried, spills)(program, options.budget, most)
+    found = _balances(program, options, tried, spills).cheapest(most)
     return None if found is None else found.plan
 
 
-def _balances(program: Program, options: CompileOptions, tried: list[Attempt] | None = None) -> Balances:
+def _balances(
+    program: Program, options: CompileOptions, tried: list[Attempt] | None = None, spills: bool = False
+) -> Balances:
     """Plans of `program` by how a backend shares the memory with them."""
     backend = options.kernels()
     assert backend is not None
-    find = _finder(program, options, None, tried)
+    find = _finder(program, options, None, tried, spills)
     return Balances(find, program, options.budget, backend, options.chip, _processor(program, options))
 
 
@@ -252,7 +256,8 @@ def _processor(program: Program, options: CompileOptions) -> str:
 
 
 def _finder(
-    program: Program, options: CompileOptions, index: ProgramIndex | None, tried: list[Attempt] | None
+    program: Program, options: CompileOptions, index: ProgramIndex | None, tried: list[Attempt] | None,
+    spills: bool = False,
 ) -> Find:
     """Finds plans of `program`, of which `index` is kept, or of the same with other kernels."""
     processor, noted = _processor(program, options), [] if tried is None else tried
@@ -263,9 +268,9 @@ def _finder(
             kept[id(wanted)] = ProgramIndex.of(wanted, processor)
         known = kept[id(wanted)]
         before = len(known.cache(Attempts))
-        plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most)
+        plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most, spills)
         noted.extend(known.cache(Attempts)[before:])
-        folded = None if plan is not None and plan.slow_bytes == 0 else fold_products(wanted)
+        folded = None if spills or (plan is not None and plan.slow_bytes == 0) else fold_products(wanted)
         if folded is None:
             return plan
         least = most if plan is None else worth(wanted, cost_of(plan))
@@ -291,6 +296,12 @@ def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[A
         if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
             break
     if best is not None:
+        for other in tiled(programs, best, options.alignment) if options.budget.slow else ():
+            now = []
+            plan = plan_of(other, options, most=worth(other, least), tried=now, spills=True)
+            tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
+            if plan is not None and judged_cost(plan) < least:
+                best, least = plan, judged_cost(plan)
         return best, tuple(tried)
     folded = [other for program in programs if (other := fold_products(program)) is not None]
     processor = _processor(start.program, options)

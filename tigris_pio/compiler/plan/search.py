@@ -90,11 +90,15 @@ def find_plan(
     weights: WeightOptions,
     index: ProgramIndex | None = None,
     most: float = math.inf,
+    spills: bool = False,
 ) -> ExecutionPlan | None:
     """The best plan found within `budget` that costs less than `most`, or None. `index`: of `program`, kept from plan
-    to plan it saves time."""
+    to plan it saves time. `spills`: it is known to want slow memory, and the first plan that fits is good enough."""
     index = index or ProgramIndex.of(program)
-    found = find_arrangement(index, budget, alignment, weights, most - _whole_cost(index))
+    if spills:
+        found = _that_spills(index, budget, alignment, weights, most - _whole_cost(index))
+    else:
+        found = find_arrangement(index, budget, alignment, weights, most - _whole_cost(index))
     return None if found is None else finish(index, budget, alignment, weights, found)
 
 
@@ -113,6 +117,15 @@ def find_arrangement(
         least = most if resident is None else worth(index.program, whole + _cost(index, resident)) - whole
         best = _cheapest(index, dataclasses.replace(aim, most=least), hasty) or resident
     return None if best is None else _with_weights(index, best, aim)
+
+
+def _that_spills(
+    index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float
+) -> Arrangement | None:
+    """The first arrangement found beside slow memory that costs less than `most`, looked at once more."""
+    aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
+    found = _cheapest(index, aim, hasty=True)
+    return None if found is None else _with_weights(index, refined(index, found, aim), aim)
 
 
 def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from tigris_pio.compiler.ir.pace import Pace
-from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.ir.program import ProgramTensor, RowMap
 from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete
 from tigris_pio.compiler.plan.cost import op_costs
 from tigris_pio.compiler.plan.cut.size import NO_SIZE, Size
@@ -306,3 +306,26 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
         cache[key] = Rolled(index, first, resident, reach)
     cache[key].extend(room)
     return cache[key]
+
+
+class WindowRows(NamedTuple):
+    """Rows of a window in bands of one row, how many of them an earlier band made, and the steps that touch it."""
+
+    most: int
+    kept: int
+    birth: int
+    death: int
+
+
+def window_rows(index: ProgramIndex, first: int, reach: int) -> Iterator[tuple[int, dict[str, WindowRows]]]:
+    """The ends of the rolling segments that start at `first`, with the windows of all that each touches."""
+    sweep = _Sweep(index, first, False)
+    for step in range(first, min(first + reach, len(index.ops))):
+        if not sweep.add(step):
+            return
+        yield step + 1, {name: _rows(index.tensor(name), window) for name, window in sweep.windows.items()}
+
+
+def _rows(tensor: ProgramTensor, window: _Window) -> WindowRows:
+    row = tensor.bytes_of(1)
+    return WindowRows(window.size.bytes // row, window.kept // row, window.birth, window.death)

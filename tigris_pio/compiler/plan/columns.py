@@ -1,0 +1,207 @@
+"""Which operators are worth making in tiles of columns (compiler/lower/columns.py), told from a plan without tiles.
+
+Where rows are so large that few of them fit, stages are short, and what they leave goes through slow memory. A tile's
+rows are smaller, so longer stages fit, but what a region of tiles reads is brought for each of them, and columns at
+their edges are made twice. A shortest path over cuts finds which regions pay: its edges are the stages of the plan,
+stages that roll, and regions in so many tiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tigris_pio.compiler.instructions.predict import DEFAULT
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.lower.columns import Span, Tiles, in_columns, leaving, may_be_tiled, own_span, spans_of
+from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
+from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
+from tigris_pio.compiler.plan.cut.estimate import Prices
+from tigris_pio.compiler.plan.cut.rolling_sweep import WindowRows, window_rows
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.format.records import VIEW_STATE_BYTES
+from tigris_pio.sizes import round_up
+
+#: Numbers of tiles that are tried, fewest first: a CONCAT joins no more.
+COUNTS = (1, 2, 3, 4, 6, 8)
+#: Operators of a region at most.
+REACH = 24
+#: Tensors of more than the fast memory's share are cut where they are made, for tiles that read them.
+APART = 2
+#: What is expected to cost no more than so many times the least is tried.
+NEAR = 1.4
+#: What tiles must be expected to save, as a share of what the plan costs.
+WORTH = 0.03
+
+
+class _Way(NamedTuple):
+    """The cheapest way found to a cut."""
+
+    cost: float
+    before: int
+    tiles: int  #: of the region that leads here; 1: none
+
+
+def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> list[Program]:
+    """What of `programs`, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the likeliest
+    first; nothing when tiles are not worth it."""
+    if plan.budget.fast is None or not any(stage.slow_read for stage in plan.stages):
+        return []
+    ways = []
+    for cuts in (True, False):
+        found = [_Search(program, plan, alignment, cuts) for program in programs]
+        ways.append(min(found, key=lambda search: search.cost))
+    ways.sort(key=lambda search: search.cost)
+    planned = sum(_slow_cost(plan, stage, ways[0].prices.slow_byte) for stage in plan.stages)
+    most = min(planned - WORTH * cost_of(plan), NEAR * ways[0].cost)
+    return [in_columns(way.program, regions, way.apart) for way in ways if way.cost <= most and (regions := way.regions())]
+
+
+def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
+    return (DIRECT_BYTE if works_in_slow_memory(plan, stage) else slow_byte) * (stage.slow_read + stage.slow_written)
+
+
+class _Search:
+    """The cheapest way through the operators of a program. cuts: what is large is cut where it is made."""
+
+    def __init__(self, program: Program, plan: ExecutionPlan, alignment: int, cuts: bool) -> None:
+        assert plan.budget.fast is not None
+        self.index = ProgramIndex.of(program, plan.processor or DEFAULT)
+        self.program, self.alignment, self.apart = program, alignment, frozenset[str]()
+        self.limit = plan.budget.fast
+        self.prices = Prices.of(self.index.processor)
+        self.costs = op_costs(self.index)
+        self.tileable = [may_be_tiled(program, op) for op in program.ops]
+        self.made = {op.output: step for step, op in enumerate(program.ops)}
+        if cuts:
+            self.apart = frozenset(n for n in self.made if APART * self.index.tensor(n).bytes > self.limit)
+        names = [op.output for op in program.ops]
+        same = [op.output for op in plan.program.ops] == names
+        self.stages = {stage.first_op: (stage.end_op, _slow_cost(plan, stage, self.prices.slow_byte))
+                       for stage in plan.stages if same}  # fmt: skip
+        self.cuts = self._cuts()
+        self.ways = self._found()
+
+    @property
+    def cost(self) -> float:
+        """Instructions beyond running whole in fast memory."""
+        return self.ways[len(self.program.ops)].cost
+
+    def regions(self) -> list[Tiles]:
+        """The regions in tiles on the way."""
+        return [tiles for tiles in _back(self.ways, len(self.program.ops)) if tiles.count > 1]
+
+    def _found(self) -> dict[int, _Way]:
+        ways: dict[int, _Way] = {0: _Way(0.0, 0, 1)}
+        for cut in range(len(self.program.ops)):
+            if cut not in ways:
+                continue
+            for end, tiles, cost in self._edges(cut, ways):
+                if cost + ways[cut].cost < ways.get(end, _Way(math.inf, 0, 1)).cost:
+                    ways[end] = _Way(cost + ways[cut].cost, cut, tiles)
+        return ways
+
+    def _cuts(self) -> frozenset[int]:
+        """Those of the plan, and those that no more bytes cross than their neighbours."""
+        crossing, steps = self.index.crossing, len(self.program.ops)
+        least = (c for c in range(1, steps) if crossing[c] <= min(crossing[c - 1], crossing[c + 1]))
+        return frozenset((0, *least, *self.stages, steps))
+
+    def _edges(self, first: int, ways: Mapping[int, _Way]) -> Iterator[tuple[int, int, float]]:
+        """What may follow at a cut: where it ends, in how many tiles, and what it costs."""
+        if first in self.stages:
+            end, cost = self.stages[first]
+            yield end, 1, cost
+        bytes_of = (self.index.tensor(name).bytes for name in self._touched(first, first + 1))
+        yield first + 1, 1, DIRECT_BYTE * sum(bytes_of)
+        for end, rows in window_rows(self.index, first, REACH) if first in self.cuts else ():
+            if end not in self.cuts or not self.tileable[end - 1]:
+                if not self.tileable[end - 1]:
+                    return
+                continue
+            found = next((each for count in COUNTS if (each := self._region(Tiles(first, end, count), rows, ways))), None)
+            if found is None:
+                return
+            yield end, *found
+
+    def _touched(self, first: int, end: int) -> list[str]:
+        """What operators read of activations made before them, and make for later ones."""
+        read = (name for name in self.index.inputs(first, end) if self.index.tensor(name).constant is None)
+        return [*read, *leaving(self.program, first, end)]
+
+    def _region(
+        self, region: Tiles, rows: Mapping[str, WindowRows], ways: Mapping[int, _Way]
+    ) -> tuple[int, float] | None:
+        """In how many tiles it is, and what that costs; None when a tile has no room."""
+        left = leaving(self.program, region.first, region.end)
+        read = [name for name in self._touched(region.first, region.end) if name not in left]
+        widths = [self.index.tensor(name).width for name in left]
+        if region.count == 1:
+            spans = [{name: Span(0, self.index.tensor(name).width) for name in rows}]
+        elif widths and min(widths) >= 2 * region.count:
+            spans = [spans_of(self.program, region, left, tile) for tile in range(region.count)]
+        else:
+            return None
+        if any(self._need(region, read, rows, each) > self.limit for each in spans):
+            return None
+        moved = sum(self._loaded(name, spans, region, ways) for name in read)
+        moved += sum(self.index.tensor(name).bytes for name in left)
+        cost = self.prices.slow_byte * moved + region.count * self.prices.stage
+        return region.count, cost + self._again(region, spans)
+
+    def _loaded(
+        self, name: str, spans: Sequence[Mapping[str, Span]], region: Tiles, ways: Mapping[int, _Way]
+    ) -> float:
+        """Bytes that the tiles bring of a tensor: all of it each, or of what was made in tiles those they need."""
+        tensor, step = self.index.tensor(name), self.made.get(name, -1)
+        if name in self.apart and len(spans) > 1:
+            columns = sum(each[name].end - each[name].first for each in spans if name in each)
+            return tensor.bytes * columns / tensor.width
+        maker = next((each for each in _back(ways, region.first) if each.first <= step < each.end), None)
+        if maker is None or maker.count == 1:
+            return tensor.bytes * len(spans)
+        narrowest = min(self.index.tensor(each).width for each in leaving(self.program, maker.first, maker.end))
+        parts = [own_span(tensor.width, narrowest, tile, maker.count) for tile in range(maker.count)]
+        columns = sum(part.end - part.first for each in spans for part in parts
+                      if name in each and part.first < each[name].end and each[name].first < part.end)  # fmt: skip
+        return tensor.bytes * columns / tensor.width
+
+    def _again(self, region: Tiles, spans: Sequence[Mapping[str, Span]]) -> float:
+        """Instructions of columns that several tiles make."""
+        again = 0.0
+        for step in range(region.first, region.end):
+            output = self.index.tensor(self.program.ops[step].output)
+            made = sum(each[output.name].end - each[output.name].first for each in spans if output.name in each)
+            again += self.costs.whole[step] * max(0, made - output.width) / output.width
+        return again
+
+    def _need(
+        self, region: Tiles, read: list[str], rows: Mapping[str, WindowRows], spans: Mapping[str, Span]
+    ) -> int:
+        """Bytes that a tile takes in bands of one row, about."""
+        kept, live = 0, [0] * (region.end - region.first)
+        for name, window in rows.items():
+            tensor, span = self.index.tensor(name), spans.get(name)
+            if span is None:
+                continue
+            row = tensor.row_bytes * (span.end - span.first) // tensor.width
+            size = round_up(window.most * row, self.alignment)
+            if window.kept:
+                kept += size
+            else:
+                for step in range(max(window.birth, region.first), window.death + 1):
+                    live[step - region.first] += size
+            if region.count > 1 and name in read:
+                live[window.birth - region.first] += row if name in self.apart else tensor.row_bytes
+        views = (2 if region.count > 1 else 1) * len(read) + region.end - region.first
+        return kept + max(live) + round_up(VIEW_STATE_BYTES * views, self.alignment)
+
+
+def _back(ways: Mapping[int, _Way], end: int) -> Iterator[Tiles]:
+    """What the way to a cut is made of, the last first."""
+    while end:
+        way = ways[end]
+        yield Tiles(way.before, end, way.tiles)
+        end = way.before
