@@ -296,9 +296,9 @@ def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[A
         if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
             break
     if best is not None:
-        for other in tiled(programs, best, options.alignment) if options.budget.slow else ():
+        for narrow in tiled(programs, best, options.alignment) if options.budget.slow else ():
             now = []
-            plan = plan_of(other, options, most=worth(other, least), tried=now, spills=True)
+            plan = plan_of(narrow, options, most=worth(narrow, least), tried=now, spills=True)
             tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
             if plan is not None and judged_cost(plan) < least:
                 best, least = plan, judged_cost(plan)

@@ -27,6 +27,7 @@ from tigris_pio.format.params import (
     PoolInt8Params,
     SelectParams,
 )
+from tigris_pio.format.record import Record
 
 _COLUMNS = 1  #: the axis of a CONCAT
 _SLIDING = (ConvInt8Params, AsymmetricConvInt8Params, ConvFloatParams, PoolInt8Params, PoolFloatParams)
@@ -42,11 +43,11 @@ class Span(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """Operators [first, end), once for each of `count` tiles."""
+    """Operators [first, end), once for each of so many tiles."""
 
     first: int
     end: int
-    count: int
+    number: int
 
 
 class _Part(NamedTuple):
@@ -96,7 +97,8 @@ def _is_wide(op: ProgramOp, place: int) -> bool:
 
 def _selected(params: SelectParams, span: Span) -> Span:
     first, last = (
-        (column * params.numerator[1] + params.first[1]) // params.denominator[1] for column in (span.first, span.end - 1)
+        (column * params.numerator[1] + params.first[1]) // params.denominator[1]
+        for column in (span.first, span.end - 1)
     )
     return Span(first, last + 1)
 
@@ -129,7 +131,7 @@ def own_span(width: int, narrowest: int, tile: int, count: int) -> Span:
 def spans_of(program: Program, tiles: Tiles, leaving: Iterable[str], tile: int) -> dict[str, Span]:
     """The columns that a tile needs of what its operators read and make; `leaving`: what is needed after them."""
     widths = {name: program.tensors[name].width for name in leaving}
-    spans = {name: own_span(width, min(widths.values()), tile, tiles.count) for name, width in widths.items()}
+    spans = {name: own_span(width, min(widths.values()), tile, tiles.number) for name, width in widths.items()}
     for op in reversed(program.ops[tiles.first : tiles.end]):
         if op.output in spans:
             for place, operand in enumerate(op.operands):
@@ -155,7 +157,7 @@ def in_columns(program: Program, regions: Sequence[Tiles], apart: Container[str]
     for region in regions:
         left = leaving(program, region.first, region.end)
         made = {op.output for op in program.ops[region.first : region.end]}
-        for tile in range(region.count):
+        for tile in range(region.number):
             for name, span in spans_of(program, region, left, tile).items():
                 if name in apart and name not in made:
                     edges.setdefault(name, set()).update(span)
@@ -211,7 +213,7 @@ class _Writer:
         left = leaving(program, region.first, region.end)
         made: dict[str, list[_Part]] = {name: [] for name in left}
         widths = {name: program.tensors[name].width for name in left}
-        for place in range(region.count):
+        for place in range(region.number):
             spans, tile = spans_of(program, region, left, place), str(place)
             held: dict[str, _Part] = {}
             self._joined = {}
@@ -219,7 +221,7 @@ class _Writer:
                 if op.output in spans:
                     held[op.output] = self._made(op, spans, held, tile)
             for name in left:
-                span = own_span(widths[name], min(widths.values()), place, region.count)
+                span = own_span(widths[name], min(widths.values()), place, region.number)
                 made[name] += self._strips(name, held.get(name), span, tile)
         self._parts |= made
         for name in left:
@@ -246,7 +248,13 @@ class _Writer:
         return part
 
     def _source(
-        self, op: ProgramOp, span: Span, tensor: ProgramTensor, spans: dict[str, Span], held: dict[str, _Part], tile: str
+        self,
+        op: ProgramOp,
+        span: Span,
+        tensor: ProgramTensor,
+        spans: dict[str, Span],
+        held: dict[str, _Part],
+        tile: str,
     ) -> _Part:
         """What an operator of a tile reads as one of its wide operands."""
         if isinstance(op.params, SelectParams) and tensor.name not in held and tensor.name not in self._parts:
@@ -263,7 +271,7 @@ class _Writer:
             return known  # what lies behind the last tap is not read
         return _Part(self._taken(tensor.name, known, wanted, tile), wanted)
 
-    def _params(self, op: ProgramOp, span: Span, sources: Sequence[_Part]) -> object:
+    def _params(self, op: ProgramOp, span: Span, sources: Sequence[_Part]) -> Record:
         params = op.params
         if isinstance(params, _SLIDING):
             return dataclasses.replace(params, pad_left=max(0, -_reach(op, span).first))
@@ -277,7 +285,7 @@ class _Writer:
         narrow = tuple(
             step // width * (span.end - span.first) if _is_wide(op, place) else step for place, step in enumerate(steps)
         )
-        return dataclasses.replace(params, row_step=narrow)  # type: ignore[call-arg]
+        return dataclasses.replace(params, row_step=narrow)  # type: ignore[type-var]
 
     def _taken(self, name: str, held: _Part | None, span: Span, tile: str) -> str:
         """The tensor that holds columns of one of which a tile has a part, or that was made before."""
@@ -302,7 +310,9 @@ class _Writer:
         if part.span == span:
             return part
         result = self._part(name, span, tile)
-        params = SelectParams(NO_TABLE, NO_TABLE, NO_TABLE, (1, 1, 1), (1, 1, 1), (0, span.first - part.span.first, 0), 0)
+        params = SelectParams(
+            NO_TABLE, NO_TABLE, NO_TABLE, (1, 1, 1), (1, 1, 1), (0, span.first - part.span.first, 0), 0
+        )
         self._add(OpKind.SELECT, result.tensor, (part.tensor,), params)
         return result
 

@@ -12,9 +12,9 @@ class Attempt:
     """A cut that was looked for and, where there was one, arranged. Bytes; cost in instructions beyond running whole.
 
     order: of the operators, from 1 on, in which they were tried. folded: with layers behind maps as sums that grow row
-    by row. columns: with operators in tiles of columns. slow_limit: slow memory that it might take. how: what it did otherwise than the first. outcome: "no cut",
-    "exceeds" (offsets are beyond the limit), "fits", or "best so far". stages and what follows: None where there was no
-    cut.
+    by row. columns: with operators in tiles of columns. slow_limit: slow memory that it might take. how: what it did
+    otherwise than the first. outcome: "no cut", "exceeds" (offsets are beyond the limit), "fits", or "best so far".
+    stages and what follows: None where there was no cut.
     """
 
     how: str

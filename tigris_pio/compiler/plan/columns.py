@@ -30,6 +30,8 @@ COUNTS = (1, 2, 3, 4, 6, 8)
 REACH = 24
 #: Tensors of more than the fast memory's share are cut where they are made, for tiles that read them.
 APART = 2
+#: Operators of a program in tiles at most: planning takes longer the more there are.
+MOST = 400
 #: What is expected to cost no more than so many times the least is tried.
 NEAR = 1.4
 #: What tiles must be expected to save, as a share of what the plan costs.
@@ -47,16 +49,23 @@ class _Way(NamedTuple):
 def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> list[Program]:
     """What of `programs`, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the likeliest
     first; nothing when tiles are not worth it."""
-    if plan.budget.fast is None or not any(stage.slow_read for stage in plan.stages):
+    spills = any(stage.slow_read for stage in plan.stages)
+    if plan.budget.fast is None or not spills or len(plan.program.ops) > MOST // 2:
         return []
+    bytes_of = (plan.program.tensors[io.tensor].bytes for io in plan.program.inputs)
+    slow_byte = Prices.of(plan.processor or DEFAULT).slow_byte
+    planned = sum(_slow_cost(plan, stage, slow_byte) for stage in plan.stages)
+    worth = WORTH * cost_of(plan)
+    if planned - slow_byte * sum(size for size in bytes_of if size > plan.budget.fast) <= worth:
+        return []  # what lies in slow memory when the run begins is brought in any case
     ways = []
     for cuts in (True, False):
-        found = [_Search(program, plan, alignment, cuts) for program in programs]
-        ways.append(min(found, key=lambda search: search.cost))
+        searches = (_Search(program, plan, alignment, cuts) for program in programs)
+        ways.append(min(searches, key=lambda search: search.cost))
     ways.sort(key=lambda search: search.cost)
-    planned = sum(_slow_cost(plan, stage, ways[0].prices.slow_byte) for stage in plan.stages)
-    most = min(planned - WORTH * cost_of(plan), NEAR * ways[0].cost)
-    return [in_columns(way.program, regions, way.apart) for way in ways if way.cost <= most and (regions := way.regions())]
+    most = min(planned - worth, NEAR * ways[0].cost)
+    found = (in_columns(way.program, way.regions(), way.apart) for way in ways if way.cost <= most and way.regions())
+    return [program for program in found if len(program.ops) <= MOST]
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
@@ -91,7 +100,7 @@ class _Search:
 
     def regions(self) -> list[Tiles]:
         """The regions in tiles on the way."""
-        return [tiles for tiles in _back(self.ways, len(self.program.ops)) if tiles.count > 1]
+        return [tiles for tiles in _back(self.ways, len(self.program.ops)) if tiles.number > 1]
 
     def _found(self) -> dict[int, _Way]:
         ways: dict[int, _Way] = {0: _Way(0.0, 0, 1)}
@@ -117,11 +126,12 @@ class _Search:
         bytes_of = (self.index.tensor(name).bytes for name in self._touched(first, first + 1))
         yield first + 1, 1, DIRECT_BYTE * sum(bytes_of)
         for end, rows in window_rows(self.index, first, REACH) if first in self.cuts else ():
-            if end not in self.cuts or not self.tileable[end - 1]:
-                if not self.tileable[end - 1]:
-                    return
+            if not self.tileable[end - 1]:
+                return
+            if end not in self.cuts:
                 continue
-            found = next((each for count in COUNTS if (each := self._region(Tiles(first, end, count), rows, ways))), None)
+            regions = (self._region(Tiles(first, end, count), rows, ways) for count in COUNTS)
+            found = next((each for each in regions if each is not None), None)
             if found is None:
                 return
             yield end, *found
@@ -138,32 +148,30 @@ class _Search:
         left = leaving(self.program, region.first, region.end)
         read = [name for name in self._touched(region.first, region.end) if name not in left]
         widths = [self.index.tensor(name).width for name in left]
-        if region.count == 1:
+        if region.number == 1:
             spans = [{name: Span(0, self.index.tensor(name).width) for name in rows}]
-        elif widths and min(widths) >= 2 * region.count:
-            spans = [spans_of(self.program, region, left, tile) for tile in range(region.count)]
+        elif widths and min(widths) >= 2 * region.number:
+            spans = [spans_of(self.program, region, left, tile) for tile in range(region.number)]
         else:
             return None
         if any(self._need(region, read, rows, each) > self.limit for each in spans):
             return None
         moved = sum(self._loaded(name, spans, region, ways) for name in read)
         moved += sum(self.index.tensor(name).bytes for name in left)
-        cost = self.prices.slow_byte * moved + region.count * self.prices.stage
-        return region.count, cost + self._again(region, spans)
+        cost = self.prices.slow_byte * moved + region.number * self.prices.stage
+        return region.number, cost + self._again(region, spans)
 
-    def _loaded(
-        self, name: str, spans: Sequence[Mapping[str, Span]], region: Tiles, ways: Mapping[int, _Way]
-    ) -> float:
+    def _loaded(self, name: str, spans: Sequence[Mapping[str, Span]], region: Tiles, ways: Mapping[int, _Way]) -> float:
         """Bytes that the tiles bring of a tensor: all of it each, or of what was made in tiles those they need."""
         tensor, step = self.index.tensor(name), self.made.get(name, -1)
         if name in self.apart and len(spans) > 1:
             columns = sum(each[name].end - each[name].first for each in spans if name in each)
             return tensor.bytes * columns / tensor.width
         maker = next((each for each in _back(ways, region.first) if each.first <= step < each.end), None)
-        if maker is None or maker.count == 1:
+        if maker is None or maker.number == 1:
             return tensor.bytes * len(spans)
         narrowest = min(self.index.tensor(each).width for each in leaving(self.program, maker.first, maker.end))
-        parts = [own_span(tensor.width, narrowest, tile, maker.count) for tile in range(maker.count)]
+        parts = [own_span(tensor.width, narrowest, tile, maker.number) for tile in range(maker.number)]
         columns = sum(part.end - part.first for each in spans for part in parts
                       if name in each and part.first < each[name].end and each[name].first < part.end)  # fmt: skip
         return tensor.bytes * columns / tensor.width
@@ -177,9 +185,7 @@ class _Search:
             again += self.costs.whole[step] * max(0, made - output.width) / output.width
         return again
 
-    def _need(
-        self, region: Tiles, read: list[str], rows: Mapping[str, WindowRows], spans: Mapping[str, Span]
-    ) -> int:
+    def _need(self, region: Tiles, read: list[str], rows: Mapping[str, WindowRows], spans: Mapping[str, Span]) -> int:
         """Bytes that a tile takes in bands of one row, about."""
         kept, live = 0, [0] * (region.end - region.first)
         for name, window in rows.items():
@@ -193,9 +199,9 @@ class _Search:
             else:
                 for step in range(max(window.birth, region.first), window.death + 1):
                     live[step - region.first] += size
-            if region.count > 1 and name in read:
+            if region.number > 1 and name in read:
                 live[window.birth - region.first] += row if name in self.apart else tensor.row_bytes
-        views = (2 if region.count > 1 else 1) * len(read) + region.end - region.first
+        views = (2 if region.number > 1 else 1) * len(read) + region.end - region.first
         return kept + max(live) + round_up(VIEW_STATE_BYTES * views, self.alignment)
 
 

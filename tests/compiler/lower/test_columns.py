@@ -1,0 +1,187 @@
+"""Operators in tiles of columns make the same bytes, whatever is tiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.quantised_net import QuantisedNet
+from tests.compiler.models import make, node, program
+from tests.compiler.simulator import Simulator
+from tigris_pio import Session
+from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.lower.columns import Span, Tiles, in_columns, leaving, may_be_tiled, needed, own_span
+from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.search import find_plan, plan_program
+from tigris_pio.format.enums import OpKind
+
+RANDOM = np.random.default_rng(8)
+
+
+def encoder() -> tuple[QuantisedNet, tuple[str, str]]:
+    """All that slides, with and without padding, by any step; a skip across; sums; joins; what needs a column twice."""
+    net = QuantisedNet("encoder", 3, (12, 22))
+    x = skip = net.conv(net.image, 6)
+    x = net.conv(net.depthwise(x, 2), 8, 1)
+    x = net.add(x, net.conv(net.depthwise(x, kernel=5), 8, 1, relu=False))
+    x = net.concat(net.pool(x, "AveragePool", 3, 1, 1), net.conv(x, 5, dilation=2), x)
+    x = net.conv(net.concat(net.upsample(x), skip), 4, 3)
+    return net, (net.pool(x, kernel=3, stride=2, pad=1), net.conv(x, 2, 1, relu=False))
+
+
+@functools.cache
+def int8() -> Program:
+    net, outputs = encoder()
+    return program(net.model(*outputs))
+
+
+@functools.cache
+def floating() -> Program:
+    weights = {
+        "w": RANDOM.standard_normal((4, 3, 3, 3)).astype(np.float32),
+        "f": np.float32(0.3),
+        "d": RANDOM.standard_normal((4, 1, 3, 3)).astype(np.float32),
+        "s": np.array([1, 1, 2, 2], np.float32),
+        "each": RANDOM.standard_normal((1, 4, 1, 1)).astype(np.float32),
+    }
+    nodes = [
+        node("Conv", "x w", "a", pads=[1, 2, 1, 0], strides=[1, 2]),
+        node("Relu", "a", "b"),
+        node("Conv", "b d", "c", group=4, pads=[1, 1, 1, 1]),
+        node("Mul", "c each", "m"),
+        node("Sigmoid", "m", "e"),
+        node("Mul", "m e", "g"),
+        onnx.helper.make_node(
+            "Resize",
+            ["g", "", "s"],
+            ["h"],
+            name="resize",
+            mode="nearest",
+            nearest_mode="floor",
+            coordinate_transformation_mode="asymmetric",
+        ),
+        node("AveragePool", "h", "i", kernel_shape=[2, 3], pads=[0, 1, 0, 1], count_include_pad=1),
+        node("Concat", "i i", "y", axis=1),
+    ]
+    return program(make(nodes, {"x": (1, 3, 9, 20)}, ["y"], weights))
+
+
+def run(of: Program, fast: int | None = None) -> dict[str, np.ndarray]:
+    plan = plan_program(of, Budget(fast, 0 if fast is None else 1 << 20), 16, WeightOptions())
+    if fast is not None:
+        Simulator(plan).run()
+    shape = of.inputs[0].shape
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    with Session(write_plan(plan, False)) as session:
+        return session.run({of.inputs[0].name: x})
+
+
+@functools.cache
+def expected(which: str) -> dict[str, np.ndarray]:
+    return run({"int8": int8, "float": floating}[which]())
+
+
+def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[Tiles]:
+    """Up to three regions of operators that may be tiled, in so many tiles as their outputs have columns for."""
+    found, first = [], 0
+    for _ in range(draw(st.integers(1, 3))):
+        first = draw(st.integers(first, len(of.ops)))
+        end = draw(st.integers(first, len(of.ops)))
+        widths = [of.tensors[name].width for name in leaving(of, first, end)]
+        if end > first and widths and all(may_be_tiled(of, op) for op in of.ops[first:end]):
+            found.append(Tiles(first, end, draw(st.integers(2, min(5, min(widths) // 2)))))
+        first = end
+    return found
+
+
+@pytest.mark.parametrize("which", ["int8", "float"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
+    of = {"int8": int8, "float": floating}[which]()
+    chosen = regions(of, data.draw)
+    apart = {op.output for op in of.ops if data.draw(st.booleans())}
+    found = in_columns(of, chosen, apart)
+    assert found.inputs == of.inputs and found.outputs == of.outputs
+    assert len({op.name for op in found.ops}) == len(found.ops) == len({op.output for op in found.ops})
+    for fast in (None, data.draw(st.sampled_from((6000, 4000)))):
+        for name, values in run(found, fast).items():
+            np.testing.assert_array_equal(values, expected(which)[name])
+
+
+def test_all_of_these_operators_may_be_tiled() -> None:
+    kinds = {op.kind for op in int8().ops if may_be_tiled(int8(), op)}
+    assert kinds >= {
+        OpKind.CONV_2D,
+        OpKind.DEPTHWISE_CONV_2D,
+        OpKind.AVERAGE_POOL,
+        OpKind.MAX_POOL,
+        OpKind.ADD,
+        OpKind.LOOKUP,
+        OpKind.SELECT,
+        OpKind.CONCAT,
+    }
+    kinds = {op.kind for op in floating().ops if may_be_tiled(floating(), op)}
+    assert kinds >= {OpKind.CONV_2D, OpKind.MUL, OpKind.UNARY, OpKind.SELECT, OpKind.AVERAGE_POOL}
+
+
+def test_work_is_counted_by_columns() -> None:
+    of = int8()
+    halves = in_columns(of, [Tiles(0, 1, 2)])
+    assert sum(op.macs for op in halves.ops) == sum(op.macs for op in of.ops)
+    both = in_columns(of, [Tiles(0, 2, 2)])
+    first, width = of.ops[0], of.tensors[of.ops[0].output].width
+    again = sum(op.macs for op in both.ops) - sum(op.macs for op in of.ops)
+    assert again == first.macs // width * 1  # one column at the border of the two
+
+
+def test_a_layer_that_is_not_made_of_columns_stays_whole() -> None:
+    model = make(
+        [
+            node("Conv", "x w", "a", pads=[1, 1, 1, 1]),
+            node("GlobalAveragePool", "a", "b"),
+            node("Softmax", "a", "c", axis=3),
+            node("Concat", "a a", "d", axis=3),
+        ],
+        {"x": (1, 3, 6, 8)},
+        ["b", "c", "d"],
+        {"w": RANDOM.standard_normal((2, 3, 3, 3)).astype(np.float32)},
+    )
+    of = program(model)
+    assert {op.kind for op in of.ops if may_be_tiled(of, op)} <= {OpKind.CONV_2D}
+    batched = dataclasses.replace(
+        int8(), tensors={n: dataclasses.replace(t, batch=2) for n, t in int8().tensors.items()}
+    )
+    assert not any(may_be_tiled(batched, op) for op in batched.ops)
+
+
+def test_spans() -> None:
+    """Tiles cover all columns, those of a map twice as wide at the same places."""
+    for count in (2, 3, 5):
+        own = [own_span(22, 11, tile, count) for tile in range(count)]
+        assert [span.first for span in own] == [0, *(span.end for span in own[:-1])] and own[-1].end == 22
+        assert [Span(2 * a, 2 * b) for a, b in (own_span(11, 11, tile, count) for tile in range(count))] == own
+    strided = next(op for op in int8().ops if op.kind is OpKind.DEPTHWISE_CONV_2D)
+    assert needed(strided, Span(0, 3), 22) == Span(0, 6)  # with padding before it
+    assert needed(strided, Span(3, 5), 22) == Span(5, 10)
+    assert needed(strided, Span(10, 11), 20) == Span(19, 20)
+
+
+def test_what_is_made_in_tiles_is_joined_where_it_is_read() -> None:
+    """In front of its first reader outside, once; and in any case where it is an output."""
+    of = int8()
+    tiled = in_columns(of, [Tiles(0, 3, 2)])
+    names = [op.output for op in tiled.ops]
+    for name in leaving(of, 0, 3):
+        reader = next(op.output for op in of.ops[3:] if any(each.tensor == name for each in op.operands))
+        assert names.count(name) == 1 and names.index(reader) == names.index(name) + 1
+    assert find_plan(tiled, Budget(None), 16, WeightOptions()) is not None
