@@ -12,7 +12,7 @@ from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.plan.prediction import stage_instructions
 from tigris_pio.compiler.plan.two_cores import cores_report
 from tigris_pio.compiler.slide import Slid
-from tigris_pio.compiler.weights.block import block_bytes
+from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import RowsParams
 from tigris_pio.text import visible
@@ -56,7 +56,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             "macs": sum(op.macs for op in program.ops),
             "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages),
         },
-        "flash": {"plan": plan_bytes, "weights": block_bytes(program.ops)},
+        "flash": {"plan": plan_bytes, "weights": distinct_bytes(program.ops)},
         "predicted_instructions": {
             processor: sum(stage["predicted_instructions"][processor] for stage in stages)
             for processor in predicted_on(plan)

@@ -22,7 +22,9 @@ from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.columns import Span, Tiles, in_columns, leaving, may_be_tiled, needed, own_span
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.search import find_plan, plan_program
-from tigris_pio.format.enums import OpKind
+from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
+from tigris_pio.format.enums import OpKind, WeightMode
+from tigris_pio.format.reader import read_plan
 
 RANDOM = np.random.default_rng(8)
 
@@ -75,8 +77,8 @@ def floating() -> Program:
     return program(make(nodes, {"x": (1, 3, 9, 20)}, ["y"], weights))
 
 
-def run(of: Program, fast: int | None = None) -> dict[str, np.ndarray]:
-    plan = plan_program(of, Budget(fast, 0 if fast is None else 1 << 20), 16, WeightOptions())
+def run(of: Program, fast: int | None = None, mode: WeightMode = WeightMode.IN_PLACE) -> dict[str, np.ndarray]:
+    plan = plan_program(of, Budget(fast, 0 if fast is None else 1 << 20), 16, WeightOptions(mode=mode))
     if fast is not None:
         Simulator(plan).run()
     shape = of.inputs[0].shape
@@ -162,6 +164,22 @@ def test_a_layer_that_is_not_made_of_columns_stays_whole() -> None:
         int8(), tensors={n: dataclasses.replace(t, batch=2) for n, t in int8().tensors.items()}
     )
     assert not any(may_be_tiled(batched, op) for op in batched.ops)
+
+
+@pytest.mark.parametrize("mode", WeightMode)
+def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
+    """Unless it is brought to fast memory: then each stage has a block of its own."""
+    of = int8()
+    tiled = in_columns(of, [Tiles(0, len(of.ops) - 2, 3)])
+    assert block_bytes(tiled.ops) > 2 * block_bytes(of.ops)
+    assert distinct_bytes(tiled.ops) <= block_bytes(of.ops)
+    for fast in (None, 6000):
+        for name, values in run(tiled, fast, mode).items():
+            np.testing.assert_array_equal(values, expected("int8")[name])
+    plan = plan_program(tiled, Budget(6000, 1 << 20), 16, WeightOptions())
+    assert len(plan.stages) > 3
+    weights = read_plan(write_plan(plan, False)).header.weights_bytes
+    assert distinct_bytes(tiled.ops) <= weights < distinct_bytes(tiled.ops) + 32
 
 
 def test_spans() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 import lz4.block
@@ -11,6 +12,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.weights.packing import packed_blobs, packed_bytes
+from tigris_pio.format.enums import Packing
 from tigris_pio.sizes import round_up
 
 BLOB_ALIGNMENT = 16
@@ -39,6 +41,30 @@ def stored_bytes(op: ProgramOp, field: str) -> int:
     if field == "weights" and op.stream is not None:
         return op.stream.nbytes
     return packed_bytes(op.kind, op.params, field, op.blobs[field], op.packing)
+
+
+def array_key(op: ProgramOp, field: str, array: np.ndarray) -> Hashable:
+    """What arrays have in common that are one: an operator's tiles have the same object in the same order. What another
+    order than the portable one takes is each operator's own, for the host puts it in order where it lies."""
+    own = op.name if op.stream is not None or op.packing is not Packing.PORTABLE else ""
+    return id(array), field, op.kind, op.dtype, own
+
+
+def without_known(ops: Sequence[ProgramOp], known: Container[Hashable]) -> list[ProgramOp]:
+    """`ops` without the arrays that are known, or that one before them has too."""
+    seen: set[Hashable] = set()
+    fresh = []
+    for op in ops:
+        keys = {field: array_key(op, field, array) for field, array in op.blobs.items()}
+        own = {name: array for name, array in op.blobs.items() if keys[name] not in known and keys[name] not in seen}
+        seen |= set(keys.values())
+        fresh.append(op if len(own) == len(op.blobs) else dataclasses.replace(op, blobs=own))
+    return fresh
+
+
+def distinct_bytes(ops: Sequence[ProgramOp]) -> int:
+    """Bytes of all arrays of `ops`, each that several have counted once."""
+    return block_bytes(without_known(ops, ()))
 
 
 def _stored(op: ProgramOp) -> Mapping[str, np.ndarray]:
