@@ -65,6 +65,8 @@ def theirs(command: str, model: Path, budget: str) -> str:
     if report["fast"]["infeasible"] or report["fast"]["untileable_operators"]:
         return "refused"
     traffic = report["slow"]["traffic"]
+    if traffic is None:  # it cannot compile the model
+        return "refused"
     return f"{traffic['read'] + traffic['written']:,} ({report['fast']['stages_needing_tiling']})"
 
 

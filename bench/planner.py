@@ -3,13 +3,18 @@
 A line a network of `bench/zoo.py`: its peak layer by layer, the smallest fast memory that works without slow memory,
 the share of its multiply-accumulates done again there, and the processor seconds that finding it took. `--budgets`
 adds the bytes an inference moves to and from slow memory at each, with the share done again where there is any.
+`--upstream` names the `tigris` command of the package tigris-ml, installed in an environment of its own; what it moves
+of the same files stands below, and the geometric mean of ours by theirs, where any bytes are moved, under the table.
+(It keeps a network's input and output in slow memory, so their bytes are the least it moves.)
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,6 +24,7 @@ import onnx
 from rich.console import Console
 from rich.table import Table
 
+from bench.memory import theirs
 from bench.zoo import ZOO
 from tigris_pio import compile_model
 from tigris_pio.compiler.pipeline import Compiled
@@ -55,28 +61,58 @@ def at_budget(model: onnx.ModelProto, budget: str) -> str:
     return f"{traffic['slow_read'] + traffic['slow_written']:,} {again(compiled)}".strip()
 
 
+def upstream_row(command: str, name: str, model: onnx.ModelProto, budgets: list[str]) -> list[str]:
+    """What the upstream compiler moves at each budget."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.onnx"
+        onnx.save(model, path)
+        return [theirs(command, path, budget) for budget in budgets]
+
+
+def ratios(ours: list[str], others: list[str]) -> list[float]:
+    """Our bytes by theirs, of the budgets at which both have a plan and ours moves any."""
+    pairs = ((_bytes(one), _bytes(other)) for one, other in zip(ours, others, strict=True))
+    return [one / other for one, other in pairs if one and other]
+
+
+def _bytes(cell: str) -> int:
+    """The bytes that a cell begins with; 0 when there is no plan."""
+    text = cell.split(" ", maxsplit=1)[0].replace(",", "")
+    return int(text) if text.isdigit() else 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", default=",".join(ZOO), help="names, separated by commas (default: all)")
     parser.add_argument("--budgets", default="", help="sizes such as 64K,16K, separated by commas")
+    parser.add_argument("--upstream", metavar="COMMAND", help="the tigris command of tigris-ml")
     options = parser.parse_args()
     names, budgets = options.networks.split(","), [text for text in options.budgets.split(",") if text]
     unknown = [name for name in names if name not in ZOO]
     if unknown:
         parser.error(f"--networks: {', '.join(unknown)} unknown; there are {', '.join(ZOO)}")
     table = Table("network", "layer by layer", "smallest", "done again", *budgets, "seconds")
+    found: list[float] = []
     for name in names:
         model, start = ZOO[name](), time.process_time()
         least = smallest(model)
         compiled = compile_model(model, fast=least)
         seconds = time.process_time() - start
+        ours = [at_budget(model, budget) for budget in budgets]
         table.add_row(
             name, f"{compiled.plan.unscheduled_peak:,}", f"{least:,}", again(compiled),
-            *(at_budget(model, budget) for budget in budgets), f"{seconds:.1f}",
+            *ours, f"{seconds:.1f}",
         )  # fmt: skip
+        if options.upstream:
+            others = upstream_row(options.upstream, name, model, budgets)
+            table.add_row("", "tigris-ml", "", "", *others, "")
+            found += ratios(ours, others)
     console = Console()
     console.width = max(console.width, 120)
     console.print(table)
+    if found:
+        mean = math.exp(sum(map(math.log, found)) / len(found))
+        console.print(f"ours by theirs: geometric mean {mean:.3f} of {len(found)}, the worst {max(found):.3f}")
 
 
 if __name__ == "__main__":
