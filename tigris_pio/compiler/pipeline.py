@@ -15,7 +15,7 @@ import dataclasses
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -296,16 +296,23 @@ def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[A
         if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
             break
     if best is not None:
-        for narrow in tiled(programs, best, options.alignment) if options.budget.slow else ():
-            now = []
-            plan = plan_of(narrow, options, most=worth(narrow, least), tried=now, spills=True)
-            tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-            if plan is not None and judged_cost(plan) < least:
-                best, least = plan, judged_cost(plan)
+        best = _in_columns(programs, best, options, tried) if options.budget.slow else best
         return best, tuple(tried)
     folded = [other for program in programs if (other := fold_products(program)) is not None]
     processor = _processor(start.program, options)
     raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights(), processor)
+
+
+def _in_columns(
+    programs: Sequence[Program], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
+) -> ExecutionPlan:
+    """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`."""
+    for narrow in tiled(programs, best, options.alignment):
+        now: list[Attempt] = []
+        plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
+        tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
+        best = plan if plan is not None and judged_cost(plan) < judged_cost(best) else best
+    return best
 
 
 def _is_whole(plan: ExecutionPlan) -> bool:
