@@ -31,7 +31,7 @@ REACH = 24
 #: Tensors of more than the fast memory's share are cut where they are made, for tiles that read them.
 APART = 2
 #: Operators of a program in tiles at most: planning takes longer the more there are.
-MOST = 400
+MOST = 600
 #: What is expected to cost no more than so many times the least is tried.
 NEAR = 1.4
 #: What tiles must be expected to save, as a share of what the plan costs.
