@@ -4,8 +4,8 @@ Runs the project's networks at several budgets and in several ways (streamed, in
 weights that are copied or decompressed), their float32 twins, single layers and single operators on emulated machines
 that count instructions, and fits how many each thing takes that kernels and the executor do. Prints how far
 the prediction is from the count for each network, budget and machine. `--write` puts the coefficients into
-tigris_pio/compiler/instructions/coefficients.py; `--from` fits what `--json` wrote before, without running anything.
-Takes about twenty minutes of a processor.
+tigris_pio/compiler/instructions/coefficients.py, and keeps there those of machines that are not measured; `--from` fits
+what `--json` wrote before, without running anything. Takes some seven minutes of a processor for each machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.calibration_cases import content_of, network_subjects, plans, subjects
 from bench.emulator import MACHINES, ROOT, BenchError, build, measure, run_tool
 from bench.fit import ENOUGH, fit
+from tigris_pio.compiler.instructions import coefficients as written
 from tigris_pio.compiler.instructions.call import Call
 from tigris_pio.compiler.instructions.kernels import name_of, work_of
-from tigris_pio.compiler.instructions.predict import DSP, PROCESSORS
+from tigris_pio.compiler.instructions.predict import instruction_set
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 
@@ -42,7 +43,7 @@ def described(plan: ExecutionPlan, processor: str) -> Row:
     """What a run of the plan does on a processor: of each operator its kernel's name and work, and the executor's
     way."""
     walked: dict[str, int] = defaultdict(int)
-    ops = []
+    ops, having = [], instruction_set(processor)
     for stage in plan.stages:
         found = plan_stage_calls(plan, stage)
         for name, amount in found.walked.items():
@@ -50,9 +51,10 @@ def described(plan: ExecutionPlan, processor: str) -> Row:
         for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):
             work: dict[str, float] = defaultdict(float)
             for rows, count in counts.items():
-                for name, amount in work_of(Call.of(op, plan.program.tensors, rows), processor in DSP).items():
+                call = Call.of(op, plan.program.tensors, rows)
+                for name, amount in work_of(call, having).items():
                     work[name] += amount * count * op.images
-            ops.append({"kernel": name_of(op), "name": op.name, "work": dict(work)})
+            ops.append({"kernel": name_of(op, having), "name": op.name, "work": dict(work)})
     return {"ops": ops, "walked": dict(walked)}
 
 
@@ -113,17 +115,27 @@ def print_errors(rows: Sequence[Row], known: Mapping[str, Coefficients]) -> None
               f"{max(errors):.1%} at most")  # fmt: skip
 
 
-def module(known: Mapping[str, Coefficients], machines: Sequence[str]) -> str:
-    """The source of coefficients.py."""
+def notes(machines: Sequence[str]) -> dict[str, str]:
+    """Of each machine when and with what its coefficients were counted: of `machines` now, of others as is written."""
+    known = written.__doc__ or ""
+    found = {name: line.strip() for name, colon, line in (line.partition(":") for line in known.splitlines())
+             if colon and name in written.COEFFICIENTS}  # fmt: skip
     today = datetime.datetime.now(datetime.timezone.utc)
     commit = run_tool(["git", "rev-parse", "--short=12", "HEAD"], ROOT).strip()
-    compilers = [f"{name}: {run_tool([MACHINES[name].toolchain + '-gcc', '--version']).splitlines()[0]}, -O2"
-                 for name in machines]  # fmt: skip
+    for name in machines:
+        compiler = run_tool([MACHINES[name].toolchain + "-gcc", "--version"]).splitlines()[0]
+        found[name] = f"{compiler}, -O2, on {today:%Y-%m-%d} at commit {commit}"
+    return found
+
+
+def module(known: Mapping[str, Coefficients], counted: Mapping[str, str]) -> str:
+    """The source of coefficients.py; `counted`: when, of each machine."""
+    machines = [name for name in MACHINES if name in known]
     lines = [
         '"""Instructions that kernels and the executor take, by processor, kernel and what is done. Generated.',
         "",
-        f"Written by `python -m bench.calibrate --write` on {today:%Y-%m-%d} at commit {commit}; counted under QEMU.",
-        *compilers,
+        "Written by `python -m bench.calibrate --write`; counted under QEMU:",
+        *(f"{name}: {counted[name]}" for name in machines),
         '"""',
         "",
         "from __future__ import annotations",
@@ -147,16 +159,14 @@ def module(known: Mapping[str, Coefficients], machines: Sequence[str]) -> str:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machines", default=",".join(PROCESSORS))
+    parser.add_argument("--machines", default=",".join(MACHINES))
     parser.add_argument("--json", type=Path, help="write what was counted to this file")
     parser.add_argument("--from", type=Path, dest="counted", help="fit what --json wrote")
     parser.add_argument("--write", action="store_true", help=f"write {MODULE.name}")
     options = parser.parse_args()
     machines = options.machines.split(",")
-    if unknown := [name for name in machines if name not in PROCESSORS]:
-        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(PROCESSORS)}")
-    if options.write and set(machines) != set(PROCESSORS):
-        parser.error("--write needs all machines")
+    if unknown := [name for name in machines if name not in MACHINES]:
+        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
     try:
         if options.counted:
             rows = json.loads(options.counted.read_text())
@@ -166,7 +176,7 @@ def main() -> int:
         known = {name: coefficients([row for row in rows if row["machine"] == name]) for name in machines}
         print_errors([row for row in rows if row["machine"] in machines], known)
         if options.write:
-            MODULE.write_text(module(known, machines))
+            MODULE.write_text(module({**written.COEFFICIENTS, **known}, notes(machines)))
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -15,7 +15,7 @@ from tigris_pio.compiler.backends.chips import CHIPS
 from tigris_pio.compiler.instructions.call import Call, rows_read
 from tigris_pio.compiler.instructions.coefficients import COEFFICIENTS
 from tigris_pio.compiler.instructions.convolutions import _inside_on_average
-from tigris_pio.compiler.instructions.kernels import work_of
+from tigris_pio.compiler.instructions.kernels import InstructionSet, work_of
 from tigris_pio.compiler.instructions.predict import PROCESSORS, call_instructions, nearest
 from tigris_pio.compiler.ir.program import Program, RowMap
 from tigris_pio.compiler.pipeline import CompileOptions, front
@@ -60,7 +60,7 @@ def test_three_pixels_end_a_layer_of_one_tap(rows: int, width: int, outputs: int
 @pytest.mark.parametrize(("pixels", "threes"), [(1, 0), (2, 0), (3, 1), (4, 0), (5, 1), (6, 2), (7, 1), (35, 11)])
 def test_with_dsp_instructions_pixels_of_one_tap_go_by_threes_and_twos(pixels: int, threes: int) -> None:
     """As many threes as leave no single pixel."""
-    work = work_of(dataclasses.replace(conv_of(layer(1, pixels, kernel=1, outputs=8)), rows=1), dsp=True)
+    work = work_of(dataclasses.replace(conv_of(layer(1, pixels, kernel=1, outputs=8)), rows=1), InstructionSet.DSP)
     assert work["three"] == threes and work["pair"] == 0
     assert work["two output"] == 8 * work["two"] and work["two tap"] == 4 * work["two output"]
     assert 2 * work["two"] + 3 * work["three"] + work["single"] == pixels
@@ -75,7 +75,7 @@ def test_rows_of_a_depthwise_layer_inside_go_by_themselves() -> None:
     work = work_of(Call.of(op, program.tensors, 2))
     assert 3 * work["plain row"] == pytest.approx(8 * 4) and 3 * work["line"] == pytest.approx(8 * 2)
     assert 3 * work["plain row output"] == pytest.approx(7 * 8 * 4)
-    assert work_of(Call.of(op, program.tensors, 2), dsp=True)["plain row"] == 0
+    assert work_of(Call.of(op, program.tensors, 2), InstructionSet.DSP)["plain row"] == 0
 
 
 def test_more_taps_than_a_patch_holds_are_gathered_for_each_batch_of_channels() -> None:

@@ -1,9 +1,9 @@
 """Instructions that kernels and the executor take, by processor, kernel and what is done. Generated.
 
-Written by `python -m bench.calibrate --write` on 2026-11-23 at commit 0a1ccc50e90f; counted under QEMU.
-rv32imc: riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0, -O2
-cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2
-cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2
+Written by `python -m bench.calibrate --write`; counted under QEMU:
+rv32imc: riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0, -O2, on 2026-11-23 at commit 0a1ccc50e90f
+cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
+cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def conv(call: Call) -> Work:
     params: Any = call.op.params
     groups = getattr(params, "groups", 1)
     inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
-    rows, columns = _taps_inside(call)
+    rows, columns = taps_inside(call)
     blocks, rest = divmod(outputs, _BLOCK)
     run = 1 if groups == 1 and params.dilation_width == 1 else columns
     return {
@@ -239,7 +239,7 @@ def conv(call: Call) -> Work:
 
 def depthwise(call: Call) -> Work:
     """Float32 and int16."""
-    rows, columns = _taps_inside(call)
+    rows, columns = taps_inside(call)
     return {
         "call": 1,
         "row": call.images * call.rows,
@@ -250,7 +250,7 @@ def depthwise(call: Call) -> Work:
     }
 
 
-def _taps_inside(call: Call) -> tuple[float, float]:
+def taps_inside(call: Call) -> tuple[float, float]:
     """Rows and columns of the kernel that lie inside, on average."""
     params: Any = call.op.params
     return (

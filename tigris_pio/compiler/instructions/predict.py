@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tigris_pio.compiler.instructions.call import Call, Work
 from tigris_pio.compiler.instructions.coefficients import COEFFICIENTS
 from tigris_pio.compiler.instructions.fallback import fallback
-from tigris_pio.compiler.instructions.kernels import name_of, work_of
+from tigris_pio.compiler.instructions.kernels import InstructionSet, name_of, work_of
 from tigris_pio.compiler.instructions.libraries import library_instructions, machine_for
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.format.enums import DType
@@ -16,8 +16,10 @@ from tigris_pio.format.enums import DType
 PROCESSORS = tuple(COEFFICIENTS)
 #: For whoever names no chip: without DSP instructions and without floating point.
 DEFAULT = "rv32imc"
-#: With DSP instructions.
-DSP = frozenset(("cortex-m4", "cortex-m7"))
+_INSTRUCTION_SETS = {
+    **dict.fromkeys(("cortex-m4", "cortex-m7"), InstructionSet.DSP),
+    "cortex-m55": InstructionSet.MVE,
+}
 #: With single-precision floating point.
 FPU = "cortex-m7"
 #: The executor's coefficients stand beside those of the kernels.
@@ -36,6 +38,11 @@ _ESP_FPU = frozenset(("esp32", "esp32s3", "esp32p4"))
 def nearest(chip: str) -> str:
     """The measured processor that is most like a chip of `--chip`; "": the default one."""
     return _NEAREST.get(chip, DEFAULT)
+
+
+def instruction_set(processor: str) -> InstructionSet:
+    """That of a processor of the bench."""
+    return _INSTRUCTION_SETS.get(processor, InstructionSet.PORTABLE)
 
 
 def _alike(processor: str) -> str:
@@ -63,19 +70,19 @@ def call_instructions(
     call = Call.of(op, tensors, rows)
     own = [library_instructions(call, processor) if op.backend else None for processor in processors]
     alike = [_alike(processor) for processor, taken in zip(processors, own, strict=True) if taken is None]
-    works = {dsp: work_of(call, dsp) for dsp in {processor in DSP for processor in alike}}
-    kernel = name_of(op)
+    works = {one: work_of(call, one) for one in {instruction_set(processor) for processor in alike}}
     return tuple(
-        _portable(call, kernel, works, _alike(processor)) if taken is None else taken
+        _portable(call, works, _alike(processor)) if taken is None else taken
         for processor, taken in zip(processors, own, strict=True)
     )
 
 
-def _portable(call: Call, kernel: str, works: Mapping[bool, Work], processor: str) -> float:
-    known = COEFFICIENTS[processor].get(kernel)
+def _portable(call: Call, works: Mapping[InstructionSet, Work], processor: str) -> float:
+    instructions = instruction_set(processor)
+    known = COEFFICIENTS[processor].get(name_of(call.op, instructions))
     if known is None:
         return fallback(call, processor)
-    return sum(known.get(name, 0.0) * amount for name, amount in works[processor in DSP].items())
+    return sum(known.get(name, 0.0) * amount for name, amount in works[instructions].items())
 
 
 def executor_instructions(walked: Mapping[str, int], processor: str = DEFAULT) -> float:
