@@ -115,6 +115,7 @@ def test_each_chip_has_a_processor_that_was_measured() -> None:
     assert {nearest(chip) for chip in (*CHIPS, "")} == set(PROCESSORS) == set(COEFFICIENTS)
     assert nearest("") == nearest("esp32s3") == nearest("cortex-m3") == "rv32imc"
     assert (nearest("cortex-m33"), nearest("cortex-m7")) == ("cortex-m4", "cortex-m7")
+    assert nearest("cortex-m52") == nearest("cortex-m55") == nearest("cortex-m85") == "cortex-m55"
 
 
 def test_the_fit_finds_what_there_is_and_nothing_below_zero() -> None:

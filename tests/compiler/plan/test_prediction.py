@@ -22,7 +22,7 @@ from tigris_pio.compiler.plan.prediction import predicted_instructions, stage_in
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The harness of the bench, by machine."""
     folder = tmp_path_factory.mktemp("bench")
-    return {name: build(MACHINES[name], folder) for name in ("rv32imc", "cortex-m4")}
+    return {name: build(MACHINES[name], folder) for name in ("rv32imc", "cortex-m4", "cortex-m55")}
 
 
 def check(programs: Mapping[str, Path], subject: Subject, compiled: Compiled) -> None:
@@ -67,7 +67,7 @@ def test_other_ways_to_run(programs: dict[str, Path], name: str, way: str, fast:
 def test_the_report_has_them_by_processor_and_stage() -> None:
     compiled = compile_model(OWN / "kws_int8.onnx", fast="8K")
     document, plan = compiled.report, compiled.plan
-    assert set(document["predicted_instructions"]) == set(PROCESSORS) == {"rv32imc", "cortex-m4", "cortex-m7"}
+    assert set(document["predicted_instructions"]) == set(PROCESSORS) == set(MACHINES)
     for stage, shown in zip(plan.stages, document["stages"], strict=True):
         assert shown["predicted_instructions"] == stage_instructions(plan, stage)
     for processor, total in document["predicted_instructions"].items():

@@ -18,6 +18,7 @@ from tigris_pio.platformio.plans import OTHER_CHIPS
     ("", "rv32imc", "rv32imc"), ("esp32c3", "rv32imc", "rv32imc"), ("esp32s3", "esp32s3", "cortex-m7"),
     ("esp32p4", "esp32p4", "cortex-m7"),
     ("cortex-m33", "cortex-m4", "cortex-m4"), ("cortex-m7", "cortex-m7", "cortex-m7"),
+    ("cortex-m85", "cortex-m55", "cortex-m55"),
 ])  # fmt: skip
 def test_of_networks_in_float32_a_chip_with_floating_point_is_one(chip: str, of_int8: str, of_float32: str) -> None:
     network = OWN / "ad_int8.onnx"

@@ -4,6 +4,7 @@ Written by `python -m bench.calibrate --write`; counted under QEMU:
 rv32imc: riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0, -O2, on 2026-11-23 at commit 0a1ccc50e90f
 cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
 cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
+cortex-m55: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-24 at commit 2b208b590f75
 """
 
 from __future__ import annotations
@@ -668,6 +669,227 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "stage": 224.7, "view": 105.9, "operator": 70.07, "band": 59.86, "band operand": 423.3, "call": 186.8,
             "move": 82.84, "moved byte": 0.585, "copy": 183.4, "copied byte": 0.6737, "decompressed block": 6.056,
             "copied block": 0.5234,
+        },
+    },
+    "cortex-m55": {
+        "ADD FLOAT32": {
+            "call": 189.9, "row": 31.04, "pixel": 17.13, "element": 16,
+        },
+        "ADD INT8": {
+            "call": 289.1, "line": 104, "vector": 79,
+        },
+        "AVERAGE_POOL FLOAT32": {
+            "call": 135.4, "tap": 13.69,
+        },
+        "AVERAGE_POOL FLOAT32 2x2": {
+            "call": 137.4, "tap": 24.55,
+        },
+        "AVERAGE_POOL INT8 2x2": {
+            "call": 231.2, "window tap": 37.86,
+        },
+        "AVERAGE_POOL INT8 2x2 rescaled": {
+            "call": 237.8, "window tap": 29.61,
+        },
+        "AVERAGE_POOL INT8 rescaled": {
+            "call": 229.1, "window tap": 19.23,
+        },
+        "BINARY FLOAT32 1": {
+            "call": 181.3, "element": 15.97,
+        },
+        "BINARY FLOAT32 3": {
+            "call": 187.6, "element": 16.16,
+        },
+        "BINARY FLOAT32 4": {
+            "call": 187.5, "element": 17.04,
+        },
+        "BINARY FLOAT32 7": {
+            "call": 143300,
+        },
+        "COMMIT INT8": {
+            "call": 236.5, "row": 1.49, "element": 0.7022,
+        },
+        "CONCAT INT8": {
+            "call": 260.8, "pixel": 0.8415, "element": 0.03272,
+        },
+        "CONV_2D FLOAT32": {
+            "call": 150.4, "row": 35.75, "pixel": 102.4, "group": 149.5, "output": 0.0006469, "block run": 67.9,
+            "block tap": 3.749, "rest run": 147.5,
+        },
+        "CONV_2D INT8": {
+            "call": 282.9, "shift vector": 42, "strip": 82.36, "strip vector": 3.609, "patch": 60.23,
+            "short patch row": 5.298, "patch row": 9.278, "patch row vector": 3.059, "border row": 31.16,
+            "border tap": 17.42, "border vector": 0.5929, "strip tile": 11.63, "strip block": 50.93,
+            "strip end": 16.56, "strip end tile": 14.8, "strip end tap": 17.53, "odd sums": 10.3, "sums": 35.61,
+            "sums vector": 16.24, "row": 1691, "pair": 1270, "group": 1018, "run": 115.8, "single": 143.4,
+            "single output": 126,
+        },
+        "COPY FLOAT32": {
+            "call": 137.1,
+        },
+        "DEPTHWISE_CONV_2D FLOAT32": {
+            "call": 233.2, "row": 70.28, "pixel": 64.56, "output": 51.3, "run": 12.13, "tap": 5.925,
+        },
+        "DEPTHWISE_CONV_2D INT8": {
+            "call": 285.6, "group": 164.6, "group block": 51.6, "tile": 81.73, "tile line": 88.44,
+            "tile column": 19.66, "tile padding": 15.38, "tile channel": 45.47, "tile channel of stride 2": 47.63,
+            "lanes group": 380.5, "lanes row": 123.8, "lanes pixel": 40.31, "lanes run": 57.34, "lanes tap": 17.29,
+            "channel": 98.74, "line": 308.4, "row": 22400,
+        },
+        "DEQUANTIZE INT8": {
+            "call": 156.3, "element": 7.999,
+        },
+        "DIVIDE INT8": {
+            "call": 214.6, "element": 44.62,
+        },
+        "EXTREME INT8": {
+            "call": 191.7, "element": 9.515,
+        },
+        "FETCH INT8": {
+            "call": 110.2,
+        },
+        "FULLY_CONNECTED FLOAT32": {
+            "call": 245.8, "output": 120.5, "tap": 1.435, "rest tap": 7.119,
+        },
+        "FULLY_CONNECTED INT8": {
+            "call": 246.7, "taken": 19.61, "taken tile": 26.04, "four": 98.51, "four end": 59.75,
+            "four end tap": 63.27, "one": 10.8, "one vector": 3.901, "four vector": 9.88,
+        },
+        "LOOKUP INT8": {
+            "call": 153.2, "pixel": 0.1623, "element": 3.994,
+        },
+        "MAT_MUL FLOAT32": {
+            "call": 318.5, "output": 42.43, "product": 11.87,
+        },
+        "MAT_MUL INT8": {
+            "call": 1475, "output": 31.37, "read": 0.8152, "product": 2.328,
+        },
+        "MAX_POOL FLOAT32": {
+            "call": 135.5, "tap": 15,
+        },
+        "MAX_POOL FLOAT32 2x2": {
+            "call": 131.2, "tap": 23.07,
+        },
+        "MAX_POOL INT8": {
+            "call": 148.4, "window": 75.01, "window vector": 5.369, "window row": 16.16, "window tap": 6.535,
+        },
+        "MEAN_OF_SUMS FLOAT32": {
+            "call": 367.7, "read": 0.3804,
+        },
+        "MEAN_OF_SUMS INT8": {
+            "call": 1070, "element": 24.5,
+        },
+        "MUL FLOAT32": {
+            "call": 192.9, "row": 29.44, "pixel": 17.46, "element": 15.99,
+        },
+        "MUL INT8": {
+            "call": 1281, "vector": 42.39,
+        },
+        "NORMALISE INT8": {
+            "call": 321.1, "element": 30.04,
+        },
+        "PRELU INT8": {
+            "call": 163600,
+        },
+        "QUANTIZE INT8": {
+            "call": 164.5, "element": 27,
+        },
+        "REDUCE FLOAT32 1": {
+            "call": 154.2, "read": 21.87,
+        },
+        "REDUCE FLOAT32 2": {
+            "read": 22.19,
+        },
+        "REDUCE FLOAT32 3": {
+            "call": 82310,
+        },
+        "REDUCE INT8 1": {
+            "call": 172.9, "read": 5.529,
+        },
+        "REDUCE INT8 2": {
+            "read": 5.973,
+        },
+        "REDUCE INT8 3": {
+            "call": 25520,
+        },
+        "RESAMPLE FLOAT32 2x2": {
+            "call": 164.3, "element": 166.3,
+        },
+        "RESAMPLE FLOAT32 4x4": {
+            "call": 164, "element": 427.2,
+        },
+        "RESAMPLE INT8 2x2": {
+            "call": 125, "element": 35.56,
+        },
+        "RESAMPLE INT8 4x4": {
+            "call": 105.6, "element": 77.4,
+        },
+        "SCALE_SUMS FLOAT32": {
+            "call": 187.5,
+        },
+        "SCALE_SUMS INT8": {
+            "call": 263.7,
+        },
+        "SELECT FLOAT32": {
+            "call": 362.3, "element": 5.379,
+        },
+        "SELECT FLOAT32 by channel": {
+            "call": 229.1, "element": 28.33,
+        },
+        "SELECT INT8": {
+            "row": 40.93, "pixel": 69.44,
+        },
+        "SELECT INT8 by channel": {
+            "call": 224.8, "element": 10.83,
+        },
+        "SOFTMAX FLOAT32": {
+            "call": 152.5, "pixel": 35.82, "element": 51.64,
+        },
+        "SOFTMAX INT8": {
+            "call": 152.4, "vector": 284.2, "sixteen": 28.13, "four": 29.38,
+        },
+        "SUB FLOAT32": {
+            "call": 187.5, "element": 16.6,
+        },
+        "SUB INT8": {
+            "call": 291.7, "vector": 78.6,
+        },
+        "SUM_MAP FLOAT32": {
+            "call": 97.98, "read": 5.315,
+        },
+        "SUM_MAP INT8": {
+            "call": 180.4, "cleared": 2.105, "sum": 41.59, "sum pixel": 6.041,
+        },
+        "SUM_PRODUCTS FLOAT32": {
+            "call": 190.5, "product": 2.044,
+        },
+        "SUM_PRODUCTS INT8": {
+            "call": 174.9, "product": 2.938,
+        },
+        "TRANSPOSE FLOAT32": {
+            "call": 335.7, "element": 23.37,
+        },
+        "TRANSPOSE INT8": {
+            "call": 347, "row": 5.591, "element": 3.538,
+        },
+        "UNARY FLOAT32 2": {
+            "call": 162.5, "element": 49,
+        },
+        "UNARY FLOAT32 4": {
+            "call": 160.1, "row": 0.06907, "pixel": 0.0484, "element": 12.5,
+        },
+        "UNARY FLOAT32 6": {
+            "call": 182300,
+        },
+        "VECTOR FLOAT32 1": {
+            "call": 250.9, "element": 32.57,
+        },
+        "VECTOR FLOAT32 7": {
+            "call": 180.2, "element": 27.94,
+        },
+        "executor": {
+            "stage": 232.9, "view": 134.7, "operator": 17.38, "band": 41.83, "band operand": 395.2, "call": 236.4,
+            "move": 73.92, "moved byte": 0.5871, "copy": 185.3, "copied byte": 0.7014, "decompressed block": 7.538,
+            "copied block": 0.5551,
         },
     },
 }

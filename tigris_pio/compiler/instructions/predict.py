@@ -26,10 +26,11 @@ FPU = "cortex-m7"
 EXECUTOR = "executor"
 _NEAREST = {
     **dict.fromkeys(("cortex-m4", "cortex-m33", "cortex-m35p"), "cortex-m4"),
-    **dict.fromkeys(("cortex-m7", "cortex-m52", "cortex-m55", "cortex-m85"), "cortex-m7"),
+    "cortex-m7": "cortex-m7",
+    **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), "cortex-m55"),
 }
 #: Machines on which libraries alone were counted, and the processor that stands for theirs beside them.
-_ALIKE = {"cortex-m55": "cortex-m7", "esp32s3": "rv32imc", "esp32p4": "rv32imc"}
+_ALIKE = {"esp32s3": "rv32imc", "esp32p4": "rv32imc"}
 
 #: Espressif's chips with single-precision floating point (data sheets of ESP32, ESP32-S3, ESP32-P4).
 _ESP_FPU = frozenset(("esp32", "esp32s3", "esp32p4"))
