@@ -53,8 +53,8 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             "slow_written": sum(stage.slow_written for stage in plan.stages),
         },
         "compute": {
-            "macs": sum(op.macs for op in program.ops),
-            "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages),
+            "macs": sum(op.macs for op in program.ops) - program.repeated_macs,
+            "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages) + program.repeated_macs,
         },
         "flash": {"plan": plan_bytes, "weights": distinct_bytes(program.ops)},
         "predicted_instructions": {

@@ -41,6 +41,8 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = compile_model(wide(), fast=5000, slow="1M")
     assert moved(tiled) < 0.7 * moved(whole)
     assert cost_of(tiled.plan) < cost_of(whole.plan)
+    assert tiled.report["compute"]["macs"] == whole.report["compute"]["macs"]
+    assert tiled.report["compute"]["recomputed_macs"] > whole.report["compute"]["recomputed_macs"]  # tiles' edges
     assert tiled.report["flash"]["weights"] <= whole.report["flash"]["weights"] + 16
     x = np.random.default_rng(3).standard_normal((1, 3, 32, 64)).astype(np.float32)
     with Session(tiled.data) as one, Session(whole.data) as other:

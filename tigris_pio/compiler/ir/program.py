@@ -182,7 +182,7 @@ class Program:
     """A lowered model. Operators are in execution order and each defines one tensor.
 
     `values`: the model's own tensors that are stored, by name; verification compares them. `states`: what lives from
-    run to run; the last operators are their COMMITs, in this order.
+    run to run; the last operators are their COMMITs, in this order. `repeated_macs`: of columns that several tiles make.
     """
 
     name: str
@@ -194,6 +194,7 @@ class Program:
     warnings: tuple[str, ...] = ()
     values: Mapping[str, StoredValue] = dataclasses.field(default_factory=dict)
     states: tuple[ProgramIo, ...] = ()
+    repeated_macs: int = 0
 
     @cached_property
     def movers(self) -> Mapping[tuple[OpKind, int], int]:

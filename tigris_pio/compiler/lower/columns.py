@@ -168,7 +168,8 @@ def in_columns(program: Program, regions: Sequence[Tiles], apart: Container[str]
         writer.tiled(region)
         step = region.end
     writer.whole(program.ops[step:])
-    return dataclasses.replace(program, tensors=writer.tensors).of_ops(writer.ops)
+    repeated = sum(op.macs for op in writer.ops) - sum(op.macs for op in program.ops)
+    return dataclasses.replace(program, tensors=writer.tensors, repeated_macs=repeated).of_ops(writer.ops)
 
 
 class _Writer:
