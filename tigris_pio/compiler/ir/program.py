@@ -182,7 +182,8 @@ class Program:
     """A lowered model. Operators are in execution order and each defines one tensor.
 
     `values`: the model's own tensors that are stored, by name; verification compares them. `states`: what lives from
-    run to run; the last operators are their COMMITs, in this order. `repeated_macs`: of columns that several tiles make.
+    run to run; the last operators are their COMMITs, in this order. `repeated_macs`: of columns that several tiles
+    make.
     """
 
     name: str
