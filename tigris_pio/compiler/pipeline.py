@@ -311,8 +311,15 @@ def _in_columns(
         now: list[Attempt] = []
         plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
         tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-        best = plan if plan is not None and judged_cost(plan) < judged_cost(best) else best
+        if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
+            best = plan
     return best
+
+
+def _fits_flash(plan: ExecutionPlan, options: CompileOptions) -> bool:
+    """Whether a plan with operators in tiles is small enough, which take more records and sometimes weights twice."""
+    flash = options.budget.flash
+    return flash is None or len(write_plan(plan, options.xip)) <= flash
 
 
 def _is_whole(plan: ExecutionPlan) -> bool:

@@ -50,6 +50,12 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(one.run({"image": x})[name], values)
 
 
+def test_tiles_never_take_more_flash_than_there_is() -> None:
+    tiled = compile_model(wide(), fast=5000, slow="1M")
+    tight = compile_model(wide(), fast=5000, slow="1M", flash=len(tiled.data) - 1)
+    assert len(tight.data) < len(tiled.data) and moved(tight) > moved(tiled)
+
+
 @pytest.mark.parametrize("memory", [{"fast": None}, {"fast": "256K", "slow": "1M"}, {"fast": "48K"}])
 def test_nothing_is_tiled_where_little_is_moved(memory: dict[str, str | None]) -> None:
     compiled = compile_model(wide(), **memory)
