@@ -14,9 +14,11 @@ import pytest
 
 from bench.emulator import NETWORKS
 from tests.compiler.codegen.c_model import CModel, build, compile_for_m4, noise, same
+from tests.compiler.plan.test_columns import wide
 from tests.families.catalogue import float_model
 from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
 from tigris_pio import Session, compile_model
+from tigris_pio.compiler.codegen import Generated
 from tigris_pio.compiler.pipeline import Compiled
 
 #: Fast and slow memory: whole stages; tiles, chains and rolling stages; slow memory.
@@ -194,6 +196,25 @@ def test_weights_in_every_way(compress: str, copy: bool, weights: str, tmp_path:
     assert ("m_weights.bin" in generated.files) == (weights == "partition")
     with Session(plan) as session:
         assert same(CModel(build([generated], tmp_path), plan, generated, session), noise(session, 1))
+
+
+@pytest.mark.parametrize("weights", ["c", "partition"])
+def test_tiles_of_columns_have_their_weights_once(weights: str, tmp_path: Path) -> None:
+    plan = compile_model(wide(), fast=5000, slow="1M")
+    assert any(attempt.columns and attempt.outcome == "best so far" for attempt in plan.attempts)
+    generated = plan.codegen(None, "m", weights)
+    whole = compile_model(wide()).codegen(None, "m", weights)
+    if weights == "c":
+        assert stored_stages(generated) < len(plan.plan.stages) // 2
+    else:
+        assert len(generated.files["m_weights.bin"]) <= 1.1 * len(whole.files["m_weights.bin"])
+    with Session(plan) as session:
+        assert same(CModel(build([generated], tmp_path), plan, generated, session), noise(session, 1))
+
+
+def stored_stages(generated: Generated) -> int:
+    """Stages whose weights the C has."""
+    return len(set(re.findall(rb" m_weights_\d+ = ", generated.files["m.c"])))
 
 
 def test_hooks_tell_of_operators_and_cancel(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ class Operator:
             return f"fast->weights_of_stage_{self.stage}.data"
         if model.partition:
             return f"(uint8_t *)(uintptr_t)(weights + {model.prefix}_WEIGHTS_OF_STAGE_{self.stage})"
-        return f"(uint8_t *)(uintptr_t)&{model.name}_weights_{self.stage}"
+        return f"(uint8_t *)(uintptr_t)&{model.name}_weights_{model.weights_of[self.stage]}"
 
     def _has_block(self) -> bool:
         stage = self.model.plan.stages[self.stage]
@@ -284,7 +284,8 @@ class Operator:
     def _constant(self, case: Case) -> str:
         """Rows of one way in which it is called."""
         in_place = not self.model.weights_in_calls and self.op.blobs
-        weights = f"(const uint8_t *)&{self.model.name}_weights_{self.stage}" if in_place else "NULL"
+        weights = f"(const uint8_t *)&{self.model.name}_weights_{self.model.weights_of[self.stage]}"
+        weights = weights if in_place else "NULL"
         output, *inputs = (
             f"{{&{tensor_name(self.model, name)}, {', '.join(map(str, numbers))}}}"
             for name, numbers in zip([self.op.output, *self.operands], case, strict=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from tigris_pio.compiler.codegen.c_source import names_in
 from tigris_pio.compiler.codegen.call_layout import TYPES
@@ -12,6 +13,7 @@ from tigris_pio.compiler.codegen.names import RESERVED, Names, function_name
 from tigris_pio.compiler.codegen.schedule import Action, Call, Loop, Move, Place, schedule, tensors_of
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
+from tigris_pio.compiler.weights.block import array_key, stored_bytes
 from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, WeightMode
 
@@ -83,6 +85,17 @@ class Model:
         place = self.plan.homes.get(tensor)
         return Home.NONE if place is None else place.home
 
+    @cached_property
+    def weights_of(self) -> tuple[int, ...]:
+        """Of each stage the one whose weights it reads: the first that has the same ones, as tiles of columns do."""
+        known: dict[Hashable, int] = {}
+        program = self.plan.program
+        return tuple(
+            known.setdefault(_weights_key(program.ops[stage.first_op : stage.end_op]), place)
+            if stage.weight_mode is WeightMode.IN_PLACE else place
+            for place, stage in enumerate(self.plan.stages)
+        )  # fmt: skip
+
     def needs_slow(self, stage: int) -> bool:
         """Whether a stage reads or writes slow memory."""
         homes = [self.home(place.tensor) for place in tensors_of(self.loops[stage]) if not place.window]
@@ -91,6 +104,13 @@ class Model:
     def member(self, stage: int, place: Place) -> str:
         """The identifier of a place that a stage touches."""
         return self.windows[stage, place] if place.window else self.tensors[place.tensor]
+
+
+def _weights_key(ops: Sequence[ProgramOp]) -> Hashable:
+    """The same of operators that have the same arrays in the same order."""
+    return tuple(
+        (array_key(op, field, array), stored_bytes(op, field)) for op in ops for field, array in op.blobs.items()
+    )
 
 
 def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:

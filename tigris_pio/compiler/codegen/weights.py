@@ -25,9 +25,9 @@ def weights_text(model: Model) -> str:
     for name, tensor in model.plan.program.tensors.items():
         if tensor.constant is not None and name in read:
             texts.append(_constant(model, name, tensor.constant))
-    for place in range(len(model.plan.stages)):
-        if not model.partition and any(step in called for step, _ in _ops(model, place)):
-            texts.append(_stage(model, place))
+    stages = range(len(model.plan.stages))
+    used = {model.weights_of[place] for place in stages if any(step in called for step, _ in _ops(model, place))}
+    texts += [] if model.partition else [_stage(model, place) for place in sorted(used)]
     return "\n".join(texts)
 
 
@@ -69,10 +69,14 @@ def _typed(array: np.ndarray) -> np.ndarray:
 
 def partition(model: Model) -> tuple[bytes, dict[int, int]]:
     """The file of weights, and where each stage's lie in it."""
-    out, offsets = io.BytesIO(), {}
+    out = io.BytesIO()
+    offsets: dict[int, int] = {}
     for place, stage in enumerate(model.plan.stages):
         ops = model.plan.program.ops[stage.first_op : stage.end_op]
         if not any(op.blobs for op in ops):
+            continue
+        if model.weights_of[place] != place:
+            offsets[place] = offsets[model.weights_of[place]]
             continue
         offsets[place] = out.tell()
         if stage.weight_mode is WeightMode.LZ4:
