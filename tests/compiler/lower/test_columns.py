@@ -176,6 +176,19 @@ def test_a_layer_that_is_not_made_of_columns_stays_whole() -> None:
     assert not any(may_be_tiled(batched, op) for op in batched.ops)
 
 
+def test_a_map_of_constants_is_not_cut() -> None:
+    """A number for each column stays whole, one for all does not hinder."""
+    grid = np.linspace(-1, 1, 8, dtype=np.float32).reshape(1, 1, 1, 8)
+    model = make(
+        [node("Conv", "x w", "a", pads=[1, 1, 1, 1]), node("Sub", "a grid", "b"), node("Mul", "b one", "c")],
+        {"x": (1, 3, 6, 8)},
+        ["c"],
+        {"w": RANDOM.standard_normal((2, 3, 3, 3)).astype(np.float32), "grid": grid, "one": np.float32(3)},
+    )
+    of = program(model)
+    assert {op.kind for op in of.ops if may_be_tiled(of, op)} == {OpKind.CONV_2D, OpKind.MUL}
+
+
 @pytest.mark.parametrize("mode", WeightMode)
 def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
     """Unless it is brought to fast memory: then each stage has a block of its own."""

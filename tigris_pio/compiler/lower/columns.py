@@ -85,7 +85,7 @@ def _is_walked(op: ProgramOp, place: int, tensor: ProgramTensor, output: Program
     if not _is_wide(op, place):
         return True
     steps = [getattr(op.params, name)[place] for name in ("row_step", "column_step")]
-    matched = (tensor.width, tensor.constant) == (output.width, None)
+    matched = tensor.width == output.width and tensor.constant is None
     return matched and steps[1] == tensor.channels and steps[0] in (0, tensor.width * tensor.channels)
 
 
