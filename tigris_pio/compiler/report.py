@@ -54,7 +54,7 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
         },
         "compute": {
             "macs": sum(op.macs for op in program.ops) - program.repeated_macs,
-            "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages) + program.repeated_macs,
+            "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages) + max(0, program.repeated_macs),
         },
         "flash": {"plan": plan_bytes, "weights": distinct_bytes(program.ops)},
         "predicted_instructions": {
