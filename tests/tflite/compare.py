@@ -41,7 +41,7 @@ def plans(start: Front) -> list[Compiled]:
     for slow in (0, SLOW):
         for share in SHARES:
             options = CompileOptions(Budget(int(whole * share), slow))
-            plan = find_plan(start.program, options.budget, options.alignment, options.weights(), index)
+            plan = find_plan(index, options.budget, options.alignment, options.weights())
             if plan is not None:
                 result.append(dataclasses.replace(result[0], data=write_plan(plan, options.xip), plan=plan))
                 break

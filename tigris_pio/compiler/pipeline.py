@@ -221,20 +221,45 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     return Front(add_streams(slid.program if slid else program, options.streams), result.statistics, slid)
 
 
+class Indices:
+    """Of programs, and of the same with folded products: each is made once, and what was found by it is known the next
+    time. Costs count the instructions of the processor that `program` is planned for."""
+
+    def __init__(self, program: Program, options: CompileOptions) -> None:
+        self._processor = _processor(program, options)
+        self._known: dict[int, ProgramIndex] = {}  # indices keep their programs, so that no other has the id
+        self._folded: dict[int, ProgramIndex | None] = {}
+
+    def of(self, program: Program) -> ProgramIndex:
+        """That of `program`."""
+        if id(program) not in self._known:
+            self._known[id(program)] = ProgramIndex.of(program, self._processor)
+        return self._known[id(program)]
+
+    def folded(self, program: Program) -> ProgramIndex | None:
+        """That of `program` with folded products; None when it has none to fold."""
+        known = self.of(program)
+        if id(program) not in self._folded:
+            folded = fold_products(program)
+            self._folded[id(program)] = None if folded is None else ProgramIndex.of(folded, known.processor)
+        return self._folded[id(program)]
+
+
 def plan_of(
-    program: Program, options: CompileOptions, index: ProgramIndex | None = None, most: float = math.inf,
+    program: Program, options: CompileOptions, indices: Indices | None = None, most: float = math.inf,
     tried: list[Attempt] | None = None, spills: bool = False,
 ) -> ExecutionPlan | None:
     """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
     None when none was found.
 
-    `index`: of `program`; whoever makes several plans saves time by keeping it. What is tried is added to `tried`.
+    `indices`: whoever makes several plans saves time by keeping them. What is tried is added to `tried`.
     `spills`: it is known to want slow memory, and the first plan that fits is good enough.
     """
 
     backend = options.kernels()
     if backend is None:
-        return _finder(program, options, index, tried, spills)(program, options.budget, most)
+        known = indices or Indices(program, options)
+        return _finder(options, known, tried, spills)(program, options.budget, most)
     found = _balances(program, options, tried, spills).cheapest(most)
     return None if found is None else found.plan
 
@@ -245,7 +270,7 @@ def _balances(
     """Plans of `program` by how a backend shares the memory with them."""
     backend = options.kernels()
     assert backend is not None
-    find = _finder(program, options, None, tried, spills)
+    find = _finder(options, Indices(program, options), tried, spills)
     return Balances(find, program, options.budget, backend, options.chip, _processor(program, options))
 
 
@@ -255,28 +280,23 @@ def _processor(program: Program, options: CompileOptions) -> str:
     return nearest_for(program, options.chip, "" if backend is None else backend.name)
 
 
-def _finder(
-    program: Program, options: CompileOptions, index: ProgramIndex | None, tried: list[Attempt] | None,
-    spills: bool = False,
-) -> Find:
-    """Finds plans of `program`, of which `index` is kept, or of the same with other kernels."""
-    processor, noted = _processor(program, options), [] if tried is None else tried
-    kept = {} if index is None else {id(program): index}  # indices keep their programs, so that no other has the id
+def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | None, spills: bool = False) -> Find:
+    """Finds plans of a program, or of the same with other kernels."""
+    noted = [] if tried is None else tried
 
     def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
-        if id(wanted) not in kept:
-            kept[id(wanted)] = ProgramIndex.of(wanted, processor)
-        known = kept[id(wanted)]
-        before = len(known.cache(Attempts))
-        plan = find_plan(wanted, budget, options.alignment, options.weights(), known, most, spills)
-        noted.extend(known.cache(Attempts)[before:])
-        folded = None if spills or (plan is not None and plan.slow_bytes == 0) else fold_products(wanted)
+        def plan_by(index: ProgramIndex, most: float) -> tuple[ExecutionPlan | None, list[Attempt]]:
+            before = len(index.cache(Attempts))
+            plan = find_plan(index, budget, options.alignment, options.weights(), most, spills)
+            return plan, index.cache(Attempts)[before:]
+
+        plan, attempts = plan_by(indices.of(wanted), most)
+        noted.extend(attempts)
+        folded = None if spills or (plan is not None and plan.slow_bytes == 0) else indices.folded(wanted)
         if folded is None:
             return plan
-        least = most if plan is None else worth(wanted, cost_of(plan))
-        other = ProgramIndex.of(folded, processor)
-        better = find_plan(folded, budget, options.alignment, options.weights(), other, least)
-        noted.extend(dataclasses.replace(attempt, folded=True) for attempt in other.cache(Attempts))
+        better, attempts = plan_by(folded, most if plan is None else worth(wanted, cost_of(plan)))
+        noted.extend(dataclasses.replace(attempt, folded=True) for attempt in attempts)
         return better or plan
 
     return find
@@ -287,9 +307,10 @@ def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[A
     that any order works in, when there is none."""
     programs, best, least = orders(start.program), None, math.inf
     tried: list[Attempt] = []
+    indices = Indices(start.program, options)
     for order, program in enumerate(programs, 1):
         now: list[Attempt] = []
-        plan = plan_of(program, options, most=worth(program, least), tried=now)
+        plan = plan_of(program, options, indices, worth(program, least), now)
         tried += (dataclasses.replace(attempt, order=order) for attempt in now)
         if plan is not None and judged_cost(plan) < least:
             best, least = plan, judged_cost(plan)
@@ -298,21 +319,28 @@ def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[A
     if best is not None:
         best = _in_columns(programs, best, options, tried) if options.budget.slow else best
         return best, tuple(tried)
-    folded = [other for program in programs if (other := fold_products(program)) is not None]
-    processor = _processor(start.program, options)
-    raise does_not_fit([*programs, *folded], options.budget, options.alignment, options.weights(), processor)
+    folded = [other for program in programs if (other := indices.folded(program)) is not None]
+    raise does_not_fit([*map(indices.of, programs), *folded], options.budget, options.alignment, options.weights())
 
 
 def _in_columns(
     programs: Sequence[Program], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
 ) -> ExecutionPlan:
-    """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`."""
-    for narrow in tiled(programs, best, options.alignment):
-        now: list[Attempt] = []
-        plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
-        tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-        if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
-            best = plan
+    """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`.
+
+    Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else be
+    dearer than one in less where tiles that just fit are worse than smaller ones."""
+    untiled = best
+    for programs_in_tiles in tiled(programs, best, options.alignment):
+        last = best is not untiled
+        for narrow in programs_in_tiles:
+            now: list[Attempt] = []
+            plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
+            tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
+            if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
+                best = plan
+        if last:
+            break
     return best
 
 

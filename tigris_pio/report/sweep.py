@@ -6,10 +6,9 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from tigris_pio.compiler.instructions.predict import DEFAULT, FPU, nearest_for
+from tigris_pio.compiler.instructions.predict import DEFAULT, FPU
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.pipeline import CompileOptions, Front, plan_of
-from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.pipeline import CompileOptions, Front, Indices, plan_of
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.prediction import predicted_instructions
 from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
@@ -64,13 +63,13 @@ class _Trials:
 
     def __init__(self, start: Front, options: CompileOptions, clock: Callable[[], float], seconds: float) -> None:
         self._program, self._options = orders(start.program)[0], options
-        self._index = ProgramIndex.of(self._program, nearest_for(self._program, options.chip))
+        self._indices = Indices(self._program, options)
         self._clock, self._end, self._last = clock, clock() + seconds, 0.0
         self.made: dict[int, ExecutionPlan | None] = {}  #: with slow memory
         self.alone: dict[int, ExecutionPlan | None] = {}  #: without
 
     def ample(self) -> ExecutionPlan:
-        plan = plan_of(self._program, dataclasses.replace(self._options, budget=Budget(None)), self._index)
+        plan = plan_of(self._program, dataclasses.replace(self._options, budget=Budget(None)), self._indices)
         assert plan is not None, "without a limit a plan is always found"
         return plan
 
@@ -81,7 +80,7 @@ class _Trials:
             if began + self._last > self._end:
                 raise _TimeError
             options = dataclasses.replace(self._options, budget=Budget(fast, slow))
-            made[fast] = plan_of(self._program, options, self._index)
+            made[fast] = plan_of(self._program, options, self._indices)
             self._last = self._clock() - began
         return made[fast]
 

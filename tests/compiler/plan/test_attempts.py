@@ -24,10 +24,10 @@ from tigris_pio.compiler.plan.search import find_plan
 @pytest.mark.parametrize("slow", [0, 1 << 20])
 def test_the_last_best_is_the_plan(seed: int, slow: int) -> None:
     index = ProgramIndex.of(random_program(seed, 8))
-    whole = find_plan(index.program, Budget(None), 4, WeightOptions())
+    whole = find_plan(ProgramIndex.of(index.program), Budget(None), 4, WeightOptions())
     assert whole is not None
     fast = whole.fast_bytes * 3 // 5
-    plan = find_plan(index.program, Budget(fast, slow), 4, WeightOptions(), index)
+    plan = find_plan(index, Budget(fast, slow), 4, WeightOptions())
     attempts = index.cache(Attempts)
     best = [attempt for attempt in attempts if attempt.outcome == "best so far"]
     assert attempts[0].how == "first" and attempts[0].slow_limit == 0
@@ -47,10 +47,10 @@ def test_a_first_cut_that_took_much_is_followed_by_fewer_attempts(monkeypatch: p
         made[laboured] = 0
         for seed in range(6):
             index = ProgramIndex.of(random_program(seed, 8))
-            whole = find_plan(index.program, Budget(None), 4, WeightOptions())
+            whole = find_plan(ProgramIndex.of(index.program), Budget(None), 4, WeightOptions())
             assert whole is not None
             fast = whole.fast_bytes * 9 // 20
-            plan = find_plan(index.program, Budget(fast, 1 << 20), 4, WeightOptions(), index)
+            plan = find_plan(index, Budget(fast, 1 << 20), 4, WeightOptions())
             assert plan is not None and plan.fast_bytes <= fast
             made[laboured] += len(index.cache(Attempts))
     assert made[0] < made[10**9]
@@ -79,5 +79,5 @@ def test_analyze_shows_them() -> None:
 def test_orders_that_were_tried_are_told_apart() -> None:
     assert {attempt.order for attempt in compile_model(OWN / "resnet_int8.onnx", fast="24K").attempts} >= {1}
     index = ProgramIndex.of(chain(3, 8, 16))
-    assert find_plan(index.program, Budget(64), 4, WeightOptions(), index) is None
+    assert find_plan(index, Budget(64), 4, WeightOptions()) is None
     assert {attempt.outcome for attempt in index.cache(Attempts)} <= {"no cut", "exceeds"}

@@ -50,6 +50,13 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(one.run({"image": x})[name], values)
 
 
+@pytest.mark.parametrize("memory", [(1500, 1750), (2250, 2500)])
+def test_more_memory_is_not_worse(memory: tuple[int, int]) -> None:
+    """Where tiles that should just fit cannot be placed, smaller ones are tried: without, up to 9 times the cost."""
+    less, more = (cost_of(compile_model(wide(), fast=fast, slow="1M").plan) for fast in memory)
+    assert more < 1.03 * less
+
+
 def test_tiles_never_take_more_flash_than_there_is() -> None:
     tiled = compile_model(wide(), fast=5000, slow="1M")
     tight = compile_model(wide(), fast=5000, slow="1M", flash=len(tiled.data) - 1)

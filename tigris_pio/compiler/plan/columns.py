@@ -34,6 +34,8 @@ APART = 2
 MOST = 600
 #: What is expected to cost no more than so many times the least is tried.
 NEAR = 1.4
+#: Shares of the fast memory that tiles are made for, one after the other until a plan is found.
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
 #: What tiles must be expected to save, as a share of what the plan costs.
 WORTH = 0.03
 
@@ -46,26 +48,31 @@ class _Way(NamedTuple):
     tiles: int  #: of the region that leads here; 1: none
 
 
-def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> list[Program]:
+def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> Iterator[Sequence[Program]]:
     """What of `programs`, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the likeliest
-    first; nothing when tiles are not worth it."""
+    first, then such as are made for less memory than there is, since what a tile takes is known about, not exactly.
+    Nothing when tiles are not worth it, and nothing twice."""
     spills = any(stage.slow_read for stage in plan.stages)
     if plan.budget.fast is None or not spills or len(plan.program.ops) > MOST // 2:
-        return []
+        return
     bytes_of = (plan.program.tensors[io.tensor].bytes for io in plan.program.inputs)
     slow_byte = Prices.of(plan.processor or DEFAULT).slow_byte
     planned = sum(_slow_cost(plan, stage, slow_byte) for stage in plan.stages)
     worth = WORTH * cost_of(plan)
     if planned - slow_byte * sum(size for size in bytes_of if size > plan.budget.fast) <= worth:
-        return []  # what lies in slow memory when the run begins is brought in any case
-    ways = []
-    for cuts in (True, False):
-        searches = (_Search(program, plan, alignment, cuts) for program in programs)
-        ways.append(min(searches, key=lambda search: search.cost))
-    ways.sort(key=lambda search: search.cost)
-    most = min(planned - worth, NEAR * ways[0].cost)
-    found = (in_columns(way.program, way.regions(), way.apart) for way in ways if way.cost <= most and way.regions())
-    return [program for program in found if len(program.ops) <= MOST]
+        return  # what lies in slow memory when the run begins is brought in any case
+    known: set[tuple[object, ...]] = set()
+    for share in SHARES:
+        ways = []
+        for cuts in (True, False):
+            searches = (_Search(program, plan, int(share * plan.budget.fast), alignment, cuts) for program in programs)
+            ways.append(min(searches, key=lambda search: search.cost))
+        ways.sort(key=lambda search: search.cost)
+        most = min(planned - worth, NEAR * ways[0].cost)
+        new = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
+        known.update(way.key for way in new)
+        found = (in_columns(way.program, way.regions(), way.apart) for way in new)
+        yield [program for program in found if len(program.ops) <= MOST]
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
@@ -75,11 +82,10 @@ def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
 class _Search:
     """The cheapest way through the operators of a program. cuts: what is large is cut where it is made."""
 
-    def __init__(self, program: Program, plan: ExecutionPlan, alignment: int, cuts: bool) -> None:
-        assert plan.budget.fast is not None
+    def __init__(self, program: Program, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool) -> None:
         self.index = ProgramIndex.of(program, plan.processor or DEFAULT)
         self.program, self.alignment, self.apart = program, alignment, frozenset[str]()
-        self.limit = plan.budget.fast
+        self.limit = limit
         self.prices = Prices.of(self.index.processor)
         self.costs = op_costs(self.index)
         self.tileable = [may_be_tiled(program, op) for op in program.ops]
@@ -97,6 +103,11 @@ class _Search:
     def cost(self) -> float:
         """Instructions beyond running whole in fast memory."""
         return self.ways[len(self.program.ops)].cost
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes the program in tiles that it is."""
+        return id(self.program), self.apart, tuple(self.regions())
 
     def regions(self) -> list[Tiles]:
         """The regions in tiles on the way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -138,8 +139,8 @@ def least_bytes(index: ProgramIndex, drafts: Sequence[Draft], lives: Mapping[str
     return state + lower_bound(requests, aim.alignment)
 
 
-class _Parked(dict[tuple[tuple[Segment, int], ...], Placement]):
-    """The lowest placement found with parked windows, by the stages and their bands."""
+class _Parked(dict[tuple[tuple[Segment, int], ...], "_Heights"]):
+    """Placements with parked windows, by the stages and their bands."""
 
 
 def _with_stairs(
@@ -162,26 +163,31 @@ def _with_stairs(
     else:
         known, key = index.cache(_Parked), tuple((draft.segment, draft.band_rows) for draft in drafts)
         if key not in known:
-            known[key] = _lowest(requests, aim.alignment)
-        fast = known[key]
+            known[key] = _Heights(requests, aim.alignment)
+        fast = known[key].lowest(aim.limit - state)
     return (requests, fast) if state + fast.peak <= aim.limit else None
 
 
-def _lowest(requests: Sequence[Request], alignment: int) -> Placement:
-    """The first found at heights from the bound up, for a search finds more when it is told what is enough, and where
-    it finds nothing it may still find something lower. It does not depend on the limit, so more memory fits what less
-    does."""
-    allocation = Allocation(requests, alignment)
-    best = allocation.lowest()
-    low, high = best.lower_bound, best.peak
-    for height in range(PARKED_HEIGHTS):
-        enough = low + (high - low) * height // PARKED_HEIGHTS
-        found = allocation.lowest(PARKED_NODES, enough)
-        if found.peak < best.peak:
-            best = found
-        if best.peak <= enough:
-            break
-    return best
+class _Heights:
+    """Searches for placements of the same requests at heights from their bound up: one finds more when it is told
+    what is enough, and where it finds nothing it may still find something lower."""
+
+    def __init__(self, requests: Sequence[Request], alignment: int) -> None:
+        self._allocation = Allocation(requests, alignment)
+        first = self._allocation.lowest()
+        self._lowest = [first]  #: the lowest found before each of the heights, and after the last
+        span = first.peak - first.lower_bound
+        self._enough = [first.lower_bound + span * height // PARKED_HEIGHTS for height in range(PARKED_HEIGHTS)]
+
+    def lowest(self, room: int) -> Placement:
+        """The lowest found at heights up to `room` and the next. More room asks at the same heights and more, so it
+        fits what less does; and less takes less time, the more so where nothing fits."""
+        heights = min(PARKED_HEIGHTS, bisect.bisect_right(self._enough, room) + 1)
+        while len(self._lowest) <= heights:
+            best, enough = self._lowest[-1], self._enough[len(self._lowest) - 1]
+            found = best if best.peak <= enough else self._allocation.lowest(PARKED_NODES, enough)
+            self._lowest.append(min(best, found, key=lambda placement: placement.peak))
+        return self._lowest[heights]
 
 
 def _allocate_fast(

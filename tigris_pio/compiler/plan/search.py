@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tigris_pio.compiler.instructions.predict import DEFAULT
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
@@ -49,18 +48,18 @@ NEAR = 1.01
 
 def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
     """The best plan found within `budget`; BudgetError, with the smallest that works, when there is none."""
-    plan = find_plan(program, budget, alignment, weights)
+    index = ProgramIndex.of(program)
+    plan = find_plan(index, budget, alignment, weights)
     if plan is None:
-        raise does_not_fit([program], budget, alignment, weights)
+        raise does_not_fit([index], budget, alignment, weights)
     return plan
 
 
 def does_not_fit(
-    programs: Sequence[Program], budget: Budget, alignment: int, weights: WeightOptions, processor: str = DEFAULT
+    indices: Sequence[ProgramIndex], budget: Budget, alignment: int, weights: WeightOptions
 ) -> BudgetError:
-    """The error that says the smallest budget in which any of `programs` works: a network in several orders, or in
+    """The error that says the smallest budget in which any of the programs works: a network in several orders, or in
     other operators. None of them fits `budget`."""
-    indices = [ProgramIndex.of(program, processor) for program in programs]
 
     def candidate(index: ProgramIndex) -> Candidate:
         def find(fast: int, slow: int) -> Arrangement | None:
@@ -72,10 +71,8 @@ def does_not_fit(
 
         return Candidate(find, cut)
 
-    ample, first = max(map(_ample_fast, indices)), programs[0]
-    return BudgetError(
-        refusal(first.name, budget, alignment, ample, list(map(candidate, indices)), len(first.ops))
-    )
+    ample, first = max(map(_ample_fast, indices)), indices[0].program
+    return BudgetError(refusal(first.name, budget, alignment, ample, list(map(candidate, indices)), len(first.ops)))
 
 
 def worth(program: Program, cost: float) -> float:
@@ -84,17 +81,15 @@ def worth(program: Program, cost: float) -> float:
 
 
 def find_plan(
-    program: Program,
+    index: ProgramIndex,
     budget: Budget,
     alignment: int,
     weights: WeightOptions,
-    index: ProgramIndex | None = None,
     most: float = math.inf,
     spills: bool = False,
 ) -> ExecutionPlan | None:
-    """The best plan found within `budget` that costs less than `most`, or None. `index`: of `program`, kept from plan
-    to plan it saves time. `spills`: it is known to want slow memory, and the first plan that fits is good enough."""
-    index = index or ProgramIndex.of(program)
+    """The best plan found within `budget` that costs less than `most`, or None; an index kept from plan to plan saves
+    time. `spills`: it is known to want slow memory, and the first plan that fits is good enough."""
     if spills:
         found = _that_spills(index, budget, alignment, weights, most - _whole_cost(index))
     else:

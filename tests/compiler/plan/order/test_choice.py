@@ -17,6 +17,7 @@ from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.pipeline import CompileOptions, Front, back, plan_of
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.search import does_not_fit
 from tigris_pio.errors import BudgetError
@@ -55,7 +56,7 @@ def test_the_least_memory_is_that_of_any_order(given: str) -> None:
     """In attention the order of the least peak needs more than another one, if it does not make k and v first."""
 
     def least(programs: Sequence[Program]) -> int:
-        refused = does_not_fit(programs, Budget(64), 4, WeightOptions())
+        refused = does_not_fit([ProgramIndex.of(one) for one in programs], Budget(64), 4, WeightOptions())
         found = re.search(r"smallest fast memory that works is (\d+)", str(refused))
         assert found
         return int(found[1])
