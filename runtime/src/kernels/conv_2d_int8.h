@@ -24,6 +24,10 @@
 #include "mve/mve.h"
 #endif
 
+#if TIGRIS_RVV
+#include "rvv/rvv.h"
+#endif
+
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 /* Where size counts, a last odd pixel is computed twice instead. */
 #if defined(__OPTIMIZE_SIZE__)
@@ -467,6 +471,13 @@ static void run(const tigris_kernel_call *call)
 #if TIGRIS_MVE
 #if !TIGRIS_WEIGHT_ZEROS
     if (tigris_mve_conv_2d(call)) {
+        return;
+    }
+#endif
+#endif
+#if TIGRIS_RVV
+#if !TIGRIS_WEIGHT_ZEROS
+    if (tigris_rvv_conv_2d(call)) {
         return;
     }
 #endif

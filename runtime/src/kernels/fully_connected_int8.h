@@ -16,6 +16,10 @@
 #include "mve/mve.h"
 #endif
 
+#if TIGRIS_RVV
+#include "rvv/rvv.h"
+#endif
+
 static void run(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
@@ -24,6 +28,13 @@ static void run(const tigris_kernel_call *call)
 #if TIGRIS_MVE
 #if !TIGRIS_WEIGHT_ZEROS
     if (tigris_mve_fully_connected(call)) {
+        return;
+    }
+#endif
+#endif
+#if TIGRIS_RVV
+#if !TIGRIS_WEIGHT_ZEROS
+    if (tigris_rvv_fully_connected(call)) {
         return;
     }
 #endif

@@ -1,0 +1,152 @@
+/* CONV_2D of int8 with RVV, groups allowed: the taps of an output pixel are copied into a patch, with the padding filled
+ * in and in the order in which packed weights hold theirs, and are a vector of rows_int8.h then. */
+#include "rows_int8.h"
+
+#if TIGRIS_RVV
+
+#include "../access.h"
+#include "../window.h"
+
+#define PATCH_BYTES 1152 /* taps of a pixel at most */
+
+/* One call, with what is needed often. */
+typedef struct conv {
+    const tigris_conv_int8_params *params;
+    const int8_t *input;
+    int32_t rows;     /* of the input */
+    int32_t width;    /* of the input */
+    int32_t channels; /* of the input */
+    int32_t depth;    /* input channels of a group */
+    int32_t kernel_size;
+} conv;
+
+/* Where an output pixel reads: its first tap, in the padding perhaps, and the taps inside. */
+typedef struct pixel {
+    int32_t row;
+    int32_t column;
+    tigris_taps rows;
+    tigris_taps columns;
+} pixel;
+
+static void copy(int8_t *to, const int8_t *from, int32_t count)
+{
+    for (size_t left = (size_t)count, now; left != 0U; left -= now) {
+        now = RVV(vsetvl_e8m8)(left);
+        RVV(vse8_v_i8m8)(to, RVV(vle8_v_i8m8)(from, now), now);
+        to += now;
+        from += now;
+    }
+}
+
+static void fill(int8_t *to, int8_t value, int32_t count)
+{
+    for (size_t left = (size_t)count, now; left != 0U; left -= now) {
+        now = RVV(vsetvl_e8m8)(left);
+        RVV(vse8_v_i8m8)(to, RVV(vmv_v_x_i8m8)(value, now), now);
+        to += now;
+    }
+}
+
+/* Whether the taps of a pixel's kernel row are neighbours, and all rows inside. */
+static int has_whole_rows(const conv *c, const pixel *p)
+{
+    const tigris_conv_int8_params *params = c->params;
+    return p->rows.end - p->rows.first == params->kernel_height &&
+           p->columns.end - p->columns.first == params->kernel_width && c->depth == c->channels &&
+           (params->dilation_width == 1 || params->kernel_width == 1);
+}
+
+/* The taps of a pixel, of the channels of a group, in their own order. */
+static void gather_bytes(const conv *c, const pixel *p, int32_t group, int8_t *to)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t first = p->columns.first, count = p->columns.end - first;
+    const int is_run = params->dilation_width == 1 && c->depth == c->channels;
+    fill(to, (int8_t)params->input_zero_point, c->kernel_size);
+    for (int32_t row = p->rows.first; row < p->rows.end && count > 0; row++) {
+        const int32_t input_row = (p->row + row * params->dilation_height) * c->width + p->column;
+        const int8_t *from = c->input + ((input_row + first * params->dilation_width) * c->channels + group * c->depth);
+        int8_t *at = to + (row * params->kernel_width + first) * c->depth;
+        if (is_run) {
+            copy(at, from, count * c->depth);
+            continue;
+        }
+        for (int32_t i = 0; i < count; i++) {
+            copy(at, from + i * params->dilation_width * c->channels, c->depth);
+            at += c->depth;
+        }
+    }
+}
+
+/* The same in the weights' order. */
+static void gather(const conv *c, const pixel *p, int32_t group, int8_t *to)
+{
+    const int32_t height = c->params->kernel_height, row_taps = c->params->kernel_width * c->depth;
+    if (!has_whole_rows(c, p)) {
+        gather_bytes(c, p, group, to);
+        tigris_rvv_order_taps(to, to, c->kernel_size);
+        return;
+    }
+    const int8_t *from = c->input + (p->row * c->width + p->column) * c->channels;
+    const int32_t row_step = c->params->dilation_height * c->width * c->channels;
+    if (height == 1 || row_taps % TIGRIS_RVV_TILE == 0) {
+        for (int32_t row = 0; row < height; row++) {
+            tigris_rvv_order_taps(to + row * row_taps, from + row * row_step, row_taps);
+        }
+        return;
+    }
+    for (int32_t row = 0; row < height; row++) {
+        copy(to + row * row_taps, from + row * row_step, row_taps);
+    }
+    tigris_rvv_order_taps(to, to, c->kernel_size);
+}
+
+/* All channels of a pixel. `layer`: that of the first group. */
+static void run_pixel(const conv *c, const tigris_rvv_layer *layer, const pixel *p, int8_t *output)
+{
+    int8_t patch[PATCH_BYTES];
+    tigris_rvv_layer own = *layer;
+    for (int32_t group = 0; group < c->params->groups; group++) {
+        gather(c, p, group, patch);
+        tigris_rvv_run_layer(&own, patch, output);
+        own.weights += own.outputs * own.length;
+        own.bias += own.outputs;
+        own.end.multiplier += own.outputs;
+        own.end.shift += own.outputs;
+        output += own.outputs;
+    }
+}
+
+int tigris_rvv_conv_2d(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0], *out = call->output;
+    const int32_t channels = (int32_t)out->tensor->channels, depth = (int32_t)in->tensor->channels / params->groups;
+    const conv c = {params, (const int8_t *)(const void *)in->data, in->rows, (int32_t)in->tensor->width,
+                    (int32_t)in->tensor->channels, depth, params->kernel_height * params->kernel_width * depth};
+    const tigris_rvv_layer layer = {
+        tigris_int8_data(call, params->weights), tigris_int32_data(call, params->bias),
+        {tigris_int32_data(call, params->multiplier), tigris_int8_data(call, params->shift),
+         {params->output_zero_point, params->activation_min, params->activation_max}},
+        1, c.kernel_size, channels / params->groups};
+    int8_t *output = tigris_int8_output(call);
+    if (c.kernel_size > PATCH_BYTES || ((uintptr_t)layer.weights & 3U) != 0U ||
+        (params->groups > 1 && layer.outputs * layer.length % 4 != 0)) {
+        return 0;
+    }
+    pixel p;
+    for (int32_t y = 0; y < out->rows; y++) {
+        p.row = y * params->stride_height - in->pad_top;
+        p.rows = tigris_valid_taps(p.row, params->kernel_height, params->dilation_height, c.rows);
+        p.column = -params->pad_left;
+        for (int32_t x = 0; x < (int32_t)out->tensor->width; x++) {
+            p.columns = tigris_valid_taps(p.column, params->kernel_width, params->dilation_width, c.width);
+            run_pixel(&c, &layer, &p, output);
+            p.column += params->stride_width;
+            output += channels;
+        }
+    }
+    return 1;
+}
+
+#endif

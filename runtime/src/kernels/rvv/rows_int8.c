@@ -1,0 +1,148 @@
+/* Four outputs at a time. A load of four segments takes the tiles of a block apart into the taps of its four channels,
+ * each of which is multiplied with the vector's; VWREDSUM adds the products of 16 bits up. With vectors of 128 bits a step
+ * is 128 products. */
+#include "rows_int8.h"
+
+#if TIGRIS_RVV
+
+#define BLOCK TIGRIS_RVV_BLOCK
+#define TILE TIGRIS_RVV_TILE
+#define BATCH 64 /* outputs whose sums are kept, a multiple of BLOCK */
+
+/* Adds those of v2 with v8, v10, v12 and v14 to lane 0 of v4, v5, v6 and v7. In assembler, as the compiler would not find
+ * room for all of them. */
+#define PRODUCTS                                                                                                       \
+    "vwmul.vv v16, v8, v2\n\t"                                                                                         \
+    "vwmul.vv v20, v10, v2\n\t"                                                                                        \
+    "vwmul.vv v24, v12, v2\n\t"                                                                                        \
+    "vwmul.vv v28, v14, v2\n\t"                                                                                        \
+    "vsetvli zero, zero, e16, m4, ta, ma\n\t"                                                                          \
+    "vwredsum.vs v4, v16, v4\n\t"                                                                                      \
+    "vwredsum.vs v5, v20, v5\n\t"                                                                                      \
+    "vwredsum.vs v6, v24, v6\n\t"                                                                                      \
+    "vwredsum.vs v7, v28, v7\n\t"
+
+void tigris_rvv_order_taps(int8_t *to, const int8_t *from, int32_t count)
+{
+    size_t tiles = (size_t)count / TILE, left = (size_t)count % TILE;
+    while (tiles != 0U) {
+        const size_t now = RVV(vsetvl_e8m2)(tiles);
+        vint8m2_t a, b, c, d;
+        TIGRIS_RVV_LOAD_4(int8m2, a, b, c, d, from, now);
+        TIGRIS_RVV_STORE_4_BYTES(to, a, c, b, d, now);
+        from += TILE * now;
+        to += TILE * now;
+        tiles -= now;
+    }
+    for (; left != 0U; left--) {
+        *to++ = *from++;
+    }
+}
+
+/* The sums of four channels: what they begin with, and the products of `count` taps. */
+TIGRIS_INLINE void add_block(const int8_t *weights, const int8_t *taps, int32_t count, const int32_t *begin,
+                             int32_t *sums)
+{
+    size_t tiles = (size_t)count / TILE, now;
+    const size_t left = (size_t)count % TILE;
+    __asm__ volatile("vsetivli zero, 1, e32, m1, ta, ma\n\t"
+                     "vlseg4e32.v v4, (%[begin])\n\t"
+                     "beqz %[tiles], 2f\n"
+                     "1: vsetvli %[now], %[tiles], e32, m2, ta, ma\n\t"
+                     "vlseg4e32.v v8, (%[weights])\n\t"
+                     "sub %[tiles], %[tiles], %[now]\n\t"
+                     "slli %[now], %[now], 2\n\t"
+                     "vsetvli zero, %[now], e8, m2, ta, ma\n\t"
+                     "vle8.v v2, (%[taps])\n\t"
+                     "add %[taps], %[taps], %[now]\n\t"
+                     "slli %[now], %[now], 2\n\t"
+                     "add %[weights], %[weights], %[now]\n\t"
+                     PRODUCTS
+                     "bnez %[tiles], 1b\n"
+                     "2: beqz %[left], 3f\n\t"
+                     "vsetvli zero, %[left], e8, m2, ta, ma\n\t"
+                     "vlseg4e8.v v8, (%[weights])\n\t" /* [tap][channel] */
+                     "vle8.v v2, (%[taps])\n\t"
+                     PRODUCTS
+                     "3: vsetivli zero, 1, e32, m1, ta, ma\n\t"
+                     "vsseg4e32.v v4, (%[sums])"
+                     : [weights] "+r"(weights), [taps] "+r"(taps), [tiles] "+r"(tiles), [now] "=&r"(now)
+                     : [left] "r"(left), [begin] "r"(begin), [sums] "r"(sums)
+                     : "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16",
+                       "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
+                       "v31", TIGRIS_RVV_LENGTH "memory");
+}
+
+/* The same for a channel behind the last whole block. */
+static int32_t add_row(const int8_t *weights, const int8_t *taps, int32_t count, int32_t begin)
+{
+    vint32m1_t sum = RVV(vmv_v_x_i32m1)(begin, 1);
+    for (size_t left = (size_t)count, now; left != 0U; left -= now) {
+        now = RVV(vsetvl_e8m4)(left);
+        const vint16m8_t products =
+            RVV(vwmul_vv_i16m8)(RVV(vle8_v_i8m4)(weights, now), RVV(vle8_v_i8m4)(taps, now), now);
+        sum = TIGRIS_RVV_SUM_UP(m8, sum, products, now);
+        weights += now;
+        taps += now;
+    }
+    return RVV(vmv_x_s_i32m1_i32)(sum);
+}
+
+/* Adds the products of `count` taps, which begin at tap `at` of the rows, to the sums of the outputs from `first` up to
+ * `end`; at tap 0 these begin with the bias. */
+static void add_rows(const tigris_rvv_layer *layer, const int8_t *taps, int32_t at, int32_t count, int32_t first,
+                     int32_t end, int32_t *sums)
+{
+    const int32_t *begin = at == 0 ? layer->bias + first : sums;
+    const int8_t *weights = layer->weights + (first * layer->length + at * BLOCK);
+    for (; end - first >= BLOCK; first += BLOCK) {
+        add_block(weights, taps, count, begin, sums);
+        weights += layer->length * BLOCK;
+        begin += BLOCK;
+        sums += BLOCK;
+    }
+    for (weights -= at * (BLOCK - 1); first < end; first++) {
+        *sums++ = add_row(weights, taps, count, *begin++);
+        weights += layer->length;
+    }
+}
+
+/* The sums of outputs from `first` up to `end` become outputs. */
+static void finish(const tigris_rvv_layer *layer, int32_t first, int32_t end, const int32_t *sums, int8_t *output)
+{
+    TIGRIS_RVV_ROUND_UP();
+    while (first < end) {
+        const size_t now = RVV(vsetvl_e32m4)((size_t)(end - first));
+        tigris_rvv_outputs(&layer->end, layer->step == 0 ? -1 : first, RVV(vle32_v_i32m4)(sums, now), now,
+                           output + first);
+        first += (int32_t)now;
+        sums += now;
+    }
+}
+
+void tigris_rvv_run_layer(const tigris_rvv_layer *layer, const int8_t *taps, int8_t *output)
+{
+    int32_t sums[BATCH];
+    for (int32_t first = 0; first < layer->outputs; first += BATCH) {
+        const int32_t end = layer->outputs - first < BATCH ? layer->outputs : first + BATCH;
+        add_rows(layer, taps, 0, layer->length, first, end, sums);
+        finish(layer, first, end, sums, output);
+    }
+}
+
+void tigris_rvv_run_long_layer(const tigris_rvv_layer *layer, const int8_t *vector, int8_t *part, int32_t most,
+                               int8_t *output)
+{
+    int32_t sums[BATCH];
+    for (int32_t first = 0; first < layer->outputs; first += BATCH) {
+        const int32_t end = layer->outputs - first < BATCH ? layer->outputs : first + BATCH;
+        for (int32_t at = 0, count; at < layer->length; at += count) {
+            count = layer->length - at < most ? layer->length - at : most;
+            tigris_rvv_order_taps(part, vector + at, count);
+            add_rows(layer, part, at, count, first, end, sums);
+        }
+        finish(layer, first, end, sums, output);
+    }
+}
+
+#endif

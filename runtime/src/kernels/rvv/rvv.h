@@ -1,0 +1,121 @@
+/* What kernels with RISC-V's vector instructions (RVV 1.0) share. Instructions: The RISC-V Instruction Set Manual, "V"
+ * Standard Extension for Vector Operations.
+ *
+ * Each function returns 0 and has written nothing when it does not take what it is called with: the portable kernel
+ * then does. Outputs are the portable kernel's to the byte, whatever the length of a vector is: nothing here depends on
+ * it but the number of steps. No load or store goes past what it is for, as each is given its count.
+ *
+ * Elements have 8, 16 and 32 bits, so that the extension's part for small processors (Zve32x) does as well. Firmware
+ * turns the vector unit on (mstatus.VS), and saves its registers where tasks or interrupts use it too. */
+#ifndef TIGRIS_RVV_H
+#define TIGRIS_RVV_H
+
+#include "../instruction_set.h"
+#include "tigris_kernel.h"
+
+#if TIGRIS_RVV
+#include <riscv_vector.h>
+#include <stddef.h>
+
+#include "../inlining.h"
+#include "../requantise.h"
+
+int tigris_rvv_conv_2d(const tigris_kernel_call *call);
+int tigris_rvv_depthwise(const tigris_kernel_call *call);
+int tigris_rvv_fully_connected(const tigris_kernel_call *call);
+
+/* ---- compilers ----
+ *
+ * Version 0.11 of the C intrinsics gave all names a prefix, rounding modes an argument and segments a type. This is
+ * compiled and tested with what came before (Clang 14); the other branches follow the documentation of version 1.0
+ * (Clang 17, GCC 14) and have met no compiler yet. */
+#if defined(__riscv_v_intrinsic) && __riscv_v_intrinsic >= 11000
+#define RVV(name) __riscv_##name
+
+#define TIGRIS_RVV_LOAD_4(kind, a, b, c, d, from, count)                                                               \
+    do {                                                                                                               \
+        const v##kind##x4_t four_ = TIGRIS_RVV_LOAD_4_##kind(from, count);                                             \
+        a = TIGRIS_RVV_GET_##kind(four_, 0), b = TIGRIS_RVV_GET_##kind(four_, 1);                                      \
+        c = TIGRIS_RVV_GET_##kind(four_, 2), d = TIGRIS_RVV_GET_##kind(four_, 3);                                      \
+    } while (0)
+#define TIGRIS_RVV_LOAD_4_int8m2 __riscv_vlseg4e8_v_i8m2x4
+#define TIGRIS_RVV_LOAD_4_int32m1 __riscv_vlseg4e32_v_i32m1x4
+#define TIGRIS_RVV_LOAD_4_int32m2 __riscv_vlseg4e32_v_i32m2x4
+#define TIGRIS_RVV_GET_int8m2 __riscv_vget_v_i8m2x4_i8m2
+#define TIGRIS_RVV_GET_int32m1 __riscv_vget_v_i32m1x4_i32m1
+#define TIGRIS_RVV_GET_int32m2 __riscv_vget_v_i32m2x4_i32m2
+#define TIGRIS_RVV_STORE_4_BYTES(to, a, b, c, d, count)                                                                \
+    __riscv_vsseg4e8_v_i8m2x4(to, __riscv_vcreate_v_i8m2x4(a, b, c, d), count)
+#define TIGRIS_RVV_STORE_4_WORDS(to, a, b, c, d, count)                                                                \
+    __riscv_vsseg4e32_v_i32m1x4(to, __riscv_vcreate_v_i32m1x4(a, b, c, d), count)
+/* The sum of a vector's lanes and of lane 0 of `sum`, in lane 0. */
+#define TIGRIS_RVV_SUM_UP(length, sum, lanes, count) __riscv_vwredsum_vs_i16##length##_i32m1(lanes, sum, count)
+#define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) __riscv_vsmul_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
+#define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) __riscv_vssra_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
+#define TIGRIS_RVV_ROUND_UP() (void)0
+#else
+#define RVV(name) name
+
+#define TIGRIS_RVV_LOAD_4(kind, a, b, c, d, from, count) TIGRIS_RVV_LOAD_4_##kind(&(a), &(b), &(c), &(d), from, count)
+#define TIGRIS_RVV_LOAD_4_int8m2 vlseg4e8_v_i8m2
+#define TIGRIS_RVV_LOAD_4_int32m1 vlseg4e32_v_i32m1
+#define TIGRIS_RVV_LOAD_4_int32m2 vlseg4e32_v_i32m2
+#define TIGRIS_RVV_STORE_4_BYTES(to, a, b, c, d, count) vsseg4e8_v_i8m2(to, a, b, c, d, count)
+#define TIGRIS_RVV_STORE_4_WORDS(to, a, b, c, d, count) vsseg4e32_v_i32m1(to, a, b, c, d, count)
+#define TIGRIS_RVV_SUM_UP(length, sum, lanes, count) vwredsum_vs_i16##length##_i32m1(sum, lanes, sum, count)
+#define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) vsmul_vv_i32m4(a, b, count)
+#define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) vssra_vv_i32m4(a, b, count)
+/* The rounding mode of both, of which others may have another: halves towards +infinity. */
+#define TIGRIS_RVV_ROUND_UP() __asm__ volatile("csrwi vxrm, 0")
+#endif
+
+/* In lists of what assembler changes: Clang takes it for granted. */
+#if defined(__clang__)
+#define TIGRIS_RVV_LENGTH
+#else
+#define TIGRIS_RVV_LENGTH "vl", "vtype",
+#endif
+
+/* ---- outputs ---- */
+
+/* tigris_requantise of each lane, when TIGRIS_RVV_ROUND_UP came before. Rounding half away from zero is rounding half up
+ * of one less, for a negative value. */
+TIGRIS_INLINE vint32m4_t tigris_rvv_scale(vint32m4_t sum, vint32m4_t multiplier, vint32m4_t shift, size_t count)
+{
+    const vint32m4_t left = RVV(vmax_vx_i32m4)(shift, 0, count), right = RVV(vmin_vx_i32m4)(shift, 0, count);
+    sum = RVV(vsll_vv_i32m4)(sum, RVV(vreinterpret_v_i32m4_u32m4)(left), count);
+    sum = TIGRIS_RVV_HIGH_MULTIPLY(sum, multiplier, count);
+    sum = RVV(vadd_vv_i32m4)(sum, RVV(vsra_vx_i32m4)(RVV(vand_vv_i32m4)(sum, right, count), 31, count), count);
+    const vint32m4_t by = RVV(vrsub_vx_i32m4)(right, 0, count);
+    return TIGRIS_RVV_ROUNDING_SHIFT(sum, RVV(vreinterpret_v_i32m4_u32m4)(by), count);
+}
+
+/* How sums of channels become outputs. */
+typedef struct tigris_rvv_end {
+    const int32_t *multiplier;
+    const int8_t *shift;
+    tigris_output_stage stage;
+} tigris_rvv_end;
+
+/* The outputs of `count` channels, of which multipliers and shifts are at `first`, or the only ones if that is -1. */
+TIGRIS_INLINE void tigris_rvv_outputs(const tigris_rvv_end *end, int32_t first, vint32m4_t sum, size_t count,
+                                      int8_t *output)
+{
+    vint32m4_t multiplier, shift;
+    if (first < 0) {
+        multiplier = RVV(vmv_v_x_i32m4)(*end->multiplier, count);
+        shift = RVV(vmv_v_x_i32m4)(*end->shift, count);
+    } else {
+        multiplier = RVV(vle32_v_i32m4)(end->multiplier + first, count);
+        shift = RVV(vsext_vf4_i32m4)(RVV(vle8_v_i8m1)(end->shift + first, count), count);
+    }
+    vint32m4_t value = tigris_rvv_scale(sum, multiplier, shift, count);
+    value = RVV(vadd_vx_i32m4)(value, end->stage.zero_point, count);
+    value = RVV(vmax_vx_i32m4)(value, end->stage.low, count);
+    value = RVV(vmin_vx_i32m4)(value, end->stage.high, count);
+    const vint16m2_t half = RVV(vncvt_x_x_w_i16m2)(value, count);
+    RVV(vse8_v_i8m1)(output, RVV(vncvt_x_x_w_i8m1)(half, count), count);
+}
+
+#endif
+#endif
