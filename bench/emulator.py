@@ -111,10 +111,15 @@ def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[st
     return target
 
 
-def _clang_objects(machine: Machine, folder: Path, optimise: str) -> list[Path]:
-    """The runtime compiled by Clang, with the headers of the toolchain's C library."""
+def library_headers(machine: Machine) -> Path:
+    """Where the headers of the toolchain's C library lie."""
     rule = run_tool([f"{machine.toolchain}-gcc", *machine.flags, "-M", "-include", "string.h", "-x", "c", "/dev/null"])
-    headers = next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
+    return next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
+
+
+def _clang_objects(machine: Machine, folder: Path, optimise: str) -> list[Path]:
+    """The runtime compiled by Clang."""
+    headers = library_headers(machine)
     objects = []
     for number, source in enumerate(runtime_sources()):
         objects.append(folder / f"{number}_{source.stem}.o")

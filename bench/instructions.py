@@ -26,7 +26,7 @@ from bench.layers import LAYERS, build_layer
 from bench.text import core_text, link_model, small_objects, text_bytes
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.compiler.plan.prediction import predicted_instructions
+from tigris_pio.compiler.plan.prediction import PROCESSORS, predicted_instructions
 from tigris_pio.errors import BudgetError
 from tigris_pio.sizes import parse_size
 
@@ -64,10 +64,10 @@ def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, 
     result = measure(machine, program, compiled.data, content, folder)
     ops = compiled.plan.program.ops
     macs = sum(op.macs for op in ops)
-    predicted = predicted_instructions(compiled.plan, machine.name)
+    predicted = predicted_instructions(compiled.plan, machine.name) if machine.name in PROCESSORS else None
     return {
         "machine": machine.name, "macs": macs, "instructions": result.run, "predicted": predicted,
-        "error": predicted / result.run - 1, "per_mac": result.run / max(1, macs),
+        "error": predicted / result.run - 1 if predicted else None, "per_mac": result.run / max(1, macs),
         "open": result.open, "check": result.check, "check_per_byte": result.check / len(compiled.data),
         "init": result.init, "stack_init": result.stack_init, "stack_run": result.stack_run,
         "fast": result.fast, "slow": result.slow, "right": result.right,

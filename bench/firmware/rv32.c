@@ -18,9 +18,9 @@ __attribute__((weak)) void bench_second_hart(void)
     }
 }
 
-/* Turns the vector unit on (mstatus.VS), where there is one. */
+/* Turns the vector unit on (mstatus.VS), where there is one, and floating point (FS), which comes with it. */
 #if defined(BENCH_VECTORS)
-#define VECTORS_ON "li a1, 0x600\n\tcsrs mstatus, a1\n\t"
+#define VECTORS_ON "li a1, 0x6600\n\tcsrs mstatus, a1\n\t"
 #else
 #define VECTORS_ON
 #endif

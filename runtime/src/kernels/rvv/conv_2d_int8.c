@@ -105,15 +105,17 @@ static void gather(const conv *c, const pixel *p, int32_t group, int8_t *to)
 static void run_pixel(const conv *c, const tigris_rvv_layer *layer, const pixel *p, int8_t *output)
 {
     int8_t patch[PATCH_BYTES];
-    tigris_rvv_layer own = *layer;
-    for (int32_t group = 0; group < c->params->groups; group++) {
+    gather(c, p, 0, patch);
+    tigris_rvv_run_layer(layer, patch, output);
+    for (int32_t group = 1; group < c->params->groups; group++) {
+        const int32_t first = group * layer->outputs;
+        tigris_rvv_layer own = *layer;
+        own.weights += first * own.length;
+        own.bias += first;
+        own.end.multiplier += first;
+        own.end.shift += first;
         gather(c, p, group, patch);
-        tigris_rvv_run_layer(&own, patch, output);
-        own.weights += own.outputs * own.length;
-        own.bias += own.outputs;
-        own.end.multiplier += own.outputs;
-        own.end.shift += own.outputs;
-        output += own.outputs;
+        tigris_rvv_run_layer(&own, patch, output + first);
     }
 }
 

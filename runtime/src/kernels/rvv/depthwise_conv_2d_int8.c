@@ -101,6 +101,7 @@ typedef struct line {
 static void run_line(const line *l, int8_t *output)
 {
     __asm__ volatile(
+        "csrwi vxrm, 0\n\t"
         WORD("t0", weights) WORD("t1", count)
         "vsetvli zero, t1, e16, m2, ta, ma\n\t"
         WEIGHTS("v14") WEIGHTS("v16") WEIGHTS("v18") WEIGHTS("v20") WEIGHTS("v22") WEIGHTS("v24") WEIGHTS("v26")
@@ -139,7 +140,7 @@ static void run_line(const line *l, int8_t *output)
         "add %[output], %[output], t4\n\t"
         "addi s11, s11, -1\n\t"
         "bnez s11, 1b"
-        : [output] "+r"(output)
+        : [output] "+&r"(output)
         : [line] "r"(l), TAP_FIELD(0), TAP_FIELD(1), TAP_FIELD(2), TAP_FIELD(3), TAP_FIELD(4), TAP_FIELD(5), TAP_FIELD(6),
           TAP_FIELD(7), TAP_FIELD(8), STEP_FIELD(0), STEP_FIELD(1), STEP_FIELD(2), FIELD(weights), FIELD(bias),
           FIELD(multiplier), FIELD(right), FIELD(zero_point), FIELD(low), FIELD(high), FIELD(count), FIELD(pixels),
@@ -153,12 +154,21 @@ static void run_line(const line *l, int8_t *output)
 /* `pixels` outputs like the one at p. */
 static void find_line(const depthwise *d, const pixel *p, int32_t pixels, line *l)
 {
+    const int32_t step = d->params->stride_width * d->inputs, column_step = d->params->dilation_width * d->inputs;
+    const uint32_t row_step = d->params->dilation_height * (uint32_t)(d->width * d->inputs);
+    /* In the padding perhaps, so modulo 2^32. */
+    uint32_t first = ((uint32_t)p->row * (uint32_t)d->width + (uint32_t)p->column) * (uint32_t)d->inputs;
+    const int8_t **tap = l->taps;
     l->pixels = pixels;
     for (int32_t row = 0; row < 3; row++) {
-        l->steps[row] = row >= p->rows.first && row < p->rows.end ? d->params->stride_width * d->inputs : 0;
+        const int valid = row >= p->rows.first && row < p->rows.end;
+        uint32_t at = first;
         for (int32_t column = 0; column < 3; column++) {
-            l->taps[3 * row + column] = is_inside(p, row, column) ? tap_of(d, p, row, column) : d->padding;
+            *tap++ = valid && column >= p->columns.first && column < p->columns.end ? d->input + at : d->padding;
+            at += (uint32_t)column_step;
         }
+        l->steps[row] = valid ? step : 0;
+        first += row_step;
     }
 }
 

@@ -9,8 +9,7 @@
 #define TILE TIGRIS_RVV_TILE
 #define BATCH 64 /* outputs whose sums are kept, a multiple of BLOCK */
 
-/* Adds those of v2 with v8, v10, v12 and v14 to lane 0 of v4, v5, v6 and v7. In assembler, as the compiler would not find
- * room for all of them. */
+/* Adds those of v2 with v8, v10, v12 and v14 to lane 0 of v4, v5, v6 and v7. */
 #define PRODUCTS                                                                                                       \
     "vwmul.vv v16, v8, v2\n\t"                                                                                         \
     "vwmul.vv v20, v10, v2\n\t"                                                                                        \
@@ -21,6 +20,9 @@
     "vwredsum.vs v5, v20, v5\n\t"                                                                                      \
     "vwredsum.vs v6, v24, v6\n\t"                                                                                      \
     "vwredsum.vs v7, v28, v7\n\t"
+#define REGISTERS                                                                                                      \
+    "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18",     \
+        "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31"
 
 void tigris_rvv_order_taps(int8_t *to, const int8_t *from, int32_t count)
 {
@@ -28,8 +30,8 @@ void tigris_rvv_order_taps(int8_t *to, const int8_t *from, int32_t count)
     while (tiles != 0U) {
         const size_t now = RVV(vsetvl_e8m2)(tiles);
         vint8m2_t a, b, c, d;
-        TIGRIS_RVV_LOAD_4(int8m2, a, b, c, d, from, now);
-        TIGRIS_RVV_STORE_4_BYTES(to, a, c, b, d, now);
+        TIGRIS_RVV_LOAD_4(a, b, c, d, from, now);
+        TIGRIS_RVV_STORE_4(to, a, c, b, d, now);
         from += TILE * now;
         to += TILE * now;
         tiles -= now;
@@ -39,22 +41,26 @@ void tigris_rvv_order_taps(int8_t *to, const int8_t *from, int32_t count)
     }
 }
 
-/* The sums of four channels: what they begin with, and the products of `count` taps. */
-TIGRIS_INLINE void add_block(const int8_t *weights, const int8_t *taps, int32_t count, const int32_t *begin,
-                             int32_t *sums)
+/* The sums of the channels of `blocks` blocks, some: what they begin with, and the products of `count` taps of each. From a
+ * block's last tap to the next one's first are `skipped` weights. */
+static void add_blocks(const int8_t *weights, int32_t skipped, int32_t blocks, const int8_t *taps, int32_t count,
+                       const int32_t *begin, int32_t *sums)
 {
-    size_t tiles = (size_t)count / TILE, now;
-    const size_t left = (size_t)count % TILE;
-    __asm__ volatile("vsetivli zero, 1, e32, m1, ta, ma\n\t"
+    const int8_t *at;
+    size_t tiles, now;
+    __asm__ volatile("0: vsetivli zero, 1, e32, m1, ta, ma\n\t"
                      "vlseg4e32.v v4, (%[begin])\n\t"
+                     "addi %[begin], %[begin], 16\n\t"
+                     "mv %[at], %[taps]\n\t"
+                     "mv %[tiles], %[all]\n\t"
                      "beqz %[tiles], 2f\n"
                      "1: vsetvli %[now], %[tiles], e32, m2, ta, ma\n\t"
                      "vlseg4e32.v v8, (%[weights])\n\t"
                      "sub %[tiles], %[tiles], %[now]\n\t"
                      "slli %[now], %[now], 2\n\t"
                      "vsetvli zero, %[now], e8, m2, ta, ma\n\t"
-                     "vle8.v v2, (%[taps])\n\t"
-                     "add %[taps], %[taps], %[now]\n\t"
+                     "vle8.v v2, (%[at])\n\t"
+                     "add %[at], %[at], %[now]\n\t"
                      "slli %[now], %[now], 2\n\t"
                      "add %[weights], %[weights], %[now]\n\t"
                      PRODUCTS
@@ -62,15 +68,45 @@ TIGRIS_INLINE void add_block(const int8_t *weights, const int8_t *taps, int32_t 
                      "2: beqz %[left], 3f\n\t"
                      "vsetvli zero, %[left], e8, m2, ta, ma\n\t"
                      "vlseg4e8.v v8, (%[weights])\n\t" /* [tap][channel] */
-                     "vle8.v v2, (%[taps])\n\t"
+                     "vle8.v v2, (%[at])\n\t"
+                     "slli %[now], %[left], 2\n\t"
+                     "add %[weights], %[weights], %[now]\n\t"
                      PRODUCTS
                      "3: vsetivli zero, 1, e32, m1, ta, ma\n\t"
-                     "vsseg4e32.v v4, (%[sums])"
-                     : [weights] "+r"(weights), [taps] "+r"(taps), [tiles] "+r"(tiles), [now] "=&r"(now)
-                     : [left] "r"(left), [begin] "r"(begin), [sums] "r"(sums)
-                     : "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16",
-                       "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
-                       "v31", TIGRIS_RVV_LENGTH "memory");
+                     "vsseg4e32.v v4, (%[sums])\n\t"
+                     "addi %[sums], %[sums], 16\n\t"
+                     "add %[weights], %[weights], %[skipped]\n\t"
+                     "addi %[blocks], %[blocks], -1\n\t"
+                     "bnez %[blocks], 0b"
+                     : [weights] "+&r"(weights), [begin] "+&r"(begin), [sums] "+&r"(sums), [blocks] "+&r"(blocks),
+                       [at] "=&r"(at), [tiles] "=&r"(tiles), [now] "=&r"(now)
+                     : [taps] "r"(taps), [all] "r"(count / TILE), [left] "r"(count % TILE), [skipped] "r"(skipped)
+                     : REGISTERS, TIGRIS_RVV_LENGTH "memory");
+}
+
+/* The same for a whole vector of `tiles` tiles that are one step. */
+static void add_short_blocks(const int8_t *weights, int32_t blocks, const int8_t *taps, size_t tiles, const int32_t *begin,
+                             int32_t *sums)
+{
+    const size_t bytes = tiles * TILE;
+    __asm__ volatile("vsetvli zero, %[bytes], e8, m2, ta, ma\n\t"
+                     "vle8.v v2, (%[taps])\n"
+                     "0: vsetivli zero, 1, e32, m1, ta, ma\n\t"
+                     "vlseg4e32.v v4, (%[begin])\n\t"
+                     "addi %[begin], %[begin], 16\n\t"
+                     "vsetvli zero, %[tiles], e32, m2, ta, ma\n\t"
+                     "vlseg4e32.v v8, (%[weights])\n\t"
+                     "add %[weights], %[weights], %[all]\n\t"
+                     "vsetvli zero, %[bytes], e8, m2, ta, ma\n\t"
+                     PRODUCTS
+                     "addi %[blocks], %[blocks], -1\n\t"
+                     "vsetivli zero, 1, e32, m1, ta, ma\n\t"
+                     "vsseg4e32.v v4, (%[sums])\n\t"
+                     "addi %[sums], %[sums], 16\n\t"
+                     "bnez %[blocks], 0b"
+                     : [weights] "+&r"(weights), [begin] "+&r"(begin), [sums] "+&r"(sums), [blocks] "+&r"(blocks)
+                     : [taps] "r"(taps), [tiles] "r"(tiles), [bytes] "r"(bytes), [all] "r"(bytes * BLOCK)
+                     : REGISTERS, TIGRIS_RVV_LENGTH "memory");
 }
 
 /* The same for a channel behind the last whole block. */
@@ -81,7 +117,7 @@ static int32_t add_row(const int8_t *weights, const int8_t *taps, int32_t count,
         now = RVV(vsetvl_e8m4)(left);
         const vint16m8_t products =
             RVV(vwmul_vv_i16m8)(RVV(vle8_v_i8m4)(weights, now), RVV(vle8_v_i8m4)(taps, now), now);
-        sum = TIGRIS_RVV_SUM_UP(m8, sum, products, now);
+        sum = TIGRIS_RVV_SUM_UP(sum, products, now);
         weights += now;
         taps += now;
     }
@@ -93,17 +129,17 @@ static int32_t add_row(const int8_t *weights, const int8_t *taps, int32_t count,
 static void add_rows(const tigris_rvv_layer *layer, const int8_t *taps, int32_t at, int32_t count, int32_t first,
                      int32_t end, int32_t *sums)
 {
+    const int32_t length = layer->length, blocks = (end - first) / BLOCK;
     const int32_t *begin = at == 0 ? layer->bias + first : sums;
-    const int8_t *weights = layer->weights + (first * layer->length + at * BLOCK);
-    for (; end - first >= BLOCK; first += BLOCK) {
-        add_block(weights, taps, count, begin, sums);
-        weights += layer->length * BLOCK;
-        begin += BLOCK;
-        sums += BLOCK;
+    const int8_t *weights = layer->weights + first * length;
+    const size_t tiles = (size_t)count / TILE;
+    if (blocks != 0 && count == length && count % TILE == 0 && RVV(vsetvl_e32m2)(tiles) == tiles) {
+        add_short_blocks(weights, blocks, taps, tiles, begin, sums);
+    } else if (blocks != 0) {
+        add_blocks(weights + at * BLOCK, (length - count) * BLOCK, blocks, taps, count, begin, sums);
     }
-    for (weights -= at * (BLOCK - 1); first < end; first++) {
-        *sums++ = add_row(weights, taps, count, *begin++);
-        weights += layer->length;
+    for (int32_t i = blocks * BLOCK; i < end - first; i++) {
+        sums[i] = add_row(weights + (i * length + at), taps, count, begin[i]);
     }
 }
 

@@ -3,7 +3,8 @@
  *
  * Each function returns 0 and has written nothing when it does not take what it is called with: the portable kernel
  * then does. Outputs are the portable kernel's to the byte, whatever the length of a vector is: nothing here depends on
- * it but the number of steps. No load or store goes past what it is for, as each is given its count.
+ * it but the number of steps. No load or store goes past what it is for, as each is given its count. Assembler stands where
+ * the compiler would not find room for all vectors.
  *
  * Elements have 8, 16 and 32 bits, so that the extension's part for small processors (Zve32x) does as well. Firmware
  * turns the vector unit on (mstatus.VS), and saves its registers where tasks or interrupts use it too. */
@@ -32,37 +33,26 @@ int tigris_rvv_fully_connected(const tigris_kernel_call *call);
 #if defined(__riscv_v_intrinsic) && __riscv_v_intrinsic >= 11000
 #define RVV(name) __riscv_##name
 
-#define TIGRIS_RVV_LOAD_4(kind, a, b, c, d, from, count)                                                               \
+/* The bytes of four vectors by turns. */
+#define TIGRIS_RVV_LOAD_4(a, b, c, d, from, count)                                                                     \
     do {                                                                                                               \
-        const v##kind##x4_t four_ = TIGRIS_RVV_LOAD_4_##kind(from, count);                                             \
-        a = TIGRIS_RVV_GET_##kind(four_, 0), b = TIGRIS_RVV_GET_##kind(four_, 1);                                      \
-        c = TIGRIS_RVV_GET_##kind(four_, 2), d = TIGRIS_RVV_GET_##kind(four_, 3);                                      \
+        const vint8m2x4_t four_ = __riscv_vlseg4e8_v_i8m2x4(from, count);                                              \
+        a = __riscv_vget_v_i8m2x4_i8m2(four_, 0), b = __riscv_vget_v_i8m2x4_i8m2(four_, 1);                            \
+        c = __riscv_vget_v_i8m2x4_i8m2(four_, 2), d = __riscv_vget_v_i8m2x4_i8m2(four_, 3);                            \
     } while (0)
-#define TIGRIS_RVV_LOAD_4_int8m2 __riscv_vlseg4e8_v_i8m2x4
-#define TIGRIS_RVV_LOAD_4_int32m1 __riscv_vlseg4e32_v_i32m1x4
-#define TIGRIS_RVV_LOAD_4_int32m2 __riscv_vlseg4e32_v_i32m2x4
-#define TIGRIS_RVV_GET_int8m2 __riscv_vget_v_i8m2x4_i8m2
-#define TIGRIS_RVV_GET_int32m1 __riscv_vget_v_i32m1x4_i32m1
-#define TIGRIS_RVV_GET_int32m2 __riscv_vget_v_i32m2x4_i32m2
-#define TIGRIS_RVV_STORE_4_BYTES(to, a, b, c, d, count)                                                                \
+#define TIGRIS_RVV_STORE_4(to, a, b, c, d, count)                                                                      \
     __riscv_vsseg4e8_v_i8m2x4(to, __riscv_vcreate_v_i8m2x4(a, b, c, d), count)
-#define TIGRIS_RVV_STORE_4_WORDS(to, a, b, c, d, count)                                                                \
-    __riscv_vsseg4e32_v_i32m1x4(to, __riscv_vcreate_v_i32m1x4(a, b, c, d), count)
 /* The sum of a vector's lanes and of lane 0 of `sum`, in lane 0. */
-#define TIGRIS_RVV_SUM_UP(length, sum, lanes, count) __riscv_vwredsum_vs_i16##length##_i32m1(lanes, sum, count)
+#define TIGRIS_RVV_SUM_UP(sum, lanes, count) __riscv_vwredsum_vs_i16m8_i32m1(lanes, sum, count)
 #define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) __riscv_vsmul_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) __riscv_vssra_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUND_UP() (void)0
 #else
 #define RVV(name) name
 
-#define TIGRIS_RVV_LOAD_4(kind, a, b, c, d, from, count) TIGRIS_RVV_LOAD_4_##kind(&(a), &(b), &(c), &(d), from, count)
-#define TIGRIS_RVV_LOAD_4_int8m2 vlseg4e8_v_i8m2
-#define TIGRIS_RVV_LOAD_4_int32m1 vlseg4e32_v_i32m1
-#define TIGRIS_RVV_LOAD_4_int32m2 vlseg4e32_v_i32m2
-#define TIGRIS_RVV_STORE_4_BYTES(to, a, b, c, d, count) vsseg4e8_v_i8m2(to, a, b, c, d, count)
-#define TIGRIS_RVV_STORE_4_WORDS(to, a, b, c, d, count) vsseg4e32_v_i32m1(to, a, b, c, d, count)
-#define TIGRIS_RVV_SUM_UP(length, sum, lanes, count) vwredsum_vs_i16##length##_i32m1(sum, lanes, sum, count)
+#define TIGRIS_RVV_LOAD_4(a, b, c, d, from, count) vlseg4e8_v_i8m2(&(a), &(b), &(c), &(d), from, count)
+#define TIGRIS_RVV_STORE_4(to, a, b, c, d, count) vsseg4e8_v_i8m2(to, a, b, c, d, count)
+#define TIGRIS_RVV_SUM_UP(sum, lanes, count) vwredsum_vs_i16m8_i32m1(sum, lanes, sum, count)
 #define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) vsmul_vv_i32m4(a, b, count)
 #define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) vssra_vv_i32m4(a, b, count)
 /* The rounding mode of both, of which others may have another: halves towards +infinity. */
