@@ -88,15 +88,15 @@ static void gather(const conv *c, const pixel *p, int32_t group, int8_t *to)
         return;
     }
     const int8_t *from = c->input + (p->row * c->width + p->column) * c->channels;
-    const int32_t row_step = c->params->dilation_height * c->width * c->channels;
+    const uint32_t row_step = c->params->dilation_height * (uint32_t)(c->width * c->channels); /* of one row: any */
     if (height == 1 || row_taps % TIGRIS_RVV_TILE == 0) {
         for (int32_t row = 0; row < height; row++) {
-            tigris_rvv_order_taps(to + row * row_taps, from + row * row_step, row_taps);
+            tigris_rvv_order_taps(to + row * row_taps, from + (uint32_t)row * row_step, row_taps);
         }
         return;
     }
     for (int32_t row = 0; row < height; row++) {
-        copy(to + row * row_taps, from + row * row_step, row_taps);
+        copy(to + row * row_taps, from + (uint32_t)row * row_step, row_taps);
     }
     tigris_rvv_order_taps(to, to, c->kernel_size);
 }

@@ -59,10 +59,10 @@ static const int8_t *tap_of(const depthwise *d, const pixel *p, int32_t row, int
 
 /* ---- 3x3 ---- */
 
-/* A line of outputs whose taps lie inside or in the padding alike. All are as wide as a register, so that the assembler
- * needs to know of nothing else. */
+/* A line of outputs whose taps lie inside or in the padding alike. All its fields are as wide as a processor's register,
+ * which the assembler loads them into. */
 typedef struct line {
-    const int8_t *taps[NINE]; /* of the first output; here the assembler counts on */
+    const int8_t *taps[NINE]; /* of the first output */
     intptr_t steps[3];        /* from an output's taps of each row to the next output's */
     const int8_t *weights;    /* [tap][channel] */
     const int32_t *bias;
@@ -87,7 +87,7 @@ typedef struct line {
     "vle8.v v0, (t0)\n\t"                                                                                              \
     "vsext.vf2 " to ", v0\n\t"                                                                                         \
     "add t0, t0, t1\n\t"
-/* Adds a tap at `from`, and goes to the next output's. */
+/* Adds a tap at `from`, and goes on to the next output's: behind the last one's there may be nothing. */
 #define TAP(from, step, x, wide, weights)                                                                              \
     "vle8.v " x ", (" from ")\n\t"                                                                                     \
     "add " from ", " from ", " step "\n\t"                                                                             \
@@ -154,9 +154,10 @@ static void run_line(const line *l, int8_t *output)
 /* `pixels` outputs like the one at p. */
 static void find_line(const depthwise *d, const pixel *p, int32_t pixels, line *l)
 {
-    const int32_t step = d->params->stride_width * d->inputs, column_step = d->params->dilation_width * d->inputs;
+    /* Modulo 2^32, as they may lie in the padding, and steps may be of no use. */
+    const uint32_t step = d->params->stride_width * (uint32_t)d->inputs;
+    const uint32_t column_step = d->params->dilation_width * (uint32_t)d->inputs;
     const uint32_t row_step = d->params->dilation_height * (uint32_t)(d->width * d->inputs);
-    /* In the padding perhaps, so modulo 2^32. */
     uint32_t first = ((uint32_t)p->row * (uint32_t)d->width + (uint32_t)p->column) * (uint32_t)d->inputs;
     const int8_t **tap = l->taps;
     l->pixels = pixels;
@@ -165,9 +166,9 @@ static void find_line(const depthwise *d, const pixel *p, int32_t pixels, line *
         uint32_t at = first;
         for (int32_t column = 0; column < 3; column++) {
             *tap++ = valid && column >= p->columns.first && column < p->columns.end ? d->input + at : d->padding;
-            at += (uint32_t)column_step;
+            at += column_step;
         }
-        l->steps[row] = valid ? step : 0;
+        l->steps[row] = valid ? (intptr_t)step : 0;
         first += row_step;
     }
 }
