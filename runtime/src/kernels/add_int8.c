@@ -8,6 +8,10 @@
 #include "mve/mve.h"
 #endif
 
+#if TIGRIS_RVV
+#include "rvv/rvv.h"
+#endif
+
 /* (q - zero point) << left_shift must fit 32 bits. */
 #define LARGEST_LEFT_SHIFT 22
 
@@ -83,6 +87,11 @@ static void run_add(const tigris_kernel_call *call)
         return;
     }
 #endif
+#if TIGRIS_RVV
+    if (tigris_rvv_add(call)) {
+        return;
+    }
+#endif
     if (has_usual_scales(call->params)) {
         run_usual(call, usual_addition);
     } else {
@@ -94,6 +103,11 @@ static void run_subtract(const tigris_kernel_call *call)
 {
 #if TIGRIS_MVE
     if (tigris_mve_subtract(call)) {
+        return;
+    }
+#endif
+#if TIGRIS_RVV
+    if (tigris_rvv_subtract(call)) {
         return;
     }
 #endif

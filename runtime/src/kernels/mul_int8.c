@@ -8,6 +8,10 @@
 #include "mve/mve.h"
 #endif
 
+#if TIGRIS_RVV
+#include "rvv/rvv.h"
+#endif
+
 static inline int32_t general(const void *constants, int32_t a, int32_t b)
 {
     const tigris_binary_int8_params *p = constants;
@@ -34,6 +38,11 @@ static void run(const tigris_kernel_call *call)
     const tigris_binary_steps steps = tigris_binary_int8_steps(params);
 #if TIGRIS_MVE
     if (tigris_mve_mul(call)) {
+        return;
+    }
+#endif
+#if TIGRIS_RVV
+    if (tigris_rvv_mul(call)) {
         return;
     }
 #endif

@@ -44,19 +44,6 @@ typedef struct pixel {
     tigris_taps columns;
 } pixel;
 
-/* Whether a tap lies inside. */
-static int is_inside(const pixel *p, int32_t row, int32_t column)
-{
-    return row >= p->rows.first && row < p->rows.end && column >= p->columns.first && column < p->columns.end;
-}
-
-/* The input at a tap inside. */
-static const int8_t *tap_of(const depthwise *d, const pixel *p, int32_t row, int32_t column)
-{
-    const int32_t y = p->row + row * d->params->dilation_height, x = p->column + column * d->params->dilation_width;
-    return d->input + (y * d->width + x) * d->inputs;
-}
-
 /* ---- 3x3 ---- */
 
 /* A line of outputs whose taps lie inside or in the padding alike. All its fields are as wide as a processor's register,
@@ -198,32 +185,62 @@ static void run_row(const depthwise *d, pixel *p, int32_t pixels, int8_t *output
 
 /* ---- other kernels ---- */
 
-static void run_pixel(const depthwise *d, const pixel *p, int8_t *output)
+/* The kernel along one axis at one output pixel. */
+typedef struct axis {
+    int32_t taps;
+    uint32_t step; /* from a tap's input to the next; of a single one, any */
+    tigris_taps inside;
+} axis;
+
+/* Adds `taps` taps, `step` apart. */
+TIGRIS_INLINE vint32m4_t add_taps(const depthwise *d, vint32m4_t sum, const int8_t *from, uint32_t step, int32_t taps,
+                                  const int8_t **weights)
 {
     const size_t count = d->count;
-    vint32m4_t sum = RVV(vle32_v_i32m4)(d->bias, count);
-    const int8_t *weights = d->weights;
-    for (int32_t row = 0; row < d->params->kernel_height; row++) {
-        for (int32_t column = 0; column < d->params->kernel_width; column++) {
-            const int8_t *from = is_inside(p, row, column) ? tap_of(d, p, row, column) : d->padding;
-            const vint8m1_t weight = RVV(vle8_v_i8m1)(weights, count);
-            const vint16m2_t products = d->inputs == 1
-                                            ? RVV(vwmul_vx_i16m2)(weight, *from, count)
-                                            : RVV(vwmul_vv_i16m2)(weight, RVV(vle8_v_i8m1)(from, count), count);
-            sum = RVV(vwadd_wv_i32m4)(sum, products, count);
-            weights += count;
-        }
+    for (; taps > 0; taps--) {
+        const vint8m1_t weight = RVV(vle8_v_i8m1)(*weights, count);
+        const vint16m2_t products = d->inputs == 1
+                                        ? RVV(vwmul_vx_i16m2)(weight, *from, count)
+                                        : RVV(vwmul_vv_i16m2)(weight, RVV(vle8_v_i8m1)(from, count), count);
+        sum = RVV(vwadd_wv_i32m4)(sum, products, count);
+        *weights += count;
+        from += taps > 1 ? step : 0U;
     }
-    tigris_rvv_outputs(&d->end, d->first, sum, count, output);
+    return sum;
+}
+
+/* The pixel whose first tap lies `first` from the input's start, modulo 2^32 as it may be padding. */
+static void run_pixel(const depthwise *d, uint32_t first, const axis *outer, const axis *inner, int8_t *output)
+{
+    const int32_t begin = inner->inside.first, end = inner->inside.end;
+    const int8_t *weights = d->weights;
+    vint32m4_t sum = RVV(vle32_v_i32m4)(d->bias, d->count);
+    for (int32_t i = 0; i < outer->taps; i++) {
+        const int is_inside = i >= outer->inside.first && i < outer->inside.end && begin < end;
+        sum = add_taps(d, sum, d->padding, 0U, is_inside ? begin : inner->taps, &weights);
+        if (is_inside) {
+            const int8_t *from = d->input + (first + (uint32_t)begin * inner->step);
+            sum = add_taps(d, sum, from, inner->step, end - begin, &weights);
+            sum = add_taps(d, sum, d->padding, 0U, inner->taps - end, &weights);
+        }
+        first += outer->step;
+    }
+    tigris_rvv_outputs(&d->end, d->first, sum, d->count, output);
 }
 
 static void run_pixels(const depthwise *d, pixel *p, int32_t pixels, int8_t *output)
 {
+    const tigris_conv_int8_params *params = d->params;
+    const uint32_t row_step = (uint32_t)(d->width * d->inputs), column_step = (uint32_t)d->inputs;
+    const axis rows = {params->kernel_height, params->dilation_height * row_step, p->rows};
+    axis columns = {params->kernel_width, params->dilation_width * column_step, {0, 0}};
+    const int by_rows = columns.taps == 1; /* one run, not one a row */
     for (; pixels > 0; pixels--) {
-        p->columns = tigris_valid_taps(p->column, d->params->kernel_width, d->params->dilation_width, d->width);
-        run_pixel(d, p, output);
+        const uint32_t first = (uint32_t)p->row * row_step + (uint32_t)p->column * column_step;
+        columns.inside = tigris_valid_taps(p->column, params->kernel_width, params->dilation_width, d->width);
+        run_pixel(d, first, by_rows ? &columns : &rows, by_rows ? &rows : &columns, output);
         output += d->outputs;
-        p->column += d->params->stride_width;
+        p->column += params->stride_width;
     }
 }
 

@@ -24,6 +24,9 @@
 int tigris_rvv_conv_2d(const tigris_kernel_call *call);
 int tigris_rvv_depthwise(const tigris_kernel_call *call);
 int tigris_rvv_fully_connected(const tigris_kernel_call *call);
+int tigris_rvv_add(const tigris_kernel_call *call);
+int tigris_rvv_subtract(const tigris_kernel_call *call);
+int tigris_rvv_mul(const tigris_kernel_call *call);
 
 /* ---- compilers ----
  *
@@ -46,6 +49,9 @@ int tigris_rvv_fully_connected(const tigris_kernel_call *call);
 #define TIGRIS_RVV_SUM_UP(sum, lanes, count) __riscv_vwredsum_vs_i16m8_i32m1(lanes, sum, count)
 #define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) __riscv_vsmul_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) __riscv_vssra_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
+/* The same by one number for all lanes. */
+#define TIGRIS_RVV_HIGH_MULTIPLY_BY(a, b, count) __riscv_vsmul_vx_i32m4(a, b, __RISCV_VXRM_RNU, count)
+#define TIGRIS_RVV_ROUNDING_SHIFT_BY(a, b, count) __riscv_vssra_vx_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUND_UP() (void)0
 #else
 #define RVV(name) name
@@ -55,7 +61,9 @@ int tigris_rvv_fully_connected(const tigris_kernel_call *call);
 #define TIGRIS_RVV_SUM_UP(sum, lanes, count) vwredsum_vs_i16m8_i32m1(sum, lanes, sum, count)
 #define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) vsmul_vv_i32m4(a, b, count)
 #define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) vssra_vv_i32m4(a, b, count)
-/* The rounding mode of both, of which others may have another: halves towards +infinity. */
+#define TIGRIS_RVV_HIGH_MULTIPLY_BY(a, b, count) vsmul_vx_i32m4(a, b, count)
+#define TIGRIS_RVV_ROUNDING_SHIFT_BY(a, b, count) vssra_vx_i32m4(a, b, count)
+/* The rounding mode of these, of which others may have another: halves towards +infinity. */
 #define TIGRIS_RVV_ROUND_UP() __asm__ volatile("csrwi vxrm, 0")
 #endif
 
@@ -80,6 +88,14 @@ TIGRIS_INLINE vint32m4_t tigris_rvv_scale(vint32m4_t sum, vint32m4_t multiplier,
     return TIGRIS_RVV_ROUNDING_SHIFT(sum, RVV(vreinterpret_v_i32m4_u32m4)(by), count);
 }
 
+/* Values as outputs. */
+TIGRIS_INLINE void tigris_rvv_store(int8_t *to, vint32m4_t values, int32_t low, int32_t high, size_t count)
+{
+    values = RVV(vmin_vx_i32m4)(RVV(vmax_vx_i32m4)(values, low, count), high, count);
+    const vint16m2_t half = RVV(vncvt_x_x_w_i16m2)(values, count);
+    RVV(vse8_v_i8m1)(to, RVV(vncvt_x_x_w_i8m1)(half, count), count);
+}
+
 /* How sums of channels become outputs. */
 typedef struct tigris_rvv_end {
     const int32_t *multiplier;
@@ -99,12 +115,9 @@ TIGRIS_INLINE void tigris_rvv_outputs(const tigris_rvv_end *end, int32_t first, 
         multiplier = RVV(vle32_v_i32m4)(end->multiplier + first, count);
         shift = RVV(vsext_vf4_i32m4)(RVV(vle8_v_i8m1)(end->shift + first, count), count);
     }
-    vint32m4_t value = tigris_rvv_scale(sum, multiplier, shift, count);
-    value = RVV(vadd_vx_i32m4)(value, end->stage.zero_point, count);
-    value = RVV(vmax_vx_i32m4)(value, end->stage.low, count);
-    value = RVV(vmin_vx_i32m4)(value, end->stage.high, count);
-    const vint16m2_t half = RVV(vncvt_x_x_w_i16m2)(value, count);
-    RVV(vse8_v_i8m1)(output, RVV(vncvt_x_x_w_i8m1)(half, count), count);
+    const vint32m4_t value = tigris_rvv_scale(sum, multiplier, shift, count);
+    tigris_rvv_store(output, RVV(vadd_vx_i32m4)(value, end->stage.zero_point, count), end->stage.low, end->stage.high,
+                     count);
 }
 
 #endif
