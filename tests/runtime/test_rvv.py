@@ -152,7 +152,7 @@ MOST = {
 }  # fmt: skip
 
 
-#: The same of whole networks with registers of 128 bits: ResNet-8's additions and all depthwise convolutions count here.
+#: The same of whole networks with registers of 128 bits, where additions and depthwise convolutions of any kernel count.
 MOST_OF_NETWORKS = {"kws": 0.70, "sww": 0.60, "resnet": 0.36, "ad": 0.28, "micro_speech": 1.1, "person_detect": 0.70}
 
 
