@@ -26,7 +26,7 @@ from tigris_pio.format.enums import DType, OpKind
 CONV = OpKind.CONV_2D
 BITS = (128, 256)
 FOLDER = RUNTIME / "src" / "kernels" / "rvv"
-EVERY = [("conv", number) for number in range(24)] + [("depthwise", number) for number in range(24)]
+EVERY = [("conv", number) for number in range(16)] + [("depthwise", number) for number in range(16)]
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +57,13 @@ def assert_agrees(program: Path, op: Operator, *rows: int, bits: tuple[int, ...]
     (window((3, 3), (3, 3), (1, 1), SAME), 128, 5),
     (window((2, 2), (3, 3), (1, 1), SAME), 130, 4),  # of too many taps for the patch
     (window((3, 2), (1, 1), (1, 1), NONE), 33, 70),
+    (window((9, 11), (1, 1), (1, 1), NONE), 20, 5),  # of more pixels than the patch has room for
+    (window((4, 5), (1, 1), (1, 1), (1, 0, 0, 1)), 8, 8),
 ])  # fmt: skip
 def test_convolutions(program: Path, shape: Window, inputs: int, outputs: int) -> None:
     op, _ = int8_case(CONV, shape, 1, 1, inputs, outputs, inputs)
     assert_agrees(program, op, 1, bits=BITS[:1])
-    assert_agrees(program, with_left_shifts(op))
+    assert_agrees(program, with_left_shifts(op), bits=BITS[1:])
 
 
 @pytest.mark.parametrize(("groups", "inputs", "outputs"), [(2, 4, 4), (3, 5, 3), (4, 3, 1), (2, 2, 6)])
@@ -74,8 +76,7 @@ def test_grouped_convolutions(program: Path, groups: int, inputs: int, outputs: 
 def test_depthwise_convolutions(program: Path, shape: Window, channels: int) -> None:
     assert_agrees(program, int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels)[0])
     op, _ = int8_case(DEPTHWISE, shape, 1, channels + 3, 1, 1, channels)
-    assert_agrees(program, op, 1, bits=BITS[:1])
-    assert_agrees(program, with_left_shifts(op), bits=BITS[:1])
+    assert_agrees(program, with_left_shifts(op), 1, bits=BITS[:1])
 
 
 @pytest.mark.parametrize(("inputs", "multiplier"), [(1, 8), (1, 21), (4, 2)])
@@ -85,7 +86,7 @@ def test_depthwise_convolutions_with_several_outputs_a_channel(program: Path, in
 
 
 @pytest.mark.parametrize("outputs", [1, 4, 11, 70])
-@pytest.mark.parametrize("inputs", [1, 3, 5, 16, 27, 640, 1061, 2500])
+@pytest.mark.parametrize("inputs", [1, 5, 16, 27, 640, 2501])
 def test_fully_connected_layers(program: Path, inputs: int, outputs: int) -> None:
     op, _ = fully_connected_case(3, inputs, outputs, 0, inputs != 16, inputs)
     assert_agrees(program, op)
@@ -146,13 +147,13 @@ def test_the_machine_agrees_with_the_host(program: Path, op: Operator) -> None:
 #: Instructions a multiplication at most, by bits of a register, about an eighth above what was counted; the portable
 #: kernels take 2.9 to 5.6.
 MOST = {
-    "conv 3x3 16x16x32-32": (0.23, 0.15), "depthwise 3x3 48x48x16": (0.58, 0.58), "conv 1x1 24x24x32-64": (0.40, 0.35),
+    "conv 3x3 16x16x32-32": (0.23, 0.15), "depthwise 3x3 48x48x16": (0.58, 0.58), "conv 1x1 24x24x32-64": (0.34, 0.29),
     "fully connected 256-10": (0.37, 0.28), "conv 3x3 32x32x3-16": (1.33, 1.33),
     "depthwise 3x3 s2 24x24x32": (0.88, 0.45), "fully connected 640-128": (0.185, 0.10),
 }  # fmt: skip
 
 
-#: The same of whole networks with registers of 128 bits, where additions and depthwise convolutions of any kernel count.
+#: The same of whole networks, where additions and depthwise convolutions of any kernel count.
 MOST_OF_NETWORKS = {"kws": 0.70, "sww": 0.60, "resnet": 0.36, "ad": 0.28, "micro_speech": 1.1, "person_detect": 0.70}
 
 

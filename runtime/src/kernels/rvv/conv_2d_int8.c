@@ -119,6 +119,32 @@ static void run_pixel(const conv *c, const tigris_rvv_layer *layer, const pixel 
     }
 }
 
+/* Whether the taps of all pixels are the input's bytes as they are, and whole tiles. */
+static int is_plain(const conv *c, const tigris_band *in, const tigris_band *out)
+{
+    const tigris_conv_int8_params *params = c->params;
+    return params->kernel_height == 1 && params->kernel_width == 1 && params->stride_height == 1 &&
+           params->stride_width == 1 && params->groups == 1 && params->pad_left == 0 && in->pad_top == 0 &&
+           out->tensor->width == in->tensor->width && out->rows <= in->rows && c->depth % TIGRIS_RVV_TILE == 0;
+}
+
+/* `left` pixels of that kind: as many as there is room for are put in order together. */
+static void run_plain(const conv *c, const tigris_rvv_layer *layer, int32_t left, int8_t *output)
+{
+    int8_t patch[PATCH_BYTES];
+    const int32_t depth = c->depth, most = PATCH_BYTES / depth;
+    const int8_t *input = c->input;
+    for (int32_t now; left > 0; left -= now) {
+        now = left < most ? left : most;
+        tigris_rvv_order_taps(patch, input, now * depth);
+        for (int32_t i = 0; i < now; i++) {
+            tigris_rvv_run_layer(layer, patch + i * depth, output);
+            output += layer->outputs;
+        }
+        input += now * depth;
+    }
+}
+
 int tigris_rvv_conv_2d(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
@@ -135,6 +161,10 @@ int tigris_rvv_conv_2d(const tigris_kernel_call *call)
     if (c.kernel_size > PATCH_BYTES || ((uintptr_t)layer.weights & 3U) != 0U ||
         (params->groups > 1 && layer.outputs * layer.length % 4 != 0)) {
         return 0;
+    }
+    if (is_plain(&c, in, out)) {
+        run_plain(&c, &layer, out->rows * c.width, output);
+        return 1;
     }
     pixel p;
     for (int32_t y = 0; y < out->rows; y++) {
