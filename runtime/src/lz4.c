@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/inlining.h"
 #include "move.h"
 
 #define LONG_LENGTH 15U   /* a length field of this value goes on in further bytes */
@@ -29,35 +30,67 @@ static int read_length(lz4_reader *in, uint32_t *length)
     return 1;
 }
 
-/* A call costs as much as some ten bytes. */
-#if defined(__OPTIMIZE_SIZE__)
-#define IS_SHORT(bytes) 0
-#else
-#define IS_SHORT(bytes) ((bytes) < 32U)
-#endif
-#define BEYOND 3U /* bytes that copy_short may write and read behind a run */
+#if !defined(__OPTIMIZE_SIZE__)
+/* Of weights most sequences are short, both runs together some ten bytes. Those that lie so far from the ends that no
+ * copy can pass them need no other check than that of the distance. */
+#define NEAR_INPUT 18U  /* a token, 14 literals, a distance, and the next token; or literals in fours */
+#define NEAR_OUTPUT 34U /* 14 literals and a match of 18 bytes, in fours */
 
-/* Copies `bytes` bytes, as if one after the other, in fours: the last may reach BEYOND further. */
-static inline void copy_short(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t distance)
+static inline void copy_four(uint8_t *to, const uint8_t *from)
 {
-    const uint8_t *const end = to + bytes;
 #if defined(__ARM_FEATURE_UNALIGNED) || defined(__x86_64__)
-    if (distance >= 4U) {
-        for (; to < end; to += 4, from += 4) {
-            memcpy(to, from, 4);
-        }
-        return;
-    }
+    memcpy(to, from, 4);
 #else
-    (void)distance;
+    to[0] = from[0];
+    to[1] = from[1];
+    to[2] = from[2];
+    to[3] = from[3];
 #endif
-    for (; to < end; to += 4, from += 4) {
-        to[0] = from[0];
-        to[1] = from[1];
-        to[2] = from[2];
-        to[3] = from[3];
-    }
 }
+
+/* Copies `bytes` bytes one after the other, four at a time and at least once: up to three more are read
+ * and written, or four. */
+static inline void copy_fours(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    const uint8_t *const end = from + bytes;
+    do {
+        copy_four(to, from);
+        to += 4;
+        from += 4;
+    } while (from < end);
+}
+
+/* Unpacks sequences as long as they are short, right and not near an end; the next one is for others to look at. By
+ * itself, it keeps what the loop needs in registers. */
+static TIGRIS_NOINLINE uint8_t *unpack_short(lz4_reader *in, uint8_t *to, const uint8_t *output, const uint8_t *end)
+{
+    if ((size_t)(in->end - in->next) < NEAR_INPUT || (size_t)(end - to) < NEAR_OUTPUT) {
+        return to;
+    }
+    const uint8_t *const last_from = in->end - NEAR_INPUT;
+    const uint8_t *const last_to = end - NEAR_OUTPUT;
+    while (in->next <= last_from && to <= last_to) {
+        const uint8_t *from = in->next;
+        const uint32_t token = *from++;
+        const uint32_t literals = token >> 4;
+        const uint32_t length = token & LONG_LENGTH;
+        if (literals == LONG_LENGTH || length == LONG_LENGTH) {
+            break;
+        }
+        copy_fours(to, from, literals);
+        from += literals;
+        uint8_t *const match = to + literals;
+        const uint32_t distance = (uint32_t)from[0] | (uint32_t)from[1] << 8;
+        if (distance < 4U || distance > (size_t)(match - output)) {
+            break;
+        }
+        copy_fours(match, match - distance, length + SHORTEST_MATCH);
+        in->next = from + 2;
+        to = match + length + SHORTEST_MATCH;
+    }
+    return to;
+}
+#endif
 
 int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *output, uint32_t output_bytes)
 {
@@ -65,42 +98,45 @@ int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *o
     uint8_t *to = output;
     const uint8_t *const end = output + output_bytes;
     while (in.next != in.end) {
+#if !defined(__OPTIMIZE_SIZE__)
+        to = unpack_short(&in, to, output, end);
+#endif
         const uint32_t token = *in.next++;
-        uint32_t literals = token >> 4;
-        if (!read_length(&in, &literals) || literals > (size_t)(in.end - in.next) || literals > (size_t)(end - to)) {
-            return 0;
+        uint32_t distance = 0U; /* not known yet: literals, then the match */
+        for (uint32_t length = token >> 4;; length = token & LONG_LENGTH) {
+            if (!read_length(&in, &length)) {
+                return 0;
+            }
+            const uint8_t *from = in.next;
+            if (distance != 0U) {
+                length += SHORTEST_MATCH;
+                from = to - distance;
+            } else if (length > (size_t)(in.end - from)) {
+                return 0;
+            } else {
+                in.next += length;
+            }
+            if (length > (size_t)(end - to)) {
+                return 0;
+            }
+            /* What is copied may begin before it ends: a distance of 1 repeats one byte. */
+            tigris_copy_on(to, from, length);
+            to += length;
+            if (distance != 0U) {
+                break;
+            }
+            if (in.next == in.end) {
+                return to == end; /* the last sequence has no match */
+            }
+            if (in.end - in.next < 2) {
+                return 0;
+            }
+            distance = (uint32_t)in.next[0] | (uint32_t)in.next[1] << 8;
+            in.next += 2;
+            if (distance == 0U || distance > (size_t)(to - output)) {
+                return 0;
+            }
         }
-        if (IS_SHORT(literals) && literals + BEYOND <= (size_t)(in.end - in.next) &&
-            literals + BEYOND <= (size_t)(end - to)) {
-            copy_short(to, in.next, literals, UINT32_MAX);
-        } else {
-            tigris_move(to, in.next, literals);
-        }
-        to += literals;
-        in.next += literals;
-        if (in.next == in.end) {
-            return to == end; /* the last sequence has no match */
-        }
-        if (in.end - in.next < 2) {
-            return 0;
-        }
-        const uint32_t distance = (uint32_t)in.next[0] | (uint32_t)in.next[1] << 8;
-        in.next += 2;
-        uint32_t length = token & LONG_LENGTH;
-        if (!read_length(&in, &length)) {
-            return 0;
-        }
-        length += SHORTEST_MATCH;
-        if (distance == 0U || distance > (size_t)(to - output) || length > (size_t)(end - to)) {
-            return 0;
-        }
-        /* What is copied may begin before it ends: a distance of 1 repeats one byte. */
-        if (IS_SHORT(length) && length + BEYOND <= (size_t)(end - to)) {
-            copy_short(to, to - distance, length, distance);
-        } else {
-            tigris_copy_on(to, to - distance, length);
-        }
-        to += length;
     }
     return 0;
 }

@@ -9,45 +9,136 @@ typedef uint32_t __attribute__((may_alias)) move_word;
 #define STEP() (void)0
 #endif
 
-/* Those of RISC-V do the rest like this too, picolibc in six instructions a byte. */
+/* The libraries of RISC-V do the rest like this too, picolibc in six instructions a byte. Others are fast where nothing
+ * overlaps. */
 #if defined(__riscv)
 #define SLOW_LIBRARY 1
 #else
 #define SLOW_LIBRARY 0
 #endif
+#define IS_FOR_LIBRARY(to, from, bytes)                                                                               \
+    (!SLOW_LIBRARY && (uintptr_t)(to) - (uintptr_t)(from) >= (bytes) && (uintptr_t)(from) - (uintptr_t)(to) >= (bytes))
 
-/* Words are read when all that lies before them is written. So where both addresses are as many bytes into a word, and
- * hence at least a word apart, words repeat as bytes do. */
+#if !defined(__GNUC__)
 void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-#if defined(__GNUC__)
-    if ((((uintptr_t)to ^ (uintptr_t)from) & 3U) == 0U) {
+    while (bytes-- > 0U) {
+        *to++ = *from++;
+    }
+}
+#elif defined(__OPTIMIZE_SIZE__)
+/* A word is read when all that lies before its own place is written, so one that repeats must lie a word ahead. It is
+ * written in one where both addresses are as many bytes into a word. */
+void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    if (IS_FOR_LIBRARY(to, from, bytes)) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    const uint8_t *const end = from + bytes;
+    const uintptr_t apart = (uintptr_t)to - (uintptr_t)from;
+    if (apart >= sizeof(move_word) && bytes >= sizeof(move_word)) {
+        while (((uintptr_t)from & 3U) != 0U) {
+            *to++ = *from++;
+            STEP();
+        }
+        const uint8_t *const last = from + ((uint32_t)(end - from) & ~3U);
+        while (from != last) {
+            STEP();
+            const uint32_t word = *(const move_word *)(const void *)from;
+            from += 4;
+            if ((apart & 3U) == 0U) {
+                *(move_word *)(void *)to = word;
+            } else {
+                to[0] = (uint8_t)word;
+                to[1] = (uint8_t)(word >> 8);
+                to[2] = (uint8_t)(word >> 16);
+                to[3] = (uint8_t)(word >> 24);
+            }
+            to += 4;
+        }
+    }
+    while (from != end) {
+        *to++ = *from++;
+        STEP();
+    }
+}
+#else
+/* Moves words between addresses that are as many bytes into one, hence at least a word apart, or none. */
+static void move_words(move_word *to, const move_word *from, uint32_t count)
+{
+    const move_word *const end = from + count;
+    for (const move_word *const fours = from + (count & ~3U); from != fours; from += 4, to += 4) {
+        to[0] = from[0];
+        to[1] = from[1];
+        to[2] = from[2];
+        to[3] = from[3];
+        STEP();
+    }
+    while (from != end) {
+        *to++ = *from++;
+        STEP();
+    }
+}
+
+#define SHIFTED_BYTES 16U /* fewer are not worth the set-up; those that align both addresses are among them */
+
+/* Moves words to where they lie across others. Of the `bytes` bytes at `from` whole words are read, each once, and what
+ * lies before the first. Returns how many bytes have moved: all but six at most. */
+static uint32_t move_shifted(move_word *to, const uint8_t *from, uint32_t bytes)
+{
+    uint32_t held = 0U; /* what is read and not yet written: from the lowest bit on, `shift` of them */
+    uint32_t shift = 0U;
+    for (; ((uintptr_t)from & 3U) != 0U; from++, shift += 8U) {
+        held |= (uint32_t)*from << shift;
+    }
+    const uint32_t rest = 32U - shift;
+    const move_word *source = (const move_word *)(const void *)from;
+    const uint32_t count = (bytes - shift / 8U) / 4U;
+    const move_word *const end = source + count;
+    for (const move_word *const fours = source + (count & ~3U); source != fours; source += 4, to += 4) {
+        const uint32_t a = source[0];
+        to[0] = held | a << shift;
+        const uint32_t b = source[1];
+        to[1] = a >> rest | b << shift;
+        const uint32_t c = source[2];
+        to[2] = b >> rest | c << shift;
+        held = source[3];
+        to[3] = c >> rest | held << shift;
+        held >>= rest;
+    }
+    while (source != end) {
+        const uint32_t next = *source++;
+        *to++ = held | next << shift;
+        held = next >> rest;
+    }
+    return count * 4U;
+}
+
+/* A word is read when all that lies before its own place is written. Addresses that lie across words and more than one
+ * apart are apart by what is held, too. */
+void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    if (IS_FOR_LIBRARY(to, from, bytes)) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    const uintptr_t apart = (uintptr_t)to - (uintptr_t)from;
+    const int is_shifted = (apart & 3U) != 0U;
+    if (!is_shifted || (bytes >= SHIFTED_BYTES && apart > sizeof(move_word))) {
         for (; bytes > 0U && ((uintptr_t)to & 3U) != 0U; bytes--) {
             *to++ = *from++;
         }
-        move_word *words = (move_word *)(void *)to;
-        const move_word *source = (const move_word *)(const void *)from;
-#if !defined(__OPTIMIZE_SIZE__)
-        for (; bytes >= 16U; bytes -= 16U) {
-            words[0] = source[0];
-            words[1] = source[1];
-            words[2] = source[2];
-            words[3] = source[3];
-            words += 4;
-            source += 4;
-            STEP();
+        uint32_t moved = bytes & ~3U;
+        if (is_shifted) {
+            moved = move_shifted((move_word *)(void *)to, from, bytes);
+        } else {
+            move_words((move_word *)(void *)to, (const move_word *)(const void *)from, moved / 4U);
         }
-#endif
-        for (const move_word *const end = source + bytes / 4U; source != end;) {
-            *words++ = *source++;
-            STEP();
-        }
-        bytes &= 3U;
-        to = (uint8_t *)words;
-        from = (const uint8_t *)source;
+        to += moved;
+        from += moved;
+        bytes -= moved;
     }
-#endif
-#if !defined(__OPTIMIZE_SIZE__)
     for (; bytes >= 8U; bytes -= 8U) {
         to[0] = from[0], to[1] = from[1], to[2] = from[2], to[3] = from[3];
         to[4] = from[4], to[5] = from[5], to[6] = from[6], to[7] = from[7];
@@ -55,12 +146,12 @@ void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
         from += 8;
         STEP();
     }
-#endif
     for (const uint8_t *const end = from + bytes; from != end;) {
         *to++ = *from++;
         STEP();
     }
 }
+#endif
 
 /* To a place inside what is moved, from the last byte to the first. */
 static void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
@@ -89,11 +180,9 @@ void tigris_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
         move_up(to, from, bytes);
         return;
     }
-    if (SLOW_LIBRARY) {
-        tigris_copy_on(to, from, bytes);
-    } else if ((uintptr_t)from - (uintptr_t)to < bytes) {
+    if (!SLOW_LIBRARY && (uintptr_t)from - (uintptr_t)to < bytes) {
         memmove(to, from, bytes);
     } else {
-        memcpy(to, from, bytes); /* faster in many libraries */
+        tigris_copy_on(to, from, bytes);
     }
 }

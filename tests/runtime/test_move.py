@@ -18,14 +18,19 @@ SOURCE = rf"""
 #define tigris_copy_on riscv_copy_on
 #define tigris_move riscv_move
 #define move_word riscv_word
+#define move_words riscv_move_words
+#define move_shifted riscv_move_shifted
+#define move_up riscv_move_up
 #define __riscv 1
 #include "{RUNTIME}/src/move.c"
 #undef tigris_copy_on
 #undef tigris_move
 #undef STEP
 #undef SLOW_LIBRARY
+#undef IS_FOR_LIBRARY
 #define tigris_copy_on small_copy_on
 #define tigris_move small_move
+#undef move_up
 #define move_up small_move_up
 #undef move_word
 #define move_word small_word

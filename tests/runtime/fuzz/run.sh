@@ -52,7 +52,7 @@ build fuzz_plan $plan_sources
 build fuzz_plan_dsp -include tests/runtime/dsp_in_c.h $plan_sources
 build_backend fuzz_plan_esp_nn esp-nn
 build_backend fuzz_plan_cmsis_nn cmsis-nn
-build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c
+build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c runtime/src/move.c
 build fuzz_serve tests/hil/fuzz_serve.c tests/hil/standin.c $(find runtime/src -name "serve*.c") runtime/src/crc32.c
 "$python" -m tests.update.plans "$work"
 port="runtime/port/model.c runtime/port/slots.c runtime/port/slot_log.c runtime/port/update.c"
