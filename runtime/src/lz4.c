@@ -30,6 +30,17 @@ static int read_length(lz4_reader *in, uint32_t *length)
     return 1;
 }
 
+/* 0, which no distance is, when the block ends in it. */
+static uint32_t read_distance(lz4_reader *in)
+{
+    if (in->end - in->next < 2) {
+        return 0U;
+    }
+    const uint8_t *const bytes = in->next;
+    in->next += 2;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
 #if !defined(__OPTIMIZE_SIZE__)
 /* Of weights most sequences are short, both runs together some ten bytes. Those that lie so far from the ends that no
  * copy can pass them need no other check than that of the distance. */
@@ -128,11 +139,7 @@ int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *o
             if (in.next == in.end) {
                 return to == end; /* the last sequence has no match */
             }
-            if (in.end - in.next < 2) {
-                return 0;
-            }
-            distance = (uint32_t)in.next[0] | (uint32_t)in.next[1] << 8;
-            in.next += 2;
+            distance = read_distance(&in);
             if (distance == 0U || distance > (size_t)(to - output)) {
                 return 0;
             }

@@ -227,7 +227,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         },
         "executor": {
             "stage": 185.5, "view": 178.1, "operator": 40, "band": 30.74, "band operand": 409.1, "call": 205.9,
-            "move": 110.9, "moved byte": 0.641, "copy": 213.1, "copied byte": 0.8268, "decompressed block": 6.945,
+            "move": 110.9, "moved byte": 0.641, "copy": 213.1, "copied byte": 0.8268, "decompressed block": 5.982,
             "copied block": 0.6792,
         },
     },
@@ -447,7 +447,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         },
         "executor": {
             "stage": 212, "view": 122, "operator": 54.89, "band": 70.07, "band operand": 421.3, "call": 185.5,
-            "move": 91.86, "moved byte": 0.5846, "copy": 186.8, "copied byte": 0.6747, "decompressed block": 5.96,
+            "move": 91.86, "moved byte": 0.5846, "copy": 186.8, "copied byte": 0.6747, "decompressed block": 3.87,
             "copied block": 0.5246,
         },
     },
@@ -667,7 +667,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         },
         "executor": {
             "stage": 224.7, "view": 105.9, "operator": 70.07, "band": 59.86, "band operand": 423.3, "call": 186.8,
-            "move": 82.84, "moved byte": 0.585, "copy": 183.4, "copied byte": 0.6737, "decompressed block": 6.056,
+            "move": 82.84, "moved byte": 0.585, "copy": 183.4, "copied byte": 0.6737, "decompressed block": 3.869,
             "copied block": 0.5234,
         },
     },
@@ -888,7 +888,7 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         },
         "executor": {
             "stage": 232.9, "view": 134.7, "operator": 17.38, "band": 41.83, "band operand": 395.2, "call": 236.4,
-            "move": 73.92, "moved byte": 0.5871, "copy": 185.3, "copied byte": 0.7014, "decompressed block": 7.538,
+            "move": 73.92, "moved byte": 0.5871, "copy": 185.3, "copied byte": 0.7014, "decompressed block": 5.341,
             "copied block": 0.5551,
         },
     },
