@@ -5,6 +5,7 @@ rv32imc: riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0, -O2, on 2026-
 cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
 cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
 cortex-m55: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-24 at commit 2b208b590f75
+Decompressed blocks of all: by the networks with three quarters of zeros among their weights, on 2026-11-24.
 """
 
 from __future__ import annotations

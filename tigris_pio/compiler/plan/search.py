@@ -102,10 +102,11 @@ def find_arrangement(
     hasty: bool = False,
 ) -> Arrangement | None:
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
-    running whole; None when none was found. `hasty`: the first that fits is good enough."""
+    running whole; None when none was found. `hasty`: the first that fits is good enough, and where there is slow memory
+    it may be used."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
-    resident = _cheapest(index, dataclasses.replace(aim, slow=0), hasty)
-    if not aim.slow or (resident is not None and (hasty or all(draft.bands == 1 for draft in resident.drafts))):
+    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), hasty)
+    if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
         best = resident
     else:
         whole = _whole_cost(index)

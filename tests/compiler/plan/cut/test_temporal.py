@@ -173,3 +173,11 @@ def test_a_label_that_may_pay_is_kept() -> None:
     other.offer(2, Label(far, 1 << place, False, None, None))
     assert [label.cost for label in other.kept(2)] == [100.0]
     assert not other.beats(2, 0, False, 100.0) and other.beats(2, 0, False, 99.0)
+
+
+@pytest.mark.parametrize(("seed", "share"), [(0, 30), (1, 20), (9, 20)])
+def test_a_large_program_has_a_cut_where_the_likeliest_does_not_fit(seed: int, share: int) -> None:
+    """Estimates of bands are optimistic, and of a large program few paths are drafted, unless none of them fits."""
+    index = ProgramIndex.of(random_program(seed, 100))
+    limit = int(index.live.max()) * share // 100
+    assert cheapest_cut(index, Aim.of(Budget(limit, AMPLE), AMPLE, 4, WeightOptions())) is not None

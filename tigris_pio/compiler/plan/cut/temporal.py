@@ -32,6 +32,8 @@ from tigris_pio.sizes import round_up
 #: Paths whose segments are drafted before the cheapest of them is taken: most, least, and what is divided by the number
 #: of operators in between.
 ROUNDS = (24, 1, 300)
+#: Paths that are drafted while none fits, for what estimates tell to fit may not.
+UNFIT = 24
 #: Where at most so many are, what leads on from ways is not kept from one to the next.
 SEVERAL = 4
 #: An estimate that a draft exceeds by less is as good as the draft.
@@ -125,7 +127,7 @@ class _Search:
         """The cheapest of the paths that are drafted; some more are while none fits."""
         enough = ENOUGH if len(self.index.ops) > FEW else 1.0
         best: Cut | None = None
-        for tried in range(2 * self.rounds):
+        for tried in range(max(2 * self.rounds, UNFIT)):
             end = self.edges.cheapest()
             if end is None or (best is not None and end.cost >= best.cost):
                 break
