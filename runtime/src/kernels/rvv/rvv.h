@@ -30,9 +30,8 @@ int tigris_rvv_mul(const tigris_kernel_call *call);
 
 /* ---- compilers ----
  *
- * Version 0.11 of the C intrinsics gave all names a prefix, rounding modes an argument and segments a type. This is
- * compiled and tested with what came before (Clang 14); the other branches follow the documentation of version 1.0
- * (Clang 17, GCC 14) and have met no compiler yet. */
+ * Version 0.11 of the C intrinsics gave all names a prefix, rounding modes an argument and segments a type. Clang 14 has
+ * what came before, Clang 22 what came after: both are tested. GCC, from 14 on, has met none of it yet. */
 #if defined(__riscv_v_intrinsic) && __riscv_v_intrinsic >= 11000
 #define RVV(name) __riscv_##name
 
