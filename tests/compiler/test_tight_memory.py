@@ -10,13 +10,14 @@ from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_plan
 
 LENGTH = 8
 
 
 def found(program: Program, fast: int | None, slow: int = 0) -> ExecutionPlan:
-    plan = find_plan(program, Budget(fast, slow), 4, WeightOptions())
+    plan = find_plan(ProgramIndex.of(program), Budget(fast, slow), 4, WeightOptions())
     assert plan is not None
     assert (fast is None or plan.fast_bytes <= fast) and plan.slow_bytes <= slow
     return plan

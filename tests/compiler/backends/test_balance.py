@@ -48,7 +48,7 @@ def balances(model: onnx.ModelProto, fast: int) -> Balances:
     processor = nearest_for(program, S3["chip"], S3["backend"])
 
     def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
-        return find_plan(wanted, budget, 16, WeightOptions(), ProgramIndex.of(wanted, processor), most)
+        return find_plan(ProgramIndex.of(wanted, processor), budget, 16, WeightOptions(), most)
 
     return Balances(find, program, Budget(fast), BACKENDS["esp-nn"], S3["chip"], processor)
 

@@ -24,6 +24,7 @@ from tigris_pio.compiler.codegen.schedule import (
 )
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_plan
 
 
@@ -44,9 +45,10 @@ def run(loops: Sequence[Loop]) -> list[Action]:
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(20, 100), slow=st.booleans())
 def test_random_programs(seen: dict[str, int], seed: int, length: int, share: int, slow: bool) -> None:
     program = random_program(seed, length)
-    whole = find_plan(program, Budget(None), 4, WeightOptions())
+    whole = find_plan(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
     assert whole is not None
-    plan = find_plan(program, Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0), 4, WeightOptions())
+    budget = Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0)
+    plan = find_plan(ProgramIndex.of(program), budget, 4, WeightOptions())
     for stage in () if plan is None else plan.stages:
         bands = stage_bands(plan, stage)
         loops = loops_of(bands)
