@@ -61,11 +61,12 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
     worth = WORTH * cost_of(plan)
     if planned - slow_byte * sum(size for size in bytes_of if size > plan.budget.fast) <= worth:
         return  # what lies in slow memory when the run begins is brought in any case
+    indices = [ProgramIndex.of(program, plan.processor or DEFAULT) for program in programs]
     known: set[tuple[object, ...]] = set()
     for share in SHARES:
         ways = []
         for cuts in (True, False):
-            searches = (_Search(program, plan, int(share * plan.budget.fast), alignment, cuts) for program in programs)
+            searches = (_Search(index, plan, int(share * plan.budget.fast), alignment, cuts) for index in indices)
             ways.append(min(searches, key=lambda search: search.cost))
         ways.sort(key=lambda search: search.cost)
         most = min(planned - worth, NEAR * ways[0].cost)
@@ -82,8 +83,8 @@ def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
 class _Search:
     """The cheapest way through the operators of a program. cuts: what is large is cut where it is made."""
 
-    def __init__(self, program: Program, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool) -> None:
-        self.index = ProgramIndex.of(program, plan.processor or DEFAULT)
+    def __init__(self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool) -> None:
+        self.index, program = index, index.program
         self.program, self.alignment, self.apart = program, alignment, frozenset[str]()
         self.limit = limit
         self.prices = Prices.of(self.index.processor)
