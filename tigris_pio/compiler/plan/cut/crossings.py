@@ -1,10 +1,18 @@
-"""Sets of activations as bits: what crosses each cut, what each operator reads, and how many bytes that is."""
+"""Sets of activations as bits: what crosses each cut, what each operator reads, and how many bytes that is.
+
+In long programs activations that never stand in one set share a bit, so that sets stay short: with a bit each, what a
+set takes to be looked up would grow with the program.
+"""
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+from collections import deque
+from collections.abc import Hashable
 from functools import cached_property
 
+from tigris_pio.compiler.plan.cut.reach import Reach
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.sizes import round_up
 
@@ -28,18 +36,62 @@ class Crossings:
         return known[alignment]
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Every activation, by bit."""
-        return tuple(self.index.lives)
+    def places(self) -> dict[str, int]:
+        """The place of every activation. Two share one when no segment touches both, and they take as many bytes and
+        are moved in the same way: what a set takes does not depend on where it stands."""
+        steps = len(self.index.ops)
+        apart = max(2 * max(Reach.of(steps, slow)) for slow in (False, True))
+        left: dict[Hashable, deque[tuple[int, int]]] = {}  # places of each kind, with the steps that they are free at
+        places: dict[str, int] = {}
+        free = 0
+        for name, life in sorted(self.index.lives.items(), key=lambda each: each[1].birth):
+            tensor = self.index.tensor(name)
+            kind = (tensor.bytes, tensor.batch, frozenset(share for _, share in self._shares.get(name, ())))
+            known = left.setdefault(kind, deque())
+            if known and known[0][0] < life.birth:
+                places[name] = known.popleft()[1]
+            else:
+                places[name], free = free, free + 1
+            bisect.insort(known, (life.death + apart, places[name]))
+        return {name: places[name] for name in self.index.lives}
+
+    @cached_property
+    def _tenants(self) -> dict[int, list[tuple[int, str]]]:
+        """The activations at each place, with the steps that make them, ascending."""
+        tenants: dict[int, list[tuple[int, str]]] = {}
+        for name, life in self.index.lives.items():
+            bisect.insort(tenants.setdefault(self.places[name], []), (life.birth, name))
+        return tenants
+
+    def named(self, names: int, end: int) -> list[str]:
+        """The activations of a set that stands at cut `end`, or that a segment up to there touches, as they are made."""
+        found = [self._tenant(place, end) for place in bits(names)]
+        return sorted(found, key=lambda name: self.index.lives[name].birth)
+
+    def _tenant(self, place: int, end: int) -> str:
+        tenants = self._tenants[place]
+        return tenants[max(0, bisect.bisect_left(tenants, end, key=lambda each: each[0]) - 1)][1]
 
     @cached_property
     def bit(self) -> dict[str, int]:
         """The set that holds one activation alone."""
-        return {name: 1 << place for place, name in enumerate(self.names)}
+        return {name: 1 << place for name, place in self.places.items()}
 
     @cached_property
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(round_up(self.index.tensor(name).bytes, self.alignment) for name in self.names)
+    def _sizes(self) -> dict[int, int]:
+        """Aligned bytes of what lies at each place."""
+        return {place: round_up(self.index.tensor(name).bytes, self.alignment) for name, place in self.places.items()}
+
+    @cached_property
+    def total(self) -> int:
+        """Aligned bytes of all activations."""
+        return sum(self._sizes[place] for place in self.places.values())
+
+    def since(self, begin: int, cut: int) -> int:
+        """Of what crosses a cut that which crosses an earlier one too."""
+        both = self.across[begin] & self.across[cut]
+        lives = self.index.lives
+        return sum(self.bit[name] for name in self.named(both, cut) if lives[name].birth < begin)
 
     @cached_property
     def across(self) -> tuple[int, ...]:
@@ -104,7 +156,7 @@ class Crossings:
         key = (names, first, end) if names & self._uneven else (names, 0, len(self.index.ops))
         known = self._known_loads.get(key)
         if known is None:
-            known = self._known_loads[key] = sum(self._moved(self.names[place], *key[1:]) for place in bits(names))
+            known = self._known_loads[key] = sum(self._moved(name, *key[1:]) for name in self.named(names, key[2]))
         return known
 
     def _moved(self, name: str, first: int, end: int) -> float:
@@ -120,14 +172,15 @@ class Crossings:
         """Bytes that a stage which stores the set moves."""
         known = self._known_stores.get(names)
         if known is None:
-            known = sum(self.index.tensor(self.names[place]).bytes for place in bits(names))
+            known = sum(self.index.tensor(name).bytes for name in self.named(names, len(self.index.ops)))
             self._known_stores[names] = known
         return known
 
     @cached_property
     def _uneven(self) -> int:
         """The activations of which some reader needs less than another."""
-        return sum(self.bit[name] for name, found in self._shares.items() if len({share for _, share in found}) > 1)
+        uneven = {self.bit[name] for name, found in self._shares.items() if len({share for _, share in found}) > 1}
+        return sum(uneven)
 
     @cached_property
     def _shares(self) -> dict[str, list[tuple[int, float]]]:
@@ -135,7 +188,7 @@ class Crossings:
         shares: dict[str, list[tuple[int, float]]] = {}
         for step, op in enumerate(self.index.ops):
             for operand in op.operands:
-                if operand.tensor in self.bit:
+                if operand.tensor in self.index.lives:
                     rows, tensor = operand.rows, self.index.tensor(operand.tensor)
                     window = (rows.last - rows.first) // rows.denominator + 1
                     wanted = min(1.0, window * rows.denominator / rows.numerator) if rows.numerator else 1.0
@@ -157,3 +210,14 @@ def bits(names: int) -> list[int]:
         places.append(low.bit_length() - 1)
         names ^= low
     return places
+
+
+def subsets_of(names: int, most: int) -> list[int]:
+    """All subsets of up to `most` tensors, the whole set first; of more only all and none."""
+    members = bits(names)
+    if len(members) > most:
+        return [names, 0]
+    found = [0]
+    for place in members:
+        found += [known | 1 << place for known in found]
+    return found[::-1]

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, op_costs
-from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.crossings import Crossings, bits, subsets_of
 from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent, Way, ways_to_grow
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits, windows_of_images
 from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
-from tigris_pio.compiler.plan.cut.reach import Reach, subsets_of
+from tigris_pio.compiler.plan.cut.reach import Reach
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import Rolled, RollingFit, rolling_fits
 from tigris_pio.compiler.plan.cut.shapes import Shape, shapes_from
@@ -91,7 +91,7 @@ class Edges:
         self.steps = len(index.ops)
         self.reach = Reach.of(self.steps, aim.slow > 0)
         self.growth = Growth(index, sets)
-        self.ample = sum(sets.size(1 << place) for place in range(len(sets.names))) <= aim.slow
+        self.ample = sets.total <= aim.slow
         self._subsets: dict[int, list[int]] = {}
         self._offers: dict[Hashable, list[_Offer]] = {}
         self._sized = index.cache(_Sized)
@@ -251,7 +251,7 @@ class Edges:
 
     def _moved_for_each(self, loaded: int, stored: int, first: int, end: int) -> float:
         """As `_moved`, with what all images read brought for each."""
-        shared = sum(1 << p for p in bits(loaded) if self.index.tensor(self.sets.names[p]).batch == 1)
+        shared = sum(self.sets.bit[name] for name in self.sets.named(loaded, end) if self.index.tensor(name).batch == 1)
         again = (self.index.ops[first].images - 1) * self._moved(shared, 0, first, end) if shared else 0.0
         return self._moved(loaded, stored, first, end) + again
 
@@ -382,7 +382,7 @@ class Edges:
         if not any(pair.eaten == descent.member for pair in pairs):
             descent = Descent(since=segment.first)
         grown = sum(pair.grown for pair in pairs)
-        later = (label.fast | edge.kept) & ~(self.sets.across[descent.since] | descent.member | grown)
+        later = (label.fast | edge.kept) & ~(self.sets.since(descent.since, segment.first) | descent.member | grown)
         above = max(0, descent.top + descent.drift - self.sets.size(later))
         if not self.aim.descents:
             rows = rows_that_fit(windows, windows.bytes + left, bands)

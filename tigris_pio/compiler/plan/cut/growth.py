@@ -11,7 +11,7 @@ from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.plan.band.geometry import clip
 from tigris_pio.compiler.plan.band.overlay import Overlay
 from tigris_pio.compiler.plan.band.spatial import draft_stage
-from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
@@ -69,8 +69,8 @@ class Growth:
 
     def _rolling(self, segment: Segment, eaten: int, kept: int, bands: int, paces: Paces) -> tuple[Pair, ...]:
         pairs = []
-        for over in self._plain(eaten):
-            for under in self._plain(kept):
+        for over in self._plain(eaten, segment.end):
+            for under in self._plain(kept, segment.end):
                 lead = self._lead(segment, bands, paces, over, under)
                 rows = paces[under].numerator / paces[under].denominator
                 pairs.append(self._pair(segment, lead, over, under, rows))
@@ -82,8 +82,8 @@ class Growth:
                 used |= pair.eaten | pair.grown
         return tuple(chosen)
 
-    def _plain(self, names: int) -> list[str]:
-        found = [self.sets.names[place] for place in bits(names)]
+    def _plain(self, names: int, end: int) -> list[str]:
+        found = self.sets.named(names, end)
         return [name for name in found if self.index.tensor(name).batch == 1 and not self.index.tensor(name).folded]
 
     def _pair(self, segment: Segment, lead: int, eaten: str, grown: str, rows: float) -> Pair:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.sizes import round_up
 
@@ -52,8 +52,7 @@ def windows_of_images(sets: Crossings, slow: int, first: int, end: int) -> list[
     if (slow, first, end) in known:
         return known[slow, first, end]
     windows = known[slow, first, end] = []
-    for place in bits(slow):
-        name = sets.names[place]
+    for name in sets.named(slow, end):
         size = round_up(image_bytes(index, name), sets.alignment)
         uses = index.uses_within(name, first, end)
         made = index.lives[name].birth

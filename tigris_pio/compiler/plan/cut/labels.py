@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import NamedTuple
 
-from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent
 from tigris_pio.compiler.plan.segment import Segment
 
@@ -109,8 +109,7 @@ class Labels:
     def _reload(self, cut: int, names: int) -> float:
         index = self._sets.index
         total = 0.0
-        for place in bits(names):
-            name = self._sets.names[place]
+        for name in self._sets.named(names, cut):
             uses = len(index.uses_within(name, cut, len(index.ops)))
-            total += max(1, uses) * self._slow_byte * self._sets.size(1 << place)
+            total += max(1, uses) * self._slow_byte * self._sets.size(self._sets.bit[name])
         return total

@@ -1,10 +1,8 @@
-"""How long segments are looked at, and which homes what they leave may have: less in large programs."""
+"""How long segments are looked at: less in large programs."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
-
-from tigris_pio.compiler.plan.cut.crossings import bits
 
 #: Longest segments tried in bands without and with slow memory, and whole, in operators: most, least, and the sum over
 #: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
@@ -30,14 +28,3 @@ class Reach(NamedTuple):
 def _within(steps: int, limits: tuple[int, int, int]) -> int:
     most, least, work = limits
     return min(most, max(least, work // max(1, steps)))
-
-
-def subsets_of(names: int, most: int) -> list[int]:
-    """All subsets of up to `most` tensors, the whole set first; of more only all and none."""
-    members = bits(names)
-    if len(members) > most:
-        return [names, 0]
-    found = [0]
-    for place in members:
-        found += [known | 1 << place for known in found]
-    return found[::-1]

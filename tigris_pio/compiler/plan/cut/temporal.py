@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.cost import op_costs, stage_cost
-from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
+from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.cut.edges import LARGE, SMALL, Edges
 from tigris_pio.compiler.plan.cut.labels import Edge, Label
 from tigris_pio.compiler.plan.heights import cheapest_band, drafted_alike
@@ -196,12 +196,10 @@ class _Search:
         """Where each tensor that crosses one of the path's cuts lives."""
         start = path[0].before
         assert start is not None
-        fast, slow = start.fast, self.sets.across[0] & ~start.fast
-        for label in path:
-            if label.edge is not None:
-                fast, slow = fast | label.edge.kept, slow | label.edge.stored
-        homes = {self.sets.names[place]: Home.FAST for place in bits(fast)}
-        return homes | {self.sets.names[place]: Home.SLOW for place in bits(slow)}
+        placed = [(0, start.fast, self.sets.across[0] & ~start.fast)]
+        placed += [(each.segment.end, each.kept, each.stored) for each in (label.edge for label in path) if each]
+        homes = {name: Home.FAST for cut, fast, _ in placed for name in self.sets.named(fast, cut)}
+        return homes | {name: Home.SLOW for cut, _, slow in placed for name in self.sets.named(slow, cut)}
 
 
 def _rounds(steps: int, more: bool) -> int:
