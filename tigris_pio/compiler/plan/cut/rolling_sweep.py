@@ -15,6 +15,7 @@ from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.program import ProgramTensor, RowMap
 from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete
 from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.cut.repeats import earliest_alike
 from tigris_pio.compiler.plan.cut.size import NO_SIZE, Size
 from tigris_pio.compiler.plan.index import ProgramIndex
 
@@ -290,6 +291,36 @@ class Rolled:
             self._pending = -1
 
 
+class _Twin(Rolled):
+    """The segments that start `shift` operators after those that are alike."""
+
+    def __init__(self, index: ProgramIndex, original: Rolled, shift: int) -> None:
+        self.fits = []
+        self._index, self._original, self._shift = index, original, shift
+        self._paces: dict[str, Pace] = {}
+
+    @property
+    def paces(self) -> Mapping[str, Pace]:  # type: ignore[override]
+        original = self._original.paces
+        if len(self._paces) < len(original):
+            self._paces = {self._name(name): pace for name, pace in original.items()}
+        return self._paces
+
+    def extend(self, room: int) -> None:
+        self._original.extend(room)
+        for fit in self._original.fits[len(self.fits) :]:
+            outside, leaving = self._moved(fit.outside), self._moved(fit.leaving)
+            self.fits.append(fit._replace(end=fit.end + self._shift, outside=outside, leaving=leaving))
+
+    def _moved(self, sizes: tuple[tuple[str, Size], ...]) -> tuple[tuple[str, Size], ...]:
+        return tuple((self._name(name), size) for name, size in sizes)
+
+    def _name(self, name: str) -> str:
+        """The tensor that plays the same part; an input plays its own."""
+        birth = self._index.lives[name].birth
+        return name if birth < 0 else self._index.ops[birth + self._shift].output
+
+
 class _Known(dict[tuple[int, bool, int], Rolled]):
     """The fits of each first operator, kind of home and reach."""
 
@@ -303,7 +334,11 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
     """
     cache, key = index.cache(_Known), (first, resident, reach)
     if key not in cache:
-        cache[key] = Rolled(index, first, resident, reach)
+        alike = earliest_alike(index, reach)[first]
+        if alike == first:
+            cache[key] = Rolled(index, first, resident, reach)
+        else:
+            cache[key] = _Twin(index, rolling_fits(index, alike, resident, room, reach), first - alike)
     cache[key].extend(room)
     return cache[key]
 
