@@ -64,7 +64,7 @@ class Crossings:
         return tenants
 
     def named(self, names: int, end: int) -> list[str]:
-        """What a set holds that stands at cut `end`, or that a segment up to there touches, in the order they are made."""
+        """What a set holds that stands at cut `end`, or that a segment up to there touches, by when they are made."""
         found = [self._tenant(place, end) for place in bits(names)]
         return sorted(found, key=lambda name: self.index.lives[name].birth)
 

@@ -40,6 +40,8 @@ SEVERAL = 4
 CLOSE = 1.002
 #: Of programs of more operators a path is good enough that costs so many times what estimates tell of the cheapest.
 FEW, ENOUGH = 12, 1.005
+#: Of long programs the segments that are known are good enough where all costs so many times what others may.
+SAME = 1.003
 #: Amounts of run-time state tried.
 STATES = 4
 
@@ -86,14 +88,22 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
             found = _Search(index, aim, state, most).cheapest()
         if found is None or found.state <= state:
             break
-        if len(index.ops) > LARGE:
-            # Mostly the same segments do beside the state that they take, and what leaves room for it costs no less.
-            only = {segment.first: segment for segment in found.segments}
-            same = _Search(index, aim, found.state, most, only).cheapest()
-            if same is not None and same.cost <= found.cost and same.state <= found.state:
+        if len(index.ops) > LARGE:  # mostly the same segments do beside the state that they take
+            same = _same_segments(index, aim, found, found.state, most)
+            if same is not None:
                 return same, wished
         wished, state = wished or found, found.state
     return found, None if found is wished else wished
+
+
+def _same_segments(index: ProgramIndex, aim: Aim, before: Cut, state: int, most: int | None) -> Cut | None:
+    """The cheapest cut in the segments of one that leaves less room for state; None where it costs much more."""
+    only = {segment.first: segment for segment in before.segments}
+    same = _Search(index, aim, state, most, only).cheapest()
+    if same is None or same.state > state:
+        return None
+    whole = sum(op_costs(index).whole)
+    return same if whole + same.cost <= SAME * (whole + before.cost) else None
 
 
 #: The room of an edge, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands
