@@ -26,6 +26,7 @@ from tigris_pio.compiler.plan.placement import Arrangement, arrange
 from tigris_pio.compiler.plan.refine import refined
 from tigris_pio.compiler.plan.refusal import Candidate, refusal
 from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.compiler.plan.uncollected import uncollected
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.errors import BudgetError
@@ -44,6 +45,8 @@ THOROUGH, EXHAUSTIVE = 36, 300
 LABOURED = 10_000
 #: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
 NEAR = 1.01
+#: Long programs must be so many times cheaper in another order, or beside slow memory, for that to be taken.
+FARTHER = 1.02
 
 
 def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
@@ -55,6 +58,7 @@ def plan_program(program: Program, budget: Budget, alignment: int, weights: Weig
     return plan
 
 
+@uncollected
 def does_not_fit(
     indices: Sequence[ProgramIndex], budget: Budget, alignment: int, weights: WeightOptions
 ) -> BudgetError:
@@ -77,7 +81,8 @@ def does_not_fit(
 
 def worth(program: Program, cost: float) -> float:
     """What another order or other operators must cost less than when a plan of `program` costs so much."""
-    return cost if len(program.ops) <= THOROUGH else cost / NEAR
+    steps = len(program.ops)
+    return cost if steps <= THOROUGH else cost / (NEAR if steps <= EXHAUSTIVE else FARTHER)
 
 
 def find_plan(
@@ -97,6 +102,7 @@ def find_plan(
     return None if found is None else finish(index, budget, alignment, weights, found)
 
 
+@uncollected
 def find_arrangement(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
     hasty: bool = False,

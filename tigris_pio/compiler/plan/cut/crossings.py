@@ -148,15 +148,18 @@ class Crossings:
         return known
 
     @cached_property
-    def _known_loads(self) -> dict[tuple[int, int, int], float]:
+    def _known_loads(self) -> dict[int | tuple[int, int, int], float]:
         return {}
 
     def loaded(self, names: int, first: int, end: int) -> float:
         """Steps [first, end), of which some read each of the set, move no fewer bytes of it."""
-        key = (names, first, end) if names & self._uneven else (names, 0, len(self.index.ops))
+        uneven = names & self._uneven
+        key = (names, first, end) if uneven else names
         known = self._known_loads.get(key)
         if known is None:
-            known = self._known_loads[key] = sum(self._moved(name, *key[1:]) for name in self.named(names, key[2]))
+            if not uneven:
+                first, end = 0, len(self.index.ops)
+            known = self._known_loads[key] = sum(self._moved(name, first, end) for name in self.named(names, end))
         return known
 
     def _moved(self, name: str, first: int, end: int) -> float:

@@ -305,12 +305,13 @@ class Edges:
             if (hot >= fit.end and not slow) or held + fit.inner.stairs.bytes > free:
                 continue
             loaded = shape.reads & ~fast
+            brought = sets.loaded(loaded, cut, fit.end) if loaded else 0.0
+            segment = Segment(cut, fit.end, True, True)
             for kept in self._homes(label, cut, shape.leaves):
                 if hot >= fit.end and kept == shape.leaves:
                     continue  # it runs whole with the same homes
                 stored = shape.leaves & ~kept
-                moved = self._moved(loaded, stored, cut, fit.end)
-                segment = Segment(cut, fit.end, True, True)
+                moved = self.prices.slow_byte * (brought + sets.stored(stored))
                 if not self._may_lead(label, segment, kept, moved + least):
                     continue
                 eats = shape.reads & fast & ~sets.across[fit.end]

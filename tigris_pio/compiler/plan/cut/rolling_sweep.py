@@ -6,6 +6,7 @@ sweep visits every segment with that start at little more than the cost of the l
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -266,19 +267,36 @@ def _tallest(window: _Window) -> tuple[int, int]:
     return most, kept
 
 
-class Rolled:
-    """The segments that start at one operator, shortest first, and the paces of all that they make; as far as was asked
-    for."""
+class Rolled(abc.ABC):
+    """The segments that start at one operator, shortest first, as far as was asked for."""
 
-    def __init__(self, index: ProgramIndex, first: int, resident: bool, reach: int) -> None:
+    def __init__(self) -> None:
         self.fits: list[RollingFit] = []
+
+    @property
+    @abc.abstractmethod
+    def paces(self) -> Mapping[str, Pace]:
+        """Of all that they make."""
+
+    @abc.abstractmethod
+    def extend(self, room: int) -> None:
+        """By those whose windows may stay within `room`."""
+
+
+class _Swept(Rolled):
+    def __init__(self, index: ProgramIndex, first: int, resident: bool, reach: int) -> None:
+        super().__init__()
         self._sweep: _Sweep | None = _Sweep(index, first, resident)
-        self.paces: Mapping[str, Pace] = self._sweep.rolling.paces
+        self._paces = self._sweep.rolling.paces
         self._steps = range(first, min(first + reach, len(index.ops)))
         self._pending = -1  # bytes of the windows of one step more than there are fits, if it was taken in
 
+    @property
+    def paces(self) -> Mapping[str, Pace]:
+        return self._paces
+
     def extend(self, room: int) -> None:
-        """By those whose windows may stay within `room`. More operators never take less, so each is taken in once."""
+        """More operators never take less, so each is taken in once."""
         while self._sweep is not None:
             at = len(self.fits)
             if self._pending < 0 and not (at < len(self._steps) and self._sweep.add(self._steps[at])):
@@ -295,12 +313,12 @@ class _Twin(Rolled):
     """The segments that start `shift` operators after those that are alike."""
 
     def __init__(self, index: ProgramIndex, original: Rolled, shift: int) -> None:
-        self.fits = []
+        super().__init__()
         self._index, self._original, self._shift = index, original, shift
         self._paces: dict[str, Pace] = {}
 
     @property
-    def paces(self) -> Mapping[str, Pace]:  # type: ignore[override]
+    def paces(self) -> Mapping[str, Pace]:
         original = self._original.paces
         if len(self._paces) < len(original):
             self._paces = {self._name(name): pace for name, pace in original.items()}
@@ -336,7 +354,7 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
     if key not in cache:
         alike = earliest_alike(index, reach)[first]
         if alike == first:
-            cache[key] = Rolled(index, first, resident, reach)
+            cache[key] = _Swept(index, first, resident, reach)
         else:
             cache[key] = _Twin(index, rolling_fits(index, alike, resident, room, reach), first - alike)
     cache[key].extend(room)

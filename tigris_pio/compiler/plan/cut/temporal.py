@@ -120,36 +120,15 @@ class _Alike(dict[Hashable, float]):
     """The same by what segments that are alike have in common."""
 
 
-class _Search:
-    """`only`: the segments that may be used, by first cut; None: all."""
+class _Drafts:
+    """What edges cost as drafted."""
 
-    def __init__(
-        self, index: ProgramIndex, aim: Aim, state: int, most: int | None, only: Mapping[int, Segment] | None = None
-    ) -> None:
-        self.index, self.aim, self.state = index, aim, state
-        self.sets = Crossings.of(index, aim.alignment)
+    def __init__(self, index: ProgramIndex, sets: Crossings, aim: Aim, state: int) -> None:
+        self.index, self.sets, self.aim, self.state = index, sets, aim, state
         self.drafted, self.alike = index.cache(_Drafted), index.cache(_Alike)
         self.corrected: dict[Edge, float] = {}
-        self.rounds = _rounds(len(index.ops), bool(state) or most is not None)
-        self.edges = Edges(index, self.sets, aim, (state, most), self._correct, self.rounds > SEVERAL, only)
 
-    def cheapest(self) -> Cut | None:
-        """The cheapest of the paths that are drafted; some more are while none fits."""
-        enough = ENOUGH if len(self.index.ops) > FEW else 1.0
-        best: Cut | None = None
-        for tried in range(max(2 * self.rounds, UNFIT)):
-            end = self.edges.cheapest()
-            if end is None or (best is not None and end.cost >= best.cost):
-                break
-            path = _path(end)
-            well, cost = self._draft(path, end.cost)
-            if cost < (math.inf if best is None else best.cost):
-                best = self._cut(path, cost)
-            if well or (best is not None and (best.cost <= enough * end.cost or tried + 1 >= self.rounds)):
-                break
-        return best
-
-    def _correct(self, edge: Edge, cost: float) -> float:
+    def correct(self, edge: Edge, cost: float) -> float:
         """What an edge costs that was estimated to cost so much: as its draft says, if there is one."""
         known = self.corrected.get(edge)
         if known is None and edge in self.drafted:
@@ -158,7 +137,7 @@ class _Search:
                 self.corrected[edge] = known
         return cost if known is None else known
 
-    def _draft(self, path: Sequence[Label], cost: float) -> tuple[bool, float]:
+    def draft(self, path: Sequence[Label], cost: float) -> tuple[bool, float]:
         """Whether all segments cost about what was estimated, and what the path costs."""
         well = True
         for label in path:
@@ -195,10 +174,39 @@ class _Search:
             known[key] = self.alike[alike]
         return known[key]
 
+
+class _Search:
+    """`only`: the segments that may be used, by first cut; None: all."""
+
+    def __init__(
+        self, index: ProgramIndex, aim: Aim, state: int, most: int | None, only: Mapping[int, Segment] | None = None
+    ) -> None:
+        self.index = index
+        self.sets = Crossings.of(index, aim.alignment)
+        self.drafts = _Drafts(index, self.sets, aim, state)
+        self.rounds = _rounds(len(index.ops), bool(state) or most is not None)
+        self.edges = Edges(index, self.sets, aim, (state, most), self.drafts.correct, self.rounds > SEVERAL, only)
+
+    def cheapest(self) -> Cut | None:
+        """The cheapest of the paths that are drafted; some more are while none fits."""
+        enough = ENOUGH if len(self.index.ops) > FEW else 1.0
+        best: Cut | None = None
+        for tried in range(max(2 * self.rounds, UNFIT)):
+            end = self.edges.cheapest()
+            if end is None or (best is not None and end.cost >= best.cost):
+                break
+            path = _path(end)
+            well, cost = self.drafts.draft(path, end.cost)
+            if cost < (math.inf if best is None else best.cost):
+                best = self._cut(path, cost)
+            if well or (best is not None and (best.cost <= enough * end.cost or tried + 1 >= self.rounds)):
+                break
+        return best
+
     def _cut(self, path: Sequence[Label], cost: float) -> Cut:
         segments = tuple(label.edge.segment for label in path if label.edge is not None)
         views = max(view_count(self.index, segment) for segment in segments)
-        state = round_up(VIEW_STATE_BYTES * views, self.aim.alignment)
+        state = round_up(VIEW_STATE_BYTES * views, self.sets.alignment)
         spared = {label.edge.segment: label.edge.spared for label in path if label.edge is not None}
         return Cut(segments, self._homes(path), cost, state, spared, self.edges.led)
 
