@@ -1,0 +1,131 @@
+"""Long programs: places that activations share, and operators that repeat themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from bench.graphs import GRAPHS
+from tests.compiler.synthetic import random_program, wild_program
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan.aim import Aim, WeightOptions
+from tigris_pio.compiler.plan.cut import crossings
+from tigris_pio.compiler.plan.cut.crossings import Crossings
+from tigris_pio.compiler.plan.cut.reach import Reach
+from tigris_pio.compiler.plan.cut.repeats import earliest_alike
+from tigris_pio.compiler.plan.cut.rolling_sweep import _Swept, rolling_fits
+from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
+from tigris_pio.compiler.plan.index import ProgramIndex
+
+MAP = 96 * 256  #: bytes of a map of these programs
+
+def repeated(program: Program, times: int) -> Program:
+    """`program` behind itself so often: what it makes last is what it reads first, if it is as large."""
+    tensors, ops = dict(program.tensors), list(program.ops)
+    source, last = program.inputs[0].tensor, program.ops[-1].output
+    others = {each.tensor for each in program.inputs[1:]} | {each.tensor for each in program.states}
+    for time in range(1, times):
+        def at(name: str, time: int = time, before: str = last) -> str:
+            return before if name == source else name if name in others else f"{name}.{time}"
+
+        for op in program.ops:
+            operands = tuple(dataclasses.replace(each, tensor=at(each.tensor)) for each in op.operands)
+            tensors[at(op.output)] = dataclasses.replace(program.tensors[op.output], name=at(op.output))
+            ops.append(dataclasses.replace(op, name=f"{op.name}.{time}", operands=operands, output=at(op.output)))
+        last = ops[-1].output
+    end = dataclasses.replace(program.outputs[0], tensor=last)
+    return dataclasses.replace(program, tensors=tensors, ops=tuple(ops), outputs=(end,))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_set_tells_what_it_holds(seed: int) -> None:
+    """Names and bytes of what crosses each cut come back from bits that others share."""
+    index = ProgramIndex.of(repeated(random_program(seed, 12), 60))
+    sets = Crossings.of(index, 16)
+    assert max(sets.places.values()) < len(index.lives) - 1, "nothing is shared"
+    for cut in range(len(index.ops) + 1):
+        crossing = [name for name, life in index.lives.items() if life.birth < cut <= life.death]
+        assert sorted(sets.named(sets.across[cut], cut)) == sorted(crossing)
+        assert sets.size(sets.across[cut]) == sum(-(-index.tensor(name).bytes // 16) * 16 for name in crossing)
+        for begin in (0, cut // 2, max(0, cut - 3)):
+            both = {name for name in crossing if index.lives[name].birth < begin}
+            assert sets.since(begin, cut) == sum(sets.bit[name] for name in both)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_no_segment_touches_two_that_share_a_place(graph: str) -> None:
+    index = ProgramIndex.of(GRAPHS[graph](700))
+    sets = Crossings.of(index, 16)
+    reach = max(max(Reach.of(len(index.ops), slow)) for slow in (False, True))
+    assert max(sets.across).bit_length() < len(index.ops), "sets are as long as the program"
+    for first in range(0, len(index.ops), 7):
+        end = first + reach
+        touched = [name for name, life in index.lives.items() if life.birth < end and life.death >= first]
+        assert len({sets.places[name] for name in touched}) == len(touched)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("memory", ((3 * MAP, 0), (MAP // 2, 1 << 30)))
+def test_cuts_are_the_same_with_a_place_each(
+    graph: str, memory: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(index: ProgramIndex) -> Cut | None:
+        return cheapest_cut(index, Aim.of(Budget(*memory), memory[0], 16, WeightOptions()))
+
+    shared = found(ProgramIndex.of(GRAPHS[graph](310)))
+    monkeypatch.setattr(crossings.Reach, "of", lambda steps, slow: (10_000,))
+    index = ProgramIndex.of(GRAPHS[graph](310))
+    assert len(set(Crossings.of(index, 16).places.values())) == len(index.lives)
+    monkeypatch.undo()
+    assert shared == found(index)
+
+
+@pytest.mark.parametrize("reach", (1, 2, 3, 5, 8, 13))
+def test_the_earliest_alike_is_found(reach: int) -> None:
+    """Against a comparison of every pair of steps."""
+    index = ProgramIndex.of(repeated(wild_program(3, 9), 4))
+
+    def seen(step: int) -> list[object]:
+        ops = index.ops[step : step + reach]
+        found: list[object] = [len(ops)]
+        for at, op in enumerate(ops, step):
+            for name in (*(each.tensor for each in op.operands), op.output):
+                tensor, life = index.tensor(name), index.lives.get(name)
+                made = None if life is None else at - life.birth if life.birth >= 0 else name
+                found.append((made, life and life.death - at, tensor.height, tensor.row_bytes, tensor.folded))
+            found.append((op.scratch_bytes, op.images, tuple(each.rows for each in op.operands)))
+        return found
+
+    known = earliest_alike(index, reach)
+    for step, earliest in enumerate(known):
+        assert seen(step) == seen(earliest)
+        assert all(seen(other) != seen(step) for other in range(earliest))
+
+
+@pytest.mark.parametrize("make", (random_program, wild_program))
+@pytest.mark.parametrize("resident", (False, True))
+def test_segments_of_twins_are_those_of_their_own(make: object, resident: bool) -> None:
+    """What is told of a start by another is what a sweep from there finds."""
+    assert callable(make)
+    twins = 0
+    for seed in range(6):
+        index = ProgramIndex.of(repeated(make(seed, 10), 4))
+        for first, earliest in enumerate(earliest_alike(index, 12)):
+            twins += earliest != first
+            own = _Swept(index, first, resident, 12)
+            own.extend(1 << 40)
+            told = rolling_fits(index, first, resident, 1 << 40, 12)
+            assert told.fits == own.fits
+            assert told.paces == own.paces
+    assert twins > 20
+
+
+def test_scratch_makes_a_difference() -> None:
+    program = repeated(random_program(1, 6), 4)
+    known = earliest_alike(ProgramIndex.of(program), 1)
+    step = next(step for step, earliest in enumerate(known) if earliest < step)
+    ops = list(program.ops)
+    ops[step] = dataclasses.replace(ops[step], scratch_bytes=1234)
+    assert earliest_alike(ProgramIndex.of(dataclasses.replace(program, ops=tuple(ops))), 1)[step] == step
