@@ -60,6 +60,20 @@ class Pace:
         possible = (available * rows.denominator - 1 - rows.last) // rows.numerator + 1
         return (possible + 1) * self.denominator * rows.numerator - 1 - bands * self.numerator * rows.denominator
 
+    def beside(self, mine: RowMap, other: RowMap) -> Pace | None:
+        """The slowest pace of another operator's output at which that one, after any band, needs no row of a common
+        input any more that the operator of this pace is done with; None where that is no pace.
+
+        With e rows made the first that is needed is e * n + first.
+        """
+        n = other.numerator
+        if mine.denominator != 1 or other.denominator != 1 or not n or mine.numerator not in (1, n):
+            return None
+        behind = mine.first - other.first
+        if mine.numerator == n:
+            return Pace(self.numerator, self.denominator, self.offset - (-behind // n) * self.denominator)
+        return Pace(self.numerator, self.denominator * n, self.offset + (behind + n - 1) * self.denominator).reduced()
+
     def reduced(self) -> Pace:
         """The same schedule in smallest terms."""
         common = math.gcd(self.numerator, self.denominator)

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from tigris_pio.compiler.ir.pace import Pace, output_pace
+from tigris_pio.compiler.ir.program import Operand
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 
@@ -55,6 +56,40 @@ class Rolling:
             self.paces[op.output] = pace
         return pace
 
+    def put_off(self, step: int, segment: Segment) -> Pace:
+        """The pace of an operator's output that nothing needs behind `segment`, from now on as late as costs nothing.
+
+        A row made as soon as it can be may wait for rows of another branch. Where what it is made of must be held for
+        another reader anyway, it is made when that reader is done with it: it waits less, and what it is made of no
+        longer than before. So no window gets larger.
+        """
+        op = self._index.ops[step]
+        tensor, pace = self._index.tensor(op.output), self.paces[op.output]
+        if tensor.folded or tensor.sequential or tensor.streamed:
+            return pace
+        held = [self._held(operand, step, segment) for operand in op.operands
+                if self._index.tensor(operand.tensor).constant is None]
+        latest: Pace | None = None
+        for other in held:
+            if other is None or not other.same_rate(pace):
+                return pace
+            latest = other if latest is None or latest.slower(other) is latest else latest
+        if latest is not None:
+            pace = self.paces[op.output] = pace.slower(latest)
+        return pace
+
+    def _held(self, operand: Operand, step: int, segment: Segment) -> Pace | None:
+        """The slowest pace of what operator `step` makes at which it is done with each row of an operand as soon as
+        the last of the other readers is; None when there is no other."""
+        slowest: Pace | None = None
+        for reader in self._index.uses_within(operand.tensor, segment.first, segment.end):
+            for other in self._index.ops[reader].operands if reader != step else ():
+                if other.tensor == operand.tensor:
+                    pace = self.paces[self._index.ops[reader].output].beside(other.rows, operand.rows)
+                    if pace is not None:
+                        slowest = pace if slowest is None else slowest.slower(pace)
+        return slowest
+
     def _arrival(self, tensor: str) -> Pace:
         height = self._index.tensor(tensor).height
         if self._base is None:
@@ -97,6 +132,9 @@ def rolling_paces(index: ProgramIndex, segment: Segment, band_rows: int) -> Mapp
         if rolling.add(step, made) is None:
             return None
         made[index.ops[step].output] = step
+    for step in range(segment.first, segment.end):
+        if not index.outlives(index.ops[step].output, segment.end):
+            rolling.put_off(step, segment)
     return rolling.paces
 
 
