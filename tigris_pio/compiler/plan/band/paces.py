@@ -56,40 +56,6 @@ class Rolling:
             self.paces[op.output] = pace
         return pace
 
-    def put_off(self, step: int, segment: Segment) -> Pace:
-        """The pace of an operator's output that nothing needs behind `segment`, from now on as late as costs nothing.
-
-        A row made as soon as it can be may wait for rows of another branch. Where what it is made of must be held for
-        another reader anyway, it is made when that reader is done with it: it waits less, and what it is made of no
-        longer than before. So no window gets larger.
-        """
-        op = self._index.ops[step]
-        tensor, pace = self._index.tensor(op.output), self.paces[op.output]
-        if tensor.folded or tensor.sequential or tensor.streamed:
-            return pace
-        held = [self._held(operand, step, segment) for operand in op.operands
-                if self._index.tensor(operand.tensor).constant is None]
-        latest: Pace | None = None
-        for other in held:
-            if other is None or not other.same_rate(pace):
-                return pace
-            latest = other if latest is None or latest.slower(other) is latest else latest
-        if latest is not None:
-            pace = self.paces[op.output] = pace.slower(latest)
-        return pace
-
-    def _held(self, operand: Operand, step: int, segment: Segment) -> Pace | None:
-        """The slowest pace of what operator `step` makes at which it is done with each row of an operand as soon as
-        the last of the other readers is; None when there is no other."""
-        slowest: Pace | None = None
-        for reader in self._index.uses_within(operand.tensor, segment.first, segment.end):
-            for other in self._index.ops[reader].operands if reader != step else ():
-                if other.tensor == operand.tensor:
-                    pace = self.paces[self._index.ops[reader].output].beside(other.rows, operand.rows)
-                    if pace is not None:
-                        slowest = pace if slowest is None else slowest.slower(pace)
-        return slowest
-
     def _arrival(self, tensor: str) -> Pace:
         height = self._index.tensor(tensor).height
         if self._base is None:
@@ -132,10 +98,45 @@ def rolling_paces(index: ProgramIndex, segment: Segment, band_rows: int) -> Mapp
         if rolling.add(step, made) is None:
             return None
         made[index.ops[step].output] = step
-    for step in range(segment.first, segment.end):
-        if not index.outlives(index.ops[step].output, segment.end):
-            rolling.put_off(step, segment)
-    return rolling.paces
+    inner = (step for step in made.values() if not index.outlives(index.ops[step].output, segment.end))
+    late = {index.ops[step].output: unhurried(index, step, segment, rolling.paces) for step in inner}
+    return {**rolling.paces, **late}
+
+
+def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[str, Pace]) -> Pace:
+    """The pace of an operator's output that nothing needs behind `segment`, as late as costs nothing.
+
+    `paces`: of all that is made, as soon as can be. A row made so may have to wait for rows of another branch. Where
+    what it is made of is held for another reader anyway, it is made when that reader is done with it: it waits less,
+    and what it is made of no longer than before. So no window gets larger. A row that is wanted earlier is made then.
+    """
+    op = index.ops[step]
+    tensor, pace = index.tensor(op.output), paces[op.output]
+    operands = [operand for operand in op.operands if index.tensor(operand.tensor).constant is None]
+    if tensor.folded or tensor.sequential or tensor.streamed or not operands:
+        return pace
+    latest: Pace | None = None
+    for operand in operands:
+        held = _held(index, operand, step, segment, paces)
+        if held is None or not held.same_rate(pace):
+            return pace
+        latest = held if latest is None or latest.slower(held) is latest else latest
+    return pace if latest is None else pace.slower(latest)
+
+
+def _held(
+    index: ProgramIndex, operand: Operand, step: int, segment: Segment, paces: Mapping[str, Pace]
+) -> Pace | None:
+    """The slowest pace of what operator `step` makes at which it is done with each row of an operand as soon as the
+    last of the other readers is; None when there is no other."""
+    slowest: Pace | None = None
+    for reader in index.uses_within(operand.tensor, segment.first, segment.end):
+        other = index.ops[reader]
+        for rows in (each.rows for each in other.operands if reader != step and each.tensor == operand.tensor):
+            pace = paces[other.output].beside(rows, operand.rows)
+            if pace is not None:
+                slowest = pace if slowest is None else slowest.slower(pace)
+    return slowest
 
 
 def tallest_height(index: ProgramIndex, segment: Segment) -> int:
