@@ -66,6 +66,7 @@ def test_the_slower_of_two_never_has_more_rows() -> None:
             slower = one.slower(other)
             assert slower in (one, other)
             assert all(slower.rows(bands) <= min(one.rows(bands), other.rows(bands)) for bands in BANDS)
+            assert {id(slower), id(one.faster(other))} == {id(one), id(other)}
 
 
 def test_the_smallest_terms_are_the_same_schedule() -> None:
@@ -75,3 +76,41 @@ def test_the_smallest_terms_are_the_same_schedule() -> None:
         for extra in range(factor):
             uneven = Pace(many.numerator, many.denominator, many.offset + extra)
             assert [uneven.reduced().rows(b) for b in BANDS] == [uneven.rows(b) for b in BANDS]
+
+
+def first_needed(made: int, rows: RowMap) -> int:
+    return made * rows.numerator + rows.first
+
+
+def test_the_slowest_pace_beside_another_reader() -> None:
+    """It needs no row that the other is done with, and with a row less it would."""
+    maps = (*MAPS["windows"], *MAPS["shifts"])
+    found = 0
+    for pace, mine, other in itertools.product(PACES, maps, maps):
+        beside = pace.beside(mine, other)
+        assert (beside is not None) == (mine.numerator in (1, other.numerator))
+        for bands in BANDS if beside is not None else ():
+            done, made = first_needed(pace.rows(bands), mine), beside.rows(bands)
+            assert first_needed(made - 1, other) < done <= first_needed(made, other), (pace, mine, other, bands)
+            found += 1
+    assert found
+
+
+def test_rows_that_are_read_otherwise_have_no_pace_beside() -> None:
+    plain = RowMap.shifted(0)
+    for rows in (*MAPS["resampling"], RowMap(0, 1, 0, 7)):
+        assert Pace(1).beside(plain, rows) is None
+    assert Pace(1).beside(RowMap(1, 2, 0, 0), plain) is None
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_what_an_output_takes_is_there_at_the_pace_that_is_wanted(kind: str) -> None:
+    """And where no row is repeated, not at a slower one."""
+    for pace, rows in itertools.product(PACES, MAPS[kind]):
+        wanted = pace.wanted(rows)
+        later = Pace(wanted.numerator, wanted.denominator, wanted.offset - 1)
+        taken = {bands: ((pace.rows(bands) - 1) * rows.numerator + rows.last) // rows.denominator + 1
+                 for bands in range(1, 30)}
+        assert all(wanted.rows(bands) >= taken[bands] for bands in taken), (pace, rows)
+        if rows.denominator == 1:
+            assert any(later.rows(bands) < taken[bands] for bands in taken), (pace, rows)

@@ -39,6 +39,10 @@ class Pace:
         """The one that lags, of two of the same rate."""
         return self if self.offset * other.denominator <= other.offset * self.denominator else other
 
+    def faster(self, other: Pace) -> Pace:
+        """The other one."""
+        return other if self.slower(other) is self else self
+
     def through(self, rows: RowMap) -> Pace:
         """The pace of an operator's output that makes each row as soon as its input, at this pace, allows.
 
@@ -59,6 +63,12 @@ class Pace:
         available = (bands * self.numerator + self.offset) // self.denominator
         possible = (available * rows.denominator - 1 - rows.last) // rows.numerator + 1
         return (possible + 1) * self.denominator * rows.numerator - 1 - bands * self.numerator * rows.denominator
+
+    def wanted(self, rows: RowMap) -> Pace:
+        """The slowest pace of an input that has the rows which an output of this pace takes; exact for d = 1."""
+        n, d = rows.numerator, rows.denominator
+        offset = self.offset * n + self.denominator * (rows.last - n + d)
+        return Pace(self.numerator * n, self.denominator * d, offset).reduced()
 
     def beside(self, mine: RowMap, other: RowMap) -> Pace | None:
         """The slowest pace of another operator's output at which that one, after any band, needs no row of a common

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterator, Mapping
 
 from tigris_pio.compiler.ir.pace import Pace, output_pace
-from tigris_pio.compiler.ir.program import Operand
+from tigris_pio.compiler.ir.program import Operand, RowMap
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 
@@ -108,20 +109,20 @@ def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[s
 
     `paces`: of all that is made, as soon as can be. A row made so may have to wait for rows of another branch. Where
     what it is made of is held for another reader anyway, it is made when that reader is done with it: it waits less,
-    and what it is made of no longer than before. So no window gets larger. A row that is wanted earlier is made then.
+    and what it is made of no longer than before. So no window gets larger. But no later than it is wanted: rows made
+    before their pace count as held until then.
     """
     op = index.ops[step]
     tensor, pace = index.tensor(op.output), paces[op.output]
-    operands = [operand for operand in op.operands if index.tensor(operand.tensor).constant is None]
-    if tensor.folded or tensor.sequential or tensor.streamed or not operands:
+    if tensor.folded or tensor.sequential or tensor.streamed:
         return pace
-    latest: Pace | None = None
-    for operand in operands:
-        held = _held(index, operand, step, segment, paces)
-        if held is None or not held.same_rate(pace):
-            return pace
-        latest = held if latest is None or latest.slower(held) is latest else latest
-    return pace if latest is None else pace.slower(latest)
+    held = [_held(index, operand, step, segment, paces) for operand in op.operands
+            if index.tensor(operand.tensor).constant is None]
+    wanted = [paces[output].wanted(rows) for output, rows in _readers(index, op.output, segment)]
+    known = [other for other in (*held, *wanted) if other is not None and other.same_rate(pace)]
+    if not held or len(known) < len(held) + len(wanted):
+        return pace
+    return pace.slower(functools.reduce(Pace.faster, known))
 
 
 def _held(
@@ -129,14 +130,17 @@ def _held(
 ) -> Pace | None:
     """The slowest pace of what operator `step` makes at which it is done with each row of an operand as soon as the
     last of the other readers is; None when there is no other."""
-    slowest: Pace | None = None
-    for reader in index.uses_within(operand.tensor, segment.first, segment.end):
-        other = index.ops[reader]
-        for rows in (each.rows for each in other.operands if reader != step and each.tensor == operand.tensor):
-            pace = paces[other.output].beside(rows, operand.rows)
-            if pace is not None:
-                slowest = pace if slowest is None else slowest.slower(pace)
-    return slowest
+    others = [(output, rows) for output, rows in _readers(index, operand.tensor, segment)
+              if output != index.ops[step].output]
+    found = [pace for output, rows in others if (pace := paces[output].beside(rows, operand.rows)) is not None]
+    return functools.reduce(Pace.slower, found) if found else None
+
+
+def _readers(index: ProgramIndex, tensor: str, segment: Segment) -> Iterator[tuple[str, RowMap]]:
+    """What is made of a tensor in a segment, and of which rows of it."""
+    for reader in index.uses_within(tensor, segment.first, segment.end):
+        op = index.ops[reader]
+        yield from ((op.output, operand.rows) for operand in op.operands if operand.tensor == tensor)
 
 
 def tallest_height(index: ProgramIndex, segment: Segment) -> int:
