@@ -116,7 +116,7 @@ def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[s
     tensor, pace = index.tensor(op.output), paces[op.output]
     if tensor.folded or tensor.sequential or tensor.streamed:
         return pace
-    held = [_held(index, operand, step, segment, paces) for operand in op.operands
+    held = [_held(index, operand, segment, paces) for operand in op.operands
             if index.tensor(operand.tensor).constant is None]
     wanted = [paces[output].wanted(rows) for output, rows in _readers(index, op.output, segment)]
     known = [other for other in (*held, *wanted) if other is not None and other.same_rate(pace)]
@@ -125,14 +125,11 @@ def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[s
     return pace.slower(functools.reduce(Pace.faster, known))
 
 
-def _held(
-    index: ProgramIndex, operand: Operand, step: int, segment: Segment, paces: Mapping[str, Pace]
-) -> Pace | None:
-    """The slowest pace of what operator `step` makes at which it is done with each row of an operand as soon as the
-    last of the other readers is; None when there is no other."""
-    others = [(output, rows) for output, rows in _readers(index, operand.tensor, segment)
-              if output != index.ops[step].output]
-    found = [pace for output, rows in others if (pace := paces[output].beside(rows, operand.rows)) is not None]
+def _held(index: ProgramIndex, operand: Operand, segment: Segment, paces: Mapping[str, Pace]) -> Pace | None:
+    """The slowest pace of what an operator makes at which it is done with each row of an operand as soon as the last of
+    its readers is, itself among them; None when that is not known."""
+    readers = _readers(index, operand.tensor, segment)
+    found = [pace for output, rows in readers if (pace := paces[output].beside(rows, operand.rows)) is not None]
     return functools.reduce(Pace.slower, found) if found else None
 
 
