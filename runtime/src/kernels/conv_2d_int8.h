@@ -36,6 +36,12 @@
 #define TAKES_SINGLES 1
 #endif
 
+#if defined(TIGRIS_FOURS) && TAKES_SINGLES && !TIGRIS_WEIGHT_ZEROS
+#define TAKES_FOURS 1
+#else
+#define TAKES_FOURS 0
+#endif
+
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
 
 /* One call, with what is needed often. */
@@ -111,10 +117,10 @@ static int is_inside(const conv *c, const conv_pixel *pixel)
     return pixel->column_end - pixel->column_first == c->params->kernel_width;
 }
 
-/* Fills the patch with the taps of `part` and moves its row and place on. */
-static TIGRIS_NOINLINE void gather(const conv *c, const conv_work *work, conv_part *part, uint32_t *patch)
+/* Fills the patch with the taps of `part` of two pixels and moves its row and place on. */
+static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int32_t group, conv_part *part,
+                                   uint32_t *patch)
 {
-    const conv_pixel *pixels = work->pixels;
     const tigris_conv_int8_params *params = c->params;
     const uint32_t channels = input_of(c)->channels;
     const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
@@ -131,7 +137,7 @@ static TIGRIS_NOINLINE void gather(const conv *c, const conv_work *work, conv_pa
             const int32_t done_of_pixel = part->in_row - column * depth;
             count = depth - done_of_pixel;
             offset = (uint32_t)(column * params->dilation_width) * channels +
-                     (uint32_t)(work->group * depth + done_of_pixel);
+                     (uint32_t)(group * depth + done_of_pixel);
         }
         if (count > part->taps - done) {
             count = part->taps - done;
@@ -261,7 +267,7 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
             const int32_t left = c->kernel_size - part.at;
             if (part.taps != c->kernel_size) { /* else the patch holds all taps already */
                 part.taps = left < TIGRIS_PATCH_TAPS ? left : TIGRIS_PATCH_TAPS;
-                gather(c, work, &part, patch);
+                gather(c, work->pixels, work->group, &part, patch);
             }
 #if TIGRIS_WEIGHT_ZEROS
             if (channel == first) {
@@ -365,6 +371,17 @@ static void begin_row(const conv *c, conv_place *place)
     place->row_end = (uint16_t)rows.end;
 }
 
+/* Output pixel `pixel` of the band. */
+static void begin_at(const conv *c, conv_place *place, int32_t pixel)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t width = (int32_t)c->call->output->tensor->width, y = pixel / width;
+    place->row = y * params->stride_height - c->call->inputs[0].pad_top;
+    begin_row(c, place);
+    place->x = pixel - y * width;
+    place->column += place->x * params->stride_width;
+}
+
 static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -383,17 +400,26 @@ static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
     }
 }
 
-/* All pixels but `spared`, two at a time; a last odd one is computed twice. */
-static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t spared)
+static int32_t pixels_of(const tigris_kernel_call *call)
+{
+    return call->output->rows * (int32_t)call->output->tensor->width;
+}
+
+#if TAKES_FOURS
+#include "fours_int8.h"
+#endif
+
+/* All pixels from `first` on but the last `spared`, two at a time; a last odd one is computed twice. */
+static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t first, int32_t spared)
 {
     const int32_t channels = (int32_t)call->output->tensor->channels;
     conv c;
-    conv_place place = {.row = -call->inputs[0].pad_top};
+    conv_place place;
     conv_work work;
     unpack(&c, call);
-    begin_row(&c, &place);
-    work.output = tigris_int8_output(call);
-    for (int32_t left = call->output->rows * (int32_t)call->output->tensor->width - spared; left > 0; left -= 2) {
+    begin_at(&c, &place, first);
+    work.output = tigris_int8_output(call) + first * channels;
+    for (int32_t left = pixels_of(call) - first - spared; left > 0; left -= 2) {
         take_pixel(&c, &place, &work.pixels[0]);
         work.pixels[1] = work.pixels[0];
         work.apart = 0;
@@ -410,22 +436,25 @@ static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t sp
 
 #if TAKES_SINGLES
 #if !TIGRIS_WEIGHT_ZEROS
-/* `pixels`: those of tigris_neighbours. */
-static void run_neighbours(const tigris_kernel_call *call, int32_t pixels)
+/* Those of tigris_neighbours from `first` on, two at least. */
+static TIGRIS_NOINLINE void run_neighbours(const tigris_kernel_call *call, int32_t first)
 {
-    const int32_t paired = pixels - 3 * tigris_threes_of(pixels);
+    const int32_t pixels = pixels_of(call), paired = pixels - 3 * tigris_threes_of(pixels - first);
 #if defined(TIGRIS_DSP)
-    for (int32_t first = 0; first != paired; first += 2) {
+    for (; first != paired; first += 2) {
         tigris_run_pair(call, first);
     }
-#else
-    if (paired != 0) {
-        run_pairs(call, pixels - paired);
-    }
-#endif
-    for (int32_t first = paired; first != pixels; first += 3) {
+    for (; first != pixels; first += 3) {
         tigris_run_three(call, first);
     }
+#else
+    if (paired != pixels) {
+        tigris_run_three(call, paired);
+    }
+    if (paired != first) {
+        run_pairs(call, first, pixels - paired);
+    }
+#endif
 }
 #endif
 
@@ -449,19 +478,35 @@ static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
 
 static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
 {
-    const int32_t rows = call->output->rows, width = (int32_t)call->output->tensor->width;
-    const int32_t channels = (int32_t)call->output->tensor->channels;
+    const int32_t last = pixels_of(call) - 1;
     conv c;
+    conv_place place;
     conv_work work;
     unpack(&c, call);
-    conv_place place = {.row = (rows - 1) * c.params->stride_height - call->inputs[0].pad_top};
-    begin_row(&c, &place);
-    place.x = width - 1;
-    place.column += place.x * c.params->stride_width;
+    begin_at(&c, &place, last);
     take_pixel(&c, &place, &work.pixels[0]);
-    work.output = tigris_int8_output(call) + (rows * width - 1) * channels;
+    work.output = tigris_int8_output(call) + last * (int32_t)call->output->tensor->channels;
     for (work.group = 0; work.group < c.params->groups; work.group++) {
         run_single(&c, &work);
+    }
+}
+
+/* The pixels from `first` on. Calls of run_pairs come last: they need the most stack. */
+static TIGRIS_NOINLINE void run_others(const tigris_kernel_call *call, int32_t first)
+{
+#if !TIGRIS_WEIGHT_ZEROS
+    if (tigris_neighbours(call) != 0) {
+        run_neighbours(call, first);
+        return;
+    }
+#endif
+    int32_t spared = 0;
+    if (takes_single(call)) {
+        run_last(call);
+        spared = 1;
+    }
+    if (first + spared != pixels_of(call)) {
+        run_pairs(call, first, spared);
     }
 }
 #endif
@@ -483,22 +528,17 @@ static void run(const tigris_kernel_call *call)
 #endif
 #endif
 #if TAKES_SINGLES
-#if !TIGRIS_WEIGHT_ZEROS
-    const int32_t neighbours = tigris_neighbours(call);
-    if (neighbours != 0) {
-        run_neighbours(call, neighbours);
-        return;
+#if TAKES_FOURS
+    const int32_t first = run_first_fours(call);
+    if (first != pixels_of(call)) {
+        run_others(call, first);
     }
+#else
+    run_others(call, 0);
 #endif
-    if (takes_single(call)) {
-        if (call->output->rows * (int32_t)call->output->tensor->width > 1) {
-            run_pairs(call, 1);
-        }
-        run_last(call);
-        return;
-    }
+#else
+    run_pairs(call, 0, 0);
 #endif
-    run_pairs(call, 0);
 }
 
 static tigris_status check(const tigris_check_call *call)

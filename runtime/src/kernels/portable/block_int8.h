@@ -145,6 +145,97 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
     sum[0] = s.both, sum[1] = s.high;
 }
 
+#if defined(__riscv) && !defined(__riscv_32e) && !defined(__riscv_e)
+/* ---- four pixels: where there are registers for the totals of a block ---- */
+
+#define TIGRIS_FOURS
+
+/* Adds the products of taps p and q of two pixels and those of r and v of two others. */
+TIGRIS_INLINE void tigris_add_two_four(tigris_totals s[2], uint32_t p, uint32_t r, int8_t first, uint32_t q, uint32_t v,
+                                       int8_t second)
+{
+    tigris_add_two(&s[0], p, first, q, second);
+    TIGRIS_HOLD(s[0].both);
+    TIGRIS_HOLD(s[0].high);
+    tigris_add_two(&s[1], r, first, v, second);
+    TIGRIS_HOLD(s[1].both);
+    TIGRIS_HOLD(s[1].high);
+}
+
+/* Adds the products of a tile in two patches, `apart` words from each other, and a block's weights. Of each channel, s holds
+ * the totals of two pixels and those of the others. `apart` is a constant, so that both patches take one register. */
+TIGRIS_INLINE void tigris_add_four(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK], const uint32_t *patch, int32_t apart,
+                                   const int8_t *w)
+{
+    uint32_t p = patch[0], q = patch[1], r = patch[apart], v = patch[apart + 1];
+    tigris_add_two_four(s, p, r, w[0], q, v, w[2]);
+    tigris_add_two_four(s + 2, p, r, w[4], q, v, w[6]);
+    tigris_add_two_four(s + 4, p, r, w[8], q, v, w[10]);
+    tigris_add_two_four(s + 6, p, r, w[12], q, v, w[14]);
+    p = patch[2], q = patch[3], r = patch[apart + 2], v = patch[apart + 3];
+    tigris_add_two_four(s, p, r, w[1], q, v, w[3]);
+    tigris_add_two_four(s + 2, p, r, w[5], q, v, w[7]);
+    tigris_add_two_four(s + 4, p, r, w[9], q, v, w[11]);
+    tigris_add_two_four(s + 6, p, r, w[13], q, v, w[15]);
+}
+
+TIGRIS_INLINE void tigris_load_four(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
+                                    const uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
+{
+    s[0].both = sum[0], s[0].high = sum[1], s[1].both = sum[2], s[1].high = sum[3];
+    s[2].both = sum[4], s[2].high = sum[5], s[3].both = sum[6], s[3].high = sum[7];
+    s[4].both = sum[8], s[4].high = sum[9], s[5].both = sum[10], s[5].high = sum[11];
+    s[6].both = sum[12], s[6].high = sum[13], s[7].both = sum[14], s[7].high = sum[15];
+}
+
+TIGRIS_INLINE void tigris_store_four(const tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
+                                     uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
+{
+    sum[0] = s[0].both, sum[1] = s[0].high, sum[2] = s[1].both, sum[3] = s[1].high;
+    sum[4] = s[2].both, sum[5] = s[2].high, sum[6] = s[3].both, sum[7] = s[3].high;
+    sum[8] = s[4].both, sum[9] = s[4].high, sum[10] = s[5].both, sum[11] = s[5].high;
+    sum[12] = s[6].both, sum[13] = s[6].high, sum[14] = s[7].both, sum[15] = s[7].high;
+}
+
+/* The first `taps` taps of patches, whole tiles. */
+TIGRIS_INLINE void tigris_add_fours(const uint32_t *patch, int32_t apart, const int8_t *w, int32_t taps,
+                                    uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
+{
+    tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK];
+    tigris_load_four(s, sum);
+    for (const uint32_t *const end = patch + taps; patch != end; patch += TIGRIS_TILE_TAPS) {
+        tigris_add_four(s, patch, apart, w);
+        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    }
+    tigris_store_four(s, sum);
+}
+
+#define TIGRIS_SLOT_TAPS 16
+
+/* Adds the products of a slot's taps in three columns to the sums of blocks up to `end`; two pixels have a column's slot
+ * and the others the next one's. `depth`: taps of a column. */
+static TIGRIS_NOINLINE void tigris_add_slots(const uint32_t *patch, const int8_t *weights, int32_t depth, uint32_t *sums,
+                                             const uint32_t *end)
+{
+    const int32_t across = (depth - TIGRIS_SLOT_TAPS) * TIGRIS_CHANNEL_BLOCK;
+    const int32_t run = across == 0 ? 3 * TIGRIS_SLOT_TAPS : TIGRIS_SLOT_TAPS;
+    for (; sums != end; sums += 4 * TIGRIS_CHANNEL_BLOCK) {
+        tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK];
+        const int8_t *w = weights;
+        tigris_load_four(s, sums);
+        for (const uint32_t *from = patch; from != patch + 3 * TIGRIS_SLOT_TAPS;) {
+            for (const uint32_t *const run_end = from + run; from != run_end; from += TIGRIS_TILE_TAPS) {
+                tigris_add_four(s, from, TIGRIS_SLOT_TAPS, w);
+                w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+            }
+            w += across;
+        }
+        tigris_store_four(s, sums);
+        weights += 9 * depth * TIGRIS_CHANNEL_BLOCK;
+    }
+}
+#endif
+
 /* ---- three pixels ---- */
 
 /* The first two lie in a patch, the third is read where it is. */

@@ -1,0 +1,222 @@
+/* Four pixels of a convolution at a time, a part of conv_2d_int8.h: as pairs, but weights are loaded once for two of them.
+ * That takes the registers of RISC-V, and more of a patch and of sums for fewer taps and channels: an inference shall take
+ * no more than 1 KB of stack. So there are ways for what networks have, which need to keep little else:
+ *
+ *   pixels of tigris_neighbours: the patches hold all taps, and a block's sums become outputs at once;
+ *   pixels that lie behind each other in 1x1 kernels of more taps, and those of a row under 3x3 kernels of stride 1: slots
+ *   of 16 taps, a batch of channels at a time.
+ *
+ * The first and the third pixel share words, as do the second and the fourth: under 3x3 kernels the words of a column serve
+ * both pairs then. */
+#ifndef TIGRIS_FOURS_INT8_H
+#define TIGRIS_FOURS_INT8_H
+
+#define FOURS_BATCH 16 /* channels, a multiple of BLOCK */
+#define SLOT TIGRIS_SLOT_TAPS
+#define SLOTS 4
+
+/* Sums up to `end` begin with biases. */
+TIGRIS_INLINE void begin_fours(uint32_t *sums, const int32_t *bias, const uint32_t *end, uint32_t block_bias)
+{
+    for (; sums != end; sums += 4) {
+        tigris_begin(&sums[0], &sums[1], *bias++, block_bias);
+        sums[2] = sums[0];
+        sums[3] = sums[1];
+    }
+}
+
+static TIGRIS_NOINLINE void finish_unusually(const uint32_t sum[4], int32_t multiplier, int32_t shift,
+                                             const tigris_output_stage *stage, int8_t *to, int32_t apart)
+{
+    uint32_t ends[4];
+    tigris_end(sum, &ends[0], &ends[2]);
+    tigris_end(sum + 2, &ends[1], &ends[3]);
+    for (int32_t i = 0; i < 4; i++, to += apart) {
+        *to = (int8_t)tigris_scale_otherwise(ends[i], multiplier, shift, *stage);
+    }
+}
+
+/* The sums of a channel become outputs, `apart` from pixel to pixel. */
+TIGRIS_INLINE void finish_four(const uint32_t sum[4], int32_t multiplier, int32_t shift, tigris_output_stage stage,
+                               int8_t *to, int32_t apart)
+{
+    if (tigris_scales_usually(multiplier, shift, tigris_usual_above(stage))) {
+        const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+        uint32_t a;
+        uint32_t b;
+        uint32_t c;
+        uint32_t d;
+        tigris_end(sum, &a, &c);
+        *to = (int8_t)tigris_scale_usually(a, scale, stage);
+        to += apart;
+        tigris_end(sum + 2, &b, &d);
+        *to = (int8_t)tigris_scale_usually(b, scale, stage);
+        to += apart;
+        *to = (int8_t)tigris_scale_usually(c, scale, stage);
+        to += apart;
+        *to = (int8_t)tigris_scale_usually(d, scale, stage);
+    } else {
+        finish_unusually(sum, multiplier, shift, &stage, to, apart);
+    }
+}
+
+/* Pixels of tigris_neighbours, `count` of them, a multiple of four. Returns that. What is loaded anew for each block takes no
+ * stack. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_neighbouring_fours(const tigris_kernel_call *call, int32_t count)
+{
+    const tigris_conv_int8_params *params = call->params;
+    uint32_t patch[2 * TIGRIS_PATCH_TAPS];
+    for (int32_t first = 0; first != count; first += 4) {
+        int32_t depth = (int32_t)call->inputs[0].tensor->channels;
+        const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+        tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
+        tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
+        for (int32_t channel = 0; channel < (int32_t)call->output->tensor->channels; channel += BLOCK) {
+            uint32_t sums[4 * BLOCK];
+            TIGRIS_STEP();
+            depth = (int32_t)call->inputs[0].tensor->channels;
+            begin_fours(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(depth));
+            tigris_add_fours(patch, TIGRIS_PATCH_TAPS, tigris_int8_data(call, params->weights) + channel * depth, depth,
+                             sums);
+            TIGRIS_STEP();
+            const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
+            const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
+            const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+            const int32_t channels = (int32_t)call->output->tensor->channels;
+            int8_t *output = tigris_int8_output(call) + first * channels + channel;
+            for (const uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
+                finish_four(sum, *multipliers++, *shifts++, stage, output++, channels);
+            }
+        }
+    }
+    return count;
+}
+
+/* ---- in slots ---- */
+
+/* Where the slots of a call lie. */
+typedef struct fours {
+    const tigris_kernel_call *call;
+    const int8_t *input; /* the first pixel's first tap; of no use where it lies outside */
+    int32_t depth;
+    int32_t row;         /* of its first tap in the band, and its column */
+    int32_t column;
+    int8_t padding;
+} fours;
+
+/* Taps `at` … of a part of a kernel's row `row`, those of 16 input channels in each of its columns. */
+static TIGRIS_NOINLINE void fill_columns(const fours *f, int32_t row, int32_t at, uint32_t *patch)
+{
+    const int32_t width = (int32_t)f->call->inputs[0].tensor->width, y = f->row + row;
+    const int inside = y >= 0 && y < f->call->inputs[0].rows;
+    const int8_t *from = f->input + row * width * f->depth + at;
+    for (int32_t x = f->column; x != f->column + SLOTS; x++) {
+        const int a = inside && x >= 0 && x < width, b = inside && x + 2 >= 0 && x + 2 < width;
+        tigris_fill_patch(patch, 0, a ? from : &f->padding, a, b ? from + 2 * f->depth : &f->padding, b, SLOT);
+        from += f->depth;
+        patch += SLOT;
+    }
+}
+
+/* Taps `at` … of a 1x1 kernel. */
+static TIGRIS_NOINLINE void fill_pixels(const fours *f, int32_t at, uint32_t *patch)
+{
+    const int32_t depth = f->depth;
+    const int8_t *from = f->input + at;
+    tigris_fill_patch(patch, 0, from, 1, from + 2 * depth, 1, 2 * SLOT);
+    tigris_fill_patch(patch, 2 * SLOT, from + depth, 1, from + 3 * depth, 1, 2 * SLOT);
+}
+
+/* Adds the products of those to the sums of blocks up to `end`. */
+static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weights, int32_t step, uint32_t *sums,
+                                       const uint32_t *end)
+{
+    for (; sums != end; sums += 4 * BLOCK) {
+        tigris_add_fours(patch, 2 * SLOT, weights, 2 * SLOT, sums);
+        weights += step;
+    }
+}
+
+/* The sums of channels from `channel` on become outputs of the pixels from `first` on. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_fours(const tigris_kernel_call *call, int32_t first, int32_t channel,
+                                                        const uint32_t *sums, const uint32_t *end)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
+    const int32_t apart = (int32_t)call->output->tensor->channels;
+    int8_t *output = tigris_int8_output(call) + first * apart + channel;
+    for (; sums != end; sums += 4) {
+        finish_four(sums, *multipliers++, *shifts++, stage, output++, apart);
+    }
+}
+
+/* `count` pixels, a multiple of four. Returns that. Here too, what is loaded anew takes no stack. */
+static TIGRIS_NOINLINE int32_t run_fours(const tigris_kernel_call *call, int32_t count)
+{
+    const tigris_conv_int8_params *params = call->params;
+    fours f = {call, NULL, (int32_t)call->inputs[0].tensor->channels, -call->inputs[0].pad_top, -params->pad_left,
+               (int8_t)params->input_zero_point};
+    uint32_t patch[SLOTS * SLOT];
+    uint32_t sums[4 * FOURS_BATCH];
+    f.input = (const int8_t *)(const void *)call->inputs[0].data +
+              (f.row * (int32_t)call->output->tensor->width + f.column) * f.depth;
+    for (int32_t first = 0; first != count; first += 4) {
+        for (int32_t channel = 0, left; (left = (int32_t)call->output->tensor->channels - channel) > 0;
+             channel += FOURS_BATCH) {
+            uint32_t *const end = sums + 4 * (left < FOURS_BATCH ? left : FOURS_BATCH);
+            begin_fours(sums, tigris_int32_data(call, params->bias) + channel, end, tigris_block_bias(params->kernel_height * params->kernel_width * f.depth));
+            if (params->kernel_height == 1) {
+                for (int32_t at = 0; at < f.depth; at += 2 * SLOT) {
+                    fill_pixels(&f, at, patch);
+                    add_pixels(patch, tigris_int8_data(call, params->weights) + channel * f.depth + at * BLOCK,
+                               f.depth * BLOCK, sums, end);
+                }
+            } else {
+                for (int32_t row = 0; row < 3; row++) {
+                    for (int32_t at = 0; at < f.depth; at += SLOT) {
+                        fill_columns(&f, row, at, patch);
+                        tigris_add_slots(patch, tigris_int8_data(call, params->weights) +
+                                         (9 * channel + 3 * row * BLOCK) * f.depth + at * BLOCK, f.depth, sums, end);
+                    }
+                }
+            }
+            finish_fours(call, first, channel, sums, end);
+        }
+        f.input += 4 * f.depth;
+        f.column += 4;
+        if (f.column + params->pad_left == (int32_t)call->output->tensor->width) {
+            f.column = -params->pad_left;
+            f.row++;
+        }
+    }
+    return count;
+}
+
+/* The first pixels of a call, as many as go four at a time. Returns how many. */
+static TIGRIS_NOINLINE int32_t run_first_fours(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    const int32_t pixels = pixels_of(call), width = (int32_t)call->output->tensor->width;
+    const int32_t size = params->kernel_height, depth = (int32_t)in->tensor->channels;
+    if (tigris_neighbours(call) != 0) { /* rather five are left than one */
+        const int32_t count = (pixels & 3) == 1 ? pixels - 5 : pixels & ~3;
+        return count > 0 ? run_neighbouring_fours(call, count) : 0;
+    }
+    if (pixels < 4 || params->kernel_width != size || params->groups * params->stride_height * params->stride_width != 1 ||
+        (int32_t)in->tensor->width != width || (call->output->tensor->channels & (BLOCK - 1)) != 0U) {
+        return 0;
+    }
+    if (size == 1) {
+        return params->pad_left == 0 && in->pad_top == 0 && in->rows == call->output->rows && depth % (2 * SLOT) == 0
+                   ? run_fours(call, pixels & ~3)
+                   : 0;
+    }
+    return size == 3 && params->dilation_height * params->dilation_width == 1 && depth % SLOT == 0 && width % 4 == 0
+               ? run_fours(call, pixels)
+               : 0;
+}
+
+#endif
