@@ -2,7 +2,8 @@
  * That takes the registers of RISC-V, and more of a patch and of sums for fewer taps and channels: an inference shall take
  * no more than 1 KB of stack. So there are ways for what networks have, which need to keep little else:
  *
- *   pixels of tigris_neighbours: the patches hold all taps, and a block's sums become outputs at once;
+ *   pixels of tigris_neighbours, and any under kernels of few taps: the patches hold all taps, and a block's sums become
+ *   outputs at once;
  *   pixels that lie behind each other in 1x1 kernels of more taps, and those of a row under 3x3 kernels of stride 1: slots
  *   of 16 taps, a batch of channels at a time.
  *
@@ -11,6 +12,7 @@
 #ifndef TIGRIS_FOURS_INT8_H
 #define TIGRIS_FOURS_INT8_H
 
+#define FOURS_TAPS 40  /* of patches that are gathered, a multiple of a tile's */
 #define FOURS_BATCH 16 /* channels, a multiple of BLOCK */
 #define SLOT TIGRIS_SLOT_TAPS
 #define SLOTS 4
@@ -60,34 +62,72 @@ TIGRIS_INLINE void finish_four(const uint32_t sum[4], int32_t multiplier, int32_
     }
 }
 
-/* Pixels of tigris_neighbours, `count` of them, a multiple of four. Returns that. What is loaded anew for each block takes no
- * stack. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_neighbouring_fours(const tigris_kernel_call *call, int32_t count)
+/* ---- from patches of all taps ---- */
+
+/* Outputs of the pixels from `first` on and a block of channels. What is loaded anew takes no stack. */
+TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t apart, int32_t taps, int32_t rest,
+                             int32_t first, int32_t channel)
 {
     const tigris_conv_int8_params *params = call->params;
+    uint32_t sums[4 * BLOCK];
+    begin_fours(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(taps + rest));
+    tigris_add_fours(patch, apart, tigris_int8_data(call, params->weights) + channel * (taps + rest), taps, rest, sums);
+    TIGRIS_STEP();
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t channels = (int32_t)call->output->tensor->channels;
+    int8_t *output = tigris_int8_output(call) + first * channels + channel;
+    for (const uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
+        finish_four(sum, *multipliers++, *shifts++, stage, output++, channels);
+    }
+}
+
+/* Pixels of tigris_neighbours, `count` of them, a multiple of four. Returns that. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_neighbouring_fours(const tigris_kernel_call *call, int32_t count)
+{
     uint32_t patch[2 * TIGRIS_PATCH_TAPS];
     for (int32_t first = 0; first != count; first += 4) {
-        int32_t depth = (int32_t)call->inputs[0].tensor->channels;
+        const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
         const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
         tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
         tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
         for (int32_t channel = 0; channel < (int32_t)call->output->tensor->channels; channel += BLOCK) {
-            uint32_t sums[4 * BLOCK];
-            TIGRIS_STEP();
-            depth = (int32_t)call->inputs[0].tensor->channels;
-            begin_fours(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(depth));
-            tigris_add_fours(patch, TIGRIS_PATCH_TAPS, tigris_int8_data(call, params->weights) + channel * depth, depth,
-                             sums);
-            TIGRIS_STEP();
-            const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
-            const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
-            const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-            const int32_t channels = (int32_t)call->output->tensor->channels;
-            int8_t *output = tigris_int8_output(call) + first * channels + channel;
-            for (const uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
-                finish_four(sum, *multipliers++, *shifts++, stage, output++, channels);
-            }
+            run_block(call, patch, TIGRIS_PATCH_TAPS, (int32_t)call->inputs[0].tensor->channels, 0, first, channel);
         }
+    }
+    return count;
+}
+
+/* All channels of the pixels from `first` on. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_blocks(const tigris_kernel_call *call, const uint32_t *patch, int32_t taps,
+                                                      int32_t first)
+{
+    const int32_t channels = (int32_t)call->output->tensor->channels, rest = taps & (TIGRIS_TILE_TAPS - 1);
+    for (int32_t channel = 0; channel < channels; channel += BLOCK) {
+        run_block(call, patch, FOURS_TAPS, taps - rest, rest, first, channel);
+    }
+}
+
+/* `count` pixels under a kernel of few taps. Returns that. */
+static TIGRIS_NOINLINE int32_t run_gathered_fours(const tigris_kernel_call *call, int32_t count)
+{
+    uint32_t patch[2 * FOURS_TAPS];
+    conv_pixel pixels[4];
+    conv_place place;
+    conv c;
+    unpack(&c, call);
+    begin_at(&c, &place, 0);
+    for (int32_t first = 0; first != count; first += 4) {
+        take_pixel(&c, &place, &pixels[0]);
+        take_pixel(&c, &place, &pixels[2]);
+        take_pixel(&c, &place, &pixels[1]);
+        take_pixel(&c, &place, &pixels[3]);
+        for (int32_t i = 0; i < 2; i++) {
+            conv_part all = {0, c.kernel_size, 0, 0};
+            gather(&c, pixels + 2 * i, 0, &all, patch + i * FOURS_TAPS);
+        }
+        run_blocks(call, patch, c.kernel_size, first);
     }
     return count;
 }
@@ -132,7 +172,7 @@ static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weig
                                        const uint32_t *end)
 {
     for (; sums != end; sums += 4 * BLOCK) {
-        tigris_add_fours(patch, 2 * SLOT, weights, 2 * SLOT, sums);
+        tigris_add_fours(patch, 2 * SLOT, weights, 2 * SLOT, 0, sums);
         weights += step;
     }
 }
@@ -205,8 +245,14 @@ static TIGRIS_NOINLINE int32_t run_first_fours(const tigris_kernel_call *call)
         const int32_t count = (pixels & 3) == 1 ? pixels - 5 : pixels & ~3;
         return count > 0 ? run_neighbouring_fours(call, count) : 0;
     }
-    if (pixels < 4 || params->kernel_width != size || params->groups * params->stride_height * params->stride_width != 1 ||
-        (int32_t)in->tensor->width != width || (call->output->tensor->channels & (BLOCK - 1)) != 0U) {
+    if (pixels < 4 || params->groups != 1 || (call->output->tensor->channels & (BLOCK - 1)) != 0U) {
+        return 0;
+    }
+    if (size * params->kernel_width * depth <= FOURS_TAPS) {
+        return run_gathered_fours(call, pixels & ~3);
+    }
+    if (params->kernel_width != size || params->stride_height * params->stride_width != 1 ||
+        (int32_t)in->tensor->width != width) {
         return 0;
     }
     if (size == 1) {

@@ -197,8 +197,15 @@ TIGRIS_INLINE void tigris_store_four(const tigris_totals s[2 * TIGRIS_CHANNEL_BL
     sum[12] = s[6].both, sum[13] = s[6].high, sum[14] = s[7].both, sum[15] = s[7].high;
 }
 
-/* The first `taps` taps of patches, whole tiles. */
-TIGRIS_INLINE void tigris_add_fours(const uint32_t *patch, int32_t apart, const int8_t *w, int32_t taps,
+TIGRIS_INLINE void tigris_add_one_four(tigris_totals s[2], uint32_t p, uint32_t r, int8_t weight)
+{
+    tigris_add_one(&s[0], p, weight);
+    tigris_add_one(&s[1], r, weight);
+    TIGRIS_STEP();
+}
+
+/* The first taps of patches: so many of whole tiles, and the rest. */
+TIGRIS_INLINE void tigris_add_fours(const uint32_t *patch, int32_t apart, const int8_t *w, int32_t taps, int32_t rest,
                                     uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
 {
     tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK];
@@ -206,6 +213,13 @@ TIGRIS_INLINE void tigris_add_fours(const uint32_t *patch, int32_t apart, const 
     for (const uint32_t *const end = patch + taps; patch != end; patch += TIGRIS_TILE_TAPS) {
         tigris_add_four(s, patch, apart, w);
         w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    }
+    for (; rest > 0; rest--, patch++) {
+        tigris_add_one_four(s, patch[0], patch[apart], w[0]);
+        tigris_add_one_four(s + 2, patch[0], patch[apart], w[1]);
+        tigris_add_one_four(s + 4, patch[0], patch[apart], w[2]);
+        tigris_add_one_four(s + 6, patch[0], patch[apart], w[3]);
+        w += TIGRIS_CHANNEL_BLOCK;
     }
     tigris_store_four(s, sum);
 }
