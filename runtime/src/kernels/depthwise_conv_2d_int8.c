@@ -302,7 +302,7 @@ static int walk_channels(const depthwise *d, const tigris_band *in, const tigris
         return 1;
     }
     for (int32_t channel = 0; channel < d->output_channels; channel++) {
-        if (!tigris_scales_usually(d->multiplier[channel], d->shift[channel], w.usual_above)) {
+        if (!tigris_walks_channel(&w, channel)) {
             pixel_rows(d, in, out, channel, channel + 1, output);
         }
     }

@@ -48,6 +48,35 @@ static inline int32_t tigris_scale_by(uint32_t sum, tigris_scale scale, tigris_o
     return tigris_scale_end(((high + (high >> 31)) >> scale.right) + scale.offset, output);
 }
 
+#if !defined(TIGRIS_DSP)
+/* For tigris_scale_twice. With e for the right shift: twice the product, in `doubled` as above, `right` = e + 1,
+ * `offset` = 2^e + 2^(e + 1) * zero point. */
+static inline tigris_scale tigris_twice_scale_of(int32_t multiplier, int32_t shift, tigris_output_stage output)
+{
+    const uint32_t right = (uint32_t)-shift & 31U;
+    const tigris_scale scale = {(uint32_t)multiplier << 1, (int32_t)right + 1,
+                                (int32_t)((1U << right) + ((uint32_t)output.zero_point << (right + 1U)))};
+    return scale;
+}
+
+/* tigris_scale_by of a sum that was doubled, where nothing overflows. With h for twice the exact product, rounded down, the
+ * rounded product's half away from zero is reached from h + 1 on where h >= 0, from h - 1 on elsewhere: bits below h
+ * decide nothing, so the low half of the product is not made. */
+static inline int32_t tigris_scale_twice(uint32_t twice, tigris_scale scale, tigris_output_stage output)
+{
+    const int32_t h = (int32_t)(((int64_t)(int32_t)twice * (int64_t)(uint64_t)scale.doubled) >> 32);
+    const uint32_t away = (uint32_t)(h + ((h >> 31) | 1));
+    int32_t value = (int32_t)(away + (uint32_t)scale.offset) >> scale.right;
+    if (value < output.low) {
+        value = output.low;
+    }
+    if (value > output.high) {
+        value = output.high;
+    }
+    return value;
+}
+#endif
+
 #if defined(TIGRIS_DSP)
 
 /* Right shifts are usual, with a multiplier above this one: all there are in practice, for an output of any int8. */

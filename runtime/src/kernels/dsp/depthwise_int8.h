@@ -13,6 +13,12 @@ static inline int32_t tigris_walks_above(tigris_output_stage output)
     return above == INT32_MAX ? 0 : above;
 }
 
+/* Whether a channel goes along lines. */
+static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
+{
+    return tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above);
+}
+
 /* `sum` and the column at `from` as column 0 of an output. */
 TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int8_t *from,
                                          uint32_t sum)
@@ -190,7 +196,7 @@ static TIGRIS_NOINLINE int tigris_walk_lines(tigris_line_walk *walk, const int8_
 {
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
+        if (tigris_walks_channel(walk, channel)) {
             tigris_begin_channel(walk, channel);
             if (walk->usual_above == 0) {
                 tigris_walk_in_range(walk, input + channel, output + channel, lines);

@@ -2,10 +2,21 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
-/* The limit of tigris_scales_usually for channels along lines. */
 static inline int32_t tigris_walks_above(tigris_output_stage output)
 {
     return tigris_usual_above(output);
+}
+
+/* Whether a channel goes along lines, where weights and bias are doubled: neither nine products and the bias nor the zero
+ * point in tigris_twice_scale_of must overflow. All there are in practice. */
+static inline int tigris_walks_by(int32_t bias, int32_t shift)
+{
+    return TIGRIS_LIKELY((uint32_t)(shift + 20) < 19U && (uint32_t)bias + (1U << 29) < 1U << 30);
+}
+
+static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
+{
+    return tigris_walks_by(walk->bias[channel], walk->shift[channel]);
 }
 
 /* Where the next column begins in each lane. */
@@ -47,7 +58,7 @@ TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, const tigris_l
                                     uint32_t *bias)
 {
     const int8_t *from = taps->lane[lane];
-    w[0] = from[0], w[1] = from[taps->apart], w[2] = from[2 * taps->apart];
+    w[0] = 2 * from[0], w[1] = 2 * from[taps->apart], w[2] = 2 * from[2 * taps->apart];
     if (lane != 0 && walk->lane[lane] == 0) {
         *bias += (uint32_t)((w[0] + w[1] + w[2]) * walk->padding);
         w[0] = w[1] = w[2] = 0;
@@ -62,9 +73,9 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
 {
     const int32_t step = walk->step, output_step = walk->output_step;
     const tigris_output_stage stage = walk->output;
-    const tigris_scale scale = tigris_scale_of(walk->multiplier[channel], walk->shift[channel], stage);
+    const tigris_scale scale = tigris_twice_scale_of(walk->multiplier[channel], walk->shift[channel], stage);
     const tigris_line_taps taps = tigris_channel_taps(walk, channel);
-    uint32_t bias = (uint32_t)walk->bias[channel];
+    uint32_t bias = (uint32_t)walk->bias[channel] << 1;
     int32_t w[9];
     tigris_walk_lane(walk, &taps, 0, w, &bias);
     tigris_walk_lane(walk, &taps, 1, w + 3, &bias);
@@ -88,7 +99,7 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
                 const uint32_t now = tigris_walk_add(next, column, w, 2);
                 next = tigris_walk_add(after, column, w, 1);
                 after = tigris_walk_add(bias, column, w, 0);
-                *to = (int8_t)tigris_scale_by(now, scale, stage);
+                *to = (int8_t)tigris_scale_twice(now, scale, stage);
                 to += output_step;
             }
         } else {
@@ -99,7 +110,7 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
                 const tigris_column even = tigris_walk_column(&at, step);
                 const uint32_t now = tigris_walk_add(next, even, w, 2);
                 next = tigris_walk_add(bias, even, w, 0);
-                *to = (int8_t)tigris_scale_by(now, scale, stage);
+                *to = (int8_t)tigris_scale_twice(now, scale, stage);
                 to += output_step;
             }
             if (walk->right != 0) {
@@ -107,7 +118,7 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
             }
         }
         if (walk->right != 0) {
-            *to = (int8_t)tigris_scale_by(next + tigris_walk_padded(walk, w, 2), scale, stage);
+            *to = (int8_t)tigris_scale_twice(next + tigris_walk_padded(walk, w, 2), scale, stage);
         }
         input += walk->line_step;
         output += walk->output_line_step;
@@ -120,7 +131,7 @@ static TIGRIS_NOINLINE int tigris_walk_lines(const tigris_line_walk *walk, const
 {
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
+        if (tigris_walks_channel(walk, channel)) {
             tigris_walk_channel(walk, channel, input + channel, output + channel, lines);
         } else {
             others = 1;
@@ -144,16 +155,16 @@ static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const i
     const int32_t step = walk->step, padding = walk->padding, lane_1 = walk->lane[1], lane_2 = walk->lane[2];
     const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
     const int8_t *const shifts = walk->shift, *weights = walk->weights;
-    const int32_t channels = walk->channels, usual_above = walk->usual_above, length = (walk->columns - 1) * step;
+    const int32_t channels = walk->channels, length = (walk->columns - 1) * step;
     const tigris_output_stage stage = walk->output;
     int others = 0;
     for (int32_t channel = 0; channel < channels; channel++) {
-        const int32_t multiplier = multipliers[channel], shift = shifts[channel];
-        if (tigris_scales_usually(multiplier, shift, usual_above)) {
-            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            const uint32_t bias = (uint32_t)biases[channel];
-            const int32_t w[9] = {weights[12], weights[16], weights[20], weights[0], weights[4],
-                                  weights[8],  weights[24], weights[28], weights[32]};
+        const int32_t shift = shifts[channel];
+        if (tigris_walks_by(biases[channel], shift)) {
+            const tigris_scale scale = tigris_twice_scale_of(multipliers[channel], shift, stage);
+            const uint32_t bias = (uint32_t)biases[channel] << 1;
+            const int32_t w[9] = {2 * weights[12], 2 * weights[16], 2 * weights[20], 2 * weights[0], 2 * weights[4],
+                                  2 * weights[8],  2 * weights[24], 2 * weights[28], 2 * weights[32]};
             tigris_column_at at = {input, input + lane_1, input + lane_2};
             tigris_column column = tigris_walk_column(&at, step);
             uint32_t next = tigris_walk_add(bias + (uint32_t)((w[0] + w[3] + w[6]) * padding), column, w, 1);
@@ -164,10 +175,10 @@ static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const i
                 const uint32_t now = tigris_walk_add(next, column, w, 2);
                 next = tigris_walk_add(after, column, w, 1);
                 after = tigris_walk_add(bias, column, w, 0);
-                *to = (int8_t)tigris_scale_by(now, scale, stage);
+                *to = (int8_t)tigris_scale_twice(now, scale, stage);
             }
             next += (uint32_t)((w[2] + w[5] + w[8]) * padding);
-            *to = (int8_t)tigris_scale_by(next, scale, stage);
+            *to = (int8_t)tigris_scale_twice(next, scale, stage);
         } else {
             others = 1;
         }
