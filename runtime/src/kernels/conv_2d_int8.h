@@ -405,9 +405,7 @@ static int32_t pixels_of(const tigris_kernel_call *call)
     return call->output->rows * (int32_t)call->output->tensor->width;
 }
 
-#if TAKES_FOURS
 #include "fours_int8.h"
-#endif
 
 /* All pixels from `first` on but the last `spared`, two at a time; a last odd one is computed twice. */
 static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t first, int32_t spared)

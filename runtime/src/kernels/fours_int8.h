@@ -12,6 +12,7 @@
 #ifndef TIGRIS_FOURS_INT8_H
 #define TIGRIS_FOURS_INT8_H
 
+#if defined(TAKES_FOURS) && TAKES_FOURS
 #define FOURS_TAPS 40  /* of patches that are gathered, a multiple of a tile's */
 #define FOURS_BATCH 16 /* channels, a multiple of BLOCK */
 #define SLOT TIGRIS_SLOT_TAPS
@@ -64,9 +65,9 @@ TIGRIS_INLINE void finish_four(const uint32_t sum[4], int32_t multiplier, int32_
 
 /* ---- from patches of all taps ---- */
 
-/* Outputs of the pixels from `first` on and a block of channels. What is loaded anew takes no stack. */
+/* Outputs of a block of channels, of the pixels whose outputs begin `first` bytes behind the first one's. What is loaded anew takes no stack. */
 TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t apart, int32_t taps, int32_t rest,
-                             int32_t first, int32_t channel)
+                             int32_t channels, int32_t first, int32_t channel)
 {
     const tigris_conv_int8_params *params = call->params;
     uint32_t sums[4 * BLOCK];
@@ -76,8 +77,7 @@ TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *pat
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t channels = (int32_t)call->output->tensor->channels;
-    int8_t *output = tigris_int8_output(call) + first * channels + channel;
+    int8_t *output = tigris_int8_output(call) + first + channel;
     for (const uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
         finish_four(sum, *multipliers++, *shifts++, stage, output++, channels);
     }
@@ -92,8 +92,9 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_neighbouring_fours(const tigri
         const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
         tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
         tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
-        for (int32_t channel = 0; channel < (int32_t)call->output->tensor->channels; channel += BLOCK) {
-            run_block(call, patch, TIGRIS_PATCH_TAPS, (int32_t)call->inputs[0].tensor->channels, 0, first, channel);
+        const int32_t channels = (int32_t)call->output->tensor->channels;
+        for (int32_t channel = 0; channel < channels; channel += BLOCK) {
+            run_block(call, patch, TIGRIS_PATCH_TAPS, depth, 0, channels, first * channels, channel);
         }
     }
     return count;
@@ -105,8 +106,46 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_blocks(const tigris_kernel_call *
 {
     const int32_t channels = (int32_t)call->output->tensor->channels, rest = taps & (TIGRIS_TILE_TAPS - 1);
     for (int32_t channel = 0; channel < channels; channel += BLOCK) {
-        run_block(call, patch, FOURS_TAPS, taps - rest, rest, first, channel);
+        run_block(call, patch, FOURS_TAPS, taps - rest, rest, channels, first * channels, channel);
     }
+}
+
+/* `count` taps of one pixel: words begin with the first pixel's, the second's is added to them. `step`: 1, or 0 for padding. */
+TIGRIS_INLINE uint32_t *fill_lane(uint32_t *to, const int8_t *from, int32_t step, int32_t count, int second)
+{
+    for (; count > 0; count--) {
+        *to = second ? *to + ((uint32_t)(int32_t)*from << 16) : (uint32_t)(int32_t)*from;
+        to++;
+        from += step;
+        TIGRIS_STEP();
+    }
+    return to;
+}
+
+/* All taps of one pixel in an undilated kernel, some in the padding. */
+TIGRIS_INLINE void gather_lane(const conv *c, const conv_pixel *pixel, uint32_t *to, int second)
+{
+    const int32_t channels = c->group_inputs;
+    const int32_t before = pixel->column_first * channels, inside = pixel->column_end * channels - before;
+    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    uint32_t at = pixel->first + (uint32_t)before; /* modulo 2^32, as the row may lie outside */
+    for (int32_t row = 0; row < c->params->kernel_height; row++) {
+        if (row >= pixel->row_first && row < pixel->row_end) {
+            to = fill_lane(to, &c->padding, 0, before, second);
+            to = fill_lane(to, input + at, 1, inside, second);
+            to = fill_lane(to, &c->padding, 0, c->row_taps - before - inside, second);
+        } else {
+            to = fill_lane(to, &c->padding, 0, c->row_taps, second);
+        }
+        at += c->params->dilation_height * input_of(c)->width * (uint32_t)channels;
+    }
+}
+
+/* The same of two pixels. */
+static TIGRIS_NOINLINE void gather_lanes(const conv *c, const conv_pixel *pixels, uint32_t *patch)
+{
+    gather_lane(c, &pixels[0], patch, 0);
+    gather_lane(c, &pixels[1], patch, 1);
 }
 
 /* `count` pixels under a kernel of few taps. Returns that. */
@@ -125,7 +164,12 @@ static TIGRIS_NOINLINE int32_t run_gathered_fours(const tigris_kernel_call *call
         take_pixel(&c, &place, &pixels[3]);
         for (int32_t i = 0; i < 2; i++) {
             conv_part all = {0, c.kernel_size, 0, 0};
-            gather(&c, pixels + 2 * i, 0, &all, patch + i * FOURS_TAPS);
+            const conv_pixel *pair = pixels + 2 * i;
+            if (c.params->dilation_width != 1 || (is_inside(&c, &pair[0]) && is_inside(&c, &pair[1]))) {
+                gather(&c, pair, 0, &all, patch + i * FOURS_TAPS);
+            } else {
+                gather_lanes(&c, pair, patch + i * FOURS_TAPS);
+            }
         }
         run_blocks(call, patch, c.kernel_size, first);
     }
@@ -265,4 +309,5 @@ static TIGRIS_NOINLINE int32_t run_first_fours(const tigris_kernel_call *call)
                : 0;
 }
 
+#endif
 #endif

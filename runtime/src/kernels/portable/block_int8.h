@@ -145,7 +145,7 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
     sum[0] = s.both, sum[1] = s.high;
 }
 
-#if defined(__riscv) && !defined(__riscv_32e) && !defined(__riscv_e)
+#if (defined(__riscv) && !defined(__riscv_32e)) || defined(TIGRIS_MANY_REGISTERS)
 /* ---- four pixels: where there are registers for the totals of a block ---- */
 
 #define TIGRIS_FOURS
