@@ -196,7 +196,7 @@ static TIGRIS_NOINLINE int tigris_walk_lines(tigris_line_walk *walk, const int8_
 {
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_walks_channel(walk, channel)) {
+        if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
             tigris_begin_channel(walk, channel);
             if (walk->usual_above == 0) {
                 tigris_walk_in_range(walk, input + channel, output + channel, lines);
