@@ -65,7 +65,8 @@ TIGRIS_INLINE void finish_four(const uint32_t sum[4], int32_t multiplier, int32_
 
 /* ---- from patches of all taps ---- */
 
-/* Outputs of a block of channels, of the pixels whose outputs begin `first` bytes behind the first one's. What is loaded anew takes no stack. */
+/* Outputs of a block of channels, of the pixels whose outputs begin `first` bytes behind the first one's. What is loaded anew
+ * takes no stack. */
 TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t apart, int32_t taps, int32_t rest,
                              int32_t channels, int32_t first, int32_t channel)
 {
@@ -250,7 +251,8 @@ static TIGRIS_NOINLINE int32_t run_fours(const tigris_kernel_call *call, int32_t
         for (int32_t channel = 0, left; (left = (int32_t)call->output->tensor->channels - channel) > 0;
              channel += FOURS_BATCH) {
             uint32_t *const end = sums + 4 * (left < FOURS_BATCH ? left : FOURS_BATCH);
-            begin_fours(sums, tigris_int32_data(call, params->bias) + channel, end, tigris_block_bias(params->kernel_height * params->kernel_width * f.depth));
+            begin_fours(sums, tigris_int32_data(call, params->bias) + channel, end,
+                        tigris_block_bias(params->kernel_height * params->kernel_width * f.depth));
             if (params->kernel_height == 1) {
                 for (int32_t at = 0; at < f.depth; at += 2 * SLOT) {
                     fill_pixels(&f, at, patch);
@@ -261,8 +263,8 @@ static TIGRIS_NOINLINE int32_t run_fours(const tigris_kernel_call *call, int32_t
                 for (int32_t row = 0; row < 3; row++) {
                     for (int32_t at = 0; at < f.depth; at += SLOT) {
                         fill_columns(&f, row, at, patch);
-                        tigris_add_slots(patch, tigris_int8_data(call, params->weights) +
-                                         (9 * channel + 3 * row * BLOCK) * f.depth + at * BLOCK, f.depth, sums, end);
+                        const int32_t before = (9 * channel + 3 * row * BLOCK) * f.depth + at * BLOCK;
+                        tigris_add_slots(patch, tigris_int8_data(call, params->weights) + before, f.depth, sums, end);
                     }
                 }
             }
