@@ -8,6 +8,7 @@ stages that roll, and regions in so many tiles.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
 from tigris_pio.compiler.plan.cut.estimate import Prices
 from tigris_pio.compiler.plan.cut.rolling_sweep import WindowRows, window_rows
+from tigris_pio.compiler.plan.cut.temporal import state_at_most
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
@@ -36,6 +38,9 @@ MOST = 600
 NEAR = 1.4
 #: Shares of the fast memory that tiles are made for, one after the other until a plan is found.
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
+#: Where stages may take no more bytes for their run-time state, that decides what works in slow memory; so tiles are
+#: also made that leave room for it everywhere, one way of each kind.
+SCARCE = 192
 #: What tiles must be expected to save, as a share of what the plan costs.
 WORTH = 0.03
 
@@ -63,15 +68,19 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
         return  # what lies in slow memory when the run begins is brought in any case
     indices = [ProgramIndex.of(program, plan.processor or DEFAULT) for program in programs]
     known: set[tuple[object, ...]] = set()
+    least = state_at_most(plan.budget.fast, alignment)
     for share in SHARES:
-        ways = []
-        for cuts in (True, False):
-            searches = (_Search(index, plan, int(share * plan.budget.fast), alignment, cuts) for index in indices)
-            ways.append(min(searches, key=lambda search: search.cost))
-        ways.sort(key=lambda search: search.cost)
-        most = min(planned - worth, NEAR * ways[0].cost)
-        new = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
-        known.update(way.key for way in new)
+        limit, new = int(share * plan.budget.fast), []
+        for state in (None, least) if least <= SCARCE and share == SHARES[0] else (None,):
+            ways = []
+            for cuts in (True, False):
+                searches = (_Search(index, plan, limit, alignment, cuts, state) for index in indices)
+                ways.append(min(searches, key=lambda search: search.cost))
+            ways.sort(key=lambda search: search.cost)
+            most = min(planned - worth, NEAR * ways[0].cost)
+            ways = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
+            new += ways[: 1 if least <= SCARCE else 2]
+            known.update(way.key for way in new)
         found = (in_columns(way.program, way.regions(), way.apart) for way in new)
         yield [program for program in found if len(program.ops) <= MOST]
 
@@ -80,13 +89,27 @@ def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
     return (DIRECT_BYTE if works_in_slow_memory(plan, stage) else slow_byte) * (stage.slow_read + stage.slow_written)
 
 
-class _Search:
-    """The cheapest way through the operators of a program. cuts: what is large is cut where it is made."""
+class _Rows(dict[int, list[tuple[int, dict[str, WindowRows]]]]):
+    """The segments that roll from each first operator on."""
 
-    def __init__(self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool) -> None:
+
+class _Spans(dict[Tiles, list[dict[str, Span]]]):
+    """The columns that the tiles of each region need."""
+
+
+class _Search:
+    """The cheapest way through the operators of a program. cuts: what is large is cut where it is made. state: bytes of
+    run-time state that no stage exceeds and each leaves room for, since stages share the arena, which tells what works
+    in slow memory at worst; None: each leaves room for its own, the stages of the plan remain as they are, and parts
+    cost nothing to cut and to join, which tells what is moved at best."""
+
+    def __init__(
+        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, state: int | None
+    ) -> None:
         self.index, program = index, index.program
         self.program, self.alignment, self.apart = program, alignment, frozenset[str]()
-        self.limit = limit
+        self.limit, self.state = limit - (state or 0), state
+        self.room = (plan.budget.fast or limit) - (state or 0)
         self.prices = Prices.of(self.index.processor)
         self.costs = op_costs(self.index)
         self.tileable = [may_be_tiled(program, op) for op in program.ops]
@@ -96,7 +119,7 @@ class _Search:
         names = [op.output for op in program.ops]
         same = [op.output for op in plan.program.ops] == names
         self.stages = {stage.first_op: (stage.end_op, _slow_cost(plan, stage, self.prices.slow_byte))
-                       for stage in plan.stages if same}  # fmt: skip
+                       for stage in plan.stages if same and self._remains(plan, stage)}  # fmt: skip
         self.cuts = self._cuts()
         self.ways = self._found()
 
@@ -113,6 +136,28 @@ class _Search:
     def regions(self) -> list[Tiles]:
         """The regions in tiles on the way."""
         return [tiles for tiles in _back(self.ways, len(self.program.ops)) if tiles.number > 1]
+
+    def _remains(self, plan: ExecutionPlan, stage: Stage) -> bool:
+        """Whether a stage of the plan without tiles fits beside the run-time state of others, be it in lower bands."""
+        if self.state is None:
+            return True
+        if self._state(len(stage.views)) > self.state:
+            return False
+        planned = self._state(max(len(each.views) for each in plan.stages))
+        rows = dict(self._rows(stage.first_op)).get(stage.end_op)
+        if planned >= self.state or rows is None or works_in_slow_memory(plan, stage):
+            return True
+        whole = {name: Span(0, self.index.tensor(name).width) for name in rows}
+        return self._need(Tiles(stage.first_op, stage.end_op, 1), [], rows, whole) <= self.room
+
+    def _state(self, views: int) -> int:
+        return round_up(VIEW_STATE_BYTES * views, self.alignment)
+
+    def _rows(self, first: int) -> list[tuple[int, dict[str, WindowRows]]]:
+        known = self.index.cache(_Rows)
+        if first not in known:
+            known[first] = list(window_rows(self.index, first, REACH))
+        return known[first]
 
     def _found(self) -> dict[int, _Way]:
         ways: dict[int, _Way] = {0: _Way(0.0, 0, 1)}
@@ -134,10 +179,10 @@ class _Search:
         """What may follow at a cut: where it ends, in how many tiles, and what it costs."""
         if first in self.stages:
             end, cost = self.stages[first]
-            yield end, 1, cost
+            yield end, 1, cost + self._joined(first, end, ways)
         bytes_of = (self.index.tensor(name).bytes for name in self._touched(first, first + 1))
-        yield first + 1, 1, DIRECT_BYTE * sum(bytes_of)
-        for end, rows in window_rows(self.index, first, REACH) if first in self.cuts else ():
+        yield first + 1, 1, DIRECT_BYTE * sum(bytes_of) + self._joined(first, first + 1, ways)
+        for end, rows in self._rows(first) if first in self.cuts else ():
             if not self.tileable[end - 1]:
                 return
             if end not in self.cuts:
@@ -147,6 +192,20 @@ class _Search:
             if found is None:
                 return
             yield end, *found
+
+    def _joined(self, first: int, end: int, ways: Mapping[int, _Way]) -> float:
+        """Instructions of joining what operators that run whole read of what was made in tiles: in a stage of its own
+        where a row has room beside its parts, else in slow memory."""
+        if self.state is None:
+            return 0.0
+        cost, tiled = 0.0, {step for each in _back(ways, first) if each.number > 1
+                            for step in range(each.first, each.end)}  # fmt: skip
+        for name in self.index.inputs(first, end):
+            if self.made.get(name) in tiled:
+                tensor = self.index.tensor(name)
+                fits = 2 * round_up(tensor.row_bytes, self.alignment) <= self.room
+                cost += 2 * tensor.bytes * (self.prices.slow_byte if fits else DIRECT_BYTE)
+        return cost
 
     def _touched(self, first: int, end: int) -> list[str]:
         """What operators read of activations made before them, and make for later ones."""
@@ -159,27 +218,37 @@ class _Search:
         """In how many tiles it is, and what that costs; None when a tile has no room."""
         left = leaving(self.program, region.first, region.end)
         read = [name for name in self._touched(region.first, region.end) if name not in left]
+        brought = 2 if region.number > 1 else 1  # views of what is read, and of the columns taken of it
+        state = self._state(brought * len(read) + region.end - region.first)
+        if self.state is not None and state > self.state:
+            return None
+        limit = self.limit - (state if self.state is None else 0)
         widths = [self.index.tensor(name).width for name in left]
         if region.number == 1:
             spans = [{name: Span(0, self.index.tensor(name).width) for name in rows}]
         elif widths and min(widths) >= 2 * region.number:
-            spans = [spans_of(self.program, region, left, tile) for tile in range(region.number)]
+            known = self.index.cache(_Spans)
+            if region not in known:
+                known[region] = [spans_of(self.program, region, left, tile) for tile in range(region.number)]
+            spans = known[region]
         else:
             return None
-        if any(self._need(region, read, rows, each) > self.limit for each in spans):
+        if any(self._need(region, read, rows, each) > limit for each in spans):
             return None
         moved = sum(self._loaded(name, spans, region, ways) for name in read)
         moved += sum(self.index.tensor(name).bytes for name in left)
         cost = self.prices.slow_byte * moved + region.number * self.prices.stage
+        cost += self._joined(region.first, region.end, ways) if region.number == 1 else 0.0
         return region.number, cost + self._again(region, spans)
 
     def _loaded(self, name: str, spans: Sequence[Mapping[str, Span]], region: Tiles, ways: Mapping[int, _Way]) -> float:
         """Bytes that the tiles bring of a tensor: all of it each, or of what was made in tiles those they need."""
         tensor, step = self.index.tensor(name), self.made.get(name, -1)
+        maker = next((each for each in _back(ways, region.first) if each.first <= step < each.end), None)
         if name in self.apart and len(spans) > 1:
             columns = sum(each[name].end - each[name].first for each in spans if name in each)
-            return tensor.bytes * columns / tensor.width
-        maker = next((each for each in _back(ways, region.first) if each.first <= step < each.end), None)
+            strips = 0.0 if self.state is None or maker is None or maker.number > 1 else self._strips(name, spans)
+            return tensor.bytes * columns / tensor.width + strips
         if maker is None or maker.number == 1:
             return tensor.bytes * len(spans)
         narrowest = min(self.index.tensor(each).width for each in leaving(self.program, maker.first, maker.end))
@@ -187,6 +256,17 @@ class _Search:
         columns = sum(part.end - part.first for each in spans for part in parts
                       if name in each and part.first < each[name].end and each[name].first < part.end)  # fmt: skip
         return tensor.bytes * columns / tensor.width
+
+    def _strips(self, name: str, spans: Sequence[Mapping[str, Span]]) -> float:
+        """Bytes moved to cut columns of a tensor that was made whole: in one stage where a row has room beside the part
+        of it, else in slow memory, a part at a time, where a byte costs more."""
+        tensor = self.index.tensor(name)
+        edges = sorted({edge for each in spans if name in each for edge in each[name]} | {0, tensor.width})
+        widest = max(end - first for first, end in itertools.pairwise(edges))
+        row = tensor.row_bytes
+        if round_up(row, self.alignment) + round_up(row * widest // tensor.width, self.alignment) <= self.room:
+            return 2 * tensor.bytes
+        return len(edges) * tensor.bytes * DIRECT_BYTE / self.prices.slow_byte
 
     def _again(self, region: Tiles, spans: Sequence[Mapping[str, Span]]) -> float:
         """Instructions of columns that several tiles make."""
@@ -213,8 +293,7 @@ class _Search:
                     live[step - region.first] += size
             if region.number > 1 and name in read:
                 live[window.birth - region.first] += row if name in self.apart else tensor.row_bytes
-        views = (2 if region.number > 1 else 1) * len(read) + region.end - region.first
-        return kept + max(live) + round_up(VIEW_STATE_BYTES * views, self.alignment)
+        return kept + max(live)
 
 
 def _back(ways: Mapping[int, _Way], end: int) -> Iterator[Tiles]:
