@@ -21,7 +21,7 @@ from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
 from tigris_pio.compiler.plan.cut.estimate import Prices
 from tigris_pio.compiler.plan.cut.rolling_sweep import WindowRows, window_rows
-from tigris_pio.compiler.plan.cut.temporal import state_at_most
+from tigris_pio.compiler.plan.cut.temporal import SCARCE, state_at_most
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
@@ -38,9 +38,6 @@ MOST = 600
 NEAR = 1.4
 #: Shares of the fast memory that tiles are made for, one after the other until a plan is found.
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
-#: Where stages may take no more bytes for their run-time state, that decides what works in slow memory; so tiles are
-#: also made that leave room for it everywhere, one way of each kind.
-SCARCE = 192
 #: What tiles must be expected to save, as a share of what the plan costs.
 WORTH = 0.03
 
@@ -79,7 +76,7 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
             ways.sort(key=lambda search: search.cost)
             most = min(planned - worth, NEAR * ways[0].cost)
             ways = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
-            new += ways[: 1 if least <= SCARCE else 2]
+            new += ways[: 1 if state else 2]
             known.update(way.key for way in new)
         found = (in_columns(way.program, way.regions(), way.apart) for way in new)
         yield [program for program in found if len(program.ops) <= MOST]

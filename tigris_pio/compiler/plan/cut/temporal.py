@@ -44,8 +44,9 @@ FEW, ENOUGH = 12, 1.005
 SAME = 1.003
 #: Amounts of run-time state tried.
 STATES = 4
-#: Beside slow memory stages of larger programs take at most this share of the fast memory for their run-time state,
-#: where that leads anywhere: what the longest takes is lost to all.
+#: Beside slow memory stages of larger programs are also tried that take at most this share of the fast memory for their
+#: run-time state: what the longest takes is lost to all. Only where that share is at most so many bytes.
+SCARCE = 192
 STATE_SHARE = 1 / 8
 
 
@@ -71,12 +72,11 @@ def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
     The run-time state is that of the stage with the most views. At first each segment leaves room for its own; where
     the path found has one that takes more, all others leave room for that, or there are no segments that take so much.
     """
-    if aim.slow and len(index.ops) > SMALL:
-        most = state_at_most(aim.room, aim.alignment)
-        short, _ = _with_state(index, aim, aim.state if aim.state <= most else 0, most)
-        if short is not None:
-            return short
     best, wished = _with_state(index, aim, aim.state, None)
+    most = state_at_most(aim.room, aim.alignment)
+    if aim.slow and len(index.ops) > SMALL and best is not None and most <= SCARCE and best.state > most:
+        short, _ = _with_state(index, aim, 0, most)
+        best = short if short is not None and short.cost < best.cost else best
     for _ in range(STATES if len(index.ops) <= SMALL else 0):
         if wished is None or (best is not None and best.cost <= wished.cost * CLOSE):
             break
@@ -86,7 +86,7 @@ def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
 
 
 def state_at_most(room: int, alignment: int) -> int:
-    """Bytes of run-time state that stages of a larger program take at most beside slow memory."""
+    """Bytes of run-time state that are a small share of so much fast memory."""
     return round_up(int(STATE_SHARE * room), alignment)
 
 
