@@ -36,7 +36,7 @@
 #define TAKES_SINGLES 1
 #endif
 
-#if defined(TIGRIS_FOURS) && TAKES_SINGLES && !TIGRIS_WEIGHT_ZEROS && !defined(TIGRIS_TURN) /* not in plain C */
+#if defined(TIGRIS_FOURS) && TAKES_SINGLES && !TIGRIS_WEIGHT_ZEROS
 #define TAKES_FOURS 1
 #else
 #define TAKES_FOURS 0

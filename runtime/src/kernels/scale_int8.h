@@ -66,14 +66,7 @@ static inline int32_t tigris_scale_twice(uint32_t twice, tigris_scale scale, tig
 {
     const int32_t h = (int32_t)(((int64_t)(int32_t)twice * (int64_t)(uint64_t)scale.doubled) >> 32);
     const uint32_t away = (uint32_t)(h + ((h >> 31) | 1));
-    int32_t value = (int32_t)(away + (uint32_t)scale.offset) >> scale.right;
-    if (value < output.low) {
-        value = output.low;
-    }
-    if (value > output.high) {
-        value = output.high;
-    }
-    return value;
+    return tigris_scale_clamped((int32_t)(away + (uint32_t)scale.offset) >> scale.right, output);
 }
 #endif
 

@@ -145,14 +145,14 @@ class _Reader:
         self._settings, self._bodies = settings, bodies
 
     def read(self, path: Path) -> list[Any]:
-        """Its declarations."""
+        """Its declarations. What a body includes behind its first is a part of it, which uses what stands before."""
         nodes: list[Any] = []
         for node in parse(without_guard(resolved(text_of(path), self._settings))):
             if not isinstance(node, Include):
                 nodes += self._inside(path, node)
             elif node.target.startswith("<"):
                 self.system.add(node.target)
-            elif _header(path, node.target) in self._bodies:
+            elif _header(path, node.target) in self._bodies or (path in self._bodies and any(declarations(nodes))):
                 nodes += self.read(_header(path, node.target))
             else:
                 self.headers.append(_header(path, node.target))

@@ -2,6 +2,7 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
+/* What limits channels with DSP instructions; here tigris_walks_by does. */
 static inline int32_t tigris_walks_above(tigris_output_stage output)
 {
     return tigris_usual_above(output);

@@ -9,10 +9,9 @@ static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
     return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
 }
 
-/* value / 2 clamped; the low byte counts. */
-static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
+/* A value clamped; the low byte counts. */
+static inline int32_t tigris_scale_clamped(int32_t value, tigris_output_stage output)
 {
-    value >>= 1;
     if (value < output.low) {
         value = output.low;
     }
@@ -20,6 +19,12 @@ static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output
         value = output.high;
     }
     return value;
+}
+
+/* value / 2 clamped. */
+static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
+{
+    return tigris_scale_clamped(value >> 1, output);
 }
 
 #endif

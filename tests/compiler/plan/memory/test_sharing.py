@@ -115,7 +115,7 @@ def test_random_programs(seen, seed, length, slow, part):
     program = wild_program(seed, length)
     index = ProgramIndex.of(program)
     fast = None if part > 95 else int(index.timeline.peak) * part // 100 + 600
-    plan = find_plan(ProgramIndex.of(program), Budget(fast, (1 << 20) if slow else 0), 4, WeightOptions())
+    plan = find_plan(index, Budget(fast, (1 << 20) if slow else 0), 4, WeightOptions())
     if plan is not None:
         Simulator(plan).run()
         seen["shared"] += any(op.in_place or op.aliases for op in program.ops)

@@ -102,18 +102,18 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
         if found is None or found.state <= state:
             break
         if len(index.ops) > LARGE:  # mostly the same segments do beside the state that they take
-            same = _same_segments(index, aim, found, found.state, most)
+            same = _same_segments(index, aim, found, most)
             if same is not None:
                 return same, wished
         wished, state = wished or found, found.state
     return found, None if found is wished else wished
 
 
-def _same_segments(index: ProgramIndex, aim: Aim, before: Cut, state: int, most: int | None) -> Cut | None:
-    """The cheapest cut in the segments of one that leaves less room for state; None where it costs much more."""
+def _same_segments(index: ProgramIndex, aim: Aim, before: Cut, most: int | None) -> Cut | None:
+    """The cheapest cut in the segments of one, beside the state that they take; None where it costs much more."""
     only = {segment.first: segment for segment in before.segments}
-    same = _Search(index, aim, state, most, only).cheapest()
-    if same is None or same.state > state:
+    same = _Search(index, aim, before.state, most, only).cheapest()
+    if same is None or same.state > before.state:
         return None
     whole = sum(op_costs(index).whole)
     return same if whole + same.cost <= SAME * (whole + before.cost) else None
