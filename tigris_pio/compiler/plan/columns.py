@@ -36,8 +36,9 @@ APART = 2
 MOST = 600
 #: What is expected to cost no more than so many times the least is tried.
 NEAR = 1.4
-#: Shares of the fast memory that tiles are made for, one after the other until a plan is found.
-SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
+#: Tiles are made for the fast memory there is, and then, one after the other until a plan is found, for sizes that are
+#: the same whatever that is: so many from a size to its double, down to this share of it.
+STEPS, MOST_LESS, LEAST = 8, 0.96, 0.6
 #: What tiles must be expected to save, as a share of what the plan costs.
 WORTH = 0.03
 
@@ -66,12 +67,13 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
     indices = [ProgramIndex.of(program, plan.processor or DEFAULT) for program in programs]
     known: set[tuple[object, ...]] = set()
     least = state_at_most(plan.budget.fast, alignment)
-    for share in SHARES:
-        limit, new = int(share * plan.budget.fast), []
-        for state in (None, least) if least <= SCARCE and share == SHARES[0] else (None,):
+    for limit in _sizes(plan.budget.fast):
+        whole = limit == plan.budget.fast
+        new: list[_Search] = []
+        for state, less in [(None, False), *([(least, False)] if whole and least <= SCARCE else [(None, True)][whole:])]:
             ways = []
             for cuts in (True, False):
-                searches = (_Search(index, plan, limit, alignment, cuts, state) for index in indices)
+                searches = (_Search(index, plan, limit, alignment, cuts, state, less) for index in indices)
                 ways.append(min(searches, key=lambda search: search.cost))
             ways.sort(key=lambda search: search.cost)
             most = min(planned - worth, NEAR * ways[0].cost)
@@ -80,6 +82,16 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
             known.update(way.key for way in new)
         found = (in_columns(way.program, way.regions(), way.apart) for way in new)
         yield [program for program in found if len(program.ops) <= MOST]
+
+
+def _sizes(fast: int) -> Iterator[int]:
+    """What tiles are made for, the largest first."""
+    yield fast
+    for step in range(int(STEPS * math.log2(MOST_LESS * fast)), 0, -1):
+        size = int(2 ** (step / STEPS))
+        if size < LEAST * fast:
+            return
+        yield size
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
@@ -101,11 +113,12 @@ class _Search:
     cost nothing to cut and to join, which tells what is moved at best."""
 
     def __init__(
-        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, state: int | None
+        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, state: int | None,
+        less: bool,
     ) -> None:
         self.index, program = index, index.program
         self.program, self.alignment, self.apart = program, alignment, frozenset[str]()
-        self.limit, self.state = limit - (state or 0), state
+        self.limit, self.state, self.less = limit - (state or 0), state, less
         self.room = (plan.budget.fast or limit) - (state or 0)
         self.prices = Prices.of(self.index.processor)
         self.costs = op_costs(self.index)
@@ -135,17 +148,21 @@ class _Search:
         return [tiles for tiles in _back(self.ways, len(self.program.ops)) if tiles.number > 1]
 
     def _remains(self, plan: ExecutionPlan, stage: Stage) -> bool:
-        """Whether a stage of the plan without tiles fits beside the run-time state of others, be it in lower bands."""
-        if self.state is None:
+        """Whether a stage of the plan without tiles fits, be it in lower bands: beside the run-time state of others, or
+        in less memory than the plan has."""
+        state = self._state(len(stage.views)) if self.state is None else 0
+        if self.state is None and not self.less:
             return True
-        if self._state(len(stage.views)) > self.state:
+        if self.state is not None and self._state(len(stage.views)) > self.state:
             return False
         planned = self._state(max(len(each.views) for each in plan.stages))
         rows = dict(self._rows(stage.first_op)).get(stage.end_op)
-        if planned >= self.state or rows is None or works_in_slow_memory(plan, stage):
+        enough = self.state is not None and planned >= self.state
+        if enough or rows is None or works_in_slow_memory(plan, stage):
             return True
         whole = {name: Span(0, self.index.tensor(name).width) for name in rows}
-        return self._need(Tiles(stage.first_op, stage.end_op, 1), [], rows, whole) <= self.room
+        room = self.limit - state if self.state is None else self.room
+        return self._need(Tiles(stage.first_op, stage.end_op, 1), [], rows, whole) <= room
 
     def _state(self, views: int) -> int:
         return round_up(VIEW_STATE_BYTES * views, self.alignment)

@@ -39,6 +39,8 @@ SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
 #: Rooms of cuts whose windows are parked: from and up to these shares of the limit, and so many from a size to its
 #: double. They are the same sizes whatever the limit, so that a little more memory tries what less did.
 PARKED_ROOMS, PARKED_STEPS = (0.93, 1.2), 16
+#: Rooms of stages that exceed the limit: so many from a size to its double, and so many of them are tried.
+STEPS, STEPS_DOWN = 16, 6
 #: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
 THOROUGH, EXHAUSTIVE = 36, 300
 #: So are those whose first cut took more: the search looked for segments so often.
@@ -266,6 +268,8 @@ def _chains(index: ProgramIndex, aim: Aim, small: bool) -> Iterator[_Chain]:
     all_three = (_with_less, _unshared, _with_less) if small else () if large else (_unshared,)
     yield _Chain(aim, (*all_three, _with_half_less) if small else () if large else (_with_less, _unshared))
     yield _Chain(aim, (_in_less, _in_less, _in_less) if small else ())
+    if not large:
+        yield _Chain(aim, (_a_step_down,) * (STEPS_DOWN if small else 2))
     yield _Chain(apart, all_three or (_unshared,))
     yield _Chain(dataclasses.replace(apart, frugal=True), all_three, large)
     if small:
@@ -317,6 +321,17 @@ def _with_less(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) 
 def _with_half_less(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
     """Half as much less: offsets of lower bands may leave smaller gaps."""
     return _lower(aim, attempt, found, max(0, found.fast_bytes - aim.limit) // 2)
+
+
+def _a_step_down(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
+    """The next less of sizes that are the same whatever the limit: what a smaller limit led to is tried in a larger
+    one."""
+    less = []
+    for segment in _exceeding(aim, found):
+        room = attempt.room_of(segment.first, segment.end)
+        lower = int(2 ** ((math.ceil(STEPS * math.log2(room)) - 1) / STEPS))
+        less.append((segment.first, segment.end, attempt.room - lower))
+    return dataclasses.replace(attempt, less=(*attempt.less, *less))
 
 
 def _lower(aim: Aim, attempt: Aim, found: Arrangement, missed: int) -> Aim:
