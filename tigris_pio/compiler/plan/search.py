@@ -47,6 +47,8 @@ THOROUGH, EXHAUSTIVE = 36, 300
 LABOURED = 10_000
 #: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
 NEAR = 1.01
+#: The same of programs in tiles.
+SOON = 1.05
 #: Long programs must be so many times cheaper in another order, or beside slow memory, for that to be taken.
 FARTHER = 1.02
 
@@ -128,18 +130,19 @@ def _that_spills(
 ) -> Arrangement | None:
     """The first arrangement found beside slow memory that costs less than `most`, looked at once more."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
-    found = _cheapest(index, aim, hasty=True)
+    found = _cheapest(index, aim, hasty=True, enough=SOON)
     return None if found is None else _with_weights(index, refined(index, found, aim), aim)
 
 
-def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
-    """The cheapest arrangement found that costs less than `aim.most`, or in haste the first that does.
+def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool, enough: float = math.inf) -> Arrangement | None:
+    """The cheapest arrangement found that costs less than `aim.most`, or in haste the first that does and costs no more
+    than so many times what live bytes tell of the cheapest.
 
     Where offsets of a cut exceed the limit, cuts are tried that do with less memory just there or share less of it,
     which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
-    attempts, hopeless = _Attempts(index, aim, hasty), False  # what has no cut has none with less memory
+    attempts, hopeless = _Attempts(index, aim, enough if hasty else None), False  # what has no cut has none with less memory
     attempts.make(aim)
     for place, chain in enumerate(_chains(index, aim, attempts.small)):
         if (hopeless and not chain.other) or (attempts.best is not None and chain.late):
@@ -157,10 +160,11 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
 
 
 class _Attempts:
-    """What has been tried within `aim`, and the cheapest arrangement found."""
+    """What has been tried within `aim`, and the cheapest arrangement found. enough: so many times what live bytes tell
+    of the cheapest is good enough; None: the program's size tells."""
 
-    def __init__(self, index: ProgramIndex, aim: Aim, hasty: bool) -> None:
-        self.index, self.aim, self.hasty = index, aim, hasty
+    def __init__(self, index: ProgramIndex, aim: Aim, enough: float | None) -> None:
+        self.index, self.aim, self.enough = index, aim, enough
         self.best: Arrangement | None = None
         self._state = 0  # what the stages of the attempt before took
         self.least: float | None = None  # cost of the cut of the first attempt that had one
@@ -219,12 +223,11 @@ class _Attempts:
 
     def near(self) -> bool:
         """Whether the best needs not be bettered: in haste, or of a large program."""
-        if self.hasty and self.best is not None:
-            return True
-        if self.best is None or self.least is None or self.small:
+        enough = self.enough or NEAR
+        if self.best is None or self.least is None or (self.small and not self.enough):
             return False
         whole = _whole_cost(self.index)
-        return whole + self.aim.most <= NEAR * (whole + self.least)
+        return whole + self.aim.most <= enough * (whole + self.least)
 
     def fits(self, found: Arrangement) -> bool:
         """Whether an arrangement stays within both limits."""
