@@ -18,7 +18,7 @@ from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.attempts import Attempt, Attempts, how
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
-from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
+from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut, may_be_cut
 from tigris_pio.compiler.plan.every_cut import cheapest_of_every_cut
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -71,7 +71,7 @@ def does_not_fit(
 
         def cut(fast: int, slow: int) -> bool:
             aim = Aim.of(Budget(fast, slow), _ample_fast(index), alignment, weights)
-            return cheapest_cut(index.body, aim) is not None
+            return may_be_cut(index.body, aim)
 
         return Candidate(find, cut)
 
@@ -174,7 +174,7 @@ class _Attempts:
         return self._made[attempt]
 
     def _make(self, attempt: Aim) -> Arrangement | None:
-        cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
+        cut = _cut(self.index, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
             self._note(how(self.aim, attempt), "no cut")
             return None
@@ -363,6 +363,18 @@ def _cost(index: ProgramIndex, arrangement: Arrangement) -> float:
 def _whole_cost(index: ProgramIndex) -> float:
     """What the operators but for the COMMITs cost when each runs whole."""
     return sum(op_costs(index).whole[: len(index.body.ops)])
+
+
+class _Cuts(dict[Aim, Cut | None]):
+    """Of a program, by what they were looked for with, but for the limit, which no cut depends on."""
+
+
+def _cut(index: ProgramIndex, aim: Aim) -> Cut | None:
+    """The cheapest cut. Searches for the smallest budget aim for the same rooms again and again."""
+    known, key = index.cache(_Cuts), dataclasses.replace(aim, limit=0)
+    if key not in known:
+        known[key] = cheapest_cut(index.body, aim)
+    return known[key]
 
 
 def _arranged(index: ProgramIndex, cut: Cut, aim: Aim) -> Arrangement:
