@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
