@@ -95,7 +95,7 @@ class _Smallest:
         best, chosen = self.ample, self._candidates[0]
         for one in self._candidates:
             below = best - self._tolerance(best)
-            if one.cut(below, slow):
+            if below > low and one.cut(below, slow):
                 best, chosen = self._least_cut(one, slow, low, below), one
         self._candidates = [chosen, *(other for other in self._candidates if other is not chosen)]
         return chosen, best
@@ -109,7 +109,9 @@ class _Smallest:
 
     def _near(self, find: _Find, slow: int, low: int, cut: int, close: int) -> int:
         """Bytes that work, of which nothing was found in `close` less, from those in which live bytes are cut."""
-        works, step = min(self.ample, max(cut, parse_size(size_option(cut)))), self._tolerance(cut)
+        step = self._tolerance(cut)
+        rounded = parse_size(size_option(cut))  # likely to be asked for in the end
+        works = min(self.ample, rounded if rounded - cut <= 2 * step else cut)
         while find(works, slow) is None:
             assert works < self.ample, "ample memory always fits"
             low, works, step = works, min(self.ample, works + step), 2 * step

@@ -123,7 +123,14 @@ def find_sections(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
     if not some_bands:
         return sections
     sets = [frozenset(section) for section in dict.fromkeys(sections)]
-    return [tuple(sorted(one)) for one in sets if not any(one < other for other in sets)]
+    holding: dict[int, list[frozenset[int]]] = {}
+    for one in sets:
+        for piece in one:
+            holding.setdefault(piece, []).append(one)
+    # What holds all pieces of a set holds the one of them that the fewest sets hold.
+    fewest = (min((holding[piece] for piece in one), key=len, default=[]) for one in sets)
+    return [tuple(sorted(one)) for one, others in zip(sets, fewest, strict=True)
+            if not any(one < other for other in others)]  # fmt: skip
 
 
 def _largest(intervals: Iterable[tuple[int, int, int]]) -> list[tuple[int, ...]]:
