@@ -140,7 +140,7 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool) -> Arrangement | None:
     attempts, hopeless = _Attempts(index, aim, hasty), False  # what has no cut has none with less memory
     attempts.make(aim)
     for place, chain in enumerate(_chains(index, aim, attempts.small)):
-        if (hopeless and not chain.other) or (attempts.best is not None and chain.late):
+        if (hopeless and not chain.other) or (chain.late and attempts.done(chain.start)):
             continue
         found = attempts.make(chain.start)
         if place == 0 and found is not None and attempts.fits(found):
@@ -214,6 +214,13 @@ class _Attempts:
             attempt = dataclasses.replace(attempt, stages=len(found.drafts), fast=found.fast_bytes,
                                           slow=found.slow.peak, cost=_cost(self.index, found))  # fmt: skip
         self.index.cache(Attempts).append(attempt)
+
+    def done(self, late: Aim) -> bool:
+        """Whether an attempt that is made when nothing else was found needs not be made. With windows parked the first
+        that fits is not the cheapest: other rooms may be cut in a better way."""
+        if self.best is None or self.hasty or late.windows is not Windows.PARKED:
+            return self.best is not None
+        return not any(view.parked is not None for draft in self.best.drafts for view in draft.views)
 
     def near(self) -> bool:
         """Whether the best needs not be bettered: in haste, or of a large program."""
