@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,8 +30,9 @@ from tigris_pio.sizes import round_up
 STAIRS_REACH = 300
 #: Pairs that may share memory of which every choice is tried; of more, all but one.
 FEW_LINKS = 5
-#: Heights at which a placement with parked windows is searched for, and the nodes of each search.
-PARKED_HEIGHTS, PARKED_NODES = 12, 5000
+#: Heights at which a placement with parked windows is searched for, the nodes of each search, and how many in turn may
+#: find nothing before it ends.
+PARKED_HEIGHTS, PARKED_NODES, PARKED_MISSES = 12, 5000, 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,25 +169,27 @@ def _with_stairs(
 
 
 class _Heights:
-    """Searches for placements of the same requests at heights from their bound up: one finds more when it is told
-    what is enough, and where it finds nothing it may still find something lower."""
+    """Searches for placements of the same requests at heights between the lowest found at once and their bound, the
+    highest first: one finds more when it is told what is enough. Where several in turn find nothing, lower ones would
+    not either."""
 
     def __init__(self, requests: Sequence[Request], alignment: int) -> None:
         self._allocation = Allocation(requests, alignment)
-        first = self._allocation.lowest()
-        self._lowest = [first]  #: the lowest found before each of the heights, and after the last
+        self._best = first = self._allocation.lowest()
         span = first.peak - first.lower_bound
         self._enough = [first.lower_bound + span * height // PARKED_HEIGHTS for height in range(PARKED_HEIGHTS)]
+        self._missed = 0
 
     def lowest(self, room: int) -> Placement:
-        """The lowest found at heights up to `room` and the next. More room asks at the same heights and more, so it
-        fits what less does; and less takes less time, the more so where nothing fits."""
-        heights = min(PARKED_HEIGHTS, bisect.bisect_right(self._enough, room) + 1)
-        while len(self._lowest) <= heights:
-            best, enough = self._lowest[-1], self._enough[len(self._lowest) - 1]
-            found = best if best.peak <= enough else self._allocation.lowest(PARKED_NODES, enough)
-            self._lowest.append(min(best, found, key=lambda placement: placement.peak))
-        return self._lowest[heights]
+        """The first found that fits `room`, or the lowest. What is asked for does not depend on the room, so more fits
+        what less does."""
+        while self._best.peak > room and self._enough and self._missed < PARKED_MISSES:
+            enough = self._enough.pop()
+            if self._best.peak > enough:
+                found = self._allocation.lowest(PARKED_NODES, enough)
+                self._missed = 0 if found.peak <= enough else self._missed + 1
+                self._best = min(self._best, found, key=lambda placement: placement.peak)
+        return self._best
 
 
 def _allocate_fast(

@@ -25,8 +25,8 @@ class Candidate:
     """One of the programs that compute the same.
 
     find: the arrangement found within so many bytes of fast and of slow memory, or None
-    cut: whether the live bytes of some cut fit them, which is known much sooner; offsets may need more, and parked
-        windows less
+    cut: whether the live bytes of some cut are estimated to fit them, which is known much sooner; offsets may need
+        more, and parked windows less
     """
 
     find: _Find
@@ -82,37 +82,23 @@ class _Smallest:
     def fast(self, slow: int) -> int:
         """The least fast memory found, beside so much slow memory."""
         low = 0 if slow else self.refused
-        if self.operators <= ONE_ORDER:
-            return self._exactly(self.find, self._of_all(low, slow), slow)
-        best = self._of_one(low, slow)
-        return best if self.operators > ROUGHLY else self._exactly(self._candidates[0].find, best, slow)
+        chosen, cut = self._cut_in_least(low, slow)
+        roughly = self.operators > ROUGHLY
+        close = self._tolerance(cut) if roughly else self.alignment
+        best = self._near(chosen.find, slow, low, cut, close)
+        if roughly:
+            return self._aligned(best, slow)
+        return self._exactly(self.find if self.operators <= ONE_ORDER else chosen.find, low, best, slow)
 
-    def _of_all(self, low: int, slow: int) -> int:
-        """By bisection to within 1 %, and only of programs that better those before by more than that."""
-        best = high = self.ample
-        for one in tuple(self._candidates):
-            if one.find(high, slow) is not None:
-                best = self._bisect(one.find, slow, low, high)
-                high = best - self._tolerance(best)
-                self._ask_first(one)
-        assert best < self.ample, "ample memory always fits"
-        return best
-
-    def _of_one(self, low: int, slow: int) -> int:
-        """Of the program that is cut in least live bytes as much more, or less, as is found within 1 %."""
+    def _cut_in_least(self, low: int, slow: int) -> tuple[Candidate, int]:
+        """The program that is cut in least live bytes, within 1 %, and how many these are."""
         best, chosen = self.ample, self._candidates[0]
         for one in self._candidates:
             below = best - self._tolerance(best)
-            if one.cut(below, slow):
+            if below > low and one.cut(below, slow):
                 best, chosen = self._least_cut(one, slow, low, below), one
-        self._ask_first(chosen)
-        find, step = chosen.find, self._tolerance(best)
-        if find(best, slow) is not None:
-            return self._aligned(self._down(find, slow, best, step), slow)
-        while find(best + step, slow) is None:
-            assert best < self.ample, "ample memory always fits"
-            best, step = best + step, 2 * step
-        return self._aligned(self._bisect(find, slow, best, best + step), slow)
+        self._candidates = [chosen, *(other for other in self._candidates if other is not chosen)]
+        return chosen, best
 
     def _least_cut(self, one: Candidate, slow: int, low: int, high: int) -> int:
         """Between bytes of which nothing is known and bytes that have a cut, to 1 %."""
@@ -121,14 +107,20 @@ class _Smallest:
             low, high = (low, middle) if one.cut(middle, slow) else (middle, high)
         return high
 
-    def _ask_first(self, one: Candidate) -> None:
-        self._candidates = [one, *(other for other in self._candidates if other is not one)]
+    def _near(self, find: _Find, slow: int, low: int, cut: int, close: int) -> int:
+        """Bytes that work, of which nothing was found in `close` less, from those in which live bytes are cut."""
+        step = self._tolerance(cut)
+        rounded = parse_size(size_option(cut))  # likely to be asked for in the end
+        works = min(self.ample, rounded if rounded - cut <= 2 * step else cut)
+        while find(works, slow) is None:
+            assert works < self.ample, "ample memory always fits"
+            low, works, step = works, min(self.ample, works + step), 2 * step
+        return self._down(find, slow, low, works, close)
 
-    def _exactly(self, find: _Find, best: int, slow: int) -> int:
+    def _exactly(self, find: _Find, low: int, best: int, slow: int) -> int:
         """From bytes that work to a multiple of the alignment that does, and of which one alignment less does not."""
-        best = self._down(find, slow, best, self.alignment)
-        aligned = self._aligned(best, slow)
-        while aligned > self.alignment and find(aligned - self.alignment, slow) is not None:
+        aligned = self._aligned(self._down(find, slow, low, best, self.alignment), slow)
+        while aligned - self.alignment > low and find(aligned - self.alignment, slow) is not None:
             aligned -= self.alignment
         return aligned
 
@@ -137,29 +129,23 @@ class _Smallest:
         aligned = round_up(best, self.alignment)
         return best if self.find(aligned, slow) is None else aligned
 
-    def _down(self, find: _Find, slow: int, best: int, close: int) -> int:
-        """From bytes that work to such that nothing was found in `close` less, by steps that double."""
-        best, step = self._taken(find, best, slow), close
-        while step < best and find(best - step, slow) is not None:
-            best, step = self._taken(find, best - step, slow), 2 * step
-        return best if step == close else self._bisect(find, slow, max(0, best - step), best, close)
-
-    def _bisect(self, find: _Find, slow: int, low: int, high: int, close: int | None = None) -> int:
-        """Between `low`, in which nothing is found, and `high`, in which something is: where it still is, in what was
-        taken if that was found again; to `close` bytes, or to 1 %."""
-        high = self._taken(find, high, slow)
-        while high - low > (close or self._tolerance(high)):
-            middle = (low + high) // 2
+    def _down(self, find: _Find, slow: int, low: int, works: int, close: int) -> int:
+        """From bytes that work to such that nothing was found in `close` less, by steps that double, then by bisection.
+        In `low` nothing is found; in what was taken of more, something mostly is."""
+        least, step = self._taken(find, works, slow), close
+        while least - low > close:
+            middle = max(least - step, (low + least) // 2)
+            middle = max(middle - middle % self.alignment, low + 1)
             if find(middle, slow) is None:
                 low = middle
             else:
-                high = self._taken(find, middle, slow)
-        return high
+                works, least, step = middle, self._taken(find, middle, slow), 2 * step
+        return works if find(least, slow) is None else least
 
     def _taken(self, find: _Find, fast: int, slow: int) -> int:
         found = find(fast, slow)
         assert found is not None
-        return found.fast_bytes if find(found.fast_bytes, slow) is not None else fast
+        return found.fast_bytes
 
     def _tolerance(self, smallest: int) -> int:
         return max(self.alignment, smallest // 100)

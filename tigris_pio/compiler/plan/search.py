@@ -18,7 +18,7 @@ from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.attempts import Attempt, Attempts, how
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
-from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
+from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut, may_be_cut
 from tigris_pio.compiler.plan.every_cut import cheapest_of_every_cut
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -75,7 +75,7 @@ def does_not_fit(
 
         def cut(fast: int, slow: int) -> bool:
             aim = Aim.of(Budget(fast, slow), _ample_fast(index), alignment, weights)
-            return cheapest_cut(index.body, aim) is not None
+            return may_be_cut(index.body, aim)
 
         return Candidate(find, cut)
 
@@ -145,7 +145,7 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool, enough: float = math.i
     attempts, hopeless = _Attempts(index, aim, enough if hasty else None), False  # what has no cut has none with less memory
     attempts.make(aim)
     for place, chain in enumerate(_chains(index, aim, attempts.small)):
-        if (hopeless and not chain.other) or (attempts.best is not None and chain.late):
+        if (hopeless and not chain.other) or (chain.late and attempts.done(chain.start)):
             continue
         found = attempts.make(chain.start)
         if place == 0 and found is not None and attempts.fits(found):
@@ -180,7 +180,7 @@ class _Attempts:
         return self._made[attempt]
 
     def _make(self, attempt: Aim) -> Arrangement | None:
-        cut = cheapest_cut(self.index.body, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
+        cut = _cut(self.index, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
             self._note(how(self.aim, attempt), "no cut")
             return None
@@ -220,6 +220,13 @@ class _Attempts:
             attempt = dataclasses.replace(attempt, stages=len(found.drafts), fast=found.fast_bytes,
                                           slow=found.slow.peak, cost=_cost(self.index, found))  # fmt: skip
         self.index.cache(Attempts).append(attempt)
+
+    def done(self, late: Aim) -> bool:
+        """Whether an attempt that is made when nothing else was found needs not be made. With windows parked the first
+        that fits is not the cheapest: other rooms may be cut in a better way."""
+        if self.best is None or self.hasty or late.windows is not Windows.PARKED:
+            return self.best is not None
+        return not any(view.parked is not None for draft in self.best.drafts for view in draft.views)
 
     def near(self) -> bool:
         """Whether the best needs not be bettered: in haste, or of a large program."""
@@ -381,6 +388,18 @@ def _cost(index: ProgramIndex, arrangement: Arrangement) -> float:
 def _whole_cost(index: ProgramIndex) -> float:
     """What the operators but for the COMMITs cost when each runs whole."""
     return sum(op_costs(index).whole[: len(index.body.ops)])
+
+
+class _Cuts(dict[Aim, Cut | None]):
+    """Of a program, by what they were looked for with, but for the limit, which no cut depends on."""
+
+
+def _cut(index: ProgramIndex, aim: Aim) -> Cut | None:
+    """The cheapest cut. Searches for the smallest budget aim for the same rooms again and again."""
+    known, key = index.cache(_Cuts), dataclasses.replace(aim, limit=0)
+    if key not in known:
+        known[key] = cheapest_cut(index.body, aim)
+    return known[key]
 
 
 def _arranged(index: ProgramIndex, cut: Cut, aim: Aim) -> Arrangement:

@@ -153,6 +153,15 @@ def test_python_takes_the_same_steps_as_the_library(rules):
         assert found == again, seed
 
 
+def test_what_lies_behind_all_pieces_of_a_request_is_in_the_arena_too():
+    """It meets nothing: others may lie there, but the request must not be so high that it ends above the peak."""
+    now = Lifetime(0, 1)
+    low = Request("low", 6, now, (Part("low", 0, 2, now, (Piece(0, 2, now),)),))
+    requests = (low, Request("other", 4, now))
+    answer = place_exactly(requests, 1, 1, 100, PLENTY)
+    assert answer.offsets == {"low": 0, "other": 2} and answer.lower_bound == 6
+
+
 def test_a_budget_in_nodes_is_kept_and_gives_the_same_every_time():
     requests = instance(3, 60, steps=40, tallest=50)
     for nodes in (240, 1000, 5000):

@@ -85,6 +85,12 @@ def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
     return best
 
 
+def may_be_cut(index: ProgramIndex, aim: Aim) -> bool:
+    """Whether estimates tell of a cut whose live bytes fit `aim.room`: mostly there is one, which takes longer to find
+    out."""
+    return _Search(index, aim, 0, None).edges.cheapest() is not None
+
+
 def state_at_most(room: int, alignment: int) -> int:
     """Bytes of run-time state that are a small share of so much fast memory."""
     return round_up(int(STATE_SHARE * room), alignment)

@@ -6,10 +6,14 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.request import EVERY_BAND, Piece, Request
 from tigris_pio.sizes import round_up
+
+#: The bands of what is never taken.
+NO_BAND = Lifetime(0, -1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,13 +77,16 @@ class Problem:
 
 def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
     """The problem of placing `requests`, sizes rounded up to the alignment: every piece begins on a multiple of it."""
-    solid = [(request, [piece for piece in request.taken if piece.bytes]) for request in requests]
-    solid = [(request, pieces) for request, pieces in solid if pieces]
+    taken = [(request, [piece for piece in request.taken if piece.bytes]) for request in requests]
+    solid = [(request, [*pieces, *_beyond(request, pieces, alignment)]) for request, pieces in taken if pieces]
     everything = [piece for _, pieces in solid for piece in pieces]
     sizes = [round_up(piece.bytes, alignment) for piece in everything]
     offsets = [piece.offset for piece in everything]
     unit = math.gcd(*sizes, *offsets) or 1
-    sections = sorted(find_sections(everything), key=lambda section: -sum(sizes[j] for j in section))
+    there = [place for place, piece in enumerate(everything) if piece.bands is not NO_BAND]
+    found = find_sections([everything[place] for place in there])
+    sections = [tuple(there[place] for place in section) for section in found]
+    sections.sort(key=lambda section: -sum(sizes[j] for j in section))
     return Problem(
         names=tuple(request.name for request, _ in solid),
         unit=unit,
@@ -88,8 +95,15 @@ def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
         size=tuple(size // unit for size in sizes),
         sections=tuple(sections),
         life=tuple(_steps(request) for request, _ in solid),
-        area=tuple(sum(piece.bytes * _steps(piece) for piece in pieces) // unit for _, pieces in solid),
+        area=tuple(sum(piece.bytes * _steps(piece) for piece in pieces) // unit for _, pieces in taken if pieces),
     )
+
+
+def _beyond(request: Request, pieces: Sequence[Piece], alignment: int) -> Iterator[Piece]:
+    """What of a request lies behind all that it takes at any moment: it must lie in the arena, and meets nothing."""
+    end = max(piece.offset + round_up(piece.bytes, alignment) for piece in pieces)
+    if request.bytes > end:
+        yield Piece(end, request.bytes - end, request.life, NO_BAND)
 
 
 def _steps(taken: Request | Piece) -> int:
@@ -109,7 +123,14 @@ def find_sections(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
     if not some_bands:
         return sections
     sets = [frozenset(section) for section in dict.fromkeys(sections)]
-    return [tuple(sorted(one)) for one in sets if not any(one < other for other in sets)]
+    holding: dict[int, list[frozenset[int]]] = {}
+    for one in sets:
+        for piece in one:
+            holding.setdefault(piece, []).append(one)
+    # What holds all pieces of a set holds the one of them that the fewest sets hold.
+    fewest = (min((holding[piece] for piece in one), key=len, default=[]) for one in sets)
+    return [tuple(sorted(one)) for one, others in zip(sets, fewest, strict=True)
+            if not any(one < other for other in others)]  # fmt: skip
 
 
 def _largest(intervals: Iterable[tuple[int, int, int]]) -> list[tuple[int, ...]]:
