@@ -8,6 +8,7 @@ stages that roll, and regions in so many tiles.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,16 +70,21 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
     least = state_at_most(plan.budget.fast, alignment)
     for limit in _sizes(plan.budget.fast):
         whole = limit == plan.budget.fast
+        kinds = [_Kind()]
+        if not whole:
+            kinds.append(_Kind(alone=True))
+        elif least <= SCARCE:
+            kinds.append(_Kind(state=least))
         new: list[_Search] = []
-        for state, less in [(None, False), *([(least, False)] if whole and least <= SCARCE else [(None, True)][whole:])]:
+        for kind in kinds:
             ways = []
             for cuts in (True, False):
-                searches = (_Search(index, plan, limit, alignment, cuts, state, less) for index in indices)
+                searches = (_Search(index, plan, limit, alignment, cuts, kind) for index in indices)
                 ways.append(min(searches, key=lambda search: search.cost))
             ways.sort(key=lambda search: search.cost)
             most = min(planned - worth, NEAR * ways[0].cost)
             ways = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
-            new += ways[: 1 if state else 2]
+            new += ways[: 1 if kind.state else 2]
             known.update(way.key for way in new)
         found = (in_columns(way.program, way.regions(), way.apart) for way in new)
         yield [program for program in found if len(program.ops) <= MOST]
@@ -106,19 +112,27 @@ class _Spans(dict[Tiles, list[dict[str, Span]]]):
     """The columns that the tiles of each region need."""
 
 
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """How a search judges. state: bytes of run-time state that no stage exceeds and each leaves room for, since stages
+    share the arena, which tells what works in slow memory at worst; None: each leaves room for its own, the stages of
+    the plan remain as they are, and parts cost nothing to cut and to join, which tells what is moved at best.
+    alone: stages of the plan do not remain where they fit its memory, but not the less that tiles are made for."""
+
+    state: int | None = None
+    alone: bool = False
+
+
 class _Search:
-    """The cheapest way through the operators of a program. cuts: what is large is cut where it is made. state: bytes of
-    run-time state that no stage exceeds and each leaves room for, since stages share the arena, which tells what works
-    in slow memory at worst; None: each leaves room for its own, the stages of the plan remain as they are, and parts
-    cost nothing to cut and to join, which tells what is moved at best."""
+    """The cheapest way through the operators of a program. cuts: what is large is cut where it is made."""
 
     def __init__(
-        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, state: int | None,
-        less: bool,
+        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, kind: _Kind
     ) -> None:
+        state = kind.state
         self.index, program = index, index.program
         self.program, self.alignment, self.apart = program, alignment, frozenset[str]()
-        self.limit, self.state, self.less = limit - (state or 0), state, less
+        self.limit, self.state = limit - (state or 0), state
         self.room = (plan.budget.fast or limit) - (state or 0)
         self.prices = Prices.of(self.index.processor)
         self.costs = op_costs(self.index)
@@ -129,7 +143,7 @@ class _Search:
         names = [op.output for op in program.ops]
         same = [op.output for op in plan.program.ops] == names
         self.stages = {stage.first_op: (stage.end_op, _slow_cost(plan, stage, self.prices.slow_byte))
-                       for stage in plan.stages if same and self._remains(plan, stage)}  # fmt: skip
+                       for stage in plan.stages if same and self._remains(plan, stage, kind)}  # fmt: skip
         self.cuts = self._cuts()
         self.ways = self._found()
 
@@ -147,21 +161,22 @@ class _Search:
         """The regions in tiles on the way."""
         return [tiles for tiles in _back(self.ways, len(self.program.ops)) if tiles.number > 1]
 
-    def _remains(self, plan: ExecutionPlan, stage: Stage) -> bool:
+    def _remains(self, plan: ExecutionPlan, stage: Stage, kind: _Kind) -> bool:
         """Whether a stage of the plan without tiles fits, be it in lower bands: beside the run-time state of others, or
         in less memory than the plan has."""
-        state = self._state(len(stage.views)) if self.state is None else 0
-        if self.state is None and not self.less:
+        own = self._state(len(stage.views))
+        if self.state is not None:
+            planned, room = self._state(max(len(each.views) for each in plan.stages)), self.room
+            if own > self.state or planned >= self.state:
+                return own <= self.state
+        elif kind.alone:
+            room = self.limit - own
+        else:
             return True
-        if self.state is not None and self._state(len(stage.views)) > self.state:
-            return False
-        planned = self._state(max(len(each.views) for each in plan.stages))
         rows = dict(self._rows(stage.first_op)).get(stage.end_op)
-        enough = self.state is not None and planned >= self.state
-        if enough or rows is None or works_in_slow_memory(plan, stage):
+        if rows is None or works_in_slow_memory(plan, stage):
             return True
         whole = {name: Span(0, self.index.tensor(name).width) for name in rows}
-        room = self.limit - state if self.state is None else self.room
         return self._need(Tiles(stage.first_op, stage.end_op, 1), [], rows, whole) <= room
 
     def _state(self, views: int) -> int:

@@ -142,7 +142,8 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool, enough: float = math.i
     which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
-    attempts, hopeless = _Attempts(index, aim, enough if hasty else None), False  # what has no cut has none with less memory
+    attempts = _Attempts(index, aim, enough if hasty else None)
+    hopeless = False  # what has no cut has none with less memory
     attempts.make(aim)
     for place, chain in enumerate(_chains(index, aim, attempts.small)):
         if (hopeless and not chain.other) or (chain.late and attempts.done(chain.start)):
@@ -224,7 +225,7 @@ class _Attempts:
     def done(self, late: Aim) -> bool:
         """Whether an attempt that is made when nothing else was found needs not be made. With windows parked the first
         that fits is not the cheapest: other rooms may be cut in a better way."""
-        if self.best is None or self.hasty or late.windows is not Windows.PARKED:
+        if self.best is None or self.enough or late.windows is not Windows.PARKED:
             return self.best is not None
         return not any(view.parked is not None for draft in self.best.drafts for view in draft.views)
 
