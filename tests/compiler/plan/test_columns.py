@@ -50,7 +50,7 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(one.run({"image": x})[name], values)
 
 
-@pytest.mark.parametrize("memory", [(1060, 1125), (1500, 1750), (2250, 2500)])
+@pytest.mark.parametrize("memory", [(1060, 1125), (1312, 1364), (1500, 1750), (2250, 2500)])
 def test_more_memory_is_not_worse(memory: tuple[int, int]) -> None:
     """Where tiles that should just fit cannot be placed, smaller ones are tried: without, up to 9 times the cost."""
     less, more = (cost_of(compile_model(wide(), fast=fast, slow="1M").plan) for fast in memory)
