@@ -265,9 +265,10 @@ static void run_rows(const tigris_kernel_call *call, int32_t first, int32_t end,
     }
     output.first += first;
     output.rows = end - first;
-    output.data += (uint32_t)first * tigris_row_bytes(output.tensor);
     part.inputs = &input;
     part.output = &output;
+    part.output_data += (uint32_t)first * tigris_row_bytes(output.tensor);
+    output.data = part.output_data;
     kernel(&part);
 }
 

@@ -17,12 +17,13 @@ typedef struct tigris_kernel_call {
     const void *params;     /* the record for the kernel's kind and dtype */
     const uint8_t *weights; /* the stage's weight block; data fields of params are offsets into it */
     const tigris_band *inputs;
-    uint32_t input_count;
+    uint16_t input_count;
+    uint16_t weights_in_ram; /* 1: copied or unpacked, where a damaged plan may change them after they were checked */
     const tigris_band *output;
+    uint8_t *output_data;     /* output->data, to be written */
     uint8_t *scratch;         /* op record's scratch_bytes, aligned like a tensor; NULL when 0 */
     uint8_t *backend_scratch; /* what the backend's prepare asked for, aligned alike; NULL when 0 */
     uint32_t backend_scratch_bytes;
-    int weights_in_ram; /* 1: copied or unpacked, where a damaged plan may change them after they were checked */
 } tigris_kernel_call;
 
 /* All a checker may look at: the operator with its whole tensors, and the size of its weight block. */

@@ -156,7 +156,7 @@ static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *
 }
 
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
-static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
+static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, tigris_view *view,
                                tigris_band *band)
 {
     const tigris_tensor_record *tensor = view->tensor;
@@ -177,7 +177,8 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
         band->rows *= (int32_t)tensor->batch;
     }
     if (!run->proving) {
-        band->data = tigris_row_address(run->session, view, valid, view->record->offset);
+        view->rows = tigris_row_address(run->session, view, valid, view->record->offset);
+        band->data = view->rows;
     }
     return TIGRIS_OK;
 }
@@ -207,16 +208,18 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
                           in_place ? stage->block : stage->block_fast_offset);
 }
 
-/* Calls the kernel; `bands` are the inputs' and, behind them, the output's. */
-static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op, tigris_band *bands)
+/* Calls the kernel, which writes its rows to `output_data`. */
+static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op, uint8_t *output_data)
 {
     tigris_session *session = run->session;
+    const tigris_band *const output = &session->bands[op->operand_count]; /* behind the inputs' */
     tigris_kernel_call call;
     call.params = run->plan->params + op->params;
     call.weights = block_address(session, run->stage);
-    call.inputs = bands;
+    call.inputs = session->bands;
     call.input_count = op->operand_count;
-    call.output = &bands[op->operand_count];
+    call.output = output;
+    call.output_data = output_data;
     call.scratch = NULL;
     if (op->scratch_bytes != 0U) {
         call.scratch = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_SCRATCH, op, op->scratch);
@@ -233,11 +236,11 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
         kernel(&call);
     }
     if (session->trace != NULL) {
-        session->trace(session->trace_context, op_index, session->image, call.output);
+        session->trace(session->trace_context, op_index, session->image, output);
     }
-    for (uint32_t i = 0; i <= op->operand_count; i++, bands++) {
-        tigris_count(session, bands->data, tigris_rows_bytes(bands->tensor, (uint32_t)bands->rows),
-                     i < op->operand_count ? TIGRIS_READ : TIGRIS_WRITE);
+    for (const tigris_band *band = session->bands; band <= output; band++) {
+        tigris_count(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows),
+                     band != output ? TIGRIS_READ : TIGRIS_WRITE);
     }
     if (session->counter != NULL && session->profile != NULL) {
         const uint32_t elapsed = session->counter(session->profile_context) - start;
@@ -283,7 +286,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
     if (status != TIGRIS_OK || run->proving) {
         return status;
     }
-    call_kernel(run, op_index, op, session->bands);
+    call_kernel(run, op_index, op, output.rows);
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);
     }

@@ -145,6 +145,7 @@ static void run_part(void *argument, uint32_t worker)
     tigris_band bands[MOST_OPERANDS + 1U];
     tigris_band *output = &bands[call.input_count];
     part_of_output(split->call->output, worker, output);
+    call.output_data += output->data - split->call->output->data;
     for (uint32_t i = 0; i < call.input_count; i++) {
         part_of_input(&call.inputs[i], &split->operands[i], output, &bands[i]);
     }

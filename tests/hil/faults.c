@@ -84,7 +84,7 @@ static void run_wrongly(const tigris_kernel_call *call)
     const long in_band = (tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0 ? 0 : row - band->first;
     for (uint32_t column = 0; column < tensor->width; column++) {
         const size_t index = ((size_t)in_band * tensor->width + column) * tensor->channels + (size_t)channel;
-        spoil(tensor, band->data + index * bytes);
+        spoil(tensor, call->output_data + index * bytes);
     }
 }
 

@@ -20,7 +20,7 @@ static void run(const tigris_kernel_call *call)
     tigris_depthwise_conv_2d_int8.run(call);
 #ifdef WRONG_KERNEL
     if (out->first <= 12 && 12 < out->first + out->rows)
-        out->data[(12 - out->first) * row_bytes + 5] ^= 64U;
+        call->output_data[(12 - out->first) * row_bytes + 5] ^= 64U;
 #else
     (void)out;
     (void)row_bytes;

@@ -6,7 +6,7 @@
 #include "tigris_kernel.h"
 
 /* Address of absolute row `row`, which the band must hold. */
-static inline uint8_t *tigris_band_row(const tigris_band *band, int32_t row)
+static inline const uint8_t *tigris_band_row(const tigris_band *band, int32_t row)
 {
     return band->data + (uint32_t)(row - band->first) * tigris_row_bytes(band->tensor);
 }
@@ -44,12 +44,12 @@ static inline const float *tigris_float_row(const tigris_band *band, int32_t row
 
 static inline int8_t *tigris_int8_output(const tigris_kernel_call *call)
 {
-    return (int8_t *)(void *)call->output->data;
+    return (int8_t *)(void *)call->output_data;
 }
 
 static inline float *tigris_float_output(const tigris_kernel_call *call)
 {
-    return (float *)(void *)call->output->data;
+    return (float *)(void *)call->output_data;
 }
 
 static inline float tigris_clamp_float(float value, float low, float high)

@@ -88,7 +88,7 @@ static void run(const tigris_kernel_call *call)
     const tigris_cast_params *params = call->params;
     const uint32_t elements = tigris_band_elements(call->output);
     const uint8_t *input = tigris_band_row(&call->inputs[0], call->output->first);
-    uint8_t *output = call->output->data;
+    uint8_t *output = call->output_data;
     for (uint32_t i = 0; i < elements; i++) {
         store(output, params->target, load(input, params->source));
         input += tigris_dtype_bytes(params->source);

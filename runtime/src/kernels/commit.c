@@ -13,8 +13,8 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *state = call->output;
     const uint32_t new_bytes = tigris_tensor_bytes(state->tensor) - params->kept_bytes;
     if ((uint32_t)state->rows == state->tensor->batch * state->tensor->height) {
-        tigris_move(state->data, state->data + new_bytes, params->kept_bytes);
-        tigris_move(state->data + params->kept_bytes, call->inputs[0].data, new_bytes);
+        tigris_move(call->output_data, call->output_data + new_bytes, params->kept_bytes);
+        tigris_move(call->output_data + params->kept_bytes, call->inputs[0].data, new_bytes);
     }
 }
 

@@ -7,18 +7,20 @@
 enum { AXIS_ROWS, AXIS_COLUMNS, AXIS_CHANNELS };
 
 /* Copies the rows of `in` that fall into the output band; `start` is the output row of its row 0. */
-static void copy_rows(const tigris_band *in, const tigris_band *out, int32_t start)
+static void copy_rows(const tigris_kernel_call *call, const tigris_band *in, int32_t start)
 {
+    const tigris_band *out = call->output;
     const int32_t in_first = start + in->first;
     const int32_t in_end = in_first + in->rows;
     const int32_t out_end = out->first + out->rows;
     const int32_t first = in_first > out->first ? in_first : out->first;
     const int32_t end = in_end < out_end ? in_end : out_end;
     if (first < end) {
-        uint8_t *to = tigris_band_row(out, first);
+        const uint32_t row_bytes = tigris_row_bytes(out->tensor);
+        uint8_t *to = call->output_data + (uint32_t)(first - out->first) * row_bytes;
         const uint8_t *from = tigris_band_row(in, first - start);
         if (from != to) {
-            tigris_move(to, from, (uint32_t)(end - first) * tigris_row_bytes(out->tensor));
+            tigris_move(to, from, (uint32_t)(end - first) * row_bytes);
         }
     }
 }
@@ -27,7 +29,7 @@ static void concat_rows(const tigris_kernel_call *call)
 {
     int32_t start = 0;
     for (uint32_t i = 0; i < call->input_count; i++) {
-        copy_rows(&call->inputs[i], call->output, start);
+        copy_rows(call, &call->inputs[i], start);
         start += (int32_t)call->inputs[i].tensor->height;
     }
 }
@@ -47,7 +49,7 @@ static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
     for (uint32_t i = 0; i < call->input_count; i++) {
         const uint32_t bytes = piece_bytes(call->inputs[i].tensor, axis);
         const uint8_t *from = tigris_band_row(&call->inputs[i], out->first);
-        uint8_t *to = out->data + offset;
+        uint8_t *to = call->output_data + offset;
         for (uint32_t piece = from == to ? pieces : 0U; piece < pieces; piece++) {
             tigris_move(to, from, bytes);
             from += bytes;

@@ -12,8 +12,8 @@ static void run(const tigris_kernel_call *call)
     const uint32_t row_bytes = tigris_row_bytes(out->tensor);
     const int same_rows = in->rows == out->rows && tigris_row_bytes(in->tensor) == row_bytes;
     const uint8_t *from = in->data + (same_rows ? 0U : (uint32_t)out->first * row_bytes);
-    if (from != out->data) {
-        tigris_move(out->data, from, (uint32_t)out->rows * row_bytes);
+    if (from != call->output_data) {
+        tigris_move(call->output_data, from, (uint32_t)out->rows * row_bytes);
     }
 }
 

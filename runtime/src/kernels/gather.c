@@ -20,7 +20,7 @@ static void gather(const tigris_kernel_call *call, size_t size)
     const uint32_t *step = params->position_step;
     const float *positions = (const float *)(const void *)call->inputs[1].data;
     const tigris_span span = tigris_band_span(call->output);
-    uint8_t *to = call->output->data;
+    uint8_t *to = call->output_data;
     for (uint32_t at = span.first; at < span.end;) {
         const tigris_slice_place place = tigris_slice_place_of(at, params->count, params->inner);
         const uint32_t rest = params->inner - place.inner, left = span.end - at;

@@ -25,7 +25,7 @@ static inline const int16_t *tigris_int16_row(const tigris_band *band, int32_t r
 
 static inline int16_t *tigris_int16_output(const tigris_kernel_call *call)
 {
-    return (int16_t *)(void *)call->output->data;
+    return (int16_t *)(void *)call->output_data;
 }
 
 /* Entry `index` of an array of int64, which lies on a multiple of four at least. */

@@ -44,7 +44,7 @@ static void sum_map(const tigris_kernel_call *call)
     const uint32_t channels = in->tensor->channels;
     const uint32_t pixels = (uint32_t)in->rows * in->tensor->width;
     const int8_t *from = (const int8_t *)(const void *)in->data;
-    int32_t *sums = (int32_t *)(void *)call->output->data;
+    int32_t *sums = (int32_t *)(void *)call->output_data;
     if (call->output->first == 0) {
         memset(sums, 0, channels * sizeof *sums);
     }

@@ -148,7 +148,7 @@ static void run(const tigris_kernel_call *call)
     const uint8_t *from = out->first == 0 ? NULL : call->inputs[call->input_count - 1U].data;
     for (int32_t r = 0; r < out->rows; r++) {
         const int8_t *x = tigris_int8_row(&call->inputs[0], out->first + r);
-        uint8_t *to = out->data + (uint32_t)r * row;
+        uint8_t *to = call->output_data + (uint32_t)r * row;
         for (uint32_t step = 0; step < params->steps; step++) {
             take_steps(call, x, from, to);
             from = to;

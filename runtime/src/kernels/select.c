@@ -154,7 +154,7 @@ static void run(const tigris_kernel_call *call)
                         in, output, tigris_dtype_bytes(output->dtype), params->fill};
     const int whole_rows =
         is_identity(&s.axes[COLUMNS], output->width) && is_identity(&s.axes[CHANNELS], output->channels);
-    uint8_t *to = call->output->data;
+    uint8_t *to = call->output_data;
     for (int32_t row = 0; row < call->output->rows; row++) {
         const int32_t from = selected(&s.axes[ROWS], call->output->first + row);
         if (from < 0) {

@@ -16,7 +16,7 @@ static void run_fetch(const tigris_kernel_call *call)
     const tigris_band *rows = call->output;
     tigris_session *session = session_of(call);
     if (session->fetch_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
-                            rows->data) != 0) {
+                            call->output_data) != 0) {
         session->fault.status = TIGRIS_ERR_ROWS;
     }
 }

@@ -15,7 +15,7 @@ static void sum_products(const tigris_kernel_call *call)
     const int32_t outputs = (int32_t)params->out_features;
     const uint32_t products = params->in_features * params->out_features;
     const int8_t *input = tigris_int8_row(&call->inputs[0], out->first);
-    uint32_t *sums = (uint32_t *)(void *)out->data;
+    uint32_t *sums = (uint32_t *)(void *)call->output_data;
     tigris_rows rows = {tigris_int8_data(call, params->weights) + (uint32_t)out->first * products,
                         (int32_t)params->in_features, outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)};
     if (out->first == 0) {

@@ -111,7 +111,7 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = &call->inputs[0];
     const uint32_t held = (uint32_t)in->first * tigris_row_elements(in->tensor); /* element at the band's start */
     uint32_t elements = tigris_band_elements(call->output);
-    uint8_t *output = call->output->data;
+    uint8_t *output = call->output_data;
     counter c = {params, {0U}, 0U};
     start(&c, (uint32_t)call->output->first * tigris_row_elements(call->output->tensor));
     /* A band may begin and end amid the last axis. */

@@ -94,6 +94,7 @@ def as_bands(text: str) -> str:
     text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)
     text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
     text = re.sub(r"\bcall->output->", "call->", text)
+    text = re.sub(r"\bcall->output_data\b", "call->data", text)
     text = re.sub(r"\bcall->output\b", "call", text)
     text = re.sub(r"\bcall->scratch\b", "call[tigris_operation_of(call)->input_count + SCRATCH_BAND].data", text)
     text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)

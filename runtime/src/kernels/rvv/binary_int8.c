@@ -64,7 +64,7 @@ TIGRIS_INLINE int run_all(const tigris_kernel_call *call, binary what)
     const tigris_binary_steps steps = tigris_binary_int8_steps(params);
     const int32_t channels = (int32_t)out->tensor->channels;
     int32_t columns = (int32_t)out->tensor->width, run = channels;
-    int8_t *to = (int8_t *)(void *)out->data;
+    int8_t *to = tigris_int8_output(call);
     if (steps.channel[0] != 1 || steps.channel[1] != 1 || params->output_shift > 0 ||
         (what != PRODUCT && (params->shift[0] > 0 || params->shift[1] > 0))) {
         return 0;
