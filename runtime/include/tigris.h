@@ -254,6 +254,7 @@ typedef struct tigris_session {
     uint32_t image; /* of a batch that runs image by image */
     /* The operands of the kernel being run, then its output: here so that they need no stack. */
     tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
+    uint8_t *rows; /* where those of the band lie that was filled in last, to be written if it is the output's */
     tigris_parallel_hook parallel; /* NULL: the same; called with parallel_context */
     void *parallel_context;
 } tigris_session;

@@ -29,7 +29,6 @@ typedef struct tigris_view {
     const tigris_view_record *record;
     const tigris_tensor_record *tensor;
     tigris_view_state *state;
-    uint8_t *rows; /* where those of the band lie that is being filled in */
 } tigris_view;
 
 /* View `index` of the stage. In line where size does not count. */

@@ -156,7 +156,7 @@ static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *
 }
 
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
-static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, tigris_view *view,
+static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
                                tigris_band *band)
 {
     const tigris_tensor_record *tensor = view->tensor;
@@ -177,8 +177,8 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
         band->rows *= (int32_t)tensor->batch;
     }
     if (!run->proving) {
-        view->rows = tigris_row_address(run->session, view, valid, view->record->offset);
-        band->data = view->rows;
+        run->session->rows = tigris_row_address(run->session, view, valid, view->record->offset);
+        band->data = run->session->rows;
     }
     return TIGRIS_OK;
 }
@@ -208,8 +208,8 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
                           in_place ? stage->block : stage->block_fast_offset);
 }
 
-/* Calls the kernel, which writes its rows to `output_data`. */
-static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op, uint8_t *output_data)
+/* Calls the kernel; its output's band is the last that was filled in. */
+static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
 {
     tigris_session *session = run->session;
     const tigris_band *const output = &session->bands[op->operand_count]; /* behind the inputs' */
@@ -219,7 +219,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     call.inputs = session->bands;
     call.input_count = op->operand_count;
     call.output = output;
-    call.output_data = output_data;
+    call.output_data = session->rows;
     call.scratch = NULL;
     if (op->scratch_bytes != 0U) {
         call.scratch = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_SCRATCH, op, op->scratch);
@@ -286,7 +286,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
     if (status != TIGRIS_OK || run->proving) {
         return status;
     }
-    call_kernel(run, op_index, op, output.rows);
+    call_kernel(run, op_index, op);
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);
     }
