@@ -46,29 +46,39 @@ static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, ui
     }
 }
 
+/* tigris_add_rows; `p->taps` is the rows' length where the vector is there already, from rows before. */
+static TIGRIS_NOINLINE void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first,
+                                     int32_t count, const uint32_t *begin, uint32_t *sums)
+{
+    for (p->at = 0; p->at < rows->length; p->at += p->taps) {
+        if (p->taps != rows->length) {
+            p->taps = rows->length - p->at < TIGRIS_VECTOR_TAPS ? rows->length - p->at : TIGRIS_VECTOR_TAPS;
+            p->tiled = p->taps & ~(TIGRIS_TILE_TAPS - 1);
+            tigris_fill_vector(&p->vector, vector + p->at, p->taps);
+        }
+        const int8_t *w = rows->weights + (first * rows->length + p->at * TIGRIS_CHANNEL_BLOCK);
+        int32_t i = 0;
+        for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
+            const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
+            tigris_vector_blocks(&p->vector, w, v, p->tiled, begin + i, sums + i);
+            w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
+        }
+        while (i < count) {
+            i += add_tiles(rows, p, first + i, count - i, begin + i, sums + i);
+        }
+        for (i = 0; i < count && p->tiled != p->taps; i++) {
+            add_rest(rows, p, first + i, sums + i);
+        }
+        begin = sums;
+    }
+}
+
 void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *begin,
                      uint32_t *sums)
 {
     row_part p;
-    for (p.at = 0; p.at < rows->length; p.at += p.taps) {
-        p.taps = rows->length - p.at < TIGRIS_VECTOR_TAPS ? rows->length - p.at : TIGRIS_VECTOR_TAPS;
-        p.tiled = p.taps & ~(TIGRIS_TILE_TAPS - 1);
-        tigris_fill_vector(&p.vector, vector + p.at, p.taps);
-        const int8_t *w = rows->weights + (first * rows->length + p.at * TIGRIS_CHANNEL_BLOCK);
-        int32_t i = 0;
-        for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
-            const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
-            tigris_vector_blocks(&p.vector, w, v, p.tiled, begin + i, sums + i);
-            w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
-        }
-        while (i < count) {
-            i += add_tiles(rows, &p, first + i, count - i, begin + i, sums + i);
-        }
-        for (i = 0; i < count && p.tiled != p.taps; i++) {
-            add_rest(rows, &p, first + i, sums + i);
-        }
-        begin = sums;
-    }
+    p.taps = 0;
+    add_rows(rows, &p, vector, first, count, begin, sums);
 }
 
 /* Takes the zero points of rows from `zeros` on off their sums. */
@@ -87,9 +97,11 @@ static void take_zeros(const int8_t *zeros, const int8_t *vector, int32_t length
 void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output)
 {
     uint32_t sums[TIGRIS_ROWS];
+    row_part p;
+    p.taps = 0;
     for (int32_t first = 0, count; first < layer->outputs; first += count) {
         count = layer->outputs - first < TIGRIS_ROWS ? layer->outputs - first : TIGRIS_ROWS;
-        tigris_add_rows(&layer->rows, vector, first, count, (const uint32_t *)(const void *)(layer->bias + first), sums);
+        add_rows(&layer->rows, &p, vector, first, count, (const uint32_t *)(const void *)(layer->bias + first), sums);
         if (zeros != NULL) {
             take_zeros(zeros + first, vector, layer->rows.length, count, sums);
         }
