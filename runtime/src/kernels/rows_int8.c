@@ -1,5 +1,14 @@
 #include "rows_int8.h"
 
+/* Whether the vector is kept for the next rows of a layer. Where there is nothing to widen it is not worth the pointer. */
+#if defined(TIGRIS_DSP)
+#define KEEPS_VECTOR 1
+#define ADD_ROWS static TIGRIS_NOINLINE
+#else
+#define KEEPS_VECTOR 0
+#define ADD_ROWS TIGRIS_INLINE
+#endif
+
 /* A part of the vector, and of each row. */
 typedef struct row_part {
     int32_t at;
@@ -47,11 +56,11 @@ static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, ui
 }
 
 /* tigris_add_rows; `p->taps` is the rows' length where the vector is there already, from rows before. */
-static TIGRIS_NOINLINE void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first,
-                                     int32_t count, const uint32_t *begin, uint32_t *sums)
+ADD_ROWS void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first, int32_t count,
+                       const uint32_t *begin, uint32_t *sums)
 {
     for (p->at = 0; p->at < rows->length; p->at += p->taps) {
-        if (p->taps != rows->length) {
+        if (!KEEPS_VECTOR || p->taps != rows->length) {
             p->taps = rows->length - p->at < TIGRIS_VECTOR_TAPS ? rows->length - p->at : TIGRIS_VECTOR_TAPS;
             p->tiled = p->taps & ~(TIGRIS_TILE_TAPS - 1);
             tigris_fill_vector(&p->vector, vector + p->at, p->taps);
@@ -101,7 +110,12 @@ void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8
     p.taps = 0;
     for (int32_t first = 0, count; first < layer->outputs; first += count) {
         count = layer->outputs - first < TIGRIS_ROWS ? layer->outputs - first : TIGRIS_ROWS;
-        add_rows(&layer->rows, &p, vector, first, count, (const uint32_t *)(const void *)(layer->bias + first), sums);
+        const uint32_t *begin = (const uint32_t *)(const void *)(layer->bias + first);
+        if (KEEPS_VECTOR) {
+            add_rows(&layer->rows, &p, vector, first, count, begin, sums);
+        } else {
+            tigris_add_rows(&layer->rows, vector, first, count, begin, sums);
+        }
         if (zeros != NULL) {
             take_zeros(zeros + first, vector, layer->rows.length, count, sums);
         }
