@@ -7,12 +7,8 @@ static int32_t clip(int32_t row, int32_t height)
     return row < 0 ? 0 : row > height ? height : row;
 }
 
-/* Nearly every map has denominator 1; the others are resampling operators. */
 static int32_t floor_divide(int32_t a, int32_t b)
 {
-    if (b == 1) {
-        return a;
-    }
     const int32_t quotient = a / b;
     return quotient - (a % b < 0 ? 1 : 0);
 }
@@ -35,14 +31,26 @@ int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_
 void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, int32_t first, int32_t end,
                          tigris_band *input)
 {
-    const int32_t asked_first = floor_divide(first * operand->numerator + operand->first, operand->denominator);
-    const int32_t asked_end =
-        floor_divide((end - 1) * operand->numerator + operand->last, operand->denominator) + 1;
-    input->first = clip(asked_first, height);
-    input->rows = clip(asked_end, height) - input->first;
-    /* A band that lies wholly in the padding counts all of it as rows above. */
-    const int32_t above = input->first - asked_first;
-    const int32_t outside = asked_end - asked_first - input->rows;
-    input->pad_top = input->rows == 0 ? outside : above;
-    input->pad_bottom = outside - input->pad_top;
+    int32_t asked_first = first * operand->numerator + operand->first;
+    int32_t asked_end = (end - 1) * operand->numerator + operand->last;
+    const int32_t denominator = operand->denominator;
+    if (denominator != 1) { /* of resampling operators only */
+        asked_first = floor_divide(asked_first, denominator);
+        asked_end = floor_divide(asked_end, denominator);
+    }
+    asked_end++;
+    int32_t begin = asked_first, outside = 0, above = 0;
+    int32_t rows = asked_end - asked_first;
+    if ((uint32_t)asked_first > (uint32_t)height || (uint32_t)asked_end > (uint32_t)height) {
+        begin = clip(asked_first, height);
+        outside = rows;
+        rows = clip(asked_end, height) - begin;
+        outside -= rows;
+        /* A band that lies wholly in the padding counts all of it as rows above. */
+        above = rows == 0 ? outside : begin - asked_first;
+    }
+    input->first = begin;
+    input->rows = rows;
+    input->pad_top = above;
+    input->pad_bottom = outside - above;
 }

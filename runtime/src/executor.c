@@ -156,7 +156,7 @@ static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *
 }
 
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
-static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
+static inline tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
                                tigris_band *band)
 {
     const tigris_tensor_record *tensor = view->tensor;

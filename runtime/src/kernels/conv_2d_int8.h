@@ -299,7 +299,18 @@ static int lies_together(const conv *c, const conv_pixel *pixel)
     return c->kernel_size == c->group_inputs && is_valid(pixel, 0, 0);
 }
 
-/* Its taps, as bytes. */
+/* `count` bytes, `step` apart: 1, or 0 for padding. */
+TIGRIS_INLINE int8_t *fill_single(int8_t *to, const int8_t *from, int32_t step, int32_t count)
+{
+    for (; count > 0; count--) {
+        *to++ = *from;
+        from += step;
+        TIGRIS_STEP();
+    }
+    return to;
+}
+
+/* Its taps, as bytes; a row's lie side by side in the input, but for groups and dilation. */
 static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, int8_t *to)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -307,8 +318,17 @@ static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, 
     const uint32_t channels = input_of(c)->channels;
     const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
     const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    const int32_t before = pixel->column_first * (int32_t)channels;
+    const int32_t end_inside = pixel->column_end * (int32_t)channels;
+    const int together = params->groups == 1 && params->dilation_width == 1 && end_inside > before;
     for (int32_t row = 0; row < params->kernel_height; row++) {
         uint32_t from = pixel->first + (uint32_t)row * row_step + (uint32_t)(work->group * c->group_inputs);
+        if (together && is_valid(pixel, row, pixel->column_first)) {
+            to = fill_single(to, &c->padding, 0, before);
+            to = fill_single(to, input + (from + (uint32_t)before), 1, end_inside - before);
+            to = fill_single(to, &c->padding, 0, c->row_taps - end_inside);
+            continue;
+        }
         for (int32_t column = 0; column < params->kernel_width; column++) {
             const int step = is_valid(pixel, row, column);
             const int8_t *tap = step ? input + from : &c->padding;
@@ -474,15 +494,21 @@ static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
            column < (int32_t)call->inputs[0].tensor->width;
 }
 
+/* Where output pixel `pixel` reads. By itself, so that its place is off the stack when the pixel is computed. */
+static TIGRIS_NOINLINE void find_pixel(const conv *c, int32_t pixel, conv_pixel *found)
+{
+    conv_place place;
+    begin_at(c, &place, pixel);
+    take_pixel(c, &place, found);
+}
+
 static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
 {
     const int32_t last = pixels_of(call) - 1;
     conv c;
-    conv_place place;
     conv_work work;
     unpack(&c, call);
-    begin_at(&c, &place, last);
-    take_pixel(&c, &place, &work.pixels[0]);
+    find_pixel(&c, last, &work.pixels[0]);
     work.output = tigris_int8_output(call) + last * (int32_t)call->output->tensor->channels;
     for (work.group = 0; work.group < c.params->groups; work.group++) {
         run_single(&c, &work);

@@ -1,5 +1,14 @@
 #include "rows_int8.h"
 
+/* Whether the vector is kept for the next rows of a layer. Where there is nothing to widen it is not worth the pointer. */
+#if defined(TIGRIS_DSP)
+#define KEEPS_VECTOR 1
+#define ADD_ROWS static TIGRIS_NOINLINE
+#else
+#define KEEPS_VECTOR 0
+#define ADD_ROWS TIGRIS_INLINE
+#endif
+
 /* A part of the vector, and of each row. */
 typedef struct row_part {
     int32_t at;
@@ -46,29 +55,39 @@ static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, ui
     }
 }
 
+/* tigris_add_rows; `p->taps` is the rows' length where the vector is there already, from rows before. */
+ADD_ROWS void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first, int32_t count,
+                       const uint32_t *begin, uint32_t *sums)
+{
+    for (p->at = 0; p->at < rows->length; p->at += p->taps) {
+        if (!KEEPS_VECTOR || p->taps != rows->length) {
+            p->taps = rows->length - p->at < TIGRIS_VECTOR_TAPS ? rows->length - p->at : TIGRIS_VECTOR_TAPS;
+            p->tiled = p->taps & ~(TIGRIS_TILE_TAPS - 1);
+            tigris_fill_vector(&p->vector, vector + p->at, p->taps);
+        }
+        const int8_t *w = rows->weights + (first * rows->length + p->at * TIGRIS_CHANNEL_BLOCK);
+        int32_t i = 0;
+        for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
+            const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
+            tigris_vector_blocks(&p->vector, w, v, p->tiled, begin + i, sums + i);
+            w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
+        }
+        while (i < count) {
+            i += add_tiles(rows, p, first + i, count - i, begin + i, sums + i);
+        }
+        for (i = 0; i < count && p->tiled != p->taps; i++) {
+            add_rest(rows, p, first + i, sums + i);
+        }
+        begin = sums;
+    }
+}
+
 void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *begin,
                      uint32_t *sums)
 {
     row_part p;
-    for (p.at = 0; p.at < rows->length; p.at += p.taps) {
-        p.taps = rows->length - p.at < TIGRIS_VECTOR_TAPS ? rows->length - p.at : TIGRIS_VECTOR_TAPS;
-        p.tiled = p.taps & ~(TIGRIS_TILE_TAPS - 1);
-        tigris_fill_vector(&p.vector, vector + p.at, p.taps);
-        const int8_t *w = rows->weights + (first * rows->length + p.at * TIGRIS_CHANNEL_BLOCK);
-        int32_t i = 0;
-        for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
-            const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
-            tigris_vector_blocks(&p.vector, w, v, p.tiled, begin + i, sums + i);
-            w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
-        }
-        while (i < count) {
-            i += add_tiles(rows, &p, first + i, count - i, begin + i, sums + i);
-        }
-        for (i = 0; i < count && p.tiled != p.taps; i++) {
-            add_rest(rows, &p, first + i, sums + i);
-        }
-        begin = sums;
-    }
+    p.taps = 0;
+    add_rows(rows, &p, vector, first, count, begin, sums);
 }
 
 /* Takes the zero points of rows from `zeros` on off their sums. */
@@ -87,9 +106,16 @@ static void take_zeros(const int8_t *zeros, const int8_t *vector, int32_t length
 void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output)
 {
     uint32_t sums[TIGRIS_ROWS];
+    row_part p;
+    p.taps = 0;
     for (int32_t first = 0, count; first < layer->outputs; first += count) {
         count = layer->outputs - first < TIGRIS_ROWS ? layer->outputs - first : TIGRIS_ROWS;
-        tigris_add_rows(&layer->rows, vector, first, count, (const uint32_t *)(const void *)(layer->bias + first), sums);
+        const uint32_t *begin = (const uint32_t *)(const void *)(layer->bias + first);
+        if (KEEPS_VECTOR) {
+            add_rows(&layer->rows, &p, vector, first, count, begin, sums);
+        } else {
+            tigris_add_rows(&layer->rows, vector, first, count, begin, sums);
+        }
         if (zeros != NULL) {
             take_zeros(zeros + first, vector, layer->rows.length, count, sums);
         }

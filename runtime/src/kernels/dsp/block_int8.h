@@ -278,20 +278,33 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
     return sum + (uint32_t)(taps[tap] * *w);
 }
 
+/* A tile of a block of four channels. */
+TIGRIS_INLINE void tigris_add_vector_tile(const uint32_t **from, const int8_t **w, uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+{
+    const tigris_taps_4 a = tigris_load_taps(from);
+    sum[0] = tigris_add_4(sum[0], a, tigris_load_weights(w));
+    sum[1] = tigris_add_4(sum[1], a, tigris_load_weights(w));
+    sum[2] = tigris_add_4(sum[2], a, tigris_load_weights(w));
+    sum[3] = tigris_add_4(sum[3], a, tigris_load_weights(w));
+}
+
 /* Sums of a block of four channels: what they begin with, and the whole tiles. */
 static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled, const uint32_t *begin,
                                        uint32_t sum[TIGRIS_CHANNEL_BLOCK])
 {
     const uint32_t *from = vector->taps;
-    uint32_t s0 = begin[0], s1 = begin[1], s2 = begin[2], s3 = begin[3];
-    for (const uint32_t *const end = from + tiled / 2; from != end;) {
-        const tigris_taps_4 a = tigris_load_taps(&from);
-        s0 = tigris_add_4(s0, a, tigris_load_weights(&w));
-        s1 = tigris_add_4(s1, a, tigris_load_weights(&w));
-        s2 = tigris_add_4(s2, a, tigris_load_weights(&w));
-        s3 = tigris_add_4(s3, a, tigris_load_weights(&w));
+    uint32_t sums[TIGRIS_CHANNEL_BLOCK] = {begin[0], begin[1], begin[2], begin[3]};
+    const uint32_t *const end = from + tiled / 2;
+    if (TIGRIS_TILES_BY_TWO && (tiled & TIGRIS_TILE_TAPS) != 0) {
+        tigris_add_vector_tile(&from, &w, sums);
     }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
+    while (from != end) {
+        tigris_add_vector_tile(&from, &w, sums);
+        if (TIGRIS_TILES_BY_TWO) {
+            tigris_add_vector_tile(&from, &w, sums);
+        }
+    }
+    sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
 }
 
 /* The same for two blocks, at w and v. */
