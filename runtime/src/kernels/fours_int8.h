@@ -28,21 +28,25 @@ TIGRIS_INLINE void begin_fours(uint32_t *sums, const int32_t *bias, const uint32
     }
 }
 
-static TIGRIS_NOINLINE void finish_unusually(const uint32_t sum[4], int32_t multiplier, int32_t shift,
-                                             const tigris_output_stage *stage, int8_t *to, int32_t apart)
+/* The sums are overwritten, and the output stage comes with the parameters, so that neither takes stack. */
+static TIGRIS_NOINLINE void finish_unusually(uint32_t sum[4], int32_t multiplier, int32_t shift,
+                                             const tigris_conv_int8_params *params, int8_t *to, int32_t apart)
 {
-    uint32_t ends[4];
-    tigris_end(sum, &ends[0], &ends[2]);
-    tigris_end(sum + 2, &ends[1], &ends[3]);
-    for (int32_t i = 0; i < 4; i++, to += apart) {
-        *to = (int8_t)tigris_scale_otherwise(ends[i], multiplier, shift, *stage);
+    uint32_t second;
+    tigris_end(sum, &sum[0], &second);
+    tigris_end(sum + 2, &sum[1], &sum[3]);
+    sum[2] = second;
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    for (const uint32_t *const end = sum + 4; sum != end; sum++, to += apart) {
+        *to = (int8_t)tigris_scale_otherwise(*sum, multiplier, shift, stage);
     }
 }
 
 /* The sums of a channel become outputs, `apart` from pixel to pixel. */
-TIGRIS_INLINE void finish_four(const uint32_t sum[4], int32_t multiplier, int32_t shift, tigris_output_stage stage,
+TIGRIS_INLINE void finish_four(uint32_t sum[4], int32_t multiplier, int32_t shift, const tigris_conv_int8_params *params,
                                int8_t *to, int32_t apart)
 {
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     if (tigris_scales_usually(multiplier, shift, tigris_usual_above(stage))) {
         const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
         uint32_t a;
@@ -59,7 +63,7 @@ TIGRIS_INLINE void finish_four(const uint32_t sum[4], int32_t multiplier, int32_
         to += apart;
         *to = (int8_t)tigris_scale_usually(d, scale, stage);
     } else {
-        finish_unusually(sum, multiplier, shift, &stage, to, apart);
+        finish_unusually(sum, multiplier, shift, params, to, apart);
     }
 }
 
@@ -77,10 +81,9 @@ TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *pat
     TIGRIS_STEP();
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     int8_t *output = tigris_int8_output(call) + first + channel;
-    for (const uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
-        finish_four(sum, *multipliers++, *shifts++, stage, output++, channels);
+    for (uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
+        finish_four(sum, *multipliers++, *shifts++, params, output++, channels);
     }
 }
 
@@ -224,16 +227,15 @@ static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weig
 
 /* The sums of channels from `channel` on become outputs of the pixels from `first` on. */
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_fours(const tigris_kernel_call *call, int32_t first, int32_t channel,
-                                                        const uint32_t *sums, const uint32_t *end)
+                                                        uint32_t *sums, const uint32_t *end)
 {
     const tigris_conv_int8_params *params = call->params;
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
     const int32_t apart = (int32_t)call->output->tensor->channels;
     int8_t *output = tigris_int8_output(call) + first * apart + channel;
     for (; sums != end; sums += 4) {
-        finish_four(sums, *multipliers++, *shifts++, stage, output++, apart);
+        finish_four(sums, *multipliers++, *shifts++, params, output++, apart);
     }
 }
 

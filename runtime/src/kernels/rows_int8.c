@@ -3,10 +3,8 @@
 /* Whether the vector is kept for the next rows of a layer. Where there is nothing to widen it is not worth the pointer. */
 #if defined(TIGRIS_DSP)
 #define KEEPS_VECTOR 1
-#define ADD_ROWS static TIGRIS_NOINLINE
 #else
 #define KEEPS_VECTOR 0
-#define ADD_ROWS TIGRIS_INLINE
 #endif
 
 /* A part of the vector, and of each row. */
@@ -56,8 +54,8 @@ static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, ui
 }
 
 /* tigris_add_rows; `p->taps` is the rows' length where the vector is there already, from rows before. */
-ADD_ROWS void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first, int32_t count,
-                       const uint32_t *begin, uint32_t *sums)
+static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first, int32_t count,
+                     const uint32_t *begin, uint32_t *sums)
 {
     for (p->at = 0; p->at < rows->length; p->at += p->taps) {
         if (!KEEPS_VECTOR || p->taps != rows->length) {
