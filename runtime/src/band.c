@@ -39,18 +39,10 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
         asked_end = floor_divide(asked_end, denominator);
     }
     asked_end++;
-    int32_t begin = asked_first, outside = 0, above = 0;
-    int32_t rows = asked_end - asked_first;
-    if ((uint32_t)asked_first > (uint32_t)height || (uint32_t)asked_end > (uint32_t)height) {
-        begin = clip(asked_first, height);
-        outside = rows;
-        rows = clip(asked_end, height) - begin;
-        outside -= rows;
-        /* A band that lies wholly in the padding counts all of it as rows above. */
-        above = rows == 0 ? outside : begin - asked_first;
-    }
-    input->first = begin;
-    input->rows = rows;
-    input->pad_top = above;
-    input->pad_bottom = outside - above;
+    input->first = clip(asked_first, height);
+    input->rows = clip(asked_end, height) - input->first;
+    const int32_t outside = asked_end - asked_first - input->rows;
+    /* A band that lies wholly in the padding counts all of it as rows above. */
+    input->pad_top = input->rows == 0 ? outside : input->first - asked_first;
+    input->pad_bottom = outside - input->pad_top;
 }

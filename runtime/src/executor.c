@@ -156,7 +156,7 @@ static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *
 }
 
 /* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
-static inline tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
+static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
                                tigris_band *band)
 {
     const tigris_tensor_record *tensor = view->tensor;
@@ -177,8 +177,7 @@ static inline tigris_status fill_band(const tigris_stage_run *run, const tigris_
         band->rows *= (int32_t)tensor->batch;
     }
     if (!run->proving) {
-        run->session->rows = tigris_row_address(run->session, view, valid, view->record->offset);
-        band->data = run->session->rows;
+        band->data = run->session->rows = tigris_row_address(run->session, view, valid, view->record->offset);
     }
     return TIGRIS_OK;
 }
@@ -208,11 +207,11 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
                           in_place ? stage->block : stage->block_fast_offset);
 }
 
-/* Calls the kernel; its output's band is the last that was filled in. */
-static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
+/* Calls the kernel; `output` is the band that was filled in last. */
+static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
+                        const tigris_band *output)
 {
     tigris_session *session = run->session;
-    const tigris_band *const output = &session->bands[op->operand_count]; /* behind the inputs' */
     tigris_kernel_call call;
     call.params = run->plan->params + op->params;
     call.weights = block_address(session, run->stage);
@@ -286,7 +285,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
     if (status != TIGRIS_OK || run->proving) {
         return status;
     }
-    call_kernel(run, op_index, op);
+    call_kernel(run, op_index, op, band);
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);
     }

@@ -19,20 +19,23 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *vi
 {
     const tigris_view_record *record = view->record;
     const tigris_tensor_record *tensor = view->tensor;
-    const int is_folded = tigris_is_folded(tensor);
-    uint32_t index = is_folded ? 0U : (uint32_t)row;
-    if (offset != TIGRIS_AT_HOME && tigris_is_window(record)) {
-        if (!is_folded) {
-            index -= (uint32_t)view->state->held_first;
-        }
-        index *= tigris_row_bytes(tensor);
-        return tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, offset) + index;
+    const int at_home = offset == TIGRIS_AT_HOME || !tigris_is_window(record);
+    uint8_t *base;
+    if (at_home) {
+        base = tigris_address(session, tensor->home, TIGRIS_PLACED_HOME, tensor, tensor->home_offset);
+    } else {
+        base = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, offset);
+        row -= view->state->held_first;
     }
-    if (tensor->batch > 1U) {
-        index += session->image * (is_folded ? 1U : tensor->height);
+    uint32_t rows = tensor->height; /* of an image */
+    if (tigris_is_folded(tensor)) {
+        row = 0;
+        rows = 1U;
     }
-    index *= tigris_row_bytes(tensor);
-    return tigris_address(session, tensor->home, TIGRIS_PLACED_HOME, tensor, tensor->home_offset) + index;
+    if (at_home && tensor->batch > 1U) {
+        row += (int32_t)(session->image * rows);
+    }
+    return base + (uint32_t)row * tigris_row_bytes(tensor);
 }
 
 void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access)
