@@ -167,6 +167,7 @@ class _Attempts:
     def __init__(self, index: ProgramIndex, aim: Aim, enough: float | None) -> None:
         self.index, self.aim, self.enough = index, aim, enough
         self.best: Arrangement | None = None
+        self._windows = aim.windows  # of the best
         self._state = 0  # what the stages of the attempt before took
         self.least: float | None = None  # cost of the cut of the first attempt that had one
         self.small = len(index.ops) <= THOROUGH  #: all attempts are made
@@ -194,6 +195,7 @@ class _Attempts:
         self._note(how(self.aim, attempt), outcome, found)
         if better:
             self._take(found)
+            self._windows = attempt.windows
         return found
 
     def look_closer(self) -> None:
@@ -223,11 +225,12 @@ class _Attempts:
         self.index.cache(Attempts).append(attempt)
 
     def done(self, late: Aim) -> bool:
-        """Whether an attempt that is made when nothing else was found needs not be made. With windows parked the first
-        that fits is not the cheapest: other rooms may be cut in a better way."""
+        """Whether an attempt that is made when nothing else was found needs not be made. Where it took windows over
+        inputs that were read, or parked ones, the first that fits is not the cheapest: rooms for parked windows may be
+        cut in a better way."""
         if self.best is None or self.enough or late.windows is not Windows.PARKED:
             return self.best is not None
-        return not any(view.parked is not None for draft in self.best.drafts for view in draft.views)
+        return self._windows < Windows.STAIRS
 
     def near(self) -> bool:
         """Whether the best needs not be bettered: in haste, or of a large program."""
