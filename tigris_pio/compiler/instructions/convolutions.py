@@ -9,8 +9,9 @@ import numpy as np
 
 from tigris_pio.compiler.instructions.call import Call, Work
 
-#: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS.
-_BLOCK, _TILE, _PATCH, _BATCH, _ROWS = 4, 4, 64, 24, 32
+#: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS, and of DSP
+#: instructions TIGRIS_VECTOR_TAPS.
+_BLOCK, _TILE, _PATCH, _BATCH, _ROWS, _VECTOR = 4, 4, 64, 24, 32, 128
 
 #: Multipliers up to this one are not usual with DSP instructions (scale_int8.h).
 _USUAL_ABOVE = (1 << 30) - 1
@@ -196,17 +197,19 @@ def _pixels(call: Call) -> Work:
 
 
 def fully_connected_int8(call: Call, dsp: bool) -> Work:
-    """Vectors: up to 32 outputs are summed together, eight or two side by side."""
+    """Vectors: up to 32 outputs are summed together, eight or two side by side. One that DSP instructions want widened
+    is so for each batch of outputs, or once if it is short."""
     params: Any = call.op.params
     inputs, outputs = params.in_features, params.out_features
     vectors = call.elements // outputs
     whole = inputs // _TILE * _TILE
     eights = sum(min(_ROWS, outputs - first) // 8 * 8 for first in range(0, outputs, _ROWS))
+    batches = math.ceil(outputs / _ROWS)
     return {
         "call": 1,
         "vector": vectors,
-        "batch": vectors * math.ceil(outputs / _ROWS),
-        "batch tap": vectors * math.ceil(outputs / _ROWS) * inputs,
+        "batch": vectors * batches,
+        "batch tap": vectors * (1 if dsp and inputs <= _VECTOR else batches) * inputs,
         "output": vectors * outputs,
         "eight tap": vectors * eights * whole,
         "two tap": vectors * (outputs - eights) * whole,
