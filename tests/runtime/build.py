@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime"
 INCLUDE = RUNTIME / "include"
 DSP_IN_C = f"-include{Path(__file__).with_name('dsp_in_c.h')}"
-C99 = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
+C99 = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wcast-qual", "-pedantic", "-Werror")
 #: Line numbers in reports are all that is wanted of -g, which takes a quarter of the time.
 SANITIZERS = ("-O1", "-g1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
 PLAIN = ("-O2", "-g")

@@ -256,3 +256,16 @@ def test_two_cores_take_little_stack(small_objects: list[Path]) -> None:
     assert len(indirect_targets("parallel:run_part", frames)) > 20
     assert 100 < frames["tigris_split"] + frames["parallel:run_part"] < 384
     assert 100 < deepest("parallel:run_part", frames, calls) < 1024
+
+
+@pytest.mark.parametrize("band", ["call->output", "call->inputs"])
+def test_what_kernels_read_is_const(band: str, tmp_path: Path) -> None:
+    """A kernel that writes through a band does not compile; through the pointer for its output it does."""
+    source = tmp_path / "kernel.c"
+    for target, compiles in ((f"{band}->data", False), ("call->output_data", True)):
+        function = f"void run(const tigris_kernel_call *call)\n{{\n    *{target} = 1U;\n}}\n"
+        headers = '#include "tigris.h"\n#include "tigris_kernel.h"\nvoid run(const tigris_kernel_call *call);\n'
+        source.write_text(headers + function, encoding="utf-8")
+        command = [program("gcc", "gcc"), *C99, "-fsyntax-only", f"-I{INCLUDE}", str(source)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (result.returncode == 0) is compiles, result.stderr
