@@ -75,8 +75,9 @@ def test_a_little_more_memory_parks_what_less_does():
         assert parked_views(plan) and plan.fast_bytes <= fast
 
 
-@pytest.mark.parametrize("more", [2000, 100_000])
+@pytest.mark.parametrize("more", [3200, 100_000])
 def test_what_fits_without_is_not_parked(more):
+    """Between, where windows over inputs that were read fit too, a plan that parks may cost less."""
     assert not parked_views(compile_model(RESNET, fast=TIGHT + more).plan)
 
 
