@@ -177,8 +177,8 @@ typedef uint32_t (*tigris_counter_hook)(void *context);
 /* Called after each kernel call with the operator's index in the plan and the counter's difference. */
 typedef void (*tigris_profile_hook)(void *context, uint32_t op, uint32_t elapsed);
 
-/* Rows [first, first + rows) of one image of a tensor, as a kernel sees them; `data` points at row `first`, to be read. When
- * an operator takes a whole batch in one call, rows counts those of all images: batch * height. */
+/* Rows [first, first + rows) of one image of a tensor, as a kernel sees them; `data` points at row `first`, to be
+ * read. When an operator takes a whole batch in one call, rows counts those of all images: batch * height. */
 typedef struct tigris_band {
     const uint8_t *data;
     const tigris_tensor_record *tensor;

@@ -24,6 +24,7 @@ from tigris_pio.compiler.plan.cut.estimate import Prices
 from tigris_pio.compiler.plan.cut.rolling_sweep import WindowRows, window_rows
 from tigris_pio.compiler.plan.cut.temporal import SCARCE, state_at_most
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.rungs import below
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
@@ -93,11 +94,7 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
 def _sizes(fast: int) -> Iterator[int]:
     """What tiles are made for, the largest first."""
     yield fast
-    for step in range(int(STEPS * math.log2(MOST_LESS * fast)), 0, -1):
-        size = int(2 ** (step / STEPS))
-        if size < LEAST * fast:
-            return
-        yield size
+    yield from itertools.takewhile(lambda size: size >= LEAST * fast, below(MOST_LESS * fast, STEPS))
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:

@@ -25,6 +25,7 @@ from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, arrange
 from tigris_pio.compiler.plan.refine import refined
 from tigris_pio.compiler.plan.refusal import Candidate, refusal
+from tigris_pio.compiler.plan.rungs import below
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.uncollected import uncollected
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
@@ -36,11 +37,10 @@ from tigris_pio.sizes import round_up
 
 #: Shares of the limit that are aimed for when nothing else helps.
 SHARES = (0.96, 0.92, 0.88, 0.84, 0.78, 0.7, 0.6, 0.5)
-#: Rooms of cuts whose windows are parked: from and up to these shares of the limit, and so many from a size to its
-#: double. They are the same sizes whatever the limit, so that a little more memory tries what less did.
-PARKED_ROOMS, PARKED_STEPS = (0.93, 1.2), 16
-#: Rooms of stages that exceed the limit: so many from a size to its double, and so many of them are tried.
-STEPS, STEPS_DOWN = 16, 6
+#: Rooms that are the same sizes whatever the limit, so many from a size to its double, so that a little more memory
+#: tries what less did: of cuts whose windows are parked, from and up to these shares of the limit; of stages that
+#: exceed it, so many.
+STEPS, PARKED_ROOMS, STEPS_DOWN = 16, (0.93, 1.2), 6
 #: Programs of more operators are planned with fewer attempts; and of more in one order, with fewer still.
 THOROUGH, EXHAUSTIVE = 36, 300
 #: So are those whose first cut took more: the search looked for segments so often.
@@ -115,34 +115,36 @@ def find_arrangement(
     running whole; None when none was found. `hasty`: the first that fits is good enough, and where there is slow memory
     it may be used."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
-    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), hasty)
+    enough = math.inf if hasty else None
+    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), enough)
     if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
         best = resident
     else:
         whole = _whole_cost(index)
         least = most if resident is None else worth(index.program, whole + _cost(index, resident)) - whole
-        best = _cheapest(index, dataclasses.replace(aim, most=least), hasty) or resident
+        best = _cheapest(index, dataclasses.replace(aim, most=least), enough) or resident
     return None if best is None else _with_weights(index, best, aim)
 
 
 def _that_spills(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float
 ) -> Arrangement | None:
-    """The first arrangement found beside slow memory that costs less than `most`, looked at once more."""
+    """The first arrangement found beside slow memory that costs less than `most`, and little more than live bytes tell
+    of the cheapest, looked at once more."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
-    found = _cheapest(index, aim, hasty=True, enough=SOON)
+    found = _cheapest(index, aim, SOON)
     return None if found is None else _with_weights(index, refined(index, found, aim), aim)
 
 
-def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool, enough: float = math.inf) -> Arrangement | None:
-    """The cheapest arrangement found that costs less than `aim.most`, or in haste the first that does and costs no more
-    than so many times what live bytes tell of the cheapest.
+def _cheapest(index: ProgramIndex, aim: Aim, enough: float | None) -> Arrangement | None:
+    """The cheapest arrangement found that costs less than `aim.most`, or the first that does and costs no more than
+    `enough` times what live bytes tell of the cheapest.
 
     Where offsets of a cut exceed the limit, cuts are tried that do with less memory just there or share less of it,
     which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
     "Conflict-based search for optimal multi-agent pathfinding", Artificial Intelligence 219, 2015.)
     """
-    attempts = _Attempts(index, aim, enough if hasty else None)
+    attempts = _Attempts(index, aim, enough)
     hopeless = False  # what has no cut has none with less memory
     attempts.make(aim)
     for place, chain in enumerate(_chains(index, aim, attempts.small)):
@@ -155,7 +157,7 @@ def _cheapest(index: ProgramIndex, aim: Aim, hasty: bool, enough: float = math.i
             break
         hopeless = hopeless or (place == 0 and found is None)
         attempts.mend(chain.start, found, chain.remedies)
-    if attempts.best is None or not hasty:
+    if attempts.best is None or enough is None:
         attempts.look_closer()
     return attempts.best
 
@@ -310,9 +312,9 @@ def _chains(index: ProgramIndex, aim: Aim, small: bool) -> Iterator[_Chain]:
 
 def _parked_rooms(limit: int, stride: int) -> Iterator[int]:
     """Those nearest above the limit first: the more room, the cheaper a cut, and the likelier its offsets exceed it."""
-    least, most = (math.ceil(PARKED_STEPS * math.log2(max(1.0, share * limit))) for share in PARKED_ROOMS)
-    steps = sorted(range(least, most, stride), key=lambda step: (2 ** (step / PARKED_STEPS) < limit, step))
-    return (int(2 ** (step / PARKED_STEPS)) for step in steps)
+    least, most = (math.ceil(STEPS * math.log2(max(1.0, share * limit))) for share in PARKED_ROOMS)
+    steps = sorted(range(least, most, stride), key=lambda step: (2 ** (step / STEPS) < limit, step))
+    return (int(2 ** (step / STEPS)) for step in steps)
 
 
 def _unshared(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement) -> Aim:
@@ -343,7 +345,7 @@ def _a_step_down(index: ProgramIndex, aim: Aim, attempt: Aim, found: Arrangement
     less = []
     for segment in _exceeding(aim, found):
         room = attempt.room_of(segment.first, segment.end)
-        lower = int(2 ** ((math.ceil(STEPS * math.log2(room)) - 1) / STEPS))
+        lower = next(below(room, STEPS), room)
         less.append((segment.first, segment.end, attempt.room - lower))
     return dataclasses.replace(attempt, less=(*attempt.less, *less))
 
