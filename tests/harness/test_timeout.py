@@ -22,6 +22,8 @@ HANGING = {
     "    subprocess.Popen(['sh', '-c', command], start_new_session=True)\n    subprocess.run(['sleep', '302'])\n",
     "fixture": "import pytest, time\n\n@pytest.fixture\ndef slow():\n    time.sleep(60)\n\n"
     "def {name}(slow):\n    pass\n",
+    "lost": "import time\n\nclass Lost:\n    def __del__(self):\n        time.sleep(60)\n\n"
+    "def {name}():\n    Lost()\n    time.sleep(60)\n",
     "hypothesis": "import time\nfrom hypothesis import given, strategies\n\n@given(strategies.integers())\n"
     "def {name}(x):\n    time.sleep(60)\n",
 }
@@ -52,7 +54,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_whatever_hangs_fails_with_its_traceback_and_the_others_run(ran: tuple[Path, str]) -> None:
     _, said = ran
-    assert re.search(r"4 failed, 36 passed, 1 error", said), said
+    assert re.search(r"5 failed, 36 passed, 1 warning, 1 error", said), said
     for name in HANGING:
         assert f"test_{name}.py::test_{name} took more than 1 s" in said
     assert "a.recv(1)" in said
@@ -85,3 +87,17 @@ def test_a_limit_is_that_of_the_block() -> None:
             pass
     with limited("here", 60):
         pass
+
+
+@pytest.mark.parametrize("more", [{}, {"TIGRIS_THOROUGH": "1"}])
+def test_thorough_runs_have_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]) -> None:
+    """Those marked so alone, and not where the same test is one of many."""
+    marked = "import pytest, time\n\n{0}def test_{1}():\n    time.sleep(2)\n"
+    (tmp_path / "test_long.py").write_text(marked.format("@pytest.mark.thorough\n", "long"), "utf-8")
+    (tmp_path / "test_short.py").write_text(marked.format("", "short").replace("pytest, ", ""), "utf-8")
+    monkeypatch.delenv("TIGRIS_THOROUGH", raising=False)
+    for name, value in more.items():
+        monkeypatch.setenv(name, value)
+    said = pytest_in(tmp_path).stdout
+    assert ("1 failed, 1 passed" if more else "2 failed") in said, said
+    assert "test_short took more than 1 s" in said

@@ -22,6 +22,8 @@ import pytest
 SECONDS = float(os.environ.get("TIGRIS_TEST_TIMEOUT", "300"))
 #: How much longer Python has to reach its signal handler.
 GRACE = float(os.environ.get("TIGRIS_TEST_GRACE", "20"))
+#: The limit of tests marked `thorough` when they are: `make fuzz` takes hours.
+THOROUGH_SECONDS = 4 * 3600.0
 #: In the environment of every process that tests start: this process's own mark.
 MARK = "TIGRIS_TEST_PROCESS"
 
@@ -36,9 +38,12 @@ class TestTimeout(BaseException):
 
 
 def seconds_of(item: pytest.Item) -> float:
-    """The limit of a test: `@pytest.mark.timeout(60)`, or that of all."""
+    """The limit of a test: `@pytest.mark.timeout(60)`, or that of all such."""
     marker = item.get_closest_marker("timeout")
-    return float(marker.args[0]) if marker else SECONDS
+    if marker:
+        return float(marker.args[0])
+    thorough = os.environ.get("TIGRIS_THOROUGH") and item.get_closest_marker("thorough")
+    return THOROUGH_SECONDS if thorough else SECONDS
 
 
 def begin() -> None:
@@ -69,7 +74,8 @@ def end_processes_of(nodeid: str) -> None:
 
 @contextlib.contextmanager
 def limited(nodeid: str, seconds: float) -> Iterator[None]:
-    """Raises TestTimeout in here when the time is over."""
+    """Raises TestTimeout in here when the time is over; again while it is not heeded, since what is raised in a
+    destructor or in a callback of the garbage collector is lost."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -80,7 +86,7 @@ def limited(nodeid: str, seconds: float) -> Iterator[None]:
         raise TestTimeout(f"{nodeid} took more than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, GRACE / 4)
     faulthandler.dump_traceback_later(seconds + GRACE, exit=True, file=_screen[0] if _screen else 2)
     try:
         yield
