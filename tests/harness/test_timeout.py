@@ -90,8 +90,8 @@ def test_a_limit_is_that_of_the_block() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"TIGRIS_THOROUGH": "1"}])
-def test_thorough_runs_have_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]) -> None:
-    """Those marked so alone, and not where the same test is one of many."""
+def test_thorough_runs_have_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]) -> None:
+    """Only tests marked so, and only when they are asked for."""
     marked = "import pytest, time\n\n{0}def test_{1}():\n    time.sleep(2)\n"
     (tmp_path / "test_long.py").write_text(marked.format("@pytest.mark.thorough\n", "long"), "utf-8")
     (tmp_path / "test_short.py").write_text(marked.format("", "short").replace("pytest, ", ""), "utf-8")
