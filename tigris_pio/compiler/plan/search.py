@@ -47,6 +47,9 @@ THOROUGH, EXHAUSTIVE = 36, 300
 LABOURED = 10_000
 #: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
 NEAR = 1.01
+#: A plan that costs more times what live bytes tell of the cheapest is not kept without trying what is tried when there
+#: is none.
+POOR = 1.1
 #: The same of programs in tiles.
 SOON = 1.05
 #: Long programs must be so many times cheaper in another order, or beside slow memory, for that to be taken.
@@ -227,20 +230,25 @@ class _Attempts:
         self.index.cache(Attempts).append(attempt)
 
     def done(self, late: Aim) -> bool:
-        """Whether an attempt that is made when nothing else was found needs not be made. Where it took windows over
-        inputs that were read, or parked ones, the first that fits is not the cheapest: rooms for parked windows may be
-        cut in a better way."""
-        if self.best is None or self.enough or late.windows is not Windows.PARKED:
+        """Whether an attempt that is made when nothing else was found needs not be made. Where that costs much more
+        than what live bytes tell of the cheapest, it is made as if nothing had been found. And where the best took
+        windows over inputs that were read, or parked ones, the first that fits is not the cheapest: rooms for parked
+        windows may be cut in a better way."""
+        if self.best is None or self.enough:
             return self.best is not None
-        return self._windows < Windows.STAIRS
+        return self._within(POOR) and (late.windows is not Windows.PARKED or self._windows < Windows.STAIRS)
 
     def near(self) -> bool:
         """Whether the best needs not be bettered: in haste, or of a large program."""
         enough = self.enough or NEAR
-        if self.best is None or self.least is None or (self.small and not self.enough):
+        if self.best is None or (self.small and not self.enough):
             return False
+        return self._within(enough)
+
+    def _within(self, times: float) -> bool:
+        """Whether the best costs no more than so many times what live bytes tell of the cheapest."""
         whole = _whole_cost(self.index)
-        return whole + self.aim.most <= enough * (whole + self.least)
+        return self.least is not None and whole + self.aim.most <= times * (whole + self.least)
 
     def fits(self, found: Arrangement) -> bool:
         """Whether an arrangement stays within both limits."""
