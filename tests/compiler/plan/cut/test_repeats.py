@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import pytest
 
 from bench.graphs import GRAPHS
-from tests.compiler.synthetic import random_program, wild_program
+from tests.compiler.synthetic import Builder, random_program, wild_program
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions
-from tigris_pio.compiler.plan.cut import crossings
+from tigris_pio.compiler.plan.cut import crossings, offers, reach
 from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.cut.reach import Reach
-from tigris_pio.compiler.plan.cut.repeats import earliest_alike
+from tigris_pio.compiler.plan.cut.repeats import earliest_alike, earliest_crossed_alike
 from tigris_pio.compiler.plan.cut.rolling_sweep import _Swept, rolling_fits
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -37,6 +38,16 @@ def repeated(program: Program, times: int) -> Program:
         last = ops[-1].output
     end = dataclasses.replace(program.outputs[0], tensor=last)
     return dataclasses.replace(program, tensors=tensors, ops=tuple(ops), outputs=(end,))
+
+
+def needed(program: Program) -> Program:
+    """The operators that the last one needs."""
+    wanted, ops = {program.ops[-1].output}, []
+    for op in reversed(program.ops):
+        if op.output in wanted:
+            ops.append(op)
+            wanted |= {each.tensor for each in op.operands}
+    return dataclasses.replace(program, ops=tuple(reversed(ops)))
 
 
 def read_again(program: Program) -> Program:
@@ -89,6 +100,74 @@ def test_cuts_are_the_same_with_a_place_each(
     assert len(set(Crossings.of(index, 16).places.values())) == len(index.lives)
     monkeypatch.undo()
     assert shared == found(index)
+
+
+def random_repeated(seed: int) -> Program:
+    """Few operators, whatever they are, behind themselves again and again."""
+    return repeated(needed((random_program, wild_program)[seed % 2](seed, 12)), 10)
+
+
+def skipping(blocks: int) -> Program:
+    """Windows over windows while what the first read waits to be added."""
+    builder = Builder()
+    tensor = builder.input(48, 64)
+    for _ in range(blocks):
+        inner = tensor
+        for _ in range(4):
+            inner = builder.op([Operand(inner, RowMap.window(3, 1, 1, 1))], 48, 64)
+        tensor = builder.op([Operand(inner, RowMap.same()), Operand(tensor, RowMap.same())], 48, 64)
+    return builder.program(tensor)
+
+
+#: Repeated programs, a share of what all of it takes whole, and slow memory.
+REPEATED = {
+    "chain": (partial(GRAPHS["chain"], 28), 0.75, 0),
+    "residual": (partial(GRAPHS["residual"], 60), 0.6, 0),
+    "skipping": (partial(skipping, 7), 0.75, 0),
+    "residual beside slow memory": (partial(GRAPHS["residual"], 31), 0.6, 1 << 30),
+    "grid beside slow memory": (partial(GRAPHS["grid"], 28), 0.6, 1 << 30),
+    **{f"random {seed}": (partial(random_repeated, seed), 0.6, 1 << 30) for seed in range(4)},
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_cuts_are_the_same_when_each_is_told_for_itself(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What leads on from cuts that are alike is told of one and moved to the others."""
+    for longest in ("BANDED_REACH", "SLOW_REACH", "AGAIN_REACH", "WHOLE_REACH"):
+        monkeypatch.setattr(reach, longest, (12, 12, 0))
+    make, share, slow = REPEATED[name]
+    told = 0
+
+    def found() -> Cut | None:
+        index = ProgramIndex.of(make())
+        limit = int(share * index.live.max())
+        return cheapest_cut(index, Aim.of(Budget(limit, slow), limit, 16, WeightOptions()))
+
+    def counted(repeated: offers.Repeated, *arguments: object) -> object:
+        nonlocal told
+        told += 1
+        return moved(repeated, *arguments)
+
+    moved = offers.Repeated._moved
+    monkeypatch.setattr(offers.Repeated, "_moved", counted)
+    shared = found()
+    assert told > 10 or shared is None, "nothing was moved"
+    monkeypatch.setattr(offers, "SEVERAL_CUTS", 1 << 60)
+    told, alone = 0, found()
+    assert not told
+    assert (shared and dataclasses.replace(shared, led=0)) == (alone and dataclasses.replace(alone, led=0))
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_what_leads_on_is_told_of_few_cuts(graph: str) -> None:
+    """Of a program of 1,500 operators which repeats itself, and of one twice as long, not twice as many."""
+    counts = []
+    for nodes in (1500, 3000):
+        sets = Crossings.of(ProgramIndex.of(GRAPHS[graph](nodes)), 16)
+        counts.append(len(set(earliest_crossed_alike(sets, 12))))
+    assert counts[0] == counts[1] < 150
 
 
 @pytest.mark.parametrize("reach", (1, 2, 3, 5, 8, 13))

@@ -65,10 +65,11 @@ class Crossings:
 
     def named(self, names: int, end: int) -> list[str]:
         """What a set holds that stands at cut `end`, or that a segment up to there touches, by when they are made."""
-        found = [self._tenant(place, end) for place in bits(names)]
+        found = [self.tenant(place, end) for place in bits(names)]
         return sorted(found, key=lambda name: self.index.lives[name].birth)
 
-    def _tenant(self, place: int, end: int) -> str:
+    def tenant(self, place: int, end: int) -> str:
+        """What stands at a place at cut `end`, or was made last before."""
         tenants = self._tenants[place]
         return tenants[max(0, bisect.bisect_left(tenants, end, key=lambda each: each[0]) - 1)][1]
 

@@ -16,6 +16,7 @@ from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, f
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits, windows_of_images
 from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
+from tigris_pio.compiler.plan.cut.offers import Offer, Repeated
 from tigris_pio.compiler.plan.cut.reach import Reach
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import Rolled, RollingFit, rolling_fits
@@ -42,19 +43,6 @@ TALL = 4
 class _Sized(dict[tuple[int, int, int, Windows | None], Size]):
     """The windows of segments, by first and last cut, what lies in slow memory, and how windows share; None: rows are
     made again, so they share as they like."""
-
-
-class _Offer(NamedTuple):
-    """A segment that leads on, whatever the way to its first cut cost; descent: None where it is the way's.
-
-    more: for what it is estimated to cost at least there are others, told only where that beats what is known.
-    """
-
-    edge: Edge
-    cost: float
-    plain: bool = False
-    descent: Descent | None = None
-    more: Callable[[], Iterator[_Offer]] | None = None
 
 
 class _Roll(NamedTuple):
@@ -93,10 +81,12 @@ class Edges:
         self.growth = Growth(index, sets)
         self.ample = sets.total <= aim.slow
         self._subsets: dict[int, list[int]] = {}
-        self._offers: dict[Hashable, list[_Offer]] = {}
+        self._offers: dict[Hashable, list[Offer]] = {}
         self._sized = index.cache(_Sized)
         self._labels = Labels(sets, self.prices.slow_byte, aim.most * LOOSE)
         self._rolls: dict[int, list[_Roll]] = {}
+        self._repeated = None if only else Repeated(sets, aim)
+        self._all = False  # whether to tell what is no better than what is known
         self._passes = 0
         self.led = 0  #: how often segments were looked for that lead on from a way, which is what a search takes
 
@@ -153,22 +143,23 @@ class Edges:
         """Whether what leads on is kept for another pass; most searches end with the first."""
         return self.again and self._passes > 1
 
-    def _offer(self, labels: Labels, label: Label, key: Hashable, offers: Callable[[], Iterator[_Offer]]) -> None:
-        """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`."""
+    def _offer(self, labels: Labels, label: Label, key: Hashable, offers: Callable[[], Iterator[Offer]]) -> None:
+        """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`. None:
+        each time, being what is useful now."""
         self.led += 1
-        known: Iterable[_Offer] | None = self._offers.get(key)
+        known: Iterable[Offer] | None = self._offers.get(key)
         if known is None:
             known = offers()
-            if self._kept:
+            if self._kept and key is not None:
                 known = self._offers[key] = list(known)
         for offer in known:
             if offer.more is None:
                 self._offer_one(labels, label, offer)
             elif labels.beats(offer.edge.segment.end, self._fast_after(label, offer.edge), False,
                               label.cost + offer.cost):  # fmt: skip
-                self._offer(labels, label, (key, offer.edge), offer.more)
+                self._offer(labels, label, None if key is None else (key, offer.edge), offer.more)
 
-    def _offer_one(self, labels: Labels, label: Label, offer: _Offer) -> None:
+    def _offer_one(self, labels: Labels, label: Label, offer: Offer) -> None:
         edge, cost, end = offer.edge, label.cost + offer.cost, offer.edge.segment.end
         fast = self._fast_after(label, edge)
         descent = label.descent if offer.descent is None else offer.descent
@@ -190,15 +181,28 @@ class Edges:
         if self.only is not None and self.only.get(segment.first) != segment:
             return False
         fast = (label.fast & self.sets.across[segment.end]) | kept
-        return self._kept or self._labels.beats(segment.end, fast, False, label.cost + least)
+        return self._kept or self._all or self._labels.beats(segment.end, fast, False, label.cost + least)
 
     # -- segments that start at a cut
 
     def _push(self, labels: Labels, cut: int, label: Label) -> None:
-        key = cut, label.fast, label.plain, label.descent
-        self._offer(labels, label, key, lambda: self._starting(cut, label))
+        if self._repeated is None or not self._repeated.at(cut):
+            key = cut, label.fast, label.plain, label.descent
+            self._offer(labels, label, key, partial(self._starting, cut, label))
+        else:
+            def useful(end: int, kept: int, plain: bool, cost: float) -> bool:
+                return labels.beats(end, (label.fast & self.sets.across[end]) | kept, plain, label.cost + cost)
 
-    def _starting(self, cut: int, label: Label) -> Iterator[_Offer]:
+            offers = self._repeated.offers(cut, label, partial(self._all_starting, cut, label), useful)
+            self._offer(labels, label, None, lambda: offers)
+
+    def _all_starting(self, cut: int, label: Label) -> Iterator[Offer]:
+        """Those that are no better than what is known too."""
+        self._all = True
+        yield from self._starting(cut, label)
+        self._all = False
+
+    def _starting(self, cut: int, label: Label) -> Iterator[Offer]:
         all_fast = label.fast == self.sets.across[cut]
         yield from self._one(cut, label)
         if self.only is not None and not self.only[cut].banded and self.only[cut].end == cut + 1:
@@ -210,7 +214,7 @@ class Edges:
         if not all_fast or self.aim.slow or self.next_hot[cut] < cut + self.reach.rolling:
             yield from self._rolling(cut, label, all_fast)
 
-    def _one(self, cut: int, label: Label) -> Iterator[_Offer]:
+    def _one(self, cut: int, label: Label) -> Iterator[Offer]:
         """One operator, whole, or where it does not fit so, in slow memory directly."""
         sets, fast = self.sets, label.fast
         shape = self._shapes(cut)[0]
@@ -227,13 +231,13 @@ class Edges:
                 cost = 0.0 if plain and label.plain else self.prices.stage
                 cost += self.prices.view * (1 if plain else shape.views) + self._moved(loaded, stored, cut, cut + 1)
                 cost += self.prices.copy * (loaded | stored).bit_count()
-                yield _Offer(edge, cost, plain, self._in_place(cut, label.descent, loaded))
+                yield Offer(edge, cost, plain, self._in_place(cut, label.descent, loaded))
             elif (loaded or stored) and held + sets.size(made & ~stored) + sets.scratch[cut] <= free:
                 moved = DIRECT_BYTE * (sum(sets.size(1 << bit) for bit in bits(loaded)) + sets.size(stored))
                 direct = edge._replace(segment=Segment(cut, cut + 1, direct=True))
-                yield _Offer(direct, setup(self.prices, shape.views) + moved)
+                yield Offer(direct, setup(self.prices, shape.views) + moved)
 
-    def _images(self, cut: int, label: Label) -> Iterator[_Offer]:
+    def _images(self, cut: int, label: Label) -> Iterator[Offer]:
         """Operators run whole, image by image; of what lies in slow memory one image is brought or made at a time."""
         sets, images, shapes = self.sets, self.index.ops[cut].images, self._shapes(cut)
         held = sets.size(label.fast)
@@ -247,7 +251,7 @@ class Edges:
                 if beside + fullest(live, windows_of_images(sets, slow, cut, end)) <= free:
                     edge = Edge(Segment(cut, end), loaded, shape.leaves & ~kept, kept, beside)
                     cost = setup(self.prices, shape.views) + self._moved_for_each(loaded, edge.stored, cut, end)
-                    yield _Offer(edge, cost + self.prices.copy * slow.bit_count() * images)
+                    yield Offer(edge, cost + self.prices.copy * slow.bit_count() * images)
 
     def _moved_for_each(self, loaded: int, stored: int, first: int, end: int) -> float:
         """As `_moved`, with what all images read brought for each."""
@@ -255,7 +259,7 @@ class Edges:
         again = (self.index.ops[first].images - 1) * self._moved(shared, 0, first, end) if shared else 0.0
         return self._moved(loaded, stored, first, end) + again
 
-    def _whole(self, cut: int, label: Label) -> Iterator[_Offer]:
+    def _whole(self, cut: int, label: Label) -> Iterator[Offer]:
         """Several operators run whole that touch slow memory: what they load stays from its first use to its last.
 
         Only where that saves something: the last operator reads what an earlier one loaded, or stored.
@@ -294,9 +298,9 @@ class Edges:
                     continue
                 longer = [(sets.size(1 << p), last[1 << p] + 1, at) for p in bits(kept) if last[1 << p] < at]
                 if fullest(live, longer) <= free:
-                    yield _Offer(Edge(Segment(cut, step + 1), loaded, stored, kept, 0), cost)
+                    yield Offer(Edge(Segment(cut, step + 1), loaded, stored, kept, 0), cost)
 
-    def _rolling(self, cut: int, label: Label, all_fast: bool) -> Iterator[_Offer]:
+    def _rolling(self, cut: int, label: Label, all_fast: bool) -> Iterator[Offer]:
         sets, fast, slow = self.sets, label.fast, self.aim.slow
         held = sets.size(fast)
         rolled = rolling_fits(self.index, cut, not slow, self._free(0) - held, self.reach.rolling)
@@ -348,7 +352,7 @@ class Edges:
     def _banded(
         self, label: Label, segment: Segment, shape: Shape, kept: int, windows: Size, free: int, banded: Banded,
         moved: float, paces: Paces,
-    ) -> Iterator[_Offer]:  # fmt: skip
+    ) -> Iterator[Offer]:  # fmt: skip
         """A segment in bands whose windows take `windows`."""
         loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
         beside = self.sets.size(label.fast) + self.sets.size(kept)
@@ -360,15 +364,15 @@ class Edges:
         rows = 0
         if beside + windows.bytes <= free:
             rows = rows_that_fit(windows, free - beside, banded.bands)
-            yield _Offer(edge, cost(rows))
+            yield Offer(edge, cost(rows))
         eaten = shape.reads & label.fast & ~self.sets.across[segment.end]
         if eaten and rows < min(TALL, banded.bands) and self.aim.overlays(segment.first, segment.end):
 
-            def grown() -> Iterator[_Offer]:
+            def grown() -> Iterator[Offer]:
                 for spared, rows, descent in self._grown(label, edge, eaten, windows, free, banded.bands, paces):
-                    yield _Offer(edge._replace(spared=spared), cost(rows), False, descent)
+                    yield Offer(edge._replace(spared=spared), cost(rows), False, descent)
 
-            yield _Offer(edge, cost(banded.bands), more=grown)
+            yield Offer(edge, cost(banded.bands), more=grown)
 
     def _grown(
         self, label: Label, edge: Edge, eaten: int, windows: Size, free: int, bands: int, paces: Paces
@@ -420,7 +424,7 @@ class Edges:
 
     def _repeating(
         self, cut: int, fit: RecomputingFit, apart: RecomputingFit | None, shape: Shape, free: int, label: Label
-    ) -> Iterator[_Offer]:
+    ) -> Iterator[Offer]:
         all_fast = label.fast == self.sets.across[fit.first]
         for kept in self._homes(label, fit.first, shape.leaves):
             whole = all_fast and kept == shape.leaves

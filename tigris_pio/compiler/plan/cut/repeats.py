@@ -6,15 +6,20 @@ what kernels compute; how rows of tensors depend on one another may not, nor how
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 
 from tigris_pio.compiler.ir.program import ProgramTensor
 from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.index import ProgramIndex
 
 
 class _Known(dict[int, list[int]]):
     """By the number of operators that are compared."""
+
+
+class _Crossed(dict[tuple[int, int], list[int]]):
+    """By that and the alignment."""
 
 
 def earliest_alike(index: ProgramIndex, reach: int) -> list[int]:
@@ -25,8 +30,38 @@ def earliest_alike(index: ProgramIndex, reach: int) -> list[int]:
     """
     known = index.cache(_Known)
     if reach not in known:
-        known[reach] = _earliest(_runs(list(_operators(index)), reach))
+        known[reach] = _earliest(_runs(_operators(index), reach))
     return known[reach]
+
+
+def earliest_crossed_alike(sets: Crossings, reach: int) -> list[int]:
+    """For each step the earliest from which the next `reach` operators, or all to the end, are alike, and before which
+    as much is alive: tensors that were made as many steps before, take as many bytes, and live as long, as far as these
+    operators go."""
+    known = sets.index.cache(_Crossed)
+    if (reach, sets.alignment) not in known:
+        each = zip(_operators(sets.index), sets.constants, sets.shared, strict=True)
+        runs = zip(_runs(_numbered(each), reach), _crossing(sets, reach), strict=True)
+        known[reach, sets.alignment] = _earliest(_numbered(runs))
+    return known[reach, sets.alignment]
+
+
+def _crossing(sets: Crossings, reach: int) -> Iterator[Hashable]:
+    """What a search sees of the tensors across each cut but the last."""
+    index = sets.index
+    for cut, across in enumerate(sets.across[:-1]):
+        found: list[Hashable] = []
+        for name in sets.named(across, cut):
+            life, tensor = index.lives[name], index.tensor(name)
+            made: Hashable = cut - life.birth if life.birth >= 0 else name
+            found.append((made, tensor.bytes, tensor.batch, min(life.death - cut, reach)))
+        yield tuple(found)
+
+
+def _numbered(kinds: Iterable[Hashable]) -> list[int]:
+    """A number for each, the same for equal ones."""
+    known: dict[Hashable, int] = {}
+    return [known.setdefault(kind, len(known)) for kind in kinds]
 
 
 def _earliest(numbers: list[int]) -> list[int]:
@@ -49,14 +84,18 @@ def _runs(numbers: list[int], reach: int) -> list[int]:
     return numbers
 
 
-def _operators(index: ProgramIndex) -> Iterator[int]:
+def _operators(index: ProgramIndex) -> list[int]:
     """A number for each operator, the same for those that are alike."""
-    known: dict[Hashable, int] = {}
+    return _numbered(_kinds(index))
+
+
+def _kinds(index: ProgramIndex) -> Iterator[Hashable]:
+    """What a sweep sees of each operator."""
     calls = op_costs(index).call
     for step, op in enumerate(index.ops):
         read = tuple((operand.rows, _tensor(index, step, operand.tensor)) for operand in op.operands)
-        kind = (index.bandable[step], op.images, op.scratch_bytes, calls[step], read, _tensor(index, step, op.output))
-        yield known.setdefault(kind, len(known))
+        output = _tensor(index, step, op.output)
+        yield index.bandable[step], op.images, op.scratch_bytes, calls[step], read, output
 
 
 def _tensor(index: ProgramIndex, step: int, name: str) -> Hashable:
