@@ -124,8 +124,8 @@ REPEATED = {
     "chain": (partial(GRAPHS["chain"], 28), 0.75, 0),
     "residual": (partial(GRAPHS["residual"], 60), 0.6, 0),
     "skipping": (partial(skipping, 7), 0.75, 0),
-    "residual beside slow memory": (partial(GRAPHS["residual"], 31), 0.6, 1 << 30),
-    "grid beside slow memory": (partial(GRAPHS["grid"], 28), 0.6, 1 << 30),
+    "residual beside slow memory": (partial(GRAPHS["residual"], 28), 0.6, 1 << 30),
+    "grid beside slow memory": (partial(GRAPHS["grid"], 36), 0.6, 1 << 30),
     **{f"random {seed}": (partial(random_repeated, seed), 0.6, 1 << 30) for seed in range(4)},
 }
 
