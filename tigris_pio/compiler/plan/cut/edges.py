@@ -14,6 +14,7 @@ from tigris_pio.compiler.plan.cut.crossings import Crossings, bits, subsets_of
 from tigris_pio.compiler.plan.cut.descent import NO_DESCENT, Descent, Way, ways_to_grow
 from tigris_pio.compiler.plan.cut.estimate import Banded, Prices, banded_cost, fullest, rows_that_fit, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces
+from tigris_pio.compiler.plan.cut.hot import NEVER, following_hot
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits, windows_of_images
 from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
 from tigris_pio.compiler.plan.cut.offers import Offer, Repeated
@@ -32,8 +33,6 @@ from tigris_pio.sizes import round_up
 SMALL = 60
 #: Larger programs make no rows again where they have slow memory.
 LARGE = 300
-#: A step after all others.
-NEVER = 1 << 60
 #: A way may be estimated to cost so many times what all must cost less than: drafts often cost less.
 LOOSE = 1.03
 #: Where bands have as many rows, more make them little cheaper: outputs grow over inputs only where that takes less.
@@ -491,12 +490,8 @@ class Edges:
 
     @cached_property
     def next_hot(self) -> list[int]:
-        """For each cut the first step at or after it that does not fit whole with all in fast memory; NEVER if none."""
-        sets = self.sets
-        following = [NEVER] * (self.steps + 1)
-        for step in range(self.steps - 1, -1, -1):
-            views = sets.reads[step].bit_count() + sets.constants[step] + 1
-            need = sets.size(sets.across[step]) + sets.size(sets.makes[step]) + sets.scratch[step] - self._shared(step)
-            hot = need > self._free(self._state_of(views), step, step + 1)
-            following[step] = step if hot else following[step + 1]
-        return following
+        """For each cut the first step at or after it that does not fit whole; see `hot.py`."""
+        def free(step: int, views: int) -> int:
+            return self._free(self._state_of(views), step, step + 1)
+
+        return following_hot(self.sets, free, self._shared)
