@@ -47,11 +47,11 @@ THOROUGH, EXHAUSTIVE = 36, 300
 LABOURED = 10_000
 #: Of these a plan is good enough that costs so many times what live bytes tell of the cheapest, or of another order.
 NEAR = 1.01
-#: A plan that costs more times what live bytes tell of the cheapest is not kept without trying what is tried when there
-#: is none.
-POOR = 1.1
 #: The same of programs in tiles.
 SOON = 1.05
+#: Of any program a plan is poor that costs so many times what live bytes tell of the cheapest: what is tried when there
+#: is no plan is tried then too.
+POOR = 1.1
 #: Long programs must be so many times cheaper in another order, or beside slow memory, for that to be taken.
 FARTHER = 1.02
 
@@ -230,10 +230,9 @@ class _Attempts:
         self.index.cache(Attempts).append(attempt)
 
     def done(self, late: Aim) -> bool:
-        """Whether an attempt that is made when nothing else was found needs not be made. Where that costs much more
-        than what live bytes tell of the cheapest, it is made as if nothing had been found. And where the best took
-        windows over inputs that were read, or parked ones, the first that fits is not the cheapest: rooms for parked
-        windows may be cut in a better way."""
+        """Whether an attempt that is made when nothing else was found needs not be made. A poor plan counts as none.
+        And where the best took windows over inputs that were read, or parked ones, the first that fits is not the
+        cheapest: rooms for parked windows may be cut in a better way."""
         if self.best is None or self.enough:
             return self.best is not None
         return self._within(POOR) and (late.windows is not Windows.PARKED or self._windows < Windows.STAIRS)

@@ -192,8 +192,8 @@ class Edges:
             def useful(end: int, kept: int, plain: bool, cost: float) -> bool:
                 return labels.beats(end, (label.fast & self.sets.across[end]) | kept, plain, label.cost + cost)
 
-            offers = self._repeated.offers(cut, label, partial(self._all_starting, cut, label), useful)
-            self._offer(labels, label, None, lambda: offers)
+            tell = partial(self._all_starting, cut, label)
+            self._offer(labels, label, None, partial(self._repeated.offers, cut, label, tell, useful))
 
     def _all_starting(self, cut: int, label: Label) -> Iterator[Offer]:
         """Those that are no better than what is known too."""

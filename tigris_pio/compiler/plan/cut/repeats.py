@@ -42,7 +42,7 @@ def earliest_crossed_alike(sets: Crossings, reach: int) -> list[int]:
     if (reach, sets.alignment) not in known:
         each = zip(_operators(sets.index), sets.constants, sets.shared, strict=True)
         runs = zip(_runs(_numbered(each), reach), _crossing(sets, reach), strict=True)
-        known[reach, sets.alignment] = _earliest(_numbered(runs))
+        known[reach, sets.alignment] = _earliest(runs)
     return known[reach, sets.alignment]
 
 
@@ -64,9 +64,10 @@ def _numbered(kinds: Iterable[Hashable]) -> list[int]:
     return [known.setdefault(kind, len(known)) for kind in kinds]
 
 
-def _earliest(numbers: list[int]) -> list[int]:
-    first: dict[int, int] = {}
-    return [first.setdefault(number, step) for step, number in enumerate(numbers)]
+def _earliest(kinds: Iterable[Hashable]) -> list[int]:
+    """The place of the first that is equal, for each."""
+    first: dict[Hashable, int] = {}
+    return [first.setdefault(kind, step) for step, kind in enumerate(kinds)]
 
 
 def _runs(numbers: list[int], reach: int) -> list[int]:
