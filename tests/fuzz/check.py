@@ -46,6 +46,7 @@ def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
         assert "cannot be compiled" in str(error)
         return str(error)
     whole = run(start, CompileOptions(), inputs)
+    check_nothing_is_made_for_nobody(whole)
     compare(whole.outputs, expected, scheme is not None)
     if scheme is not None:
         check_layers(model, whole.compiled, inputs)
@@ -61,6 +62,14 @@ def check(shape: int, steps: list[Step], scheme: int | None, share: int) -> str:
             np.testing.assert_array_equal(other.outputs[name], data)
         check_two_cores(other, inputs)
     return CHECKED
+
+
+def check_nothing_is_made_for_nobody(one: Run) -> None:
+    """Every operator's output is read, or seen from outside."""
+    program = one.compiled.plan.program
+    read = {operand.tensor for op in program.ops for operand in op.operands}
+    unread = {op.output for op in program.ops} - read - set(program.ports)
+    assert not unread, f"made for nobody: {', '.join(sorted(unread))}"
 
 
 def check_two_cores(one: Run, inputs: Mapping[str, np.ndarray]) -> None:

@@ -44,6 +44,16 @@ def test_a_gate_that_is_an_output_stays() -> None:
     check_exact(model, model, {"x": EVERY})
 
 
+def test_a_gate_of_several_products_goes_with_the_last() -> None:
+    shape = EVERY.shape
+    tensors = [Tensor("x", shape, "int8", 0.05, 3), Tensor("gate", shape, "int8", 1 / 256, -128),
+               Tensor("y", shape, "int8", 0.04, -110), Tensor("z", shape, "int8", 0.03, 5)]
+    gated = [Operator("MUL", ["x", "gate"], ["y"]), Operator("MUL", ["gate", "x"], ["z"])]
+    model = write(tensors, [Operator("LOGISTIC", ["x"], ["gate"]), *gated], ["x"], ["y", "z"])
+    assert kinds(model) == [OpKind.LOOKUP, OpKind.LOOKUP]
+    check_exact(model, model, {"x": EVERY})
+
+
 def test_products_of_others_stay() -> None:
     """The gate of another tensor, and one that is repeated along an axis."""
     q = Quantiser()

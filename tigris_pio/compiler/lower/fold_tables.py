@@ -32,7 +32,8 @@ def fold_tables(program: Program) -> Program:
         changed = True
         folded, factor = found
         ops[op.output] = with_sharing(folded, program.tensors)
-        if readers[factor] == 1 and factor not in program.ports:
+        readers[factor] -= 1
+        if not readers[factor] and factor not in program.ports:
             del ops[factor]
     if not changed:
         return program

@@ -87,6 +87,11 @@ class _Takes(dict[tuple[Windows, int], dict[tuple[Segment, int, _Homes], int]]):
     a band and homes."""
 
 
+class _WholeTakes(dict[tuple[Windows, bool, int], dict[tuple[tuple[tuple[Segment, int], ...], _Homes], int]]):
+    """The same of whole plans: by how much of windows is free, whether there is slow memory, and alignment; and by
+    segments, rows of their bands, and homes."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Path:
     """A plan up to a node, whose last stage is `stage`."""
@@ -124,6 +129,7 @@ class _Search:
         if math.isinf(most):  # then they depend on nothing else
             self._edges = index.cache(_Edges).setdefault((aim.slow > 0, aim.alignment, small), {})
         self._known = index.cache(_Takes).setdefault((aim.windows, aim.alignment), {})
+        self._whole_takes = index.cache(_WholeTakes).setdefault((aim.windows, aim.slow > 0, aim.alignment), {})
         self._rest: dict[_Node, float] = {}
         self._heap: list[tuple[float, int, _Path]] = []
         self._pushed = itertools.count()
@@ -159,7 +165,11 @@ class _Search:
         own = state_bytes(self.index, [stage.draft.segment for stage in stages], self.aim.alignment)
         aim = dataclasses.replace(self.aim, limit=self._room(node) + own)
         homes = {name: home for stage in stages for name, home in stage.edge.homes.items()}
-        return fitted(self.index, tuple(stage.draft for stage in stages), homes, aim)
+        drafts = tuple(stage.draft for stage in stages)
+        key = tuple((draft.segment, draft.band_rows) for draft in drafts), tuple(homes.items())
+        if key not in self._whole_takes:
+            self._whole_takes[key] = least_bytes(self.index, drafts, homes, aim)
+        return fitted(self.index, drafts, homes, aim) if self._whole_takes[key] <= aim.limit else None
 
     def _stages(self, path: _Path) -> list[_Stage]:
         stages: list[_Stage] = []

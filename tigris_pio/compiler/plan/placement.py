@@ -115,15 +115,41 @@ def fitted(index: ProgramIndex, drafts: tuple[Draft, ...], lives: Mapping[str, H
     if found.fast_bytes <= aim.limit:
         return found
     room = aim.limit - found.state_bytes
-    links = list(_links(index, drafts, lives, _apart(index, drafts, lives, ())[1], (), aim.alignment))
-    most = len(links) if len(links) <= FEW_LINKS else 1
-    for apart in itertools.chain.from_iterable(itertools.combinations(links, size) for size in range(1, most + 1)):
-        requests = _fast_requests(index, drafts, lives, aim.alignment, in_place=True, apart=apart)
-        if lower_bound(requests, aim.alignment) <= room:
-            fast = allocate(requests, aim.alignment, enough=room)
+    for fewer in _less_shared(index, drafts, lives, aim.alignment):
+        if fewer.bound <= room:
+            fast = fewer.lowest(enough=room)
             if fast.peak <= room:
-                return dataclasses.replace(found, requests=requests, fast=fast)
+                return dataclasses.replace(found, requests=tuple(fewer.requests), fast=fast)
     return None
+
+
+#: A plan's stages, by how many rows their bands have.
+_Stages = tuple[tuple[Segment, int], ...]
+
+
+def _stages(drafts: Sequence[Draft]) -> _Stages:
+    return tuple((draft.segment, draft.band_rows) for draft in drafts)
+
+
+class _LessShared(dict[tuple[_Stages, tuple[tuple[str, Home], ...], int], list[Allocation]]):
+    """Of whole plans what is to be placed when fewer pairs share memory, by stages, homes and alignment: searches for
+    the smallest budget ask for the same plans again and again."""
+
+
+def _less_shared(
+    index: ProgramIndex, drafts: Sequence[Draft], lives: Mapping[str, Home], alignment: int
+) -> list[Allocation]:
+    known, key = index.cache(_LessShared), (_stages(drafts), tuple(lives.items()), alignment)
+    if key not in known:
+        links = list(_links(index, drafts, lives, _apart(index, drafts, lives, ())[1], (), alignment))
+        most = len(links) if len(links) <= FEW_LINKS else 1
+        sizes = range(1, most + 1)
+        chosen = itertools.chain.from_iterable(itertools.combinations(links, size) for size in sizes)
+        known[key] = [
+            Allocation(_fast_requests(index, drafts, lives, alignment, in_place=True, apart=apart), alignment)
+            for apart in chosen
+        ]
+    return known[key]
 
 
 def _may_have_stairs(index: ProgramIndex, aim: Aim) -> bool:
@@ -139,8 +165,16 @@ def least_bytes(index: ProgramIndex, drafts: Sequence[Draft], lives: Mapping[str
     return state + lower_bound(requests, aim.alignment)
 
 
-class _Parked(dict[tuple[tuple[Segment, int], ...], "_Heights"]):
-    """Placements with parked windows, by the stages and their bands."""
+class _Eaten(dict[tuple[_Stages, int], Allocation]):
+    """What is to be placed where rows of inputs that are eaten are free, by the stages and alignment."""
+
+
+class _Parked(_Eaten):
+    """The same with parked windows."""
+
+
+class _KnownHeights(dict[tuple[_Stages, int], "_Heights"]):
+    """Of these the placements that were searched for."""
 
 
 def _with_stairs(
@@ -155,17 +189,23 @@ def _with_stairs(
     None when there are none."""
     if not stairs:
         return None
-    requests = _fast_requests(index, drafts, homes, aim.alignment, in_place=True, stairs=stairs)
-    if state + lower_bound(requests, aim.alignment) > aim.limit:
+    parked, key = aim.windows is Windows.PARKED, (_stages(drafts), aim.alignment)
+    eaten = index.cache(_Parked if parked else _Eaten)
+    if key not in eaten:
+        requests = _fast_requests(index, drafts, homes, aim.alignment, in_place=True, stairs=stairs)
+        eaten[key] = Allocation(requests, aim.alignment)
+    room, allocation = aim.limit - state, eaten[key]
+    if allocation.bound > room:
         return None
-    if aim.windows is not Windows.PARKED:
-        fast = allocate(requests, aim.alignment, enough=aim.limit - state)
-    else:
-        known, key = index.cache(_Parked), tuple((draft.segment, draft.band_rows) for draft in drafts)
-        if key not in known:
-            known[key] = _Heights(requests, aim.alignment)
-        fast = known[key].lowest(aim.limit - state)
-    return (requests, fast) if state + fast.peak <= aim.limit else None
+    fast = _heights(index, key, allocation).lowest(room) if parked else allocation.lowest(enough=room)
+    return (tuple(allocation.requests), fast) if fast.peak <= room else None
+
+
+def _heights(index: ProgramIndex, key: tuple[_Stages, int], allocation: Allocation) -> _Heights:
+    known = index.cache(_KnownHeights)
+    if key not in known:
+        known[key] = _Heights(allocation)
+    return known[key]
 
 
 class _Heights:
@@ -173,9 +213,9 @@ class _Heights:
     highest first: one finds more when it is told what is enough. Where several in turn find nothing, lower ones would
     not either."""
 
-    def __init__(self, requests: Sequence[Request], alignment: int) -> None:
-        self._allocation = Allocation(requests, alignment)
-        self._best = first = self._allocation.lowest()
+    def __init__(self, allocation: Allocation) -> None:
+        self._allocation = allocation
+        self._best = first = allocation.lowest()
         span = first.peak - first.lower_bound
         self._enough = [first.lower_bound + span * height // PARKED_HEIGHTS for height in range(PARKED_HEIGHTS)]
         self._missed = 0

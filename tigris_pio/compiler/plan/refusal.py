@@ -131,16 +131,22 @@ class _Smallest:
 
     def _down(self, find: _Find, slow: int, low: int, works: int, close: int) -> int:
         """From bytes that work to such that nothing was found in `close` less, by steps that double, then by bisection.
-        In `low` nothing is found; in what was taken of more, something mostly is."""
+        In `low` nothing is found; in what was taken of more, something mostly is. What is tried are multiples of the
+        alignment: what fits between two of them is said to need the upper one."""
         least, step = self._taken(find, works, slow), close
         while least - low > close:
             middle = max(least - step, (low + least) // 2)
-            middle = max(middle - middle % self.alignment, low + 1)
+            middle -= middle % self.alignment
+            if middle <= low:
+                middle = low - low % self.alignment + self.alignment
+            if middle >= least:
+                break
             if find(middle, slow) is None:
                 low = middle
             else:
                 works, least, step = middle, self._taken(find, middle, slow), 2 * step
-        return works if find(least, slow) is None else least
+        aligned = round_up(least, self.alignment)
+        return aligned if aligned < works and find(aligned, slow) is not None else works
 
     def _taken(self, find: _Find, fast: int, slow: int) -> int:
         found = find(fast, slow)

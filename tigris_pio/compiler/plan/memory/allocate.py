@@ -36,7 +36,7 @@ class Allocation:
         a peak at which it stops.
         """
         requests, alignment = self.requests, self.alignment
-        best, bound = self._quick, self._quick.lower_bound
+        best, bound = self._quick, self.bound
         peaks = dict(best.peaks)
         if best.peak > max(bound, enough) and nodes >= FIRST_NODES * len(requests):
             problem, peak = self._problem, round_up(best.peak, alignment)
@@ -54,10 +54,14 @@ class Allocation:
         return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks, proved)
 
     @functools.cached_property
+    def bound(self) -> int:
+        """A height that no placement stays below."""
+        return lower_bound(self.requests, self.alignment)
+
+    @functools.cached_property
     def _quick(self) -> Placement:
         """The lowest of the strategies', up to the first that reaches the bound."""
-        requests, alignment = self.requests, self.alignment
-        bound = lower_bound(requests, alignment)
+        requests, alignment, bound = self.requests, self.alignment, self.bound
         best: Placement | None = None
         peaks: dict[str, int] = {}
         for name, strategy in STRATEGIES.items():
