@@ -34,7 +34,8 @@ from bench.emulator import NETWORKS
 from bench.instructions import int8_networks
 from bench.zoo import ZOO
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.pipeline import CompileOptions, Front, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, back, front
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.prediction import predicted_instructions
 from tigris_pio.errors import BudgetError

@@ -18,7 +18,7 @@ from tests.compiler.models import make, node
 from tigris_pio import compile_model
 from tigris_pio.cli.options import compile_options
 from tigris_pio.compiler.limits import NAMES, Limits, find_limits
-from tigris_pio.compiler.pipeline import CompileOptions
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.errors import ModelError, TigrisError, UsageError
 from tigris_pio.spelling import Caller, spoken_by
 

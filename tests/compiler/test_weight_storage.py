@@ -11,7 +11,7 @@ import pytest
 from tests.compiler.models import make, node
 from tigris_pio import compile_model
 from tigris_pio.cli.options import compile_options
-from tigris_pio.compiler.pipeline import CompileOptions
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.plan import weight_blocks
 from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.errors import UsageError

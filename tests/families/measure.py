@@ -10,7 +10,8 @@ import numpy as np
 
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, Front, back
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement
 

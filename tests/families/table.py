@@ -9,7 +9,8 @@ import time
 from tests.families.catalogue import FAMILIES, float_model, int8_model
 from tests.families.measure import BUDGETS, run
 from tests.families.quantised import sample_inputs
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import TigrisError
 
 

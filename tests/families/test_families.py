@@ -16,7 +16,8 @@ from tests.families.measure import BUDGETS, Run, fits, run
 from tests.families.quantised import SCHEMES, Scheme, sample_inputs
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import CompileOptions, Front, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, front
 
 #: Shares of the largest output by which a float32 network may miss onnxruntime, at most and on average.
 FARTHEST, MEAN = 1e-4, 1e-5

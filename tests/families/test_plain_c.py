@@ -13,7 +13,8 @@ from tests.families.catalogue import FAMILIES, float_model, int8_model
 from tests.harness.examples import examples
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, back, front
 from tigris_pio.errors import BudgetError
 
 SLOW = 8 << 20

@@ -13,7 +13,8 @@ from tests.families.measure import run
 from tests.families.quantised import sample_inputs
 from tests.families.test_families import same
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.search import find_arrangement

@@ -16,7 +16,8 @@ from tests.fuzz.graphs import Step, graph
 from tests.runtime.two_cores import Turned, all_split
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import BudgetError, UnsupportedError
 
 #: Share of the largest output.

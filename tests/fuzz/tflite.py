@@ -21,7 +21,8 @@ from tests.tflite.cases import Case
 from tests.tflite.compare import plans
 from tests.tflite.tflm import Tflm
 from tigris_pio import Session
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import TigrisError
 
 _SEEDS = 1 << 20

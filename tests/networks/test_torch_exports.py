@@ -11,7 +11,8 @@ import pytest
 from tests.families.layers import check_layers
 from tests.families.quantised import SCHEMES, quantise
 from tigris_pio import Session
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 
 FOLDER = Path(__file__).parent / "torch_exports"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.onnx"))

@@ -9,7 +9,8 @@ from tests.node_tests.cases import Case, direct_float_cases
 from tests.node_tests.runner import ways, with_constants
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import BudgetError, TigrisError
 
 #: Shares of the fast memory that a plan takes when it may; the rest is offered as slow memory.

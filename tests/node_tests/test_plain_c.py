@@ -13,7 +13,8 @@ from tests.node_tests.cases import Case, direct_float_cases, quantised_cases
 from tests.node_tests.runner import ways, with_constants
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, back, front
 from tigris_pio.errors import BudgetError, TigrisError
 
 #: Shares of the fast memory that a plan takes when it may, in turn.

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tests.quantize.twins import written
-from tigris_pio.compiler.pipeline import CompileOptions
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, quantise
 
 #: Samples for the ranges, and held-out ones.

@@ -15,7 +15,8 @@ from tests.harness.command import tigris
 from tests.networks.folders import OWN
 from tests.report.parsed import Element, check_page, parse
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, analyze_front, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, analyze_front, front
 from tigris_pio.format.reader import read_plan
 from tigris_pio.report import palette
 from tigris_pio.report.blocks import KINDS

@@ -7,8 +7,10 @@ import itertools
 import pytest
 
 from tests.networks.folders import OWN
+from tigris_pio.compiler.choose import plan_of
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.pipeline import CompileOptions, Front, front, plan_of
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, front
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
 from tigris_pio.report.sections import sweep_section

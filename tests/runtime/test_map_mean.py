@@ -13,7 +13,8 @@ from tests.families.measure import run
 from tests.runtime import references
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, front
 from tigris_pio.errors import BudgetError, PlanError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.records import Header

@@ -20,7 +20,8 @@ from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.fold_products import fold_products
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.search import plan_program
 from tigris_pio.errors import BudgetError

@@ -12,7 +12,8 @@ from tests.tflite.tflm import Tflm
 from tigris_pio import Session
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, Front, back, front
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_plan
 

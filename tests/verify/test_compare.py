@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tigris_pio.compiler.pipeline import CompileOptions, Front, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, back, front
 from tigris_pio.host import Session
 from tigris_pio.verify.compare import Comparison, compare, random_inputs
 from tigris_pio.verify.reference import open_reference

@@ -10,7 +10,8 @@ import pytest
 
 from tests.compiler.models import Quantiser, make, node
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.pipeline import CompileOptions, Front, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, back, front
 from tigris_pio.host import Session
 from tigris_pio.verify.compare import random_inputs
 from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs

@@ -14,7 +14,8 @@ from tests.compiler.test_states import Recurrent
 from tests.harness.command import tigris
 from tigris_pio import Session, UsageError, compile_model
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.format.enums import OpKind
 from tigris_pio.verify.compare import Comparison, compare, random_inputs
 from tigris_pio.verify.reference import open_reference

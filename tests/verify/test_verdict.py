@@ -14,7 +14,8 @@ from onnx import TensorProto, numpy_helper
 
 from tests.compiler.models import Quantiser, make, node
 from tigris_pio.cli.main import cli
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.host import Session
 from tigris_pio.verify import compare as verdict
 from tigris_pio.verify.compare import random_inputs

@@ -14,7 +14,7 @@ from tigris_pio.compiler.arguments import parse_ties
 from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.limits import Limits, find_limits
-from tigris_pio.compiler.pipeline import DEFAULT_ALIGNMENT, CompileOptions
+from tigris_pio.compiler.options import DEFAULT_ALIGNMENT, CompileOptions
 from tigris_pio.errors import UsageError
 from tigris_pio.files import check_target, read_named
 from tigris_pio.sizes import parse_memory, parse_size

@@ -16,7 +16,8 @@ from rich.markup import escape
 from tigris_pio import __version__
 from tigris_pio.cli import console
 from tigris_pio.cli.options import check_output
-from tigris_pio.compiler.pipeline import CompileOptions, Front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front
 from tigris_pio.files import write_atomically
 from tigris_pio.report.page import Page, Provenance
 from tigris_pio.report.sweep import SECONDS, Sweep, sweep

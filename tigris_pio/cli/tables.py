@@ -139,6 +139,7 @@ def print_attempts(attempts: Sequence[Attempt]) -> None:
         figures = ("" if value is None else f"{value:,.0f}" for value in (one.stages, one.fast, one.cost))
         slow = format_size(one.slow_limit) if one.slow_limit else "none"
         way = f"products folded; {one.how}" if one.folded else f"columns; {one.how}" if one.columns else one.how
+        way = way if one.smaller is None else f"in {one.smaller:,} bytes; {way}"
         rows.append((str(number), str(one.order), slow, way, *figures, one.outcome))
     out.print(Fitted("attempts; cost: instructions beyond running whole", columns, rows))
 

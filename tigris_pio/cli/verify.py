@@ -23,7 +23,8 @@ from tigris_pio.cli.options import (
     storage_options,
 )
 from tigris_pio.compiler.load.model import is_tflite
-from tigris_pio.compiler.pipeline import UNLIMITED, back, front
+from tigris_pio.compiler.options import UNLIMITED
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.fitted import Column, Fitted
 from tigris_pio.host import Session

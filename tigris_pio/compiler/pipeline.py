@@ -13,117 +13,40 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import onnx
 
 from tigris_pio.compiler import arguments
-from tigris_pio.compiler.backends import Backend, find_backend
-from tigris_pio.compiler.backends.balance import Balances, Find, Point, judged_cost
-from tigris_pio.compiler.backends.chips import find_chip
+from tigris_pio.compiler.backends.balance import Point
 from tigris_pio.compiler.backends.report import kernels_report
+from tigris_pio.compiler.choose import balances, cheapest_plan, plan_of
 from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
-from tigris_pio.compiler.instructions.predict import nearest_for
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
-from tigris_pio.compiler.load.states import Tie
 from tigris_pio.compiler.lower import lower
-from tigris_pio.compiler.lower.fold_products import fold_products
 from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.normalise import PassStatistics, normalise
-from tigris_pio.compiler.plan.aim import WeightOptions
-from tigris_pio.compiler.plan.attempts import Attempt, Attempts
-from tigris_pio.compiler.plan.columns import tiled
-from tigris_pio.compiler.plan.cost import cost_of
-from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.options import DEFAULT_ALIGNMENT, UNLIMITED, CompileOptions
+from tigris_pio.compiler.plan.attempts import Attempt
 from tigris_pio.compiler.plan.order.candidates import orders
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, does_not_fit, find_plan, worth
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import Slid, slide
 from tigris_pio.errors import BudgetError, ModelError, UsageError
 from tigris_pio.files import write_atomically
-from tigris_pio.format.enums import WeightMode
-from tigris_pio.platformio.options import name_fault
 from tigris_pio.sizes import format_size, size_option
-from tigris_pio.spelling import option, switch
+from tigris_pio.spelling import option
 from tigris_pio.text import visible_name
-
-#: Serves every architecture the runtime knows but x86-64, which the host library overrides.
-DEFAULT_ALIGNMENT = 16
-COMPRESSIONS = {"none": WeightMode.IN_PLACE, "lz4": WeightMode.LZ4}
-
-UNLIMITED = Budget(None)
 
 #: Told the name of each stage as it begins.
 Progress = Callable[[str], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class CompileOptions:
-    """What the user may choose. Sizes in bytes; None: no limit."""
-
-    budget: Budget = UNLIMITED
-    xip: bool = False
-    compress: str = "none"
-    copy_weights: bool = False
-    alignment: int = DEFAULT_ALIGNMENT
-    dims: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    fixed: Mapping[str, object] = dataclasses.field(default_factory=dict)  #: inputs that become constants
-    states: tuple[Tie, ...] = ()  #: outputs that are inputs of the next run, each with that input
-    hop: int | None = None  #: input rows by which windows are apart; None: a run is given whole windows
-    streams: tuple[str, ...] = ()  #: inputs and outputs whose rows come and go during the run
-    name: str | None = None
-    backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn, cmsis-nn or pie
-    #: The board's, such as esp32s3: whose instructions plans are judged by, and for which a backend's scratch is sized;
-    #: empty: those of a processor with neither DSP instructions nor floating point, and enough for any.
-    chip: str = ""
-
-    #: What the file may ask for: limits.py, or some of its numbers by name.
-    limits: Limits | Mapping[str, int] = dataclasses.field(default_factory=Limits)
-    cores: int = 1  #: that share the rows of an operator on the board: 1 or 2
-
-    def __post_init__(self) -> None:
-        fault = None if self.name is None else name_fault(self.name)
-        if fault:
-            raise UsageError(f"{option('name')}: {fault}")
-        arguments.cores(self.cores)
-        object.__setattr__(self, "limits", find_limits(self.limits))
-        object.__setattr__(self, "chip", find_chip(self.chip))
-        if self.xip and (self.compress == "lz4" or self.copy_weights):
-            other = option("compress", "lz4") if self.compress == "lz4" else switch("copy_weights")
-            raise UsageError(
-                f"{switch('xip')} with {other}: the one promises that no weight is copied to RAM, the other brings "
-                "weights there; leave one out"
-            )
-
-    def kernels(self) -> Backend | None:
-        """Whose kernels run on the board; None: the portable ones."""
-        backend = find_backend(self.backend, self.chip)
-        if backend is not None and self.alignment % backend.alignment:
-            raise UsageError(
-                f"{option('alignment', self.alignment)}: {backend.name} needs tensors at multiples of "
-                f"{backend.alignment}; use {option('alignment', backend.alignment)}, or leave it out"
-            )
-        return None if backend is None else backend.of_cores(self.cores, self.alignment)
-
-    def weights(self) -> WeightOptions:
-        """How weights are stored and read."""
-        if self.compress not in COMPRESSIONS:
-            raise UsageError(
-                f"{option('compress')}: '{self.compress}' is unknown; use one of {', '.join(COMPRESSIONS)}"
-            )
-        mode = COMPRESSIONS[self.compress]
-        if mode is WeightMode.IN_PLACE and self.copy_weights:
-            mode = WeightMode.COPY
-        return WeightOptions(self.xip, mode)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,144 +144,10 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     return Front(add_streams(slid.program if slid else program, options.streams), result.statistics, slid)
 
 
-class Indices:
-    """Of programs, and of the same with folded products: each is made once, and what was found by it is known the next
-    time. Costs count the instructions of the processor that `program` is planned for."""
-
-    def __init__(self, program: Program, options: CompileOptions) -> None:
-        self._processor = _processor(program, options)
-        self._known: dict[int, ProgramIndex] = {}  # indices keep their programs, so that no other has the id
-        self._folded: dict[int, ProgramIndex | None] = {}
-
-    def of(self, program: Program) -> ProgramIndex:
-        """That of `program`."""
-        if id(program) not in self._known:
-            self._known[id(program)] = ProgramIndex.of(program, self._processor)
-        return self._known[id(program)]
-
-    def folded(self, program: Program) -> ProgramIndex | None:
-        """That of `program` with folded products; None when it has none to fold."""
-        known = self.of(program)
-        if id(program) not in self._folded:
-            folded = fold_products(program)
-            self._folded[id(program)] = None if folded is None else ProgramIndex.of(folded, known.processor)
-        return self._folded[id(program)]
-
-
-def plan_of(
-    program: Program, options: CompileOptions, indices: Indices | None = None, most: float = math.inf,
-    tried: list[Attempt] | None = None, spills: bool = False,
-) -> ExecutionPlan | None:
-    """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
-    None when none was found.
-
-    `indices`: whoever makes several plans saves time by keeping them. What is tried is added to `tried`.
-    `spills`: it is known to want slow memory, and the first plan that fits is good enough.
-    """
-
-    backend = options.kernels()
-    if backend is None:
-        known = indices or Indices(program, options)
-        return _finder(options, known, tried, spills)(program, options.budget, most)
-    found = _balances(program, options, tried, spills).cheapest(most)
-    return None if found is None else found.plan
-
-
-def _balances(
-    program: Program, options: CompileOptions, tried: list[Attempt] | None = None, spills: bool = False
-) -> Balances:
-    """Plans of `program` by how a backend shares the memory with them."""
-    backend = options.kernels()
-    assert backend is not None
-    find = _finder(options, Indices(program, options), tried, spills)
-    return Balances(find, program, options.budget, backend, options.chip, _processor(program, options))
-
-
-def _processor(program: Program, options: CompileOptions) -> str:
-    """By whose instructions plans are judged."""
-    backend = options.kernels()
-    return nearest_for(program, options.chip, "" if backend is None else backend.name)
-
-
-def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | None, spills: bool = False) -> Find:
-    """Finds plans of a program, or of the same with other kernels."""
-    noted = [] if tried is None else tried
-
-    def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
-        def plan_by(index: ProgramIndex, most: float) -> tuple[ExecutionPlan | None, list[Attempt]]:
-            before = len(index.cache(Attempts))
-            plan = find_plan(index, budget, options.alignment, options.weights(), most, spills)
-            return plan, index.cache(Attempts)[before:]
-
-        plan, attempts = plan_by(indices.of(wanted), most)
-        noted.extend(attempts)
-        folded = None if spills or (plan is not None and plan.slow_bytes == 0) else indices.folded(wanted)
-        if folded is None:
-            return plan
-        better, attempts = plan_by(folded, most if plan is None else worth(wanted, cost_of(plan)))
-        noted.extend(dataclasses.replace(attempt, folded=True) for attempt in attempts)
-        return better or plan
-
-    return find
-
-
-def _plan(start: Front, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
-    """The cheapest plan of any order, of a large program of one, and what was tried; BudgetError, with the least memory
-    that any order works in, when there is none."""
-    programs, best, least = orders(start.program), None, math.inf
-    tried: list[Attempt] = []
-    indices = Indices(start.program, options)
-    for order, program in enumerate(programs, 1):
-        now: list[Attempt] = []
-        plan = plan_of(program, options, indices, worth(program, least), now)
-        tried += (dataclasses.replace(attempt, order=order) for attempt in now)
-        if plan is not None and judged_cost(plan) < least:
-            best, least = plan, judged_cost(plan)
-        if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
-            break
-    if best is not None:
-        best = _in_columns(programs, best, options, tried) if options.budget.slow else best
-        return best, tuple(tried)
-    folded = [other for program in programs if (other := indices.folded(program)) is not None]
-    raise does_not_fit([*map(indices.of, programs), *folded], options.budget, options.alignment, options.weights())
-
-
-def _in_columns(
-    programs: Sequence[Program], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
-) -> ExecutionPlan:
-    """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`.
-
-    Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else be
-    dearer than one in less where tiles that just fit are worse than smaller ones."""
-    untiled = best
-    for programs_in_tiles in tiled(programs, best, options.alignment):
-        last = best is not untiled
-        for narrow in programs_in_tiles:
-            now: list[Attempt] = []
-            plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
-            tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-            if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
-                best = plan
-        if last:
-            break
-    return best
-
-
-def _fits_flash(plan: ExecutionPlan, options: CompileOptions) -> bool:
-    """Whether a plan with operators in tiles is small enough, which take more records and sometimes weights twice."""
-    flash = options.budget.flash
-    return flash is None or len(write_plan(plan, options.xip)) <= flash
-
-
-def _is_whole(plan: ExecutionPlan) -> bool:
-    """Whether no other order betters it."""
-    return all(stage.bands == 1 and not stage.slow_read + stage.slow_written for stage in plan.stages)
-
-
 def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
     """Plans and emits; BudgetError when the model does not fit."""
     progress("partition")
-    plan, attempts = _plan(start, options)
+    plan, attempts = cheapest_plan(start.program, options)
     if options.cores > 1:
         plan = dataclasses.replace(plan, split=split_steps(plan))
     progress("emit")
@@ -402,7 +191,7 @@ def _curve(start: Front, options: CompileOptions, plan: ExecutionPlan) -> tuple[
     names = [op.name for op in plan.program.ops]
     same = (program for program in orders(start.program) if [op.name for op in program.ops] == names)
     program = next(same, start.program)  # products may be folded
-    return _balances(program, options).curve(plan)
+    return balances(program, options).curve(plan)
 
 
 def compile_model(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, Front, back
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, Front, back
 from tigris_pio.errors import BudgetError
 from tigris_pio.project.boards import NewBoard
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import onnx
 
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, analyze
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, analyze
 from tigris_pio.errors import ToolError, UsageError
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session

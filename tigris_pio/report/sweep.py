@@ -6,9 +6,11 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from tigris_pio.compiler.choose import Indices, plan_of
 from tigris_pio.compiler.instructions.predict import DEFAULT, FPU
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.pipeline import CompileOptions, Front, Indices, plan_of
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.prediction import predicted_instructions
 from tigris_pio.compiler.plan.refusal import AMPLE_SLOW

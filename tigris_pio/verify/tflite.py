@@ -20,7 +20,8 @@ from tigris_pio.compiler.limits import find_limits
 from tigris_pio.compiler.load.tflite.file import FlatModel, read
 from tigris_pio.compiler.load.tflite.model import io_names, set_inputs, tensor_numbers
 from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session

@@ -12,7 +12,8 @@ from tigris_pio import compile_model
 from tigris_pio.compiler.backends import BACKENDS, Assignment, find_backend
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.emit.model_header import fast_bytes, kernel_symbols, render_model_header
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import ConvInt8Params

@@ -23,7 +23,8 @@ from tigris_pio.compiler.instructions.libraries import machines
 from tigris_pio.compiler.instructions.predict import PROCESSORS, nearest_for
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, analyze, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, analyze, front
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.prediction import predicted_instructions

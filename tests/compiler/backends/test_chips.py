@@ -6,7 +6,7 @@ import pytest
 
 from tigris_pio.cli.options import compile_options
 from tigris_pio.compiler.backends.chips import CHIPS, find_chip
-from tigris_pio.compiler.pipeline import CompileOptions
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.errors import UsageError
 from tigris_pio.platformio import backend
 

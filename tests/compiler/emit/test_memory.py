@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 
 from tests.compiler.models import make, node
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 
 SHAPE, OUTPUTS = (1, 64, 8, 8), 1024
 MATRIX_BYTES = 4 * 64 * 8 * 8 * OUTPUTS

@@ -14,7 +14,8 @@ from tigris_pio.compiler.instructions import mve
 from tigris_pio.compiler.instructions.call import Call, Work
 from tigris_pio.compiler.instructions.kernels import InstructionSet, name_of, work_of
 from tigris_pio.compiler.ir.program import Program, ProgramOp
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.format.enums import DType, OpKind
 
 MVE, DSP = InstructionSet.MVE, InstructionSet.DSP

@@ -7,7 +7,8 @@ import pytest
 from bench.float_twin import float_twin
 from tests.networks.folders import OWN
 from tigris_pio.compiler.instructions.predict import instructions
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 
 #: Of one inference without a budget, by bench.emulator.measure: int8 and float32 on rv32imc, float32 on a Cortex-M7.
 COUNTED = {

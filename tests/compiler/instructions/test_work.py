@@ -18,7 +18,8 @@ from tigris_pio.compiler.instructions.convolutions import _inside_on_average
 from tigris_pio.compiler.instructions.kernels import InstructionSet, work_of
 from tigris_pio.compiler.instructions.predict import PROCESSORS, call_instructions, nearest
 from tigris_pio.compiler.ir.program import Program, RowMap
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.format.enums import OpKind
 
 

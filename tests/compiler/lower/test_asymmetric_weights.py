@@ -15,7 +15,8 @@ from tests.runtime import references
 from tests.tflite.compare import plans
 from tests.tflite.writer import RELU6, SAME, VALID, Operator, Tensor, constant, write
 from tigris_pio import Session
-from tigris_pio.compiler.pipeline import CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(41)

@@ -10,7 +10,8 @@ from tests.compiler.lower.test_arithmetic_operators import check, noise
 from tests.compiler.models import make, node
 from tests.families.layers import check_layers
 from tests.families.quantised import SCHEMES, quantise
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import OpKind
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.compiler.models import make, node, ort
 from tigris_pio import Session
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.format.enums import DType, OpKind
 
 T = onnx.TensorProto

@@ -24,7 +24,8 @@ from tests.tflite.cases_int16 import CASES, mixed_network
 from tests.tflite.test_lstm import Lstm
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.pipeline import CompileOptions, back, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import TigrisError
 
 #: ONNX's, or the bytes of a .tflite.

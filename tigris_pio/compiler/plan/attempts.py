@@ -12,7 +12,8 @@ class Attempt:
     """A cut that was looked for and, where there was one, arranged. Bytes; cost in instructions beyond running whole.
 
     order: of the operators, from 1 on, in which they were tried. folded: with layers behind maps as sums that grow row
-    by row. columns: with operators in tiles of columns. slow_limit: slow memory that it might take. how: what it did
+    by row. columns: with operators in tiles of columns. smaller: within so much fast memory, less than there is; None:
+    within all of it. slow_limit: slow memory that it might take. how: what it did
     otherwise than the first. outcome: "no cut", "exceeds" (offsets are beyond the limit), "fits", or "best so far".
     stages and what follows: None where there was no cut.
     """
@@ -27,6 +28,7 @@ class Attempt:
     order: int = 1
     folded: bool = False
     columns: bool = False
+    smaller: int | None = None
 
 
 class Attempts(list[Attempt]):

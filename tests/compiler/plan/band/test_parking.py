@@ -12,7 +12,8 @@ from tests.compiler.simulator import Simulator
 from tests.networks.folders import OWN
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.plan import ExecutionPlan, View
-from tigris_pio.compiler.pipeline import Compiled, CompileOptions, front
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, front
 from tigris_pio.compiler.plan.aim import Windows
 from tigris_pio.compiler.plan.band.parking import find_parking
 from tigris_pio.compiler.plan.band.spatial import draft_stage

@@ -12,9 +12,11 @@ import pytest
 
 from tests.compiler.plan.order.test_heuristics import attention
 from tests.compiler.synthetic import Builder
+from tigris_pio.compiler.choose import plan_of
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
-from tigris_pio.compiler.pipeline import CompileOptions, Front, back, plan_of
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, back
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex

@@ -1,0 +1,187 @@
+"""The cheapest plan of a program: over orders of its operators, with folded products, in tiles of columns, by how a
+backend shares the memory, and for sizes of memory below the budget.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+
+from tigris_pio.compiler.backends.balance import Balances, Find, judged_cost
+from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.instructions.predict import nearest_for
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.lower.fold_products import fold_products
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.plan.attempts import Attempt, Attempts
+from tigris_pio.compiler.plan.columns import tiled
+from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.rungs import below
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, does_not_fit, find_plan, worth
+
+#: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
+#: little more memory leads to may cost more.
+SMALLER = 2
+
+
+class Indices:
+    """Of programs, and of the same with folded products: each is made once, and what was found by it is known the next
+    time. Costs count the instructions of the processor that `program` is planned for."""
+
+    def __init__(self, program: Program, options: CompileOptions) -> None:
+        self._processor = _processor(program, options)
+        self._known: dict[int, ProgramIndex] = {}  # indices keep their programs, so that no other has the id
+        self._folded: dict[int, ProgramIndex | None] = {}
+
+    def of(self, program: Program) -> ProgramIndex:
+        """That of `program`."""
+        if id(program) not in self._known:
+            self._known[id(program)] = ProgramIndex.of(program, self._processor)
+        return self._known[id(program)]
+
+    def folded(self, program: Program) -> ProgramIndex | None:
+        """That of `program` with folded products; None when it has none to fold."""
+        known = self.of(program)
+        if id(program) not in self._folded:
+            folded = fold_products(program)
+            self._folded[id(program)] = None if folded is None else ProgramIndex.of(folded, known.processor)
+        return self._folded[id(program)]
+
+
+def plan_of(
+    program: Program, options: CompileOptions, indices: Indices | None = None, most: float = math.inf,
+    tried: list[Attempt] | None = None, spills: bool = False,
+) -> ExecutionPlan | None:
+    """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
+    None when none was found.
+
+    `indices`: whoever makes several plans saves time by keeping them. What is tried is added to `tried`.
+    `spills`: it is known to want slow memory, and the first plan that fits is good enough.
+    """
+
+    backend = options.kernels()
+    if backend is None:
+        known = indices or Indices(program, options)
+        return _finder(options, known, tried, spills)(program, options.budget, most)
+    found = balances(program, options, tried, spills).cheapest(most)
+    return None if found is None else found.plan
+
+
+def balances(
+    program: Program, options: CompileOptions, tried: list[Attempt] | None = None, spills: bool = False
+) -> Balances:
+    """Plans of `program` by how a backend shares the memory with them."""
+    backend = options.kernels()
+    assert backend is not None
+    find = _finder(options, Indices(program, options), tried, spills)
+    return Balances(find, program, options.budget, backend, options.chip, _processor(program, options))
+
+
+def _processor(program: Program, options: CompileOptions) -> str:
+    """By whose instructions plans are judged."""
+    backend = options.kernels()
+    return nearest_for(program, options.chip, "" if backend is None else backend.name)
+
+
+def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | None, spills: bool = False) -> Find:
+    """Finds plans of a program, or of the same with other kernels."""
+    noted = [] if tried is None else tried
+
+    def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
+        def plan_by(index: ProgramIndex, most: float) -> tuple[ExecutionPlan | None, list[Attempt]]:
+            before = len(index.cache(Attempts))
+            plan = find_plan(index, budget, options.alignment, options.weights(), most, spills)
+            return plan, index.cache(Attempts)[before:]
+
+        plan, attempts = plan_by(indices.of(wanted), most)
+        noted.extend(attempts)
+        folded = None if spills or (plan is not None and plan.slow_bytes == 0) else indices.folded(wanted)
+        if folded is None:
+            return plan
+        better, attempts = plan_by(folded, most if plan is None else worth(wanted, cost_of(plan)))
+        noted.extend(dataclasses.replace(attempt, folded=True) for attempt in attempts)
+        return better or plan
+
+    return find
+
+
+def cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
+    """The cheapest plan of any order, of a large program of one, and what was tried; BudgetError, with the least memory
+    that any order works in, when there is none."""
+    choice = _Choice(program, options)
+    choice.within(options)
+    fast = options.budget.fast
+    if choice.best is None:
+        indices, programs = choice.indices, choice.programs
+        folded = [other for order in programs if (other := indices.folded(order)) is not None]
+        raise does_not_fit([*map(indices.of, programs), *folded], options.budget, options.alignment, options.weights())
+    if fast is not None and len(program.ops) <= EXHAUSTIVE:
+        for room in itertools.islice(below(fast, STEPS), SMALLER):
+            if not _is_whole(choice.best):
+                choice.within(dataclasses.replace(options, budget=dataclasses.replace(options.budget, fast=room)))
+    return dataclasses.replace(choice.best, budget=options.budget), tuple(choice.tried)
+
+
+class _Choice:
+    """Of the orders of `program` the cheapest plan so far, and what was tried."""
+
+    def __init__(self, program: Program, options: CompileOptions) -> None:
+        self.programs, self.indices = orders(program), Indices(program, options)
+        self.best: ExecutionPlan | None = None
+        self.tried: list[Attempt] = []
+
+    def within(self, options: CompileOptions) -> None:
+        """Looks for a cheaper plan within the options' budget."""
+        best, least = self.best, math.inf if self.best is None else judged_cost(self.best)
+        smaller = best is not None  # what a little less leads to is taken whatever it saves
+        tried: list[Attempt] = []
+        for order, program in enumerate(self.programs, 1):
+            now: list[Attempt] = []
+            plan = plan_of(program, options, self.indices, least if smaller else worth(program, least), now)
+            tried += (dataclasses.replace(attempt, order=order) for attempt in now)
+            if plan is not None and judged_cost(plan) < least:
+                best, least = plan, judged_cost(plan)
+            if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
+                break
+        if best is not None and best is not self.best and options.budget.slow:
+            best = _in_columns(self.programs, best, options, tried)
+        room = options.budget.fast if smaller else None
+        self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
+        self.best = best
+
+
+def _in_columns(
+    programs: Sequence[Program], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
+) -> ExecutionPlan:
+    """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`.
+
+    Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else be
+    dearer than one in less where tiles that just fit are worse than smaller ones."""
+    untiled = best
+    for programs_in_tiles in tiled(programs, best, options.alignment):
+        last = best is not untiled
+        for narrow in programs_in_tiles:
+            now: list[Attempt] = []
+            plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
+            tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
+            if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
+                best = plan
+        if last:
+            break
+    return best
+
+
+def _fits_flash(plan: ExecutionPlan, options: CompileOptions) -> bool:
+    """Whether a plan with operators in tiles is small enough, which take more records and sometimes weights twice."""
+    flash = options.budget.flash
+    return flash is None or len(write_plan(plan, options.xip)) <= flash
+
+
+def _is_whole(plan: ExecutionPlan) -> bool:
+    """Whether no other order betters it."""
+    return all(stage.bands == 1 and not stage.slow_read + stage.slow_written for stage in plan.stages)
