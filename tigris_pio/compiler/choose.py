@@ -142,7 +142,9 @@ class _Choice:
         tried: list[Attempt] = []
         for order, program in enumerate(self.programs, 1):
             now: list[Attempt] = []
-            plan = plan_of(program, options, self.indices, least if smaller else worth(program, least), now)
+            less = math.inf if best is None else least - len(best.stages) / 2  # each stage's count was rounded
+            most = less if smaller else worth(program, less)
+            plan = plan_of(program, options, self.indices, most, now)
             tried += (dataclasses.replace(attempt, order=order) for attempt in now)
             if plan is not None and judged_cost(plan) < least:
                 best, least = plan, judged_cost(plan)
