@@ -87,3 +87,11 @@ def test_what_was_taken_of_more_is_tried_before_it_is_said():
     network = Network(5640, 5700, grain=64)
     smallest = said(network)
     assert smallest in network.tried and smallest >= 5640
+
+
+@pytest.mark.parametrize("least", [5604, 5610, 5616])
+def test_between_two_multiples_of_the_alignment_nothing_is_tried(least):
+    """What fits from a byte between them on is said to need the upper one."""
+    network = Network(least, 5700, grain=least)
+    assert said(network) == 5616
+    assert all(size % 16 == 0 for size in network.tried if size < 5690)
