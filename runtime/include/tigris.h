@@ -190,6 +190,8 @@ typedef struct tigris_band {
 } tigris_band;
 
 #define TIGRIS_MAX_OPERANDS 8U
+/* Kernels that a session remembers. */
+#define TIGRIS_KNOWN_KERNELS 8U
 
 /* Called after each kernel call with the rows it wrote of image `image`: for debugging and for comparing
  * layer by layer. The rows are valid during the call only. */
@@ -233,7 +235,6 @@ typedef struct tigris_session {
     uint32_t slow_bytes;
     uint8_t *backend_scratch;
     uint32_t backend_scratch_bytes;
-    uint32_t checked; /* multipliers that the checks of operators looked at, of bind or the last run */
     const struct tigris_placement *placement; /* NULL: everything lies where the plan says */
     /* After tigris_session_init gave TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL: by how much. */
     uint32_t bytes_short;
@@ -252,11 +253,14 @@ typedef struct tigris_session {
     tigris_split_hook split; /* NULL: every operator runs on the core of the caller, else tigris_split */
     tigris_usage usage;
     uint32_t image; /* of a batch that runs image by image */
+    uint8_t *rows; /* where those of the band lie that was filled in last, to be written if it is the output's */
+    /* Found last for operators of kinds with the same rest when divided by their number; NULL: none yet. */
+    const struct tigris_kernel_entry *kernels[TIGRIS_KNOWN_KERNELS];
     /* The operands of the kernel being run, then its output: here so that they need no stack. */
     tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
-    uint8_t *rows; /* where those of the band lie that was filled in last, to be written if it is the output's */
     tigris_parallel_hook parallel; /* NULL: the same; called with parallel_context */
     void *parallel_context;
+    uint32_t checked; /* multipliers that the checks of operators looked at, of bind or the last run */
 } tigris_session;
 
 /* Binds a plan to arenas and kernels. `fast` and `slow` must be aligned to the plan's alignment; `slow`

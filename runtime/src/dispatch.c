@@ -15,23 +15,35 @@ static int knows_folded(uint32_t kind, int is_input)
 /* What names a kernel, as one number; the fields lie side by side, so that it is one load. */
 #define KEY(record) ((uint32_t)(record)->kind | (uint32_t)(record)->dtype << 16 | (uint32_t)(record)->packing << 24)
 
-const tigris_kernel_entry *tigris_find_kernel(const tigris_backend *backend, const tigris_op_record *op)
+/* The first entry for an operator in the backend and its fallbacks; NULL when there is none. */
+static const tigris_kernel_entry *find_entry(const tigris_backend *backend, uint32_t key)
 {
-    const uint32_t key = KEY(op);
-    for (; backend != NULL; backend = backend->fallback) {
+    do {
         const tigris_kernel_entry *const *entry = backend->kernels;
         for (uint32_t left = backend->kernel_count; left > 0U; left--, entry++) {
             if (KEY(*entry) == key) {
                 return *entry;
             }
         }
-    }
+        backend = backend->fallback;
+    } while (backend != NULL);
     return NULL;
+}
+
+const tigris_kernel_entry *tigris_kernel_of(const tigris_stage_run *run, const tigris_op_record *op)
+{
+    tigris_session *session = run->session;
+    const uint32_t key = KEY(op);
+    const tigris_kernel_entry **known = &session->kernels[key % TIGRIS_KNOWN_KERNELS];
+    if (*known == NULL || KEY(*known) != key) {
+        *known = find_entry(session->backend, key);
+    }
+    return *known;
 }
 
 static tigris_status check_op(const tigris_stage_run *run, const tigris_op_record *op, const uint8_t *weights)
 {
-    const tigris_kernel_entry *entry = tigris_find_kernel(run->session->backend, op);
+    const tigris_kernel_entry *entry = tigris_kernel_of(run, op);
     if (entry == NULL) {
         return op->packing == TIGRIS_PACKING_PORTABLE ? TIGRIS_ERR_UNKNOWN_OP : TIGRIS_ERR_PACKING;
     }
@@ -42,18 +54,20 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
     tigris_view view;
     call.op = op;
     call.params = run->plan->params + op->params;
-    call.operands = &run->plan->operands[op->first_operand];
-    for (uint32_t i = 0; i <= op->operand_count; i++) {
-        const int is_input = i < op->operand_count;
-        tigris_view_at(run, is_input ? call.operands[i].view : op->output_view, &view);
-        call.inputs[i] = view.tensor; /* the output follows the last input */
-        if (tigris_is_folded(view.tensor) && !knows_folded(op->kind, is_input)) {
-            return TIGRIS_ERR_OP;
-        }
-    }
-    call.output = view.tensor;
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
+    call.operands = operand;
     call.weights = weights;
     call.weights_bytes = run->stage->block_raw_bytes;
+    const tigris_tensor_record **tensor = call.inputs;
+    int left = op->operand_count;
+    do { /* the output follows the last input */
+        tigris_view_at(run, left > 0 ? (operand++)->view : op->output_view, &view);
+        if (tigris_is_folded(view.tensor) && !knows_folded(op->kind, left > 0)) {
+            return TIGRIS_ERR_OP;
+        }
+        *tensor++ = view.tensor;
+    } while (--left >= 0);
+    call.output = view.tensor;
     call.session = run->session;
     return entry->check(&call);
 }

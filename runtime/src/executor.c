@@ -214,6 +214,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     tigris_session *session = run->session;
     tigris_kernel_call call;
     call.params = run->plan->params + op->params;
+    call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
     call.weights = block_address(session, run->stage);
     call.inputs = session->bands;
     call.input_count = op->operand_count;
@@ -226,8 +227,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     }
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
-    call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
-    const tigris_kernel kernel = tigris_find_kernel(session->backend, op)->run;
+    const tigris_kernel kernel = tigris_kernel_of(run, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
     if (session->split != NULL) {
         session->split(session, op, &call, kernel);
