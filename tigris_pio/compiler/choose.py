@@ -22,7 +22,7 @@ from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.rungs import below
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, does_not_fit, find_plan, worth
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, Effort, does_not_fit, find_plan, worth
 
 #: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
 #: little more memory leads to may cost more.
@@ -55,30 +55,28 @@ class Indices:
 
 def plan_of(
     program: Program, options: CompileOptions, indices: Indices | None = None, most: float = math.inf,
-    tried: list[Attempt] | None = None, spills: bool = False,
+    tried: list[Attempt] | None = None, effort: Effort = Effort.FULL,
 ) -> ExecutionPlan | None:
     """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
     None when none was found.
 
     `indices`: whoever makes several plans saves time by keeping them. What is tried is added to `tried`.
-    `spills`: it is known to want slow memory, and the first plan that fits is good enough.
     """
-
     backend = options.kernels()
     if backend is None:
         known = indices or Indices(program, options)
-        return _finder(options, known, tried, spills)(program, options.budget, most)
-    found = balances(program, options, tried, spills).cheapest(most)
+        return _finder(options, known, tried, effort)(program, options.budget, most)
+    found = balances(program, options, tried, effort).cheapest(most)
     return None if found is None else found.plan
 
 
 def balances(
-    program: Program, options: CompileOptions, tried: list[Attempt] | None = None, spills: bool = False
+    program: Program, options: CompileOptions, tried: list[Attempt] | None = None, effort: Effort = Effort.FULL
 ) -> Balances:
     """Plans of `program` by how a backend shares the memory with them."""
     backend = options.kernels()
     assert backend is not None
-    find = _finder(options, Indices(program, options), tried, spills)
+    find = _finder(options, Indices(program, options), tried, effort)
     return Balances(find, program, options.budget, backend, options.chip, _processor(program, options))
 
 
@@ -88,19 +86,20 @@ def _processor(program: Program, options: CompileOptions) -> str:
     return nearest_for(program, options.chip, "" if backend is None else backend.name)
 
 
-def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | None, spills: bool = False) -> Find:
+def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | None, effort: Effort) -> Find:
     """Finds plans of a program, or of the same with other kernels."""
     noted = [] if tried is None else tried
 
     def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
         def plan_by(index: ProgramIndex, most: float) -> tuple[ExecutionPlan | None, list[Attempt]]:
             before = len(index.cache(Attempts))
-            plan = find_plan(index, budget, options.alignment, options.weights(), most, spills)
+            plan = find_plan(index, budget, options.alignment, options.weights(), most, effort)
             return plan, index.cache(Attempts)[before:]
 
         plan, attempts = plan_by(indices.of(wanted), most)
         noted.extend(attempts)
-        folded = None if spills or (plan is not None and plan.slow_bytes == 0) else indices.folded(wanted)
+        resident = plan is not None and plan.slow_bytes == 0
+        folded = None if effort is Effort.FIRST or resident else indices.folded(wanted)
         if folded is None:
             return plan
         better, attempts = plan_by(folded, most if plan is None else worth(wanted, cost_of(plan)))
@@ -144,7 +143,7 @@ class _Choice:
             now: list[Attempt] = []
             less = math.inf if best is None else least - len(best.stages) / 2  # each stage's count was rounded
             most = less if smaller else worth(program, less)
-            plan = plan_of(program, options, self.indices, most, now)
+            plan = plan_of(program, options, self.indices, most, now, Effort.SEARCH if smaller else Effort.FULL)
             tried += (dataclasses.replace(attempt, order=order) for attempt in now)
             if plan is not None and judged_cost(plan) < least:
                 best, least = plan, judged_cost(plan)
@@ -169,7 +168,7 @@ def _in_columns(
         last = best is not untiled
         for narrow in programs_in_tiles:
             now: list[Attempt] = []
-            plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, spills=True)
+            plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, effort=Effort.FIRST)
             tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
             if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
                 best = plan

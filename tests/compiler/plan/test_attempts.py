@@ -90,7 +90,8 @@ def test_analyze_shows_them() -> None:
     document = json.loads(CliRunner().invoke(cli, [*command, "--json"]).stdout)
     compiled = compile_model(OWN / "kws_int8.onnx", fast=4900)
     assert [row["outcome"] for row in document["attempts"]] == [attempt.outcome for attempt in compiled.attempts]
-    assert document["attempts"][-1]["fast"] == document["memory"]["fast_peak"]
+    best = [row for row in document["attempts"] if row["outcome"] == "best so far"]
+    assert best[-1]["fast"] == document["memory"]["fast_peak"]
 
 
 def test_orders_that_were_tried_are_told_apart() -> None:

@@ -8,6 +8,7 @@ search is done again with less memory, or less sharing of it, where that happene
 from __future__ import annotations
 
 import dataclasses
+import enum
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -56,6 +57,14 @@ POOR = 1.1
 FARTHER = 1.02
 
 
+class Effort(enum.Enum):
+    """How much is tried for a plan."""
+
+    FULL = enum.auto()
+    SEARCH = enum.auto()  #: without looking at every cut of a small program, as was done for more memory
+    FIRST = enum.auto()  #: slow memory is known to be wanted, and the first plan beside it that fits is good enough
+
+
 def plan_program(program: Program, budget: Budget, alignment: int, weights: WeightOptions) -> ExecutionPlan:
     """The best plan found within `budget`; BudgetError, with the smallest that works, when there is none."""
     index = ProgramIndex.of(program)
@@ -98,34 +107,36 @@ def find_plan(
     alignment: int,
     weights: WeightOptions,
     most: float = math.inf,
-    spills: bool = False,
+    effort: Effort = Effort.FULL,
 ) -> ExecutionPlan | None:
     """The best plan found within `budget` that costs less than `most`, or None; an index kept from plan to plan saves
-    time. `spills`: it is known to want slow memory, and the first plan that fits is good enough."""
-    if spills:
-        found = _that_spills(index, budget, alignment, weights, most - _whole_cost(index))
+    time."""
+    least = most - _whole_cost(index)
+    if effort is Effort.FIRST:
+        found = _that_spills(index, budget, alignment, weights, least)
     else:
-        found = find_arrangement(index, budget, alignment, weights, most - _whole_cost(index))
+        every = effort is Effort.FULL
+        found = find_arrangement(index, budget, alignment, weights, least, every=every)
     return None if found is None else finish(index, budget, alignment, weights, found)
 
 
 @uncollected
 def find_arrangement(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
-    hasty: bool = False,
+    hasty: bool = False, every: bool = True,
 ) -> Arrangement | None:
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
     running whole; None when none was found. `hasty`: the first that fits is good enough, and where there is slow memory
-    it may be used."""
+    it may be used. `every`: every cut of a small program is looked at."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
     enough = math.inf if hasty else None
-    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), enough)
+    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), enough, every)
     if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
         best = resident
     else:
         whole = _whole_cost(index)
         least = most if resident is None else worth(index.program, whole + _cost(index, resident)) - whole
-        best = _cheapest(index, dataclasses.replace(aim, most=least), enough) or resident
+        best = _cheapest(index, dataclasses.replace(aim, most=least), enough, every) or resident
     return None if best is None else _with_weights(index, best, aim)
 
 
@@ -139,7 +150,7 @@ def _that_spills(
     return None if found is None else _with_weights(index, refined(index, found, aim), aim)
 
 
-def _cheapest(index: ProgramIndex, aim: Aim, enough: float | None) -> Arrangement | None:
+def _cheapest(index: ProgramIndex, aim: Aim, enough: float | None, every: bool = True) -> Arrangement | None:
     """The cheapest arrangement found that costs less than `aim.most`, or the first that does and costs no more than
     `enough` times what live bytes tell of the cheapest.
 
@@ -161,7 +172,7 @@ def _cheapest(index: ProgramIndex, aim: Aim, enough: float | None) -> Arrangemen
         hopeless = hopeless or (place == 0 and found is None)
         attempts.mend(chain.start, found, chain.remedies)
     if attempts.best is None or enough is None:
-        attempts.look_closer()
+        attempts.look_closer(every)
     return attempts.best
 
 
@@ -203,14 +214,14 @@ class _Attempts:
             self._windows = attempt.windows
         return found
 
-    def look_closer(self) -> None:
-        """Looks at the best once more, and at every cut of a small program.
+    def look_closer(self, every: bool) -> None:
+        """Looks at the best once more, and, with `every`, at every cut of a small program.
 
         Where live bytes tell of nothing cheaper than the best, that is the cheapest; beside slow memory they miss
         more."""
         if self.best is not None:
             self._found("looked at once more", refined(self.index, self.best, self.aim))
-        if self.least is not None and (self.best is None or self.aim.slow or self.aim.most > self.least):
+        if every and self.least is not None and (self.best is None or self.aim.slow or self.aim.most > self.least):
             most = _whole_cost(self.index) + self.aim.most
             self._found("every cut", cheapest_of_every_cut(self.index, self.aim, most))
 
