@@ -11,7 +11,7 @@ import pytest
 from bench.quantised_net import QuantisedNet
 from tests.compiler.simulator import Simulator
 from tigris_pio import Session, compile_model
-from tigris_pio.compiler import pipeline
+from tigris_pio.compiler import choose
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.format.enums import OpKind
 
@@ -37,7 +37,7 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
     tiled = compile_model(wide(), fast=5000, slow="1M")
     assert any(attempt.columns and attempt.outcome == "best so far" for attempt in tiled.attempts)
     Simulator(tiled.plan).run()
-    monkeypatch.setattr(pipeline, "tiled", lambda *_: ())
+    monkeypatch.setattr(choose, "tiled", lambda *_: ())
     whole = compile_model(wide(), fast=5000, slow="1M")
     assert moved(tiled) < 0.7 * moved(whole)
     assert cost_of(tiled.plan) < cost_of(whole.plan)
