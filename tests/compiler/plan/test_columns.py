@@ -12,6 +12,7 @@ from bench.quantised_net import QuantisedNet
 from tests.compiler.simulator import Simulator
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler import choose
+from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.format.enums import OpKind
 
@@ -27,7 +28,7 @@ def wide() -> onnx.ModelProto:
     return net.model(net.pool(x))
 
 
-def moved(compiled: pipeline.Compiled) -> int:
+def moved(compiled: Compiled) -> int:
     traffic = compiled.report["traffic"]
     return int(traffic["slow_read"] + traffic["slow_written"])
 
