@@ -14,6 +14,7 @@ from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, Front, back, front
 from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.format.enums import OpKind
 
 #: A size in which the search alone finds a plan that costs 0.2 % more than in `LESS`.
 FAST, LESS = 9602, 9059
@@ -45,6 +46,16 @@ def test_nothing_of_equal_cost_is_made_for_less_memory(kws: Front) -> None:
     found = planned(kws, 8062)
     assert any(attempt.smaller for attempt in found.attempts)
     assert not any(attempt.smaller and attempt.outcome == "best so far" for attempt in found.attempts)
+
+
+def test_nothing_is_left_to_portable_kernels_for_less_memory() -> None:
+    """Instructions of these kernels were not counted, so that costs would say they are no gain."""
+    options = CompileOptions(Budget(5 << 10), backend="pie", chip="esp32s3")
+    found = back(front(OWN / "kws_int8.onnx", options), options)
+    assert found.plan.backend is not None
+    assert {op.kind for op in found.plan.program.ops if op.name in found.plan.backend.portable} == {
+        OpKind.SUM_MAP, OpKind.MEAN_OF_SUMS, OpKind.SOFTMAX,
+    }  # fmt: skip
 
 
 def test_what_runs_whole_is_not_bettered(kws: Front) -> None:

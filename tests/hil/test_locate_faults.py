@@ -65,7 +65,7 @@ def test_memory_that_changes_between_two_calls(plans: Plans, real_board: Path, l
     wrong = Wrong(K.ADD, DType.INT8, 30, 0, 64, f"width={made.width},poke={offset}")
     found = located(line([real_board, "--fault", wrong.spec, "--model", path]).url, plan)
     assert isinstance(found, FirstWrong), found
-    assert (found.cause, found.writer, found.name, found.reproducible) == (MEMORY, "add0/Add", "conv5/Conv", True)
+    assert (found.cause, found.writer, found.name, found.reproducible) == (MEMORY, "add0/Add", "conv3/Conv", True)
     assert found.tensor == plan.file.text(made.name)
     assert found.departure is not None
     at = found.departure.first

@@ -145,7 +145,7 @@ class _Choice:
             most = less if smaller else worth(program, less)
             plan = plan_of(program, options, self.indices, most, now, Effort.SEARCH if smaller else Effort.FULL)
             tried += (dataclasses.replace(attempt, order=order) for attempt in now)
-            if plan is not None and judged_cost(plan) < least:
+            if plan is not None and judged_cost(plan) < least and not (smaller and _leaves_more(plan, self.best)):
                 best, least = plan, judged_cost(plan)
             if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
                 break
@@ -154,6 +154,14 @@ class _Choice:
         room = options.budget.fast if smaller else None
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
         self.best = best
+
+
+def _leaves_more(plan: ExecutionPlan, than: ExecutionPlan | None) -> bool:
+    """Whether a plan leaves operators to portable kernels that another gives to a backend's. Not every backend's
+    instructions were counted, so costs alone do not tell which is the better one."""
+    if plan.backend is None or than is None or than.backend is None:
+        return False
+    return not plan.backend.portable.keys() <= than.backend.portable.keys()
 
 
 def _in_columns(
