@@ -41,6 +41,17 @@ def test_what_less_memory_leads_to_is_taken(kws: Front, monkeypatch: pytest.Monk
     assert cost_of(alone.plan) > cost_of(less.plan) and all(attempt.smaller is None for attempt in alone.attempts)
 
 
+def test_what_less_memory_leads_to_is_left_where_the_flash_is_too_small(
+    kws: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    larger = len(planned(kws, FAST).data)
+    with monkeypatch.context() as patch:
+        patch.setattr(choose, "SMALLER", 0)
+        alone = len(planned(kws, FAST).data)
+    assert alone < larger
+    assert len(back(kws, CompileOptions(Budget(FAST, flash=alone))).data) == alone
+
+
 def test_nothing_of_equal_cost_is_made_for_less_memory(kws: Front) -> None:
     """What a plan costs is a sum of rounded counts, what the search compares with it is not rounded."""
     found = planned(kws, 8062)

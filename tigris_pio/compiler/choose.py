@@ -132,6 +132,7 @@ class _Choice:
     def __init__(self, program: Program, options: CompileOptions) -> None:
         self.programs, self.indices = orders(program), Indices(program, options)
         self.best: ExecutionPlan | None = None
+        self.tiled = False  #: whether the best is in tiles
         self.tried: list[Attempt] = []
 
     def within(self, options: CompileOptions) -> None:
@@ -145,12 +146,16 @@ class _Choice:
             most = less if smaller else worth(program, less)
             plan = plan_of(program, options, self.indices, most, now, Effort.SEARCH if smaller else Effort.FULL)
             tried += (dataclasses.replace(attempt, order=order) for attempt in now)
-            if plan is not None and judged_cost(plan) < least and not (smaller and _leaves_more(plan, self.best)):
+            if plan is None or judged_cost(plan) >= least:
+                continue
+            if self.best is None or (not _leaves_more(plan, self.best) and _fits_flash(plan, options)):
                 best, least = plan, judged_cost(plan)
             if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
                 break
-        if best is not None and best is not self.best and options.budget.slow:
-            best = _in_columns(self.programs, best, options, tried)
+        if best is not None and options.budget.slow and not (self.tiled and best is self.best):
+            untiled = dataclasses.replace(best, budget=options.budget)
+            best = _in_columns(self.programs, untiled, options, tried)
+            self.tiled = best is not untiled
         room = options.budget.fast if smaller else None
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
         self.best = best
