@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from tests.families.catalogue import float_model
 from tests.networks.folders import OWN
 from tigris_pio.cli.main import cli
 from tigris_pio.compiler import choose
@@ -14,6 +15,7 @@ from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, Front, back, front
 from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.compiler.plan.search import THOROUGH
 from tigris_pio.format.enums import OpKind
 
 #: A size in which the search alone finds a plan that costs 0.2 % more than in `LESS`.
@@ -72,6 +74,13 @@ def test_nothing_is_left_to_portable_kernels_for_less_memory() -> None:
 def test_what_runs_whole_is_not_bettered(kws: Front) -> None:
     whole = back(kws, CompileOptions()).plan.fast_bytes
     assert all(attempt.smaller is None for attempt in planned(kws, whole).attempts)
+
+
+def test_long_programs_are_tried_in_less_memory_in_one_order() -> None:
+    options = CompileOptions(Budget(64 << 10, 1 << 20))
+    found = back(front(float_model("detector"), options), options)
+    assert len(found.plan.program.ops) > THOROUGH and len({attempt.order for attempt in found.attempts}) > 1
+    assert len({attempt.order for attempt in found.attempts if attempt.smaller}) == 1
 
 
 def test_attempts_for_less_memory_say_so() -> None:

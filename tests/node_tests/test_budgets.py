@@ -46,8 +46,8 @@ def _squeezed(case: Case) -> tuple[int, list[str]]:
     return count, problems
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(16))
 def test_budgets_do_not_change_results(part: int) -> None:
-    results = [_squeezed(case) for case in direct_float_cases()[part::4]]
+    results = [_squeezed(case) for case in direct_float_cases()[part::16]]
     assert [problem for _, problems in results for problem in problems] == []
-    assert sum(count for count, _ in results) > 20
+    assert sum(count for count, _ in results) > 3

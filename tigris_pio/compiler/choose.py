@@ -22,7 +22,7 @@ from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.rungs import below
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, Effort, does_not_fit, find_plan, worth
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, THOROUGH, Effort, does_not_fit, find_plan, worth
 
 #: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
 #: little more memory leads to may cost more.
@@ -132,6 +132,7 @@ class _Choice:
     def __init__(self, program: Program, options: CompileOptions) -> None:
         self.programs, self.indices = orders(program), Indices(program, options)
         self.best: ExecutionPlan | None = None
+        self.order = 0  #: of the best, from 1 on
         self.tiled = False  #: whether the best is in tiles
         self.tried: list[Attempt] = []
 
@@ -141,6 +142,8 @@ class _Choice:
         smaller = best is not None  # what a little less leads to is taken whatever it saves
         tried: list[Attempt] = []
         for order, program in enumerate(self.programs, 1):
+            if smaller and order != self.order and len(program.ops) > THOROUGH:
+                continue  # long programs are tried in the best order only
             now: list[Attempt] = []
             less = math.inf if best is None else least - len(best.stages) / 2  # each stage's count was rounded
             most = less if smaller else worth(program, less)
@@ -149,7 +152,7 @@ class _Choice:
             if plan is None or judged_cost(plan) >= least:
                 continue
             if self.best is None or (not _leaves_more(plan, self.best) and _fits_flash(plan, options)):
-                best, least = plan, judged_cost(plan)
+                best, least, self.order = plan, judged_cost(plan), order
             if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
                 break
         if best is not None and options.budget.slow and not (self.tiled and best is self.best):
