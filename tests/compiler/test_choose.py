@@ -15,7 +15,6 @@ from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, Front, back, front
 from tigris_pio.compiler.plan.cost import cost_of
-from tigris_pio.compiler.plan.search import THOROUGH
 from tigris_pio.format.enums import OpKind
 
 #: A size in which the search alone finds a plan that costs 0.2 % more than in `LESS`.
@@ -76,10 +75,10 @@ def test_what_runs_whole_is_not_bettered(kws: Front) -> None:
     assert all(attempt.smaller is None for attempt in planned(kws, whole).attempts)
 
 
-def test_long_programs_are_tried_in_less_memory_in_one_order() -> None:
+def test_less_memory_is_tried_in_the_best_order_alone() -> None:
     options = CompileOptions(Budget(64 << 10, 1 << 20))
     found = back(front(float_model("detector"), options), options)
-    assert len(found.plan.program.ops) > THOROUGH and len({attempt.order for attempt in found.attempts}) > 1
+    assert len({attempt.order for attempt in found.attempts}) > 1
     assert len({attempt.order for attempt in found.attempts if attempt.smaller}) == 1
 
 

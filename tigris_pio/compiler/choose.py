@@ -22,7 +22,7 @@ from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.rungs import below
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, THOROUGH, Effort, does_not_fit, find_plan, worth
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, Effort, does_not_fit, find_plan, worth
 
 #: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
 #: little more memory leads to may cost more.
@@ -142,8 +142,8 @@ class _Choice:
         smaller = best is not None  # what a little less leads to is taken whatever it saves
         tried: list[Attempt] = []
         for order, program in enumerate(self.programs, 1):
-            if smaller and order != self.order and len(program.ops) > THOROUGH:
-                continue  # long programs are tried in the best order only
+            if smaller and order != self.order:
+                continue
             now: list[Attempt] = []
             less = math.inf if best is None else least - len(best.stages) / 2  # each stage's count was rounded
             most = less if smaller else worth(program, less)
