@@ -194,7 +194,8 @@ def _in_columns(
 
 
 def _fits_flash(plan: ExecutionPlan, options: CompileOptions) -> bool:
-    """Whether a plan with operators in tiles is small enough, which take more records and sometimes weights twice."""
+    """Whether a plan is small enough, which one with operators in tiles, or in more stages, may not be: tiles take more
+    records and sometimes weights twice."""
     flash = options.budget.flash
     return flash is None or len(write_plan(plan, options.xip)) <= flash
 
