@@ -157,7 +157,7 @@ class _Choice:
                 break
         if best is not None and options.budget.slow and not (self.tiled and best is self.best):
             untiled = dataclasses.replace(best, budget=options.budget)
-            best = _in_columns(self.programs, untiled, options, tried)
+            best = _in_columns([*map(self.indices.of, self.programs)], untiled, options, tried)
             self.tiled = best is not untiled
         room = options.budget.fast if smaller else None
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
@@ -173,14 +173,14 @@ def _leaves_more(plan: ExecutionPlan, than: ExecutionPlan | None) -> bool:
 
 
 def _in_columns(
-    programs: Sequence[Program], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
+    indices: Sequence[ProgramIndex], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
 ) -> ExecutionPlan:
     """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`.
 
     Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else be
     dearer than one in less where tiles that just fit are worse than smaller ones."""
     untiled = best
-    for programs_in_tiles in tiled(programs, best, options.alignment):
+    for programs_in_tiles in tiled(indices, best, options.alignment):
         last = best is not untiled
         for narrow in programs_in_tiles:
             now: list[Attempt] = []

@@ -83,6 +83,17 @@ class Aim:
         """Whether outputs of a stage may grow over its inputs."""
         return self.overlay and self.apart.isdisjoint(range(first, end))
 
+    def within(self, other: Aim) -> bool:
+        """Whether what is cut for this aim could be cut for the other too, which gives as much in everything and asks
+        for no more."""
+        return (
+            self.room <= other.room and self.slow <= other.slow and self.most <= other.most
+            and self.overlay <= other.overlay and self.frugal >= other.frugal and self.descents >= other.descents
+            and self.windows <= other.windows and self.lowest >= other.lowest and self.apart >= other.apart
+            and set(self.less) >= set(other.less)
+            and (self.alignment, self.weights) == (other.alignment, other.weights)
+        )  # fmt: skip
+
     def at(self, room: int) -> Aim:
         """The same for another room."""
         return dataclasses.replace(self, room=room)

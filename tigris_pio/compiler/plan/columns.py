@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tigris_pio.compiler.instructions.predict import DEFAULT
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.lower.columns import Span, Tiles, in_columns, leaving, may_be_tiled, own_span, spans_of
+from tigris_pio.compiler.lower.columns import Span, Tiles, in_columns, may_be_tiled, own_span, spans_of
 from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
 from tigris_pio.compiler.plan.cut.estimate import Prices
@@ -53,8 +53,8 @@ class _Way(NamedTuple):
     tiles: int  #: of the region that leads here; 1: none
 
 
-def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> Iterator[Sequence[Program]]:
-    """What of `programs`, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the likeliest
+def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) -> Iterator[Sequence[Program]]:
+    """What of the indices' programs, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the likeliest
     first, then such as are made for less memory than there is, since what a tile takes is known about, not exactly.
     Nothing when tiles are not worth it, and nothing twice."""
     spills = any(stage.slow_read for stage in plan.stages)
@@ -66,7 +66,6 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
     worth = WORTH * cost_of(plan)
     if planned - slow_byte * sum(size for size in bytes_of if size > plan.budget.fast) <= worth:
         return  # what lies in slow memory when the run begins is brought in any case
-    indices = [ProgramIndex.of(program, plan.processor or DEFAULT) for program in programs]
     known: set[tuple[object, ...]] = set()
     least = state_at_most(plan.budget.fast, alignment)
     for limit in _sizes(plan.budget.fast):
@@ -80,7 +79,7 @@ def tiled(programs: Sequence[Program], plan: ExecutionPlan, alignment: int) -> I
         for kind in kinds:
             ways = []
             for cuts in (True, False):
-                searches = (_Search(index, plan, limit, alignment, cuts, kind) for index in indices)
+                searches = (_Search(index, plan, limit, alignment, cuts, kind, planned - worth) for index in indices)
                 ways.append(min(searches, key=lambda search: search.cost))
             ways.sort(key=lambda search: search.cost)
             most = min(planned - worth, NEAR * ways[0].cost)
@@ -105,8 +104,16 @@ class _Rows(dict[int, list[tuple[int, dict[str, WindowRows]]]]):
     """The segments that roll from each first operator on."""
 
 
-class _Spans(dict[Tiles, list[dict[str, Span]]]):
-    """The columns that the tiles of each region need."""
+class _Region(NamedTuple):
+    """What a region in tiles is, whatever leads to it and whatever memory there is."""
+
+    spans: Sequence[Mapping[str, Span]]  #: the columns that each tile needs
+    need: int  #: bytes that the largest takes in bands of one row, about
+    again: float  #: instructions of columns that several tiles make
+
+
+class _Regions(dict[tuple[Tiles, frozenset[str], int], "_Region | None"]):
+    """Those of a program, by what of it is cut where it is made, and the alignment; None: there is none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,10 +128,11 @@ class _Kind:
 
 
 class _Search:
-    """The cheapest way through the operators of a program. cuts: what is large is cut where it is made."""
+    """The cheapest way through the operators of a program that costs at most `most`. cuts: what is large is cut where
+    it is made."""
 
     def __init__(
-        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, kind: _Kind
+        self, index: ProgramIndex, plan: ExecutionPlan, limit: int, alignment: int, cuts: bool, kind: _Kind, most: float
     ) -> None:
         state = kind.state
         self.index, program = index, index.program
@@ -142,12 +150,12 @@ class _Search:
         self.stages = {stage.first_op: (stage.end_op, _slow_cost(plan, stage, self.prices.slow_byte))
                        for stage in plan.stages if same and self._remains(plan, stage, kind)}  # fmt: skip
         self.cuts = self._cuts()
-        self.ways = self._found()
+        self.ways = self._found(most)
 
     @property
     def cost(self) -> float:
         """Instructions beyond running whole in fast memory."""
-        return self.ways[len(self.program.ops)].cost
+        return self.ways[len(self.program.ops)].cost if len(self.program.ops) in self.ways else math.inf
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -185,14 +193,15 @@ class _Search:
             known[first] = list(window_rows(self.index, first, REACH))
         return known[first]
 
-    def _found(self) -> dict[int, _Way]:
+    def _found(self, most: float) -> dict[int, _Way]:
         ways: dict[int, _Way] = {0: _Way(0.0, 0, 1)}
         for cut in range(len(self.program.ops)):
             if cut not in ways:
                 continue
-            for end, tiles, cost in self._edges(cut, ways):
-                if cost + ways[cut].cost < ways.get(end, _Way(math.inf, 0, 1)).cost:
-                    ways[end] = _Way(cost + ways[cut].cost, cut, tiles)
+            for end, tiles, added in self._edges(cut, ways):
+                cost = ways[cut].cost + added
+                if cost <= most and (end not in ways or cost < ways[end].cost):
+                    ways[end] = _Way(cost, cut, tiles)
         return ways
 
     def _cuts(self) -> frozenset[int]:
@@ -236,36 +245,43 @@ class _Search:
     def _touched(self, first: int, end: int) -> list[str]:
         """What operators read of activations made before them, and make for later ones."""
         read = (name for name in self.index.inputs(first, end) if self.index.tensor(name).constant is None)
-        return [*read, *leaving(self.program, first, end)]
+        return [*read, *self.index.outputs(first, end)]
 
     def _region(
         self, region: Tiles, rows: Mapping[str, WindowRows], ways: Mapping[int, _Way]
     ) -> tuple[int, float] | None:
         """In how many tiles it is, and what that costs; None when a tile has no room."""
-        left = leaving(self.program, region.first, region.end)
+        left = self.index.outputs(region.first, region.end)
         read = [name for name in self._touched(region.first, region.end) if name not in left]
         brought = 2 if region.number > 1 else 1  # views of what is read, and of the columns taken of it
         state = self._state(brought * len(read) + region.end - region.first)
         if self.state is not None and state > self.state:
             return None
         limit = self.limit - (state if self.state is None else 0)
-        widths = [self.index.tensor(name).width for name in left]
-        if region.number == 1:
-            spans = [{name: Span(0, self.index.tensor(name).width) for name in rows}]
-        elif widths and min(widths) >= 2 * region.number:
-            known = self.index.cache(_Spans)
-            if region not in known:
-                known[region] = [spans_of(self.program, region, left, tile) for tile in range(region.number)]
-            spans = known[region]
-        else:
+        found = self._made_of(region, left, read, rows)
+        if found is None or found.need > limit:
             return None
-        if any(self._need(region, read, rows, each) > limit for each in spans):
-            return None
-        moved = sum(self._loaded(name, spans, region, ways) for name in read)
+        moved = sum(self._loaded(name, found.spans, region, ways) for name in read)
         moved += sum(self.index.tensor(name).bytes for name in left)
         cost = self.prices.slow_byte * moved + region.number * self.prices.stage
         cost += self._joined(region.first, region.end, ways) if region.number == 1 else 0.0
-        return region.number, cost + self._again(region, spans)
+        return region.number, cost + found.again
+
+    def _made_of(
+        self, region: Tiles, left: Sequence[str], read: list[str], rows: Mapping[str, WindowRows]
+    ) -> _Region | None:
+        """The region, told once; None when its outputs are too narrow for so many tiles."""
+        known, key = self.index.cache(_Regions), (region, self.apart.intersection(read), self.alignment)
+        if key not in known:
+            widths = [self.index.tensor(name).width for name in left]
+            spans: Sequence[Mapping[str, Span]] = ()
+            if region.number == 1:
+                spans = [{name: Span(0, self.index.tensor(name).width) for name in rows}]
+            elif widths and min(widths) >= 2 * region.number:
+                spans = [spans_of(self.program, region, left, tile) for tile in range(region.number)]
+            need = max((self._need(region, read, rows, each) for each in spans), default=0)
+            known[key] = _Region(spans, need, self._again(region, spans)) if spans else None
+        return known[key]
 
     def _loaded(self, name: str, spans: Sequence[Mapping[str, Span]], region: Tiles, ways: Mapping[int, _Way]) -> float:
         """Bytes that the tiles bring of a tensor: all of it each, or of what was made in tiles those they need."""
@@ -277,7 +293,7 @@ class _Search:
             return tensor.bytes * columns / tensor.width + strips
         if maker is None or maker.number == 1:
             return tensor.bytes * len(spans)
-        narrowest = min(self.index.tensor(each).width for each in leaving(self.program, maker.first, maker.end))
+        narrowest = min(self.index.tensor(each).width for each in self.index.outputs(maker.first, maker.end))
         parts = [own_span(tensor.width, narrowest, tile, maker.number) for tile in range(maker.number)]
         columns = sum(part.end - part.first for each in spans for part in parts
                       if name in each and part.first < each[name].end and each[name].first < part.end)  # fmt: skip

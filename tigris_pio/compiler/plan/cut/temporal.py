@@ -66,12 +66,18 @@ class Cut:
     led: int = 0
 
 
+class _Hopeless(list[Aim]):
+    """What there is no cut for, be run-time state as small as it may."""
+
+
 def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
     """The cheapest cut whose live bytes fit `aim.room`; None when there is none.
 
     The run-time state is that of the stage with the most views. At first each segment leaves room for its own; where
     the path found has one that takes more, all others leave room for that, or there are no segments that take so much.
     """
+    if any(aim.within(other) for other in index.cache(_Hopeless)):
+        return None
     best, wished = _with_state(index, aim, aim.state, None)
     most = state_at_most(aim.room, aim.alignment)
     if aim.slow and len(index.ops) > SMALL and best is not None and most <= SCARCE and best.state > most:
@@ -101,10 +107,13 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
     if each left room for its own only, where that has one that takes more."""
     wished = None
     for _ in range(STATES):
-        found = _Search(index, aim, state, most).cheapest()
+        search = _Search(index, aim, state, most)
+        found = search.cheapest()
         if found is None and state and state == aim.state:
-            state = 0
-            found = _Search(index, aim, state, most).cheapest()
+            state, search = 0, _Search(index, aim, 0, most)
+            found = search.cheapest()
+        if found is None and not state and most is None and search.exhausted:
+            index.cache(_Hopeless).append(aim)
         if found is None or found.state <= state:
             break
         if len(index.ops) > LARGE:  # mostly the same segments do beside the state that they take
@@ -205,6 +214,7 @@ class _Search:
         self.drafts = _Drafts(index, self.sets, aim, state)
         self.rounds = _rounds(len(index.ops), bool(state) or most is not None)
         self.edges = Edges(index, self.sets, aim, (state, most), self.drafts.correct, self.rounds > SEVERAL, only)
+        self.exhausted = False  #: whether there are no more paths
 
     def cheapest(self) -> Cut | None:
         """The cheapest of the paths that are drafted; some more are while none fits."""
@@ -212,6 +222,7 @@ class _Search:
         best: Cut | None = None
         for tried in range(max(2 * self.rounds, UNFIT)):
             end = self.edges.cheapest()
+            self.exhausted = end is None
             if end is None or (best is not None and end.cost >= best.cost):
                 break
             path = _path(end)
