@@ -54,9 +54,9 @@ class _Way(NamedTuple):
 
 
 def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) -> Iterator[Sequence[Program]]:
-    """What of the indices' programs, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the likeliest
-    first, then such as are made for less memory than there is, since what a tile takes is known about, not exactly.
-    Nothing when tiles are not worth it, and nothing twice."""
+    """What of the indices' programs, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the
+    likeliest first, then such as are made for less memory than there is, since what a tile takes is known about, not
+    exactly. Nothing when tiles are not worth it, and nothing twice."""
     spills = any(stage.slow_read for stage in plan.stages)
     if plan.budget.fast is None or not spills or len(plan.program.ops) > MOST // 2:
         return

@@ -200,6 +200,7 @@ class _Attempts:
     def _make(self, attempt: Aim) -> Arrangement | None:
         cut = _cut(self.index, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
         if cut is None or cut.cost >= self.aim.most:
+            self._state = 0  # mostly the next has none either, which is known soonest so
             self._note(how(self.aim, attempt), "no cut")
             return None
         if self.least is None:

@@ -82,7 +82,7 @@ class Edges:
         self._subsets: dict[int, list[int]] = {}
         self._offers: dict[Hashable, list[Offer]] = {}
         self._sized = index.cache(_Sized)
-        self._labels = Labels(sets, self.prices.slow_byte, aim.most * LOOSE)
+        self._labels = Labels(sets, self.prices.slow_byte, aim.most * LOOSE, not aim.slow)
         self._rolls: dict[int, list[_Roll]] = {}
         self._repeated = None if only else Repeated(sets, aim)
         self._all = False  # whether to tell what is no better than what is known
@@ -99,7 +99,7 @@ class Edges:
 
     def cheapest(self) -> Label | None:
         """The cheapest way to the last cut; None when there is none."""
-        labels = self._labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE)
+        labels = self._labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE, not self.aim.slow)
         self._passes += 1
         for fast in self._starts():
             labels.offer(0, Label(0.0, fast, False, None, None))
@@ -425,6 +425,8 @@ class Edges:
         self, cut: int, fit: RecomputingFit, apart: RecomputingFit | None, shape: Shape, free: int, label: Label
     ) -> Iterator[Offer]:
         all_fast = label.fast == self.sets.across[fit.first]
+        segment, bands = Segment(fit.first, cut, True), fit.bands * self.index.ops[fit.first].images
+        least = banded_cost(self.prices, Banded(bands, fit.calls, 0, fit.again), bands, shape.once, shape.views, 0)
         for kept in self._homes(label, fit.first, shape.leaves):
             whole = all_fast and kept == shape.leaves
             if whole and self.next_hot[fit.first] >= cut:
@@ -432,29 +434,26 @@ class Edges:
             if not whole and apart is None:
                 continue
             loaded, stored = shape.reads & ~label.fast, shape.leaves & ~kept
-            windows, moved, again = fit.windows, 0.0, fit.again
-            if not whole and apart is not None:
-                windows, moved, again = self._beside(cut, fit, apart, loaded, stored)
-            banded = Banded(fit.bands * self.index.ops[fit.first].images, fit.calls, 0, again)
-            least = moved + banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, 0)
-            segment = Segment(fit.first, cut, True)
-            if not self._may_lead(label, segment, kept, least):
+            windows, moved, again = fit.windows, self._moved(loaded, stored, fit.first, cut), fit.again
+            if not self._may_lead(label, segment, kept, moved + least):
                 continue
+            if not whole and apart is not None:
+                windows, again = self._beside(cut, fit, apart, loaded | stored, moved)
+            banded = Banded(bands, fit.calls, 0, again)
             yield from self._banded(label, segment, shape, kept, windows, free, banded, moved, {})
 
     def _beside(
-        self, end: int, fit: RecomputingFit, apart: RecomputingFit, loaded: int, stored: int
-    ) -> tuple[Size, float, float]:
-        """The windows of a segment that reads and leaves so much in slow memory, instructions of moving that once, and
-        those of making rows again and bringing them again."""
-        moved, slow = self._moved(loaded, stored, fit.first, end), loaded | stored
+        self, end: int, fit: RecomputingFit, apart: RecomputingFit, slow: int, moved: float
+    ) -> tuple[Size, float]:
+        """The windows of a segment that reads and leaves `slow` in slow memory, which takes `moved` instructions when
+        it is moved once, and those of making rows again and bringing them again."""
         crossing = [each for each in apart.crossing if self.sets.bit[each.name] & slow]
         key = (fit.first, end, slow, None)
         windows = self._sized.get(key)
         if windows is None:
             windows = self._sized[key] = fit.live.beside(fit.first, crossing).most
         traffic = sum(each.traffic for each in crossing)
-        return windows, moved, fit.again + max(0.0, self.prices.slow_byte * traffic - moved)
+        return windows, fit.again + max(0.0, self.prices.slow_byte * traffic - moved)
 
     def _again(self, end: int, resident: bool, room: int, labels: Labels, least: float) -> Iterator[RecomputingFit]:
         """The segments that end at `end`, while the rows they make again do not alone cost more than any way there.

@@ -43,19 +43,28 @@ class Label:
     descent: Descent = NO_DESCENT
 
 
-class Labels:
-    """The labels of every cut of a program; `slow_byte`: instructions for a byte moved; `most`: all must cost less."""
+class _Reloads(dict[tuple[int, int], float]):
+    """Instructions of bringing what lies in fast memory across a cut anew for each reader, by cut and what it is."""
 
-    def __init__(self, sets: Crossings, slow_byte: float, most: float) -> None:
+
+class Labels:
+    """The labels of every cut of a program; `slow_byte`: instructions for a byte moved; `most`: all must cost less;
+    `resident`: all that crosses a cut lies in fast memory."""
+
+    def __init__(self, sets: Crossings, slow_byte: float, most: float, resident: bool) -> None:
         self._sets, self._slow_byte, self._most = sets, slow_byte, most
         self._at: list[dict[tuple[int, bool, Descent], Label]] = [{} for _ in sets.across]
         self._kept: dict[int, list[Label]] = {}
+        self._resident = resident
+        self._bare = [math.inf] * len(sets.across)  # what the cheapest ways cost that leave least in fast memory
+        self._reloads = sets.index.cache(_Reloads)
         count = len(sets.across) - 1
         self._width = next(width for most, width in WIDTHS if count <= most)
 
     def beats(self, cut: int, fast: int, plain: bool, cost: float, descent: Descent = NO_DESCENT) -> bool:
-        """Whether a way of that cost is cheaper than those known that leave the same, or than all must be."""
-        if cost >= self._most:
+        """Whether a way of that cost is cheaper than those known that leave the same, or least, and than all must
+        be."""
+        if cost >= self._most or (not plain and cost >= self._bare[cut] + self._beyond(cut, fast)):
             return False
         known = self._at[cut]
         same = known.get((fast, plain, descent))
@@ -67,10 +76,17 @@ class Labels:
     def offer(self, cut: int, label: Label) -> None:
         """A way that beats the one known."""
         self._at[cut][label.fast, label.plain, label.descent] = label
+        if (label.fast == self._sets.across[cut] and not label.descent.member) if self._resident else not label.fast:
+            self._bare[cut] = min(self._bare[cut], label.cost)
+
+    def _beyond(self, cut: int, fast: int) -> float:
+        """Instructions of bringing anew, for each reader, what a way leaves in fast memory beyond the least."""
+        return 0.0 if self._resident or not fast else self._reload(cut, fast)
 
     def dearest(self, cut: int) -> float:
-        """What the dearest way known to a cut costs; infinite when none is known."""
-        return max((label.cost for label in self._at[cut].values()), default=math.inf)
+        """What a way to a cut that ends with no operator run whole costs at most, if it is of use."""
+        known = max((label.cost for label in self._at[cut].values()), default=math.inf)
+        return min(known, self._bare[cut] + self._beyond(cut, self._sets.across[cut]))
 
     def kept(self, cut: int) -> list[Label]:
         """The labels of a cut that may be part of a cheapest path, cheapest first; of many the most promising.
@@ -107,6 +123,12 @@ class Labels:
         return not more or one.cost + self._reload(cut, more) <= other.cost
 
     def _reload(self, cut: int, names: int) -> float:
+        known = self._reloads.get((cut, names))
+        if known is None:
+            known = self._reloads[cut, names] = self._told_reload(cut, names)
+        return known
+
+    def _told_reload(self, cut: int, names: int) -> float:
         index = self._sets.index
         total = 0.0
         for name in self._sets.named(names, cut):
