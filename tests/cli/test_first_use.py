@@ -219,7 +219,9 @@ def test_bytes_that_were_meant_as_kilobytes(run: Run, model: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [(("analyse", "net.onnx"), "Did you mean analyze?"), (("frobnicate",), "No such command"),
-     (("compile", "net.onnx", "-m", "64K", "-o", "a", "--quite"), "--quiet")],
+     (("compile", "net.onnx", "-m", "64K", "-o", "a", "--quite"), "--quiet"),
+     (("analyze", "net.onnx", "--fast", "64K"), "Did you mean '--mem'?"),
+     (("inspect", "net.tgrs", "--fast", "64K"), "No such option '--fast'.\n")],
 )  # fmt: skip
 def test_misspellings_are_answered_with_the_nearest(run: Run, command: tuple[str, ...], words: str) -> None:
     said = run(*command)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import difflib
 import importlib
 from pathlib import Path
+from typing import Any
 
 import click
+
+#: What other tools and the Python interface call an option of ours that is spelled quite otherwise.
+CALLED = {"--fast": "--mem", "--slow": "--mem", "--memory": "--mem", "--ram": "--mem", "--arena": "--mem"}
 
 
 class LazyGroup(click.Group):
@@ -32,6 +36,16 @@ class LazyGroup(click.Group):
         if (close := self.nearest(args[0])) is not None:
             ctx.fail(f"No such command '{args[0]}'. Did you mean {close}?")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            takes = error.ctx.command.params if error.ctx is not None else []
+            meant = CALLED.get(error.option_name)
+            if any(meant in option.opts for option in takes):
+                raise click.NoSuchOption(error.option_name, possibilities=[str(meant)], ctx=error.ctx) from None
+            raise
 
     def nearest(self, word: str) -> str | None:
         """The command that a word which is none may have meant."""
