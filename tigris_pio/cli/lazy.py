@@ -44,7 +44,9 @@ class LazyGroup(click.Group):
             takes = error.ctx.command.params if error.ctx is not None else []
             meant = CALLED.get(error.option_name)
             if any(meant in option.opts for option in takes):
-                raise click.NoSuchOption(error.option_name, possibilities=[str(meant)], ctx=error.ctx) from None
+                raise click.UsageError(
+                    f"No such option '{error.option_name}'. Did you mean '{meant}'?", error.ctx
+                ) from None
             raise
 
     def nearest(self, word: str) -> str | None:
