@@ -161,18 +161,19 @@ def test_a_label_that_may_pay_is_kept() -> None:
     one that holds more for more than bringing that anew takes."""
     index = ProgramIndex.of(chain(4, 8, 4))
     sets = Crossings.of(index, 1)
-    labels = Labels(sets, slow_byte=10.0, most=math.inf)
+    labels = Labels(sets, slow_byte=10.0, most=math.inf, resident=False)
     (place,) = bits(sets.across[2])
     bytes_ = sets.size(1 << place)
     labels.offer(2, Label(100.0, 0, False, None, None))
     near, far = 100.0 + 9 * bytes_, 100.0 + 11 * bytes_
     labels.offer(2, Label(near, 1 << place, False, None, None))
     assert [label.cost for label in labels.kept(2)] == [100.0, near]
-    other = Labels(sets, slow_byte=10.0, most=math.inf)
+    other = Labels(sets, slow_byte=10.0, most=math.inf, resident=False)
     other.offer(2, Label(100.0, 0, False, None, None))
     other.offer(2, Label(far, 1 << place, False, None, None))
     assert [label.cost for label in other.kept(2)] == [100.0]
     assert not other.beats(2, 0, False, 100.0) and other.beats(2, 0, False, 99.0)
+    assert other.beats(2, 1 << place, False, near) and not other.beats(2, 1 << place, False, far)
 
 
 @pytest.mark.parametrize(("seed", "share"), [(0, 30), (1, 20), (9, 20)])
