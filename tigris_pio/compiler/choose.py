@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
 
 from tigris_pio.compiler.backends.balance import Balances, Find, judged_cost
 from tigris_pio.compiler.emit.writer import write_plan
@@ -113,7 +112,7 @@ def cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionP
     """The cheapest plan of any order, of a large program of one, and what was tried; BudgetError, with the least memory
     that any order works in, when there is none."""
     choice = _Choice(program, options)
-    choice.within(options)
+    choice.take_first()
     fast = options.budget.fast
     if choice.best is None:
         indices, programs = choice.indices, choice.programs
@@ -122,7 +121,7 @@ def cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionP
     if fast is not None and len(program.ops) <= EXHAUSTIVE:
         for room in itertools.islice(below(fast, STEPS), SMALLER):
             if not _is_whole(choice.best):
-                choice.within(dataclasses.replace(options, budget=dataclasses.replace(options.budget, fast=room)))
+                choice.take_smaller(room)
     return dataclasses.replace(choice.best, budget=options.budget), tuple(choice.tried)
 
 
@@ -130,38 +129,74 @@ class _Choice:
     """Of the orders of `program` the cheapest plan so far, and what was tried."""
 
     def __init__(self, program: Program, options: CompileOptions) -> None:
-        self.programs, self.indices = orders(program), Indices(program, options)
+        self.programs, self.indices, self.options = orders(program), Indices(program, options), options
         self.best: ExecutionPlan | None = None
-        self.order = 0  #: of the best, from 1 on
-        self.tiled = False  #: whether the best is in tiles
+        self.order = 0  #: of the best without tiles, from 1 on
         self.tried: list[Attempt] = []
+        self._untiled: ExecutionPlan | None = None  # the best without tiles
 
-    def within(self, options: CompileOptions) -> None:
-        """Looks for a cheaper plan within the options' budget."""
-        best, least = self.best, math.inf if self.best is None else judged_cost(self.best)
-        smaller = best is not None  # what a little less leads to is taken whatever it saves
-        tried: list[Attempt] = []
+    def take_first(self) -> None:
+        """The cheapest plan within the options' budget: in any order, and in tiles."""
         for order, program in enumerate(self.programs, 1):
-            if smaller and order != self.order:
-                continue
             now: list[Attempt] = []
-            less = math.inf if best is None else least - len(best.stages) / 2  # each stage's count was rounded
-            most = less if smaller else worth(program, less)
-            plan = plan_of(program, options, self.indices, most, now, Effort.SEARCH if smaller else Effort.FULL)
-            tried += (dataclasses.replace(attempt, order=order) for attempt in now)
-            if plan is None or judged_cost(plan) >= least:
-                continue
-            if self.best is None or (not _leaves_more(plan, self.best) and _fits_flash(plan, options)):
-                best, least, self.order = plan, judged_cost(plan), order
-            if best is not None and (_is_whole(best) or len(program.ops) > EXHAUSTIVE):
-                break
-        if best is not None and options.budget.slow and not (self.tiled and best is self.best):
-            untiled = dataclasses.replace(best, budget=options.budget)
-            best = _in_columns([*map(self.indices.of, self.programs)], untiled, options, tried)
-            self.tiled = best is not untiled
-        room = options.budget.fast if smaller else None
+            plan = plan_of(program, self.options, self.indices, worth(program, _less(self.best)), now)
+            self.tried += (dataclasses.replace(attempt, order=order) for attempt in now)
+            if plan is not None and self._betters(plan):
+                self.best, self.order = plan, order
+                if _is_whole(plan) or len(program.ops) > EXHAUSTIVE:
+                    break
+        self._untiled = self.best
+        if self.best is not None and self.options.budget.slow:
+            self._take_tiles(self.options, self.tried)
+
+    def take_smaller(self, room: int) -> None:
+        """A cheaper plan in `room` bytes of fast memory, in the order that was best. It is taken whatever it saves, so
+        that more memory costs no more. Tiles are made where the best has none."""
+        assert self.best is not None
+        options = dataclasses.replace(self.options, budget=dataclasses.replace(self.options.budget, fast=room))
+        now: list[Attempt] = []
+        tried: list[Attempt] = []
+        plan = plan_of(self.programs[self.order - 1], options, self.indices, _less(self.best), now, Effort.SEARCH)
+        tried += (dataclasses.replace(attempt, order=self.order) for attempt in now)
+        if plan is not None and self._betters(plan):
+            self.best = self._untiled = plan
+        if options.budget.slow and self.best is self._untiled:
+            self._take_tiles(options, tried)
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
-        self.best = best
+
+    def _betters(self, plan: ExecutionPlan) -> bool:
+        """Whether a plan is to be taken instead of the best, or of none."""
+        if self.best is None:
+            return True
+        if judged_cost(plan) >= judged_cost(self.best) or _leaves_more(plan, self.best):
+            return False
+        return _fits_flash(plan, self.options)
+
+    def _take_tiles(self, options: CompileOptions, tried: list[Attempt]) -> None:
+        """A cheaper plan with operators in tiles of columns, for the options' fast memory. What is tried is added to
+        `tried`.
+
+        Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else
+        be dearer than one in less where tiles that just fit are worse than smaller ones."""
+        assert self.best is not None and self._untiled is not None
+        indices = [*map(self.indices.of, self.programs)]
+        untiled, found = dataclasses.replace(self._untiled, budget=options.budget), False
+        for programs_in_tiles in tiled(indices, untiled, options.alignment):
+            last = found
+            for narrow in programs_in_tiles:
+                now: list[Attempt] = []
+                most = worth(narrow, judged_cost(self.best))
+                plan = plan_of(narrow, options, most=most, tried=now, effort=Effort.FIRST)
+                tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
+                if plan is not None and self._betters(plan):
+                    self.best, found = plan, True
+            if last:
+                break
+
+
+def _less(than: ExecutionPlan | None) -> float:
+    """What a plan must cost less than to be cheaper: each stage's count was rounded."""
+    return math.inf if than is None else judged_cost(than) - len(than.stages) / 2
 
 
 def _leaves_more(plan: ExecutionPlan, than: ExecutionPlan | None) -> bool:
@@ -170,27 +205,6 @@ def _leaves_more(plan: ExecutionPlan, than: ExecutionPlan | None) -> bool:
     if plan.backend is None or than is None or than.backend is None:
         return False
     return not plan.backend.portable.keys() <= than.backend.portable.keys()
-
-
-def _in_columns(
-    indices: Sequence[ProgramIndex], best: ExecutionPlan, options: CompileOptions, tried: list[Attempt]
-) -> ExecutionPlan:
-    """The same plan, or a cheaper one with operators in tiles of columns. What is tried is added to `tried`.
-
-    Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else be
-    dearer than one in less where tiles that just fit are worse than smaller ones."""
-    untiled = best
-    for programs_in_tiles in tiled(indices, best, options.alignment):
-        last = best is not untiled
-        for narrow in programs_in_tiles:
-            now: list[Attempt] = []
-            plan = plan_of(narrow, options, most=worth(narrow, judged_cost(best)), tried=now, effort=Effort.FIRST)
-            tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-            if plan is not None and judged_cost(plan) < judged_cost(best) and _fits_flash(plan, options):
-                best = plan
-        if last:
-            break
-    return best
 
 
 def _fits_flash(plan: ExecutionPlan, options: CompileOptions) -> bool:

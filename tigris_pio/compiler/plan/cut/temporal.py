@@ -46,7 +46,7 @@ SAME = 1.003
 STATES = 4
 #: Beside slow memory stages of larger programs are also tried that take at most this share of the fast memory for their
 #: run-time state: what the longest takes is lost to all. Only where that share is at most so many bytes.
-SCARCE = 192
+SCARCE = 512
 STATE_SHARE = 1 / 8
 
 
