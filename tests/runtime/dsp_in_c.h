@@ -87,6 +87,16 @@ TIGRIS_INLINE tigris_pair tigris_pack(int32_t first, int32_t second)
     return arm_pkhbt(first, second);
 }
 
+TIGRIS_INLINE uint32_t tigris_first_of_both(tigris_pair a, tigris_pair b)
+{
+    return (uint32_t)arm_pkhbt(a, b);
+}
+
+TIGRIS_INLINE uint32_t tigris_second_of_both(tigris_pair a, tigris_pair b)
+{
+    return (uint32_t)arm_pkhbt(arm_top(a), arm_top(b));
+}
+
 TIGRIS_INLINE uint32_t tigris_add_first_first(int32_t a, int32_t b, uint32_t sum)
 {
     return sum + (uint32_t)(arm_bottom(a) * arm_bottom(b));
@@ -119,6 +129,8 @@ TIGRIS_INLINE uint32_t tigris_add_both(tigris_pair a, tigris_pair b, uint32_t su
     (void)((word) = (uint32_t)(uint8_t)(from)[0] | (uint32_t)(uint8_t)(from)[1] << 8 |                                 \
                     (uint32_t)(uint8_t)(from)[2] << 16 | (uint32_t)(uint8_t)(from)[3] << 24,                           \
            (from) += (bytes))
+#define TIGRIS_STORE_WORDS(first, second, to, bytes)                                                                   \
+    (void)((to)[0] = (first), (to)[1] = (second), (to) += (bytes) / 4)
 
 static inline void arm_add_row_of_five(uint32_t sum[5], const int8_t *from, int32_t step, tigris_pair w_0_1,
                                        tigris_pair w_1_2)

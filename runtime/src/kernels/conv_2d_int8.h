@@ -42,6 +42,12 @@
 #define TAKES_FOURS 0
 #endif
 
+#if defined(TIGRIS_DSP) && TAKES_SINGLES && !TIGRIS_WEIGHT_ZEROS
+#define TAKES_THREES 1
+#else
+#define TAKES_THREES 0
+#endif
+
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
 
 /* One call, with what is needed often. */
@@ -426,6 +432,7 @@ static int32_t pixels_of(const tigris_kernel_call *call)
 }
 
 #include "fours_int8.h"
+#include "threes_int8.h"
 
 /* All pixels from `first` on but the last `spared`, two at a time; a last odd one is computed twice. */
 static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t first, int32_t spared)
@@ -521,6 +528,12 @@ static TIGRIS_NOINLINE void run_others(const tigris_kernel_call *call, int32_t f
 #if !TIGRIS_WEIGHT_ZEROS
     if (tigris_neighbours(call) != 0) {
         run_neighbours(call, first);
+        return;
+    }
+#endif
+#if TAKES_THREES
+    if (takes_threes(call)) {
+        run_rows(call);
         return;
     }
 #endif

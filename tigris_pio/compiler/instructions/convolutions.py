@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.compiler.instructions.call import Call, Work
+from tigris_pio.format.enums import OpKind
 
 #: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS, and of DSP
 #: instructions TIGRIS_VECTOR_TAPS.
 _BLOCK, _TILE, _PATCH, _BATCH, _ROWS, _VECTOR = 4, 4, 64, 24, 32, 128
+#: TIGRIS_SLOT_TAPS of dsp/slots_int8.h; OWN_SLOTS, THREES_BATCH, SHARED_COLUMNS of threes_int8.h.
+_SLOT, _OWN_SLOTS, _THREES_BATCH, _SHARED_COLUMNS = 16, 2, 32, 4
 
 #: Multipliers up to this one are not usual with DSP instructions (scale_int8.h).
 _USUAL_ABOVE = (1 << 30) - 1
@@ -34,9 +37,11 @@ def _unusual(call: Call, dsp: bool, ranges: bool = False) -> int:
 
 def conv_int8(call: Call, dsp: bool) -> Work:
     """Pairs of pixels: their taps are gathered into patches, from which the channels of a group are computed. The last
-    of an odd number goes with the pair before it, or by itself, or is computed twice. Layers of one tap go by threes
-    with DSP instructions."""
+    of an odd number goes with the pair before it, or by itself, or is computed twice. With DSP instructions most layers
+    go by threes."""
     params: Any = call.op.params
+    if dsp and _takes_slots(call):
+        return _in_slots(call)
     groups = params.groups
     inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
     taps = params.kernel_height * params.kernel_width * inputs
@@ -99,6 +104,43 @@ def _neighbours(call: Call, dsp: bool) -> tuple[int, int]:
         return 0, 0
     threes = (pixels - 4 * (pixels % 3 == 1)) // 3 if dsp else pixels % 2
     return call.images * (pixels - 3 * threes) // 2 if dsp else 0, call.images * threes
+
+
+def _takes_slots(call: Call) -> bool:
+    """takes_threes of threes_int8.h, which is asked after tigris_neighbours."""
+    params: Any = call.op.params
+    whole = call.inputs[0].channels % _SLOT == call.output.channels % _BLOCK == 0
+    plain = call.op.kind is not OpKind.ASYMMETRIC_CONV_2D and params.groups == 1
+    return plain and whole and call.output.width > 1 and _neighbours(call, True) == (0, 0)
+
+
+def _in_slots(call: Call) -> Work:
+    """Three pixels of a row, or two, whose taps go into slots of 16, for a batch of channels."""
+    params: Any = call.op.params
+    width, outputs, depth = call.output.width, call.output.channels, call.inputs[0].channels // _SLOT
+    threes = (width - 4 * (width % 3 == 1)) // 3
+    pairs = (width - 3 * threes) // 2
+    rows, columns = call.images * call.rows, params.kernel_width
+    strided = params.stride_width != 1 or params.dilation_width != 1
+    shared = not strided and 1 < columns <= _SHARED_COLUMNS
+    at_once = columns if shared else _OWN_SLOTS
+    filled = math.ceil(depth / at_once) if columns == 1 else depth * math.ceil(columns / at_once)
+    slots = [depth * (pixels + columns - 1 if shared else pixels * columns) for pixels in (3, 2)]
+    fills = rows * params.kernel_height * filled * (threes + pairs)
+    batches, taps = math.ceil(outputs / _THREES_BATCH), params.kernel_height * columns * depth * _SLOT * outputs
+    return {
+        "call": 1,
+        "row": rows,
+        "slot group": rows * (threes + pairs) * batches,
+        "slot fill": fills * batches,
+        "slot": rows * params.kernel_height * (threes * slots[0] + pairs * slots[1]) * batches,
+        "slot block": fills * outputs // _BLOCK,
+        "slot output": rows * (threes + pairs) * outputs,
+        "sharing three tap": rows * threes * taps if shared else 0,
+        "slot three tap": 0 if shared else rows * threes * taps,
+        "slot pair tap": rows * pairs * taps,
+        "unusual slot output": rows * (threes + pairs) * _unusual(call, True),
+    }
 
 
 def _inside(call: Call) -> float:

@@ -34,6 +34,21 @@ TIGRIS_INLINE tigris_pair tigris_pack(int32_t first, int32_t second)
     return pair;
 }
 
+/* The first numbers of two pairs, and the second ones. */
+TIGRIS_INLINE uint32_t tigris_first_of_both(tigris_pair a, tigris_pair b)
+{
+    uint32_t both;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(both) : "r"(a), "r"(b));
+    return both;
+}
+
+TIGRIS_INLINE uint32_t tigris_second_of_both(tigris_pair a, tigris_pair b)
+{
+    uint32_t both;
+    __asm__("pkhtb %0, %2, %1, asr #16" : "=r"(both) : "r"(a), "r"(b));
+    return both;
+}
+
 /* sum + a's first * b's first + a's second * b's second. */
 TIGRIS_INLINE uint32_t tigris_add_both(tigris_pair a, tigris_pair b, uint32_t sum)
 {
@@ -61,7 +76,7 @@ TIGRIS_INLINE uint32_t tigris_add_second_second(int32_t a, int32_t b, uint32_t s
     return (uint32_t)__smlatt(a, b, (int32_t)sum);
 }
 
-/* Two words of taps, and a word of weights, from an address that moves on by `bytes`, a constant. */
+/* Two words of taps, and a word of weights, from an address that moves on by `bytes`, a constant; two words to one. */
 #define TIGRIS_LOAD_TAPS(taps, from, bytes)                                                                            \
     __asm__ volatile("ldrd %0, %1, [%2], %3"                                                                           \
                      : "=&r"((taps).even), "=&r"((taps).odd), "+r"(from)                                               \
@@ -69,6 +84,8 @@ TIGRIS_INLINE uint32_t tigris_add_second_second(int32_t a, int32_t b, uint32_t s
                      : "memory")
 #define TIGRIS_LOAD_WORD(word, from, bytes)                                                                            \
     __asm__ volatile("ldr %0, [%1], %2" : "=r"(word), "+r"(from) : "i"(bytes) : "memory")
+#define TIGRIS_STORE_WORDS(first, second, to, bytes)                                                                   \
+    __asm__ volatile("strd %1, %2, [%0], %3" : "+r"(to) : "r"(first), "r"(second), "i"(bytes) : "memory")
 
 /* Adds a row of five bytes, `step` apart from `from` on, to the sums of the five places that three weights take on it;
  * `from` moves on by two steps. In one piece, since GCC would load several rows at a time and spill the sums. */
