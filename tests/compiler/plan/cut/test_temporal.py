@@ -182,3 +182,31 @@ def test_a_large_program_has_a_cut_where_the_likeliest_does_not_fit(seed: int, s
     index = ProgramIndex.of(random_program(seed, 100))
     limit = int(index.live.max()) * share // 100
     assert cheapest_cut(index, Aim.of(Budget(limit, AMPLE), AMPLE, 4, WeightOptions())) is not None
+
+
+def test_what_an_aim_gives_more_of_is_not_within_another() -> None:
+    """One that gives as much in everything is; what has no cut then has none for it either."""
+    aim = Aim.of(Budget(1000, 500), 0, 16, WeightOptions())
+    stricter = [
+        aim.at(900), dataclasses.replace(aim, slow=0), dataclasses.replace(aim, most=5.0),
+        dataclasses.replace(aim, overlay=False), dataclasses.replace(aim, frugal=True),
+        dataclasses.replace(aim, lowest=True), dataclasses.replace(aim, less=((0, 2, 32),)),
+        dataclasses.replace(aim, apart=frozenset({1})), dataclasses.replace(aim, windows=Windows.APART),
+    ]  # fmt: skip
+    for one in stricter:
+        assert one.within(aim) and one.within(one) and not aim.within(one), one
+    assert dataclasses.replace(aim, state=64).within(aim) and aim.within(dataclasses.replace(aim, state=64))
+    assert not dataclasses.replace(aim, descents=False).within(aim)  # what lies above such outputs is free then
+    assert not dataclasses.replace(aim, windows=Windows.PARKED).within(aim)
+
+
+def test_what_has_no_cut_is_not_looked_for_in_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of attempts that give less of everything than one that was looked for in vain none is made."""
+    index = ProgramIndex.of(random_program(3, 12))
+    aim = Aim.of(Budget(64, 0), 0, 16, WeightOptions())
+    assert cheapest_cut(index, aim) is None
+    monkeypatch.setattr("tigris_pio.compiler.plan.cut.temporal._Search", None)
+    assert cheapest_cut(index, aim.at(48)) is None
+    assert cheapest_cut(index, dataclasses.replace(aim, windows=Windows.APART, overlay=False)) is None
+    with pytest.raises(TypeError):
+        cheapest_cut(index, aim.at(80))
