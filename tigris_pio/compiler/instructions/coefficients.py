@@ -6,7 +6,8 @@ cortex-m4: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-2
 cortex-m7: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-23 at commit 0a1ccc50e90f
 cortex-m55: arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205, -O2, on 2026-11-24 at commit 2b208b590f75
 Scaled by hand to counts of the networks on 2026-11-24: on rv32imc the taps of int8 convolutions and outputs of lines;
-on 2026-11-25, on Cortex-M4 and -M7 the batches of fully connected layers.
+on 2026-11-25, on Cortex-M4 and -M7 the batches of fully connected layers. Int8 convolutions of Cortex-M4 and -M7
+counted on 2026-11-26 at commit dae8ec84411b; on Cortex-M55 what goes in slots is as on Cortex-M4.
 Decompressed blocks of all: by the networks with three quarters of zeros among their weights, on 2026-11-24.
 """
 
@@ -279,10 +280,12 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "block tap": 2.752, "rest run": 177.3,
         },
         "CONV_2D INT8": {
-            "call": 194.9, "row": 161.8, "group": 336.2, "gather": 9.412, "run": 93.32, "tap": 7.548, "block": 74.13,
-            "block tap": 8.525, "block rest": 17.03, "channel": 168.5, "output": 32.25, "unusual output": 17.92,
-            "two": 199.5, "two output": 37.96, "two tap": 2.305, "three": 198.8, "three output": 66.17,
-            "three tap": 2.982, "single": 513.8, "single output": 15.97, "single tap": 1.623,
+            "call": 156.8, "row": 158.1, "group": 368, "run": 87.26, "tap": 7.665, "block": 62.64, "block tap": 8.644,
+            "block rest": 14.48, "channel": 132.8, "output": 36.37, "unusual output": 17.46, "two": 264.3,
+            "two output": 42.09, "two tap": 2.275, "three": 191.9, "three output": 67.36, "three tap": 2.969,
+            "single": 606.2, "single output": 16.61, "single tap": 1.543, "slot group": 249.7, "slot fill": 106.8,
+            "slot": 37.62, "slot block": 48.6, "slot output": 47.47, "sharing three tap": 2.795,
+            "slot three tap": 2.833, "slot pair tap": 2.192, "unusual slot output": 21.31,
         },
         "COPY FLOAT32": {
             "call": 134.4,
@@ -499,10 +502,12 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "block tap": 2.752, "rest run": 176.9,
         },
         "CONV_2D INT8": {
-            "call": 188.1, "row": 174.7, "pair": 27.87, "group": 298.3, "gather": 21.28, "run": 93.14, "tap": 7.198,
-            "block": 72.25, "block tap": 8.537, "block rest": 17.74, "channel": 164.5, "output": 31.45,
-            "unusual output": 16.85, "two": 207.6, "two output": 36.66, "two tap": 2.329, "three": 187.8,
-            "three output": 66.86, "three tap": 2.982, "single": 506.7, "single output": 16.68, "single tap": 1.624,
+            "call": 135, "row": 160.2, "pair": 16.65, "group": 345.5, "run": 86.56, "tap": 7.605, "block": 63.4,
+            "block tap": 8.58, "block rest": 14.25, "channel": 124.9, "output": 35.85, "unusual output": 17.75,
+            "two": 267.3, "two output": 41.33, "two tap": 2.28, "three": 186.6, "three output": 67.98,
+            "three tap": 2.971, "single": 620.1, "single output": 18.04, "single tap": 1.541, "slot group": 296.7,
+            "slot fill": 174.4, "slot": 19.69, "slot block": 37.82, "slot output": 43.12, "sharing three tap": 2.877,
+            "slot three tap": 2.97, "slot pair tap": 2.204, "unusual slot output": 21.57,
         },
         "COPY FLOAT32": {
             "call": 160,
@@ -724,7 +729,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
             "border tap": 17.42, "border vector": 0.5929, "strip tile": 11.63, "strip block": 50.93,
             "strip end": 16.56, "strip end tile": 14.8, "strip end tap": 17.53, "odd sums": 10.3, "sums": 35.61,
             "sums vector": 16.24, "row": 1691, "pair": 1270, "group": 1018, "run": 115.8, "single": 143.4,
-            "single output": 126,
+            "single output": 126, "slot group": 249.7, "slot fill": 106.8, "slot": 37.62, "slot block": 48.6,
+            "slot output": 47.47, "sharing three tap": 2.795, "slot three tap": 2.833, "slot pair tap": 2.192,
+            "unusual slot output": 21.31,
         },
         "COPY FLOAT32": {
             "call": 137.1,

@@ -1,12 +1,13 @@
-/* Taps in slots, for three pixels of a convolution at a time with DSP instructions: threes_int8.h has the rest.
+/* Taps in slots, for three pixels of a convolution at a time with DSP instructions: beside block_int8.h, for
+ * threes_int8.h.
  *
- * A slot holds 16 taps of one place of the input, widened to 16 bits, in the order of a packed row. The slots of three
- * pixels follow each other; what a pixel's next slot is lies wherever the caller says. So weights are loaded and widened
- * once for three pixels: 2 loads of words, 3 of pairs of words, 4 SXTB16 and 12 SMLAD for 24 products. */
+ * A slot holds 16 taps of one place of the input, widened to 16 bits, in the order of the input. The slots of three pixels
+ * follow each other; where a pixel's next slot lies the caller says. So weights are loaded and widened once for three
+ * pixels: 2 loads of words, 3 of pairs of words, 4 SXTB16 and 12 SMLAD for 24 products. */
 #ifndef TIGRIS_DSP_SLOTS_INT8_H
 #define TIGRIS_DSP_SLOTS_INT8_H
 
-#include "../block_int8.h"
+#include "arm_dsp.h"
 
 #define TIGRIS_SLOT_TAPS 16
 #define TIGRIS_SLOT_WORDS (TIGRIS_SLOT_TAPS / 2)
