@@ -21,6 +21,9 @@ from tigris_pio.compiler.codegen.schedule import schedule
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 
+#: Of the tests below the first makes all the plans, a minute's work on a machine that does nothing else.
+pytestmark = pytest.mark.timeout(1200)
+
 
 def plans() -> Iterator[tuple[str, Compiled]]:
     """Models with a label each."""
