@@ -26,6 +26,9 @@ from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, Effort, does_not_
 #: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
 #: little more memory leads to may cost more.
 SMALLER = 2
+#: Up to so much fast memory tiles are also made of the plans in these: what a tile takes is known about, so that what
+#: little less memory leads to may be much cheaper there.
+TIGHT = 4 << 10
 
 
 class Indices:
@@ -147,22 +150,28 @@ class _Choice:
                     break
         self._untiled = self.best
         if self.best is not None and self.options.budget.slow:
-            self._take_tiles(self.options, self.tried)
+            self._take_tiles(self.best, self.options, self.tried)
 
     def take_smaller(self, room: int) -> None:
         """A cheaper plan in `room` bytes of fast memory, in the order that was best. It is taken whatever it saves, so
-        that more memory costs no more. Tiles are made where the best has none."""
+        that more memory costs no more. Tiles are made where the best has none, and of little memory."""
         assert self.best is not None
         options = dataclasses.replace(self.options, budget=dataclasses.replace(self.options.budget, fast=room))
-        now: list[Attempt] = []
         tried: list[Attempt] = []
-        plan = plan_of(self.programs[self.order - 1], options, self.indices, _less(self.best), now, Effort.SEARCH)
-        tried += (dataclasses.replace(attempt, order=self.order) for attempt in now)
+        plan = self._in_best_order(options, _less(self.best), tried)
         if plan is not None and self._betters(plan):
             self.best = self._untiled = plan
-        if options.budget.slow and self.best is self._untiled:
-            self._take_tiles(options, tried)
+        if options.budget.slow and (room <= TIGHT or self.best is self._untiled):
+            untiled = plan or (self._in_best_order(options, math.inf, tried) if room <= TIGHT else self._untiled)
+            if untiled is not None:
+                self._take_tiles(untiled, options, tried)
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
+
+    def _in_best_order(self, options: CompileOptions, most: float, tried: list[Attempt]) -> ExecutionPlan | None:
+        now: list[Attempt] = []
+        plan = plan_of(self.programs[self.order - 1], options, self.indices, most, now, Effort.SEARCH)
+        tried += (dataclasses.replace(attempt, order=self.order) for attempt in now)
+        return plan
 
     def _betters(self, plan: ExecutionPlan) -> bool:
         """Whether a plan is to be taken instead of the best, or of none."""
@@ -172,17 +181,18 @@ class _Choice:
             return False
         return _fits_flash(plan, self.options)
 
-    def _take_tiles(self, options: CompileOptions, tried: list[Attempt]) -> None:
-        """A cheaper plan with operators in tiles of columns, for the options' fast memory. What is tried is added to
-        `tried`.
+    def _take_tiles(self, untiled: ExecutionPlan, options: CompileOptions, tried: list[Attempt]) -> None:
+        """A cheaper plan with operators in tiles of columns, as `untiled` lets expect of the options' fast memory. What
+        is tried is added to `tried`.
 
         Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else
-        be dearer than one in less where tiles that just fit are worse than smaller ones."""
-        assert self.best is not None and self._untiled is not None
+        be dearer than one in less where tiles that just fit are worse than smaller ones. Of little memory the plans in
+        less bring theirs."""
+        assert self.best is not None and options.budget.fast is not None
         indices = [*map(self.indices.of, self.programs)]
-        untiled, found = dataclasses.replace(self._untiled, budget=options.budget), False
-        for programs_in_tiles in tiled(indices, untiled, options.alignment):
-            last = found
+        tight, found = options.budget.fast <= TIGHT, False
+        for programs_in_tiles in tiled(indices, dataclasses.replace(untiled, budget=options.budget), options.alignment):
+            last = found or (tight and options is not self.options)
             for narrow in programs_in_tiles:
                 now: list[Attempt] = []
                 most = worth(narrow, judged_cost(self.best))
@@ -190,7 +200,7 @@ class _Choice:
                 tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
                 if plan is not None and self._betters(plan):
                     self.best, found = plan, True
-            if last:
+            if last or (tight and found):
                 break
 
 
