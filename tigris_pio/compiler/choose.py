@@ -161,8 +161,9 @@ class _Choice:
         plan = self._in_best_order(options, _less(self.best), tried)
         if plan is not None and self._betters(plan):
             self.best = self._untiled = plan
-        if options.budget.slow and (room <= TIGHT or self.best is self._untiled):
-            untiled = plan or (self._in_best_order(options, math.inf, tried) if room <= TIGHT else self._untiled)
+        tight = _is_tight(options)
+        if options.budget.slow and (tight or self.best is self._untiled):
+            untiled = plan or (self._in_best_order(options, math.inf, tried) if tight else self._untiled)
             if untiled is not None:
                 self._take_tiles(untiled, options, tried)
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
@@ -188,9 +189,9 @@ class _Choice:
         Tiles for one size of memory less than the first that has a plan are tried too: a plan in more memory would else
         be dearer than one in less where tiles that just fit are worse than smaller ones. Of little memory the plans in
         less bring theirs."""
-        assert self.best is not None and options.budget.fast is not None
+        assert self.best is not None
         indices = [*map(self.indices.of, self.programs)]
-        tight, found = options.budget.fast <= TIGHT, False
+        tight, found = _is_tight(options), False
         for programs_in_tiles in tiled(indices, dataclasses.replace(untiled, budget=options.budget), options.alignment):
             last = found or (tight and options is not self.options)
             for narrow in programs_in_tiles:
@@ -198,10 +199,17 @@ class _Choice:
                 most = worth(narrow, judged_cost(self.best))
                 plan = plan_of(narrow, options, most=most, tried=now, effort=Effort.FIRST)
                 tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-                if plan is not None and self._betters(plan):
+                if plan is None or judged_cost(plan) >= judged_cost(self.best):
+                    continue
+                if _fits_flash(plan, self.options):  # its operators are others, so who runs them is not compared
                     self.best, found = plan, True
             if last or (tight and found):
                 break
+
+
+def _is_tight(options: CompileOptions) -> bool:
+    """Whether there is little memory, and no backend, of which each plan means several."""
+    return options.budget.fast is not None and options.budget.fast <= TIGHT and options.kernels() is None
 
 
 def _less(than: ExecutionPlan | None) -> float:
