@@ -21,14 +21,11 @@ from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.rungs import below
-from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, Effort, does_not_fit, find_plan, worth
+from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, TIGHT, Effort, does_not_fit, find_plan, worth
 
 #: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
 #: little more memory leads to may cost more.
 SMALLER = 2
-#: Up to so much fast memory tiles are also made of the plans in these: what a tile takes is known about, so that what
-#: little less memory leads to may be much cheaper there.
-TIGHT = 4 << 10
 
 
 class Indices:
@@ -208,7 +205,8 @@ class _Choice:
 
 
 def _is_tight(options: CompileOptions) -> bool:
-    """Whether there is little memory, and no backend, of which each plan means several."""
+    """Whether there is so little memory that tiles are made of the plans in less, too. Not with a backend, of which each
+    plan means several."""
     return options.budget.fast is not None and options.budget.fast <= TIGHT and options.kernels() is None
 
 

@@ -50,8 +50,9 @@ LABOURED = 10_000
 NEAR = 1.01
 #: The same of programs in tiles.
 SOON = 1.05
-#: Of programs in tiles what live bytes tell may cost so many times what a plan costs in the end.
-AROUND = 1.25
+#: Up to so much fast memory what live bytes tell of programs in tiles is far off: it may cost so many times what the
+#: plan costs in the end.
+TIGHT, AROUND = 2 << 10, 1.25
 #: Of any program a plan is poor that costs so many times what live bytes tell of the cheapest: what is tried when there
 #: is no plan is tried then too.
 POOR = 1.1
@@ -146,12 +147,10 @@ def _that_spills(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float
 ) -> Arrangement | None:
     """The first arrangement found beside slow memory that costs little more than live bytes tell of the cheapest,
-    looked at once more; None when that does not cost less than `most`. What may cost a quarter more is looked at: of
-    programs in tiles estimates are that far off."""
-    whole = _whole_cost(index)
-    aim = Aim.of(budget, _ample_fast(index), alignment, weights)
-    aim = dataclasses.replace(aim, most=AROUND * (whole + most) - whole)
-    found = _cheapest(index, aim, SOON)
+    looked at once more; None when that does not cost less than `most`."""
+    whole, aim = _whole_cost(index), Aim.of(budget, _ample_fast(index), alignment, weights)
+    around = AROUND if aim.limit <= TIGHT else 1.0
+    found = _cheapest(index, dataclasses.replace(aim, most=around * (whole + most) - whole), SOON)
     better = None if found is None else refined(index, found, aim)
     return None if better is None or _cost(index, better) >= most else _with_weights(index, better, aim)
 
