@@ -205,7 +205,7 @@ class _Choice:
 
 
 def _is_tight(options: CompileOptions) -> bool:
-    """Whether there is so little memory that tiles are made of the plans in less, too. Not with a backend, of which each
+    """Whether there is so little memory that tiles are made of the plans in less, too. Not with a backend: there each
     plan means several."""
     return options.budget.fast is not None and options.budget.fast <= TIGHT and options.kernels() is None
 
