@@ -151,16 +151,18 @@ class _Choice:
 
     def take_smaller(self, room: int) -> None:
         """A cheaper plan in `room` bytes of fast memory, in the order that was best. It is taken whatever it saves, so
-        that more memory costs no more. Tiles are made where the best has none, and of little memory."""
+        that more memory costs no more. Tiles are made where the best has none, and in little memory of the plan that
+        there is in `room`."""
         assert self.best is not None
         options = dataclasses.replace(self.options, budget=dataclasses.replace(self.options.budget, fast=room))
         tried: list[Attempt] = []
         plan = self._in_best_order(options, _less(self.best), tried)
         if plan is not None and self._betters(plan):
             self.best = self._untiled = plan
-        tight = _is_tight(options)
-        if options.budget.slow and (tight or self.best is self._untiled):
-            untiled = plan or (self._in_best_order(options, math.inf, tried) if tight else self._untiled)
+        if options.budget.slow:
+            untiled = self._untiled if self.best is self._untiled else None
+            if untiled is None and _is_tight(options):
+                untiled = self._in_best_order(options, math.inf, tried)
             if untiled is not None:
                 self._take_tiles(untiled, options, tried)
         self.tried += (dataclasses.replace(attempt, smaller=room) for attempt in tried)
@@ -190,7 +192,7 @@ class _Choice:
         indices = [*map(self.indices.of, self.programs)]
         tight, found = _is_tight(options), False
         for programs_in_tiles in tiled(indices, dataclasses.replace(untiled, budget=options.budget), options.alignment):
-            last = found or (tight and options is not self.options)
+            last = found or (tight and untiled is not self._untiled)
             for narrow in programs_in_tiles:
                 now: list[Attempt] = []
                 most = worth(narrow, judged_cost(self.best))
