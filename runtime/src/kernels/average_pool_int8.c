@@ -163,33 +163,29 @@ static divisor divisor_of(const tigris_kernel_call *call, int32_t taps)
     return by;
 }
 
+TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
+{
+    const uint32_t channels = call->output->tensor->channels;
+    const int is_rescaled = ((const tigris_pool_int8_params *)call->params)->rescale == 1U;
+    const int8_t *data = tigris_pool_input(call);
+    const divisor by = divisor_of(call, window->taps);
+    if (by.count == 0) {
+        memset(to, tigris_clamp(by.output.zero_point, by.output.low, by.output.high), channels);
+    } else if (is_rescaled) {
+        (tigris_pool_is_2x2(window) ? rescale_pixel_2x2 : rescale_pixel)(window, &by, data, channels, to);
+    } else {
+        (tigris_pool_is_2x2(window) ? run_pixel_2x2 : run_pixel)(window, &by, data, channels, to);
+    }
+}
+
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_pool_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
 #if TIGRIS_MVE
     if (tigris_mve_average_pool(call)) {
         return;
     }
 #endif
-    const int8_t *data = (const int8_t *)(const void *)in->data;
-    int8_t *to = tigris_int8_output(call);
-    for (int32_t y = 0; y < call->output->rows; y++) {
-        for (uint32_t x = 0; x < output->width; x++) {
-            const tigris_pool_window window = tigris_pool_window_at(params, in, y, (int32_t)x);
-            const divisor by = divisor_of(call, window.taps);
-            if (by.count == 0) {
-                memset(to, tigris_clamp(params->output_zero_point, by.output.low, by.output.high), output->channels);
-            } else if (params->rescale == 1U) {
-                (tigris_pool_is_2x2(&window) ? rescale_pixel_2x2 : rescale_pixel)(&window, &by, data, output->channels,
-                                                                                 to);
-            } else {
-                (tigris_pool_is_2x2(&window) ? run_pixel_2x2 : run_pixel)(&window, &by, data, output->channels, to);
-            }
-            to += output->channels;
-        }
-    }
+    tigris_pool_int8_run(call, write_pixel);
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -1,7 +1,7 @@
 /* Functions of two float32 tensors, with broadcasting: arithmetic, comparison and logic. */
 #include <math.h>
 
-#include "binary.h"
+#include "binary_walk_float.h"
 #include "tigris_kernels.h"
 
 static float floor_mod(float a, float b)
@@ -54,38 +54,26 @@ static float apply(uint32_t function, float a, float b)
     }
 }
 
+static inline float apply_to(const void *params, const void *a, const void *b)
+{
+    const tigris_binary_function_params *of = params;
+    return apply(of->function, *(const float *)a, *(const float *)b);
+}
+
 static void run(const tigris_kernel_call *call)
 {
     const tigris_binary_function_params *params = call->params;
-    const tigris_band *in = call->inputs;
-    const tigris_tensor_record *output = call->output->tensor;
-    float *to = tigris_float_output(call);
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
-        const float *a = (const float *)(const void *)in[0].data + tigris_binary_row(&in[0], y, params->row_step[0]);
-        const float *b = (const float *)(const void *)in[1].data + tigris_binary_row(&in[1], y, params->row_step[1]);
-        for (uint32_t x = 0; x < output->width; x++) {
-            const float *a_at = a;
-            const float *b_at = b;
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = apply(params->function, *a_at, *b_at);
-                a_at += params->channel_step[0];
-                b_at += params->channel_step[1];
-            }
-            a += params->column_step[0];
-            b += params->column_step[1];
-        }
-    }
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    tigris_binary_walk_float(call, steps, (int32_t)sizeof(float), apply_to, params);
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_binary_function_params *params = call->params;
-    int holds = tigris_check_types(call, 2U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
-                params->function >= TIGRIS_BINARY_FUNCTION_DIVIDE && params->function <= TIGRIS_BINARY_FUNCTION_XOR;
-    for (uint32_t i = 0; holds && i < 2U; i++) {
-        holds = tigris_check_steps(call, i, params->row_step[i], params->column_step[i], params->channel_step[i]);
-    }
-    return tigris_check_result(holds);
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    return tigris_check_result(tigris_check_types(call, 2U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) &&
+                               params->function >= TIGRIS_BINARY_FUNCTION_DIVIDE &&
+                               params->function <= TIGRIS_BINARY_FUNCTION_XOR && tigris_check_both_steps(call, steps));
 }
 
 const tigris_kernel_entry tigris_binary_float = {

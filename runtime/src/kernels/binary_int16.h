@@ -32,9 +32,7 @@ TIGRIS_INLINE void tigris_walk_int16(const tigris_kernel_call *call, tigris_bina
 /* Types of two inputs and steps that stay inside them. */
 static inline int tigris_check_walk_int16(const tigris_check_call *call, tigris_binary_steps steps)
 {
-    return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) &&
-           tigris_check_steps(call, 0U, steps.row[0], steps.column[0], steps.channel[0]) &&
-           tigris_check_steps(call, 1U, steps.row[1], steps.column[1], steps.channel[1]);
+    return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) && tigris_check_both_steps(call, steps);
 }
 
 /* tigris_binary_int8_params of int16: zero points are 0. */

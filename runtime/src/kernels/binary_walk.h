@@ -1,4 +1,4 @@
-/* The loop of element-wise int8 kernels of two inputs. */
+/* Steps of element-wise kernels of two inputs, and the loop of those of int8. */
 #ifndef TIGRIS_BINARY_WALK_H
 #define TIGRIS_BINARY_WALK_H
 
@@ -45,12 +45,17 @@ TIGRIS_INLINE void tigris_binary_walk(const tigris_kernel_call *call, tigris_bin
     }
 }
 
-/* Types of two inputs and steps that stay inside them. */
+/* Steps of two inputs that stay inside them. */
+static inline int tigris_check_both_steps(const tigris_check_call *call, tigris_binary_steps steps)
+{
+    return tigris_check_steps(call, 0U, steps.row[0], steps.column[0], steps.channel[0]) &&
+           tigris_check_steps(call, 1U, steps.row[1], steps.column[1], steps.channel[1]);
+}
+
+/* The same, and types. */
 static inline int tigris_check_walk(const tigris_check_call *call, tigris_binary_steps steps)
 {
-    return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) &&
-           tigris_check_steps(call, 0U, steps.row[0], steps.column[0], steps.channel[0]) &&
-           tigris_check_steps(call, 1U, steps.row[1], steps.column[1], steps.channel[1]);
+    return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) && tigris_check_both_steps(call, steps);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* BINARY, int8: comparisons as TensorFlow Lite Micro's (kernels/comparisons.cc). Results are float32, 1 or 0. */
-#include "binary.h"
+#include "binary_walk_float.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
 
@@ -29,40 +29,29 @@ static int compare(uint32_t function, int32_t a, int32_t b)
     }
 }
 
+static inline float holds(const void *params, const void *a, const void *b)
+{
+    const tigris_compare_int8_params *of = params;
+    return compare(of->function, scaled(of, 0, *(const int8_t *)a), scaled(of, 1, *(const int8_t *)b)) ? 1.0F : 0.0F;
+}
+
 static void run(const tigris_kernel_call *call)
 {
     const tigris_compare_int8_params *params = call->params;
-    const tigris_band *in = call->inputs;
-    const tigris_tensor_record *output = call->output->tensor;
-    float *to = tigris_float_output(call);
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
-        const int8_t *a = (const int8_t *)(const void *)in[0].data + tigris_binary_row(&in[0], y, params->row_step[0]);
-        const int8_t *b = (const int8_t *)(const void *)in[1].data + tigris_binary_row(&in[1], y, params->row_step[1]);
-        for (uint32_t x = 0; x < output->width; x++) {
-            const int8_t *a_at = a;
-            const int8_t *b_at = b;
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = compare(params->function, scaled(params, 0, *a_at), scaled(params, 1, *b_at)) ? 1.0F : 0.0F;
-                a_at += params->channel_step[0];
-                b_at += params->channel_step[1];
-            }
-            a += params->column_step[0];
-            b += params->column_step[1];
-        }
-    }
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    tigris_binary_walk_float(call, steps, (int32_t)sizeof(int8_t), holds, params);
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_compare_int8_params *params = call->params;
-    int holds = tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_FLOAT32) &&
-                params->function >= TIGRIS_BINARY_FUNCTION_LESS && params->function <= TIGRIS_BINARY_FUNCTION_EQUAL;
-    for (uint32_t i = 0; holds && i < 2U; i++) {
-        holds = tigris_check_int8(params->zero_point[i]) &&
-                tigris_check_multiplier(params->multiplier[i], params->shift[i]) &&
-                tigris_check_steps(call, i, params->row_step[i], params->column_step[i], params->channel_step[i]);
-    }
-    return tigris_check_result(holds);
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    return tigris_check_result(
+        tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_FLOAT32) &&
+        params->function >= TIGRIS_BINARY_FUNCTION_LESS && params->function <= TIGRIS_BINARY_FUNCTION_EQUAL &&
+        tigris_check_int8(params->zero_point[0]) && tigris_check_int8(params->zero_point[1]) &&
+        tigris_check_multiplier(params->multiplier[0], params->shift[0]) &&
+        tigris_check_multiplier(params->multiplier[1], params->shift[1]) && tigris_check_both_steps(call, steps));
 }
 
 const tigris_kernel_entry tigris_binary_int8 = {

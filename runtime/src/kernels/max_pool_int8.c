@@ -95,26 +95,22 @@ static void run_pixel_2x2(const tigris_pool_window *window, const int8_t *data, 
     }
 }
 
-static void run(const tigris_kernel_call *call)
+TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
 {
     const tigris_pool_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
+    (tigris_pool_is_2x2(window) ? run_pixel_2x2 : run_pixel)(window, tigris_pool_input(call),
+                                                            call->output->tensor->channels, params->activation_min,
+                                                            params->activation_max, to);
+}
+
+static void run(const tigris_kernel_call *call)
+{
 #if TIGRIS_MVE
     if (tigris_mve_max_pool(call)) {
         return;
     }
 #endif
-    const int8_t *data = (const int8_t *)(const void *)in->data;
-    int8_t *to = tigris_int8_output(call);
-    for (int32_t y = 0; y < call->output->rows; y++) {
-        for (uint32_t x = 0; x < output->width; x++) {
-            const tigris_pool_window window = tigris_pool_window_at(params, in, y, (int32_t)x);
-            (tigris_pool_is_2x2(&window) ? run_pixel_2x2 : run_pixel)(&window, data, output->channels,
-                                                                     params->activation_min, params->activation_max, to);
-            to += output->channels;
-        }
-    }
+    tigris_pool_int8_run(call, write_pixel);
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -2,6 +2,7 @@
 #ifndef TIGRIS_POOL_INT8_H
 #define TIGRIS_POOL_INT8_H
 
+#include "inlining.h"
 #include "pool.h"
 
 /* Elements from the band's start; steps may wrap behind the last tap. */
@@ -45,6 +46,30 @@ static inline tigris_pool_window tigris_pool_window_at(const tigris_pool_int8_pa
 static inline int tigris_pool_is_2x2(const tigris_pool_window *window)
 {
     return window->rows == 2U && window->reach == 2U * window->column_step;
+}
+
+/* Writes all channels of an output pixel. */
+typedef void (*tigris_pool_pixel_function)(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to);
+
+/* All pixels of the band. */
+TIGRIS_INLINE void tigris_pool_int8_run(const tigris_kernel_call *call, tigris_pool_pixel_function write)
+{
+    const tigris_tensor_record *output = call->output->tensor;
+    int8_t *to = tigris_int8_output(call);
+    for (int32_t y = 0; y < call->output->rows; y++) {
+        for (uint32_t x = 0; x < output->width; x++) {
+            const tigris_pool_window window =
+                tigris_pool_window_at(call->params, &call->inputs[0], y, (int32_t)x);
+            write(call, &window, to);
+            to += output->channels;
+        }
+    }
+}
+
+/* Where the input's elements begin. */
+static inline const int8_t *tigris_pool_input(const tigris_kernel_call *call)
+{
+    return (const int8_t *)(const void *)call->inputs[0].data;
 }
 
 #endif

@@ -1,10 +1,12 @@
-/* Which kernel taps of a transposed convolution meet an output position, and the shape checks of both
- * element types. The rows that a band does not hold are left out, whatever the plan's row map says. */
+/* What transposed convolutions of all element types share: which kernel taps meet an output position, the walk over outputs
+ * and over an output's taps, and the checks of shapes. Every output element gathers the inputs that reach it, so that bands
+ * need no accumulators between them. The rows that a band does not hold are left out, whatever the plan's row map says. */
 #ifndef TIGRIS_TRANSPOSE_CONV_H
 #define TIGRIS_TRANSPOSE_CONV_H
 
 #include "access.h"
 #include "check.h"
+#include "inlining.h"
 
 /* Along one axis: kernel * stride and input positions of one output position. */
 typedef struct tigris_transpose_axis {
@@ -58,21 +60,107 @@ static inline tigris_transpose_taps tigris_taps_of(const tigris_transpose_axis *
     return taps;
 }
 
-static inline int tigris_check_transpose_axis(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad,
-                                              uint32_t extent)
+/* The fields of that name in the parameters of any element type. */
+typedef struct tigris_transpose_shape {
+    int32_t kernel_height;
+    int32_t kernel_width;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t dilation_height;
+    int32_t dilation_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    uint32_t groups;
+} tigris_transpose_shape;
+
+#define TIGRIS_TRANSPOSE_SHAPE(params)                                                                                 \
+    {(params)->kernel_height,  (params)->kernel_width, (params)->stride_height, (params)->stride_width,                \
+     (params)->dilation_height, (params)->dilation_width, (params)->pad_top, (params)->pad_left, (params)->groups}
+
+/* One call, with what is needed often. */
+typedef struct tigris_transposed {
+    const tigris_kernel_call *call;
+    const tigris_transpose_shape *shape;
+    int32_t group_inputs;  /* input channels of one group */
+    int32_t group_outputs; /* output channels of one group */
+} tigris_transposed;
+
+/* The taps of an output pixel, and one of its channels. */
+typedef struct tigris_transpose_place {
+    tigris_transpose_taps rows;
+    tigris_transpose_taps columns;
+    int32_t channel;
+} tigris_transpose_place;
+
+/* Adds `count` products to what `sum` points to; `input` and `weight`: elements before the first factors, in the band and in
+ * the weights. */
+typedef void (*tigris_transpose_add)(void *sum, uint32_t input, int32_t weight, int32_t count);
+
+/* All products of an output element. */
+TIGRIS_INLINE void tigris_transpose_sum(const tigris_transposed *c, const tigris_transpose_place *at,
+                                        tigris_transpose_add add, void *sum)
 {
-    return kernel >= 1U && stride >= 1U && dilation >= 1U &&
-           (uint64_t)kernel * dilation + extent + pad + stride <= INT32_MAX / 2;
+    const tigris_band *in = &c->call->inputs[0];
+    const uint32_t channels = in->tensor->channels;
+    const uint32_t first_input = (uint32_t)(at->channel / c->group_outputs * c->group_inputs);
+    const int32_t kernel = at->channel * c->shape->kernel_height * c->shape->kernel_width;
+    for (int32_t j = 0; j < at->rows.count; j++) {
+        const int32_t source = at->rows.source - j * at->rows.source_step;
+        const uint32_t row = (uint32_t)(source - in->first) * tigris_row_elements(in->tensor) + first_input;
+        const int32_t taps = kernel + (at->rows.tap + j * at->rows.tap_step) * c->shape->kernel_width;
+        for (int32_t i = 0; i < at->columns.count; i++) {
+            const uint32_t column = (uint32_t)(at->columns.source - i * at->columns.source_step);
+            const int32_t tap = taps + at->columns.tap + i * at->columns.tap_step;
+            add(sum, row + column * channels, tap * c->group_inputs, c->group_inputs);
+        }
+    }
 }
 
-/* Channels divide into groups, and the weights of all taps lie in the block. */
-static inline int tigris_check_transpose_channels(const tigris_check_call *call, uint32_t groups, uint32_t kernel_size,
-                                                  uint32_t weights, uint32_t element_bytes)
+/* Writes the output element at a place, which is the next one that `outputs` has to write. */
+typedef void (*tigris_transpose_output)(void *outputs, const tigris_transposed *c, const tigris_transpose_place *at);
+
+/* All outputs of the band, one behind the other. */
+TIGRIS_INLINE void tigris_transpose_run(const tigris_kernel_call *call, const tigris_transpose_shape *shape,
+                                        tigris_transpose_output write, void *outputs)
 {
-    const uint32_t inputs = call->inputs[0]->channels;
-    const uint32_t outputs = call->output->channels;
-    return groups != 0U && inputs % groups == 0U && outputs % groups == 0U &&
-           tigris_check_data(call, weights, tigris_multiply(tigris_multiply(kernel_size, inputs / groups), outputs),
+    const tigris_band *in = &call->inputs[0], *out = call->output;
+    const int32_t channels = (int32_t)out->tensor->channels, groups = (int32_t)shape->groups;
+    const tigris_transposed c = {call, shape, (int32_t)in->tensor->channels / groups, channels / groups};
+    const tigris_transpose_axis rows = {shape->kernel_height, shape->stride_height, shape->dilation_height, in->first,
+                                        in->first + in->rows};
+    const tigris_transpose_axis columns = {shape->kernel_width, shape->stride_width, shape->dilation_width, 0,
+                                           (int32_t)in->tensor->width};
+    tigris_transpose_place at;
+    for (int32_t y = out->first; y < out->first + out->rows; y++) {
+        at.rows = tigris_taps_of(&rows, y + shape->pad_top);
+        for (int32_t x = 0; x < (int32_t)out->tensor->width; x++) {
+            at.columns = tigris_taps_of(&columns, x + shape->pad_left);
+            for (at.channel = 0; at.channel < channels; at.channel++) {
+                write(outputs, &c, &at);
+            }
+        }
+    }
+}
+
+static inline int tigris_check_transpose_axis(int32_t kernel, int32_t stride, int32_t dilation, int32_t pad, uint32_t extent)
+{
+    return kernel >= 1 && stride >= 1 && dilation >= 1 &&
+           (uint64_t)kernel * (uint32_t)dilation + extent + (uint32_t)pad + (uint32_t)stride <= INT32_MAX / 2;
+}
+
+/* The shape holds, channels divide into groups, and the weights of all taps lie in the block. */
+static inline int tigris_check_transposed(const tigris_check_call *call, const tigris_transpose_shape *shape,
+                                          uint32_t weights, uint32_t element_bytes)
+{
+    const uint32_t inputs = call->inputs[0]->channels, outputs = call->output->channels;
+    const uint32_t taps = (uint32_t)shape->kernel_height * (uint32_t)shape->kernel_width;
+    return tigris_check_per_image(call) &&
+           tigris_check_transpose_axis(shape->kernel_height, shape->stride_height, shape->dilation_height, shape->pad_top,
+                                       call->output->height) &&
+           tigris_check_transpose_axis(shape->kernel_width, shape->stride_width, shape->dilation_width, shape->pad_left,
+                                       call->output->width) &&
+           shape->groups != 0U && inputs % shape->groups == 0U && outputs % shape->groups == 0U &&
+           tigris_check_data(call, weights, tigris_multiply(tigris_multiply(taps, inputs / shape->groups), outputs),
                              element_bytes);
 }
 

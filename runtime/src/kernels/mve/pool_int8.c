@@ -34,19 +34,14 @@ static void largest_of(const tigris_pool_window *window, const int8_t *data, con
     }
 }
 
+TIGRIS_INLINE void write_largest(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
+{
+    largest_of(window, tigris_pool_input(call), call->params, (int32_t)call->output->tensor->channels, to);
+}
+
 int tigris_mve_max_pool(const tigris_kernel_call *call)
 {
-    const tigris_pool_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
-    int8_t *to = tigris_int8_output(call);
-    for (int32_t y = 0; y < call->output->rows; y++) {
-        for (uint32_t x = 0; x < output->width; x++) {
-            const tigris_pool_window window = tigris_pool_window_at(params, in, y, (int32_t)x);
-            largest_of(&window, (const int8_t *)(const void *)in->data, params, (int32_t)output->channels, to);
-            to += output->channels;
-        }
-    }
+    tigris_pool_int8_run(call, write_largest);
     return 1;
 }
 

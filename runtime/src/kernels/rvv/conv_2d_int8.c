@@ -4,29 +4,9 @@
 
 #if TIGRIS_RVV
 
-#include "../access.h"
-#include "../window.h"
+#include "../pixel_taps.h"
 
 #define PATCH_BYTES 1152 /* taps of a pixel at most */
-
-/* One call, with what is needed often. */
-typedef struct conv {
-    const tigris_conv_int8_params *params;
-    const int8_t *input;
-    int32_t rows;     /* of the input */
-    int32_t width;    /* of the input */
-    int32_t channels; /* of the input */
-    int32_t depth;    /* input channels of a group */
-    int32_t kernel_size;
-} conv;
-
-/* Where an output pixel reads: its first tap, in the padding perhaps, and the taps inside. */
-typedef struct pixel {
-    int32_t row;
-    int32_t column;
-    tigris_taps rows;
-    tigris_taps columns;
-} pixel;
 
 static void copy(int8_t *to, const int8_t *from, int32_t count)
 {
@@ -47,42 +27,18 @@ static void fill(int8_t *to, int8_t value, int32_t count)
     }
 }
 
-/* Whether the taps of a pixel's kernel row are neighbours, and all rows inside. */
-static int has_whole_rows(const conv *c, const pixel *p)
-{
-    const tigris_conv_int8_params *params = c->params;
-    return p->rows.end - p->rows.first == params->kernel_height &&
-           p->columns.end - p->columns.first == params->kernel_width && c->depth == c->channels &&
-           (params->dilation_width == 1 || params->kernel_width == 1);
-}
-
 /* The taps of a pixel, of the channels of a group, in their own order. */
-static void gather_bytes(const conv *c, const pixel *p, int32_t group, int8_t *to)
+static void gather_bytes(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group, int8_t *to)
 {
-    const tigris_conv_int8_params *params = c->params;
-    const int32_t first = p->columns.first, count = p->columns.end - first;
-    const int is_run = params->dilation_width == 1 && c->depth == c->channels;
-    fill(to, (int8_t)params->input_zero_point, c->kernel_size);
-    for (int32_t row = p->rows.first; row < p->rows.end && count > 0; row++) {
-        const int32_t input_row = (p->row + row * params->dilation_height) * c->width + p->column;
-        const int8_t *from = c->input + ((input_row + first * params->dilation_width) * c->channels + group * c->depth);
-        int8_t *at = to + (row * params->kernel_width + first) * c->depth;
-        if (is_run) {
-            copy(at, from, count * c->depth);
-            continue;
-        }
-        for (int32_t i = 0; i < count; i++) {
-            copy(at, from + i * params->dilation_width * c->channels, c->depth);
-            at += c->depth;
-        }
-    }
+    fill(to, (int8_t)c->params->input_zero_point, c->kernel_size);
+    tigris_gather_taps(c, p, group, copy, to);
 }
 
 /* The same in the weights' order. */
-static void gather(const conv *c, const pixel *p, int32_t group, int8_t *to)
+static void gather(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group, int8_t *to)
 {
     const int32_t height = c->params->kernel_height, row_taps = c->params->kernel_width * c->depth;
-    if (!has_whole_rows(c, p)) {
+    if (!tigris_has_whole_rows(c, p)) {
         gather_bytes(c, p, group, to);
         tigris_rvv_order_taps(to, to, c->kernel_size);
         return;
@@ -102,7 +58,7 @@ static void gather(const conv *c, const pixel *p, int32_t group, int8_t *to)
 }
 
 /* All channels of a pixel. `layer`: that of the first group. */
-static void run_pixel(const conv *c, const tigris_rvv_layer *layer, const pixel *p, int8_t *output)
+static void run_pixel(const tigris_taps_conv *c, const tigris_rvv_layer *layer, const tigris_taps_pixel *p, int8_t *output)
 {
     int8_t patch[PATCH_BYTES];
     gather(c, p, 0, patch);
@@ -120,7 +76,7 @@ static void run_pixel(const conv *c, const tigris_rvv_layer *layer, const pixel 
 }
 
 /* Whether the taps of all pixels are the input's bytes as they are, and whole tiles. */
-static int is_plain(const conv *c, const tigris_band *in, const tigris_band *out)
+static int is_plain(const tigris_taps_conv *c, const tigris_band *in, const tigris_band *out)
 {
     const tigris_conv_int8_params *params = c->params;
     return params->kernel_height == 1 && params->kernel_width == 1 && params->stride_height == 1 &&
@@ -129,7 +85,7 @@ static int is_plain(const conv *c, const tigris_band *in, const tigris_band *out
 }
 
 /* `left` pixels of that kind: as many as there is room for are put in order together. */
-static void run_plain(const conv *c, const tigris_rvv_layer *layer, int32_t left, int8_t *output)
+static void run_plain(const tigris_taps_conv *c, const tigris_rvv_layer *layer, int32_t left, int8_t *output)
 {
     int8_t patch[PATCH_BYTES];
     const int32_t depth = c->depth, most = PATCH_BYTES / depth;
@@ -149,9 +105,8 @@ int tigris_rvv_conv_2d(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0], *out = call->output;
-    const int32_t channels = (int32_t)out->tensor->channels, depth = (int32_t)in->tensor->channels / params->groups;
-    const conv c = {params, (const int8_t *)(const void *)in->data, in->rows, (int32_t)in->tensor->width,
-                    (int32_t)in->tensor->channels, depth, params->kernel_height * params->kernel_width * depth};
+    const int32_t channels = (int32_t)out->tensor->channels;
+    const tigris_taps_conv c = tigris_taps_conv_of(call);
     const tigris_rvv_layer layer = {
         tigris_int8_data(call, params->weights), tigris_int32_data(call, params->bias),
         {tigris_int32_data(call, params->multiplier), tigris_int8_data(call, params->shift),
@@ -166,15 +121,12 @@ int tigris_rvv_conv_2d(const tigris_kernel_call *call)
         run_plain(&c, &layer, out->rows * c.width, output);
         return 1;
     }
-    pixel p;
+    tigris_taps_pixel p;
     for (int32_t y = 0; y < out->rows; y++) {
-        p.row = y * params->stride_height - in->pad_top;
-        p.rows = tigris_valid_taps(p.row, params->kernel_height, params->dilation_height, c.rows);
-        p.column = -params->pad_left;
+        tigris_taps_row(&c, &p, y, in->pad_top);
         for (int32_t x = 0; x < (int32_t)out->tensor->width; x++) {
-            p.columns = tigris_valid_taps(p.column, params->kernel_width, params->dilation_width, c.width);
+            tigris_taps_column(&c, &p, x);
             run_pixel(&c, &layer, &p, output);
-            p.column += params->stride_width;
             output += channels;
         }
     }
