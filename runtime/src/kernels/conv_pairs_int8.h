@@ -1,0 +1,180 @@
+/* Two pixels of a convolution at a time, a part of conv_2d_int8.h: their taps are copied into a patch, with the padding filled
+ * in, and the output channels of a group are computed from it, a block of four at a time (block_int8.h). Kernels with more
+ * taps take several patches: the sums of a batch of channels are kept in between, and the taps are copied anew for the next
+ * batch. */
+#ifndef TIGRIS_CONV_PAIRS_INT8_H
+#define TIGRIS_CONV_PAIRS_INT8_H
+
+#define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
+
+/* Two pixels of a group. */
+typedef struct conv_work {
+    conv_pixel pixels[2];
+    int32_t group;
+    int8_t *output; /* the first pixel's; the second's lies `apart` further on */
+    int32_t apart;
+#if TIGRIS_WEIGHT_ZEROS
+    uint32_t tap_sums[2]; /* of the two pixels */
+#endif
+} conv_work;
+
+/* ---- channels from the patch ---- */
+
+static const int8_t *part_weights(const conv *c, const conv_part *part, int32_t channel, int32_t block)
+{
+    return tigris_int8_data(c->call, c->params->weights) + (channel * c->kernel_size + part->at * block);
+}
+
+/* Adds the products of `part` to the sums of the whole blocks from `channel` up to `end`, two a channel. */
+static TIGRIS_NOINLINE void add_blocks(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
+                                       int32_t end, uint32_t *sums)
+{
+    const int8_t *weights = part_weights(c, part, channel, BLOCK);
+    const int32_t *bias = tigris_int32_data(c->call, c->params->bias) + channel;
+    const int32_t taps = part->taps;
+    for (; channel < end; channel += BLOCK) {
+        uint32_t sum[2 * BLOCK];
+        if (part->at == 0) {
+            tigris_begin(&sum[0], &sum[1], bias[0], c->block_bias);
+            tigris_begin(&sum[2], &sum[3], bias[1], c->block_bias);
+            tigris_begin(&sum[4], &sum[5], bias[2], c->block_bias);
+            tigris_begin(&sum[6], &sum[7], bias[3], c->block_bias);
+            bias += BLOCK;
+        } else {
+            memcpy(sum, sums, sizeof sum);
+        }
+        tigris_add_block(patch, weights, taps, sum);
+        memcpy(sums, sum, sizeof sum);
+        weights += c->kernel_size * BLOCK;
+        sums += 2 * BLOCK;
+    }
+}
+
+/* The same for channels behind the last whole block. */
+static TIGRIS_NOINLINE void add_rest(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
+                                     int32_t end, uint32_t *sums)
+{
+    for (; channel < end; channel++) {
+        if (part->at == 0) {
+            tigris_begin(&sums[0], &sums[1], tigris_int32_data(c->call, c->params->bias)[channel], c->block_bias);
+        }
+        tigris_add_channel(patch, part_weights(c, part, channel, 1), part->taps, sums);
+        sums += 2;
+    }
+}
+
+/* The sums of channels from `channel` on become outputs. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work *work, int32_t channel,
+                                                  const uint32_t *sums, const uint32_t *end)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t usual_above = tigris_usual_above(stage);
+    const int32_t *multipliers = tigris_int32_data(c->call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(c->call, params->shift) + channel;
+    int8_t *first = work->output + channel;
+    int8_t *second = first + work->apart;
+#if TIGRIS_WEIGHT_ZEROS
+    const tigris_asymmetric_conv_int8_params *own = c->call->params;
+    const int8_t *zeros = tigris_int8_data(c->call, own->weight_zero_points) + channel;
+#endif
+    for (; sums != end; sums += 2) {
+        const int32_t multiplier = *multipliers++;
+        const int32_t shift = *shifts++;
+        uint32_t a;
+        uint32_t b;
+        tigris_end(sums, &a, &b);
+#if TIGRIS_WEIGHT_ZEROS
+        const uint32_t zero = (uint32_t)(int32_t)*zeros++;
+        a -= zero * work->tap_sums[0];
+        b -= zero * work->tap_sums[1];
+#endif
+        if (tigris_scales_usually(multiplier, shift, usual_above)) {
+            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+            b = (uint32_t)tigris_scale_usually(b, scale, stage);
+            a = (uint32_t)tigris_scale_usually(a, scale, stage);
+        } else {
+            b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
+            a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+        }
+        *second++ = (int8_t)b;
+        *first++ = (int8_t)a;
+    }
+}
+
+#if TIGRIS_WEIGHT_ZEROS
+#define EIGHT_ONES 1, 1, 1, 1, 1, 1, 1, 1
+/* A channel that sums up its taps. */
+static const int8_t ones[TIGRIS_PATCH_TAPS] = {EIGHT_ONES, EIGHT_ONES, EIGHT_ONES, EIGHT_ONES,
+                                               EIGHT_ONES, EIGHT_ONES, EIGHT_ONES, EIGHT_ONES};
+#endif
+
+/* All channels of a group for two pixels. */
+TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
+{
+    uint32_t patch[TIGRIS_PATCH_TAPS];
+    uint32_t sums[2 * BATCH];
+    int32_t channel = work->group * c->group_outputs;
+    const int32_t last = channel + c->group_outputs;
+#if TIGRIS_WEIGHT_ZEROS
+    const int32_t first = channel;
+    uint32_t taps[2];
+    tigris_begin(&taps[0], &taps[1], 0, c->block_bias);
+#endif
+    conv_part part = {0, 0, 0, 0};
+    while (channel < last) {
+        const int32_t end = last - channel > BATCH ? channel + BATCH : last;
+        const int32_t blocked = end - (end - channel) % BLOCK;
+        for (part.at = 0; part.at < c->kernel_size; part.at += part.taps) {
+            const int32_t left = c->kernel_size - part.at;
+            if (part.taps != c->kernel_size) { /* else the patch holds all taps already */
+                part.taps = left < TIGRIS_PATCH_TAPS ? left : TIGRIS_PATCH_TAPS;
+                gather(c, work->pixels, work->group, &part, patch);
+            }
+#if TIGRIS_WEIGHT_ZEROS
+            if (channel == first) {
+                tigris_add_channel(patch, ones, part.taps, taps);
+            }
+#endif
+            add_blocks(c, &part, patch, channel, blocked, sums);
+            if (blocked != end) {
+                add_rest(c, &part, patch, blocked, end, sums + 2 * (blocked - channel));
+            }
+        }
+#if TIGRIS_WEIGHT_ZEROS
+        if (channel == first) {
+            tigris_end(taps, &work->tap_sums[0], &work->tap_sums[1]);
+        }
+#endif
+        finish(c, work, channel, sums, sums + 2 * (end - channel));
+        channel = end;
+        part.row = 0;
+    }
+}
+
+/* All pixels from `first` on but the last `spared`, two at a time; a last odd one is computed twice. */
+static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t first, int32_t spared)
+{
+    const int32_t channels = (int32_t)call->output->tensor->channels;
+    conv c;
+    conv_place place;
+    conv_work work;
+    unpack(&c, call);
+    begin_at(&c, &place, first);
+    work.output = tigris_int8_output(call) + first * channels;
+    for (int32_t left = pixels_of(call) - first - spared; left > 0; left -= 2) {
+        take_pixel(&c, &place, &work.pixels[0]);
+        work.pixels[1] = work.pixels[0];
+        work.apart = 0;
+        if (left > 1) {
+            take_pixel(&c, &place, &work.pixels[1]);
+            work.apart = channels;
+        }
+        for (work.group = 0; work.group < c.params->groups; work.group++) {
+            run_group(&c, &work);
+        }
+        work.output += 2 * channels;
+    }
+}
+
+#endif

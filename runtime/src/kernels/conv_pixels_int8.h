@@ -1,0 +1,162 @@
+/* Where the pixels of a convolution read, and their taps in a patch: a part of conv_2d_int8.h. */
+#ifndef TIGRIS_CONV_PIXELS_INT8_H
+#define TIGRIS_CONV_PIXELS_INT8_H
+
+/* One call, with what is needed often. */
+typedef struct conv {
+    const tigris_kernel_call *call;
+    const tigris_conv_int8_params *params;
+    int32_t group_inputs;  /* input channels of one group */
+    int32_t group_outputs; /* output channels of one group */
+    int32_t kernel_size;   /* weights of one output channel */
+    int32_t row_taps;      /* weights of one kernel row of one output channel */
+    uint32_t block_bias;
+    int8_t padding; /* what padded taps read */
+} conv;
+
+/* Where an output pixel reads: the offset of its first tap in the input, modulo 2^32 as the tap may lie outside, and the
+ * taps inside. */
+typedef struct conv_pixel {
+    uint32_t first;
+    uint16_t row_first;
+    uint16_t row_end;
+    uint16_t column_first;
+    uint16_t column_end;
+} conv_pixel;
+
+/* A part of a kernel's taps. */
+typedef struct conv_part {
+    int32_t at;
+    int32_t taps;
+    int32_t row;    /* kernel row of its first tap */
+    int32_t in_row; /* its place in the row */
+} conv_part;
+
+static const tigris_tensor_record *input_of(const conv *c)
+{
+    return c->call->inputs[0].tensor;
+}
+
+static void unpack(conv *c, const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    c->call = call;
+    c->params = params;
+    c->group_inputs = (int32_t)input_of(c)->channels / params->groups;
+    c->group_outputs = (int32_t)call->output->tensor->channels / params->groups;
+    c->row_taps = params->kernel_width * c->group_inputs;
+    c->kernel_size = params->kernel_height * c->row_taps;
+    c->block_bias = tigris_block_bias(c->kernel_size);
+    c->padding = (int8_t)params->input_zero_point;
+}
+
+/* ---- the pixels of a band ---- */
+
+/* The next output pixel and where it reads. */
+typedef struct conv_place {
+    int32_t x;
+    int32_t row;    /* of its first tap in the band */
+    int32_t column; /* likewise */
+    uint16_t row_first;
+    uint16_t row_end;
+} conv_place;
+
+static void begin_row(const conv *c, conv_place *place)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const tigris_taps rows =
+        tigris_valid_taps(place->row, params->kernel_height, params->dilation_height, c->call->inputs[0].rows);
+    place->x = 0;
+    place->column = -params->pad_left;
+    place->row_first = (uint16_t)rows.first;
+    place->row_end = (uint16_t)rows.end;
+}
+
+/* Output pixel `pixel` of the band. */
+static void begin_at(const conv *c, conv_place *place, int32_t pixel)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t width = (int32_t)c->call->output->tensor->width, y = pixel / width;
+    place->row = y * params->stride_height - c->call->inputs[0].pad_top;
+    begin_row(c, place);
+    place->x = pixel - y * width;
+    place->column += place->x * params->stride_width;
+}
+
+static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const uint32_t width = input_of(c)->width;
+    const tigris_taps columns =
+        tigris_valid_taps(place->column, params->kernel_width, params->dilation_width, (int32_t)width);
+    pixel->first = ((uint32_t)place->row * width + (uint32_t)place->column) * input_of(c)->channels;
+    pixel->row_first = place->row_first;
+    pixel->row_end = place->row_end;
+    pixel->column_first = (uint16_t)columns.first;
+    pixel->column_end = (uint16_t)columns.end;
+    place->column += params->stride_width;
+    if (++place->x == (int32_t)c->call->output->tensor->width) {
+        place->row += params->stride_height;
+        begin_row(c, place);
+    }
+}
+
+static int32_t pixels_of(const tigris_kernel_call *call)
+{
+    return call->output->rows * (int32_t)call->output->tensor->width;
+}
+
+/* ---- taps into the patch ---- */
+
+/* Whether a pixel's tap at kernel row `row` and `column` lies inside. */
+static int is_valid(const conv_pixel *pixel, int32_t row, int32_t column)
+{
+    return row >= pixel->row_first && row < pixel->row_end && column >= pixel->column_first &&
+           column < pixel->column_end;
+}
+
+static int is_inside(const conv *c, const conv_pixel *pixel)
+{
+    return pixel->column_end - pixel->column_first == c->params->kernel_width;
+}
+
+/* Fills the patch with the taps of `part` of two pixels and moves its row and place on. */
+static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int32_t group, conv_part *part,
+                                   uint32_t *patch)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const uint32_t channels = input_of(c)->channels;
+    const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
+    const int whole_rows = params->groups == 1 && params->dilation_width == 1 && is_inside(c, &pixels[0]) &&
+                           is_inside(c, &pixels[1]);
+    const int32_t depth = c->group_inputs;
+    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    for (int32_t done = 0; done < part->taps;) {
+        int32_t column = pixels->column_first;
+        uint32_t offset = (uint32_t)part->in_row;
+        int32_t count = c->row_taps - part->in_row;
+        if (!whole_rows) {
+            column = part->in_row / depth;
+            const int32_t done_of_pixel = part->in_row - column * depth;
+            count = depth - done_of_pixel;
+            offset = (uint32_t)(column * params->dilation_width) * channels +
+                     (uint32_t)(group * depth + done_of_pixel);
+        }
+        if (count > part->taps - done) {
+            count = part->taps - done;
+        }
+        offset += (uint32_t)part->row * row_step;
+        const int step_a = is_valid(&pixels[0], part->row, column);
+        const int step_b = is_valid(&pixels[1], part->row, column);
+        tigris_fill_patch(patch, done, step_a ? input + (pixels[0].first + offset) : &c->padding, step_a,
+                          step_b ? input + (pixels[1].first + offset) : &c->padding, step_b, count);
+        done += count;
+        part->in_row += count;
+        if (part->in_row == c->row_taps) {
+            part->in_row = 0;
+            part->row++;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* The last pixel of a convolution with an odd number of them, a part of conv_2d_int8.h: a product of a matrix and a vector. */
+#ifndef TIGRIS_CONV_SINGLE_INT8_H
+#define TIGRIS_CONV_SINGLE_INT8_H
+
+#if TAKES_SINGLES
+/* Whether the taps of a pixel's group are neighbours. */
+static int lies_together(const conv *c, const conv_pixel *pixel)
+{
+    return c->kernel_size == c->group_inputs && is_valid(pixel, 0, 0);
+}
+
+/* `count` bytes, `step` apart: 1, or 0 for padding. */
+TIGRIS_INLINE int8_t *fill_single(int8_t *to, const int8_t *from, int32_t step, int32_t count)
+{
+    for (; count > 0; count--) {
+        *to++ = *from;
+        from += step;
+        TIGRIS_STEP();
+    }
+    return to;
+}
+
+/* Its taps, as bytes; a row's lie side by side in the input, but for groups and dilation. */
+static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, int8_t *to)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const conv_pixel *pixel = &work->pixels[0];
+    const uint32_t channels = input_of(c)->channels;
+    const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
+    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    const int32_t before = pixel->column_first * (int32_t)channels;
+    const int32_t end_inside = pixel->column_end * (int32_t)channels;
+    const int together = params->groups == 1 && params->dilation_width == 1 && end_inside > before;
+    for (int32_t row = 0; row < params->kernel_height; row++) {
+        uint32_t from = pixel->first + (uint32_t)row * row_step + (uint32_t)(work->group * c->group_inputs);
+        if (together && is_valid(pixel, row, pixel->column_first)) {
+            to = fill_single(to, &c->padding, 0, before);
+            to = fill_single(to, input + (from + (uint32_t)before), 1, end_inside - before);
+            to = fill_single(to, &c->padding, 0, c->row_taps - end_inside);
+            continue;
+        }
+        for (int32_t column = 0; column < params->kernel_width; column++) {
+            const int step = is_valid(pixel, row, column);
+            const int8_t *tap = step ? input + from : &c->padding;
+            for (const int8_t *const end = to + c->group_inputs; to != end; tap += step) {
+                *to++ = *tap;
+                TIGRIS_STEP();
+            }
+            from += params->dilation_width * channels;
+        }
+    }
+}
+
+/* All channels of a group for one pixel, whose taps lie together or fit a patch: a product of a matrix and a vector. */
+static TIGRIS_NOINLINE void run_single(const conv *c, const conv_work *work)
+{
+    const tigris_conv_int8_params *params = c->params;
+    const int32_t first = work->group * c->group_outputs;
+    const tigris_layer layer = {
+        {tigris_int8_data(c->call, params->weights) + first * c->kernel_size, c->kernel_size,
+         c->group_outputs & ~(BLOCK - 1)},
+        c->group_outputs, 1, tigris_int32_data(c->call, params->bias) + first,
+        tigris_int32_data(c->call, params->multiplier) + first, tigris_int8_data(c->call, params->shift) + first,
+        {params->output_zero_point, params->activation_min, params->activation_max}};
+    uint32_t patch[TIGRIS_PATCH_TAPS / sizeof(uint32_t)];
+    const int8_t *taps = (const int8_t *)(const void *)patch;
+    const int8_t *zeros = NULL;
+#if TIGRIS_WEIGHT_ZEROS
+    const tigris_asymmetric_conv_int8_params *own = c->call->params;
+    zeros = tigris_int8_data(c->call, own->weight_zero_points) + first;
+#endif
+    if (lies_together(c, &work->pixels[0])) {
+        taps = (const int8_t *)(const void *)c->call->inputs[0].data + work->pixels[0].first +
+               work->group * c->group_inputs;
+    } else {
+        gather_single(c, work, (int8_t *)(void *)patch);
+    }
+    tigris_run_layer(&layer, zeros, taps, work->output + first);
+}
+
+/* Whether a last odd pixel is computed by itself: its taps fit a patch, or lie together. */
+static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const int32_t rows = call->output->rows, width = (int32_t)call->output->tensor->width;
+    const int32_t taps = params->kernel_height * params->kernel_width;
+    if ((rows * width & 1) == 0) {
+        return 0;
+    }
+    if (taps * ((int32_t)call->inputs[0].tensor->channels / params->groups) <= TIGRIS_PATCH_TAPS) {
+        return 1;
+    }
+    const int32_t row = (rows - 1) * params->stride_height - call->inputs[0].pad_top;
+    const int32_t column = (width - 1) * params->stride_width - params->pad_left;
+    return taps == 1 && row >= 0 && row < call->inputs[0].rows && column >= 0 &&
+           column < (int32_t)call->inputs[0].tensor->width;
+}
+
+/* Where output pixel `pixel` reads. By itself, so that its place is off the stack when the pixel is computed. */
+static TIGRIS_NOINLINE void find_pixel(const conv *c, int32_t pixel, conv_pixel *found)
+{
+    conv_place place;
+    begin_at(c, &place, pixel);
+    take_pixel(c, &place, found);
+}
+
+static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
+{
+    const int32_t last = pixels_of(call) - 1;
+    conv c;
+    conv_work work;
+    unpack(&c, call);
+    find_pixel(&c, last, &work.pixels[0]);
+    work.output = tigris_int8_output(call) + last * (int32_t)call->output->tensor->channels;
+    for (work.group = 0; work.group < c.params->groups; work.group++) {
+        run_single(&c, &work);
+    }
+}
+#endif
+
+#endif
