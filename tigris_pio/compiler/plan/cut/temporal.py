@@ -40,8 +40,9 @@ SEVERAL = 4
 CLOSE = 1.002
 #: Of programs of more operators a path is good enough that costs so many times what estimates tell of the cheapest.
 FEW, ENOUGH = 12, 1.005
-#: Of long programs the segments that are known are good enough where all costs so many times what others may.
-SAME = 1.003
+#: The segments that are known are good enough beside the run-time state that they take where all costs so many times
+#: what others may: of long programs, and of all but small ones.
+SAME_OF_LARGE, SAME = 1.003, 1.0001
 #: Amounts of run-time state tried.
 STATES = 4
 #: Beside slow memory stages of larger programs are also tried that take at most this share of the fast memory for their
@@ -116,7 +117,7 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
             index.cache(_Hopeless).append(aim)
         if found is None or found.state <= state:
             break
-        if len(index.ops) > LARGE:  # mostly the same segments do beside the state that they take
+        if len(index.ops) > FEW:  # mostly the same segments do beside the state that they take
             same = _same_segments(index, aim, found, most)
             if same is not None:
                 return same, wished
@@ -130,8 +131,10 @@ def _same_segments(index: ProgramIndex, aim: Aim, before: Cut, most: int | None)
     same = _Search(index, aim, before.state, most, only).cheapest()
     if same is None or same.state > before.state:
         return None
-    whole = sum(op_costs(index).whole)
-    return same if whole + same.cost <= SAME * (whole + before.cost) else None
+    whole, times = sum(op_costs(index).whole), SAME_OF_LARGE if len(index.ops) > LARGE else SAME
+    if whole + same.cost > times * (whole + before.cost):
+        return None
+    return dataclasses.replace(same, led=before.led)
 
 
 #: The room of an edge, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands
