@@ -36,6 +36,10 @@ def _depthwise(channels: int, height: int, width: int, kernel: int, stride: int 
     return _conv(channels, height, width, channels, kernel, stride, channels)
 
 
+def _with_strays(layer: Layer, strays: int) -> Layer:
+    return dataclasses.replace(layer, name=f"{layer.name}, {strays} strays", strays=strays)
+
+
 def _dense(inputs: int, outputs: int) -> Layer:
     return Layer(f"dense {inputs}-{outputs}", (1, inputs), (inputs, outputs))
 
@@ -51,6 +55,8 @@ SHAPES = (
     _depthwise(10, 14, 14, 5, 2), _depthwise(64, 5, 5, 3), _depthwise(16, 8, 20, 3), _depthwise(32, 4, 9, 3),
     _conv(64, 1, 5, 64, 1), _conv(32, 3, 3, 16, 1), _conv(16, 1, 3, 48, 1), _conv(128, 1, 1, 64, 1),
     _conv(96, 1, 3, 20, 1), _conv(30, 3, 1, 12, 1), _conv(4, 1, 3, 16, 3),
+    _with_strays(_depthwise(8, 24, 24, 3), 5), _with_strays(_depthwise(64, 25, 5, 3), 20),
+    _with_strays(_depthwise(16, 24, 24, 3, 2), 9), _with_strays(_conv(32, 9, 7, 20, 3), 7),
     _dense(64, 12), _dense(100, 10), _dense(256, 64), _dense(33, 7),
 )  # fmt: skip
 

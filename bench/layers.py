@@ -15,13 +15,15 @@ WEIGHT_SCALE = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """One layer; `weights` is [out, in / groups, height, width], or [in, out] for a fully connected one."""
+    """One layer; `weights` is [out, in / groups, height, width], or [in, out] for a fully connected one. `strays`: so
+    many channels have products with larger steps than outputs, as few have in networks."""
 
     name: str
     input: tuple[int, ...]  #: [1, channels, height, width], or [1, features]
     weights: tuple[int, ...]
     stride: int = 1
     groups: int = 1
+    strays: int = 0
 
 
 LAYERS = (
@@ -56,6 +58,7 @@ def build_layer(layer: Layer) -> onnx.ModelProto:
     values = random.integers(-127, 128, layer.weights).astype(np.int8)
     bias = random.integers(-2000, 2000, outputs).astype(np.int32)
     scales = (WEIGHT_SCALE * random.uniform(0.5, 1.0, outputs)).astype(np.float32)
+    scales[: layer.strays] *= 400
     output_scale = np.float32(INPUT_SCALE * WEIGHT_SCALE * 4000 * np.sqrt(taps) / 60)
     constants = [
         _constant("in_scale", np.float32(INPUT_SCALE)), _constant("in_zero_point", np.int8(INPUT_ZERO_POINT)),

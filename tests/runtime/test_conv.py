@@ -39,6 +39,15 @@ def requantisation(random: np.random.Generator, channels: int, fan_in: int) -> t
     return np.array([p[0] for p in pairs], np.int32), np.array([p[1] for p in pairs], np.int8)
 
 
+#: Multipliers, shifts and biases that are rare: of channels that training switched off, of outputs whose steps are as
+#: small as the products', of small multipliers, of more than lines double.
+STRAYS = (
+    (0, 0, -(1 << 30)), (1518500250, -1, 500), (1518500250, 0, -300), (1 << 30, 1, 40), (1 << 30, 3, -9),
+    (2000000000, -22, 1 << 30), (1 << 30, -30, 1 << 30), (1518500250, -5, -(1 << 29) - 7), (1 << 29, -6, 9000),
+    (1518500250, -19, -(1 << 30) - 54321),
+)  # fmt: skip
+
+
 def patches(x: np.ndarray, window: Window) -> np.ndarray:
     padded = references.pad_rows_and_columns(x, window.pads, 0)
     return references.windows(padded, window.kernel, window.stride, window.dilation, window.output)
@@ -66,9 +75,11 @@ def depthwise_sum(x: np.ndarray, weights: np.ndarray, window: Window) -> np.ndar
 
 
 def int8_case(
-    kind: OpKind, window: Window, batch: int, groups: int, group_inputs: int, group_outputs: int, seed: int
-) -> tuple[Operator, np.ndarray]:
-    """An int8 operator and its expected output. For depthwise, `groups` counts the input channels."""
+    kind: OpKind, window: Window, batch: int, groups: int, group_inputs: int, group_outputs: int, seed: int,
+    strays: bool = False,
+) -> tuple[Operator, np.ndarray]:  # fmt: skip
+    """An int8 operator and its expected output. For depthwise, `groups` counts the input channels. `strays`: two of
+    three channels are scaled as few are in networks."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
     low, high = sorted(random.integers(-128, 128, 2).tolist()) if random.random() < 0.5 else (-128, 127)
@@ -79,6 +90,8 @@ def int8_case(
     weights = int8_array(random, shape)
     bias = random.integers(-20000, 20000, outputs)
     multiplier, shift = requantisation(random, outputs, window.kernel[0] * window.kernel[1] * group_inputs)
+    for channel in [channel for channel in range(outputs) if strays and (channel + seed) % 3]:
+        multiplier[channel], shift[channel], bias[channel] = STRAYS[(channel + seed) % len(STRAYS)]
     centred = x.astype(np.int64) - in_zero
     wide = weights.astype(np.int64)
     sums = depthwise_sum(centred, wide, window) if depthwise else conv_sum(centred, wide, window, groups)
@@ -129,6 +142,25 @@ def test_depthwise_along_lines_is_exact(w: Window, channels: int, seed: int) -> 
 def test_depthwise_rows_by_themselves_are_exact(columns: int) -> None:
     window = Window((4, columns), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), (4, columns))
     op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, window, 1, 8, 1, 1, seed=columns)
+    np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [(4, 5), (9, 4), (5, 8), (1, 3)])
+@pytest.mark.parametrize("stride", [(1, 1), (2, 2), (1, 2)])
+def test_depthwise_channels_of_rare_scales_are_exact(size: tuple[int, int], stride: tuple[int, int], seed: int) -> None:
+    output = tuple(-(-extent // step) for extent, step in zip(size, stride, strict=True))
+    window = Window(size, (3, 3), stride, (1, 1), (1, 1, 1, 1), (output[0], output[1]))
+    for channels in (8, 9):
+        op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, window, 1, channels, 1, 1, seed, strays=True)
+        np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
+@pytest.mark.parametrize("shape", [(6, 5, 3), (4, 4, 1), (1, 7, 1)])
+def test_channels_of_rare_scales_are_exact(shape: tuple[int, int, int]) -> None:
+    height, width, size = shape
+    window = Window((height, width), (size, size), (1, 1), (1, 1), (size // 2,) * 4, (height, width))
+    op, expected = int8_case(OpKind.CONV_2D, window, 1, 1, 16, 17, seed=1, strays=True)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 

@@ -62,8 +62,9 @@ ROWS = [window((4, columns), (3, 3), (1, 1), (1, 1, 1, 1)) for columns in (4, 5,
 @pytest.mark.parametrize("shape", ROWS)
 def test_rows_by_themselves_are_exact(program: Path, shape: Window, rows: int) -> None:
     for seed in (FULL_RANGE, PART_RANGE):
-        op, expected = int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed)
-        assert is_right(program, op, Way(rows), expected.astype(np.int8)), seed
+        for strays in (False, True):
+            op, expected = int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed, strays)
+            assert is_right(program, op, Way(rows), expected.astype(np.int8)), (seed, strays)
 
 
 @pytest.mark.parametrize(("kind", "shape"), WINDOWS)

@@ -77,8 +77,9 @@ def test_windows_of_all_sizes(replay: Path) -> None:
     for (kind, shape), seed in itertools.product(WINDOWS, (FULL_RANGE, PART_RANGE)):
         channels = (6, 1, 1) if kind == DEPTHWISE else (1, 5, 9)
         fixed.append(plan_for(int8_case(kind, shape, 1, *channels, seed)[0], Way(shape.output[0])))
-    for shape, seed in itertools.product(ROWS, (FULL_RANGE, PART_RANGE)):
-        op, _ = int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed)
+        fixed.append(plan_for(int8_case(kind, shape, 1, *channels, seed, strays=True)[0], Way(shape.output[0])))
+    for shape, seed, strays in itertools.product(ROWS, (FULL_RANGE, PART_RANGE), (False, True)):
+        op, _ = int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed, strays)
         fixed += [plan_for(op, Way(1)), plan_for(op, Way(shape.output[0]))]
     assert_same(replay, [*fixed, *windows(300)])
 

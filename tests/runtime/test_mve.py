@@ -99,6 +99,7 @@ def test_depthwise_convolutions(program: Path, shape: Window, channels: int) -> 
     op, _ = int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels)
     assert_agrees(program, op, shape.output[0], 1)
     assert_agrees(program, with_left_shifts(op))
+    assert_agrees(program, int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels, strays=True)[0])
 
 
 def test_depthwise_convolutions_that_are_left_to_the_portable_kernel(program: Path) -> None:

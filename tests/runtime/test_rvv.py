@@ -77,6 +77,7 @@ def test_depthwise_convolutions(program: Path, shape: Window, channels: int) -> 
     assert_agrees(program, int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels)[0])
     op, _ = int8_case(DEPTHWISE, shape, 1, channels + 3, 1, 1, channels)
     assert_agrees(program, with_left_shifts(op), 1, bits=BITS[:1])
+    assert_agrees(program, int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels, strays=True)[0], bits=BITS[1:])
 
 
 @pytest.mark.parametrize(("inputs", "multiplier"), [(1, 8), (1, 21), (4, 2)])

@@ -174,12 +174,11 @@ static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int3
     tigris_scale_channels(&sum, 1, d->multiplier + channel, d->shift + channel, 1, &d->output, output + channel);
 }
 
-/* Channels [first, end) of all output rows; when first is 0, whole blocks together. */
-static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out,
-                                       int32_t first, int32_t end, int8_t *output)
+/* All output rows, whole blocks of channels together. */
+static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
-    const int32_t blocks_end = first == 0 && d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
+    const int32_t end = d->output_channels, blocks_end = d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
     const int32_t width = (int32_t)out->tensor->width;
     const uint32_t channels = (uint32_t)d->input_channels, row_bytes = (uint32_t)d->input_width * channels;
     pixel_axis rows = {params->kernel_height, params->dilation_height * row_bytes, {0, 0}};
@@ -198,7 +197,7 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
                 tigris_valid_taps(column, params->kernel_width, params->dilation_width, d->input_width);
             pixel.input = (uint32_t)row * row_bytes + (uint32_t)column * channels;
             pixel_blocks(d, &pixel, blocks_end, output);
-            for (int32_t channel = first > blocks_end ? first : blocks_end; channel < end; channel++) {
+            for (int32_t channel = blocks_end; channel < end; channel++) {
                 pixel_channel(d, &pixel, channel, output);
             }
             output += d->output_channels;
@@ -235,26 +234,25 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_li
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* Lines with the same lanes inside. Returns whether there are channels that are not scaled as usual, and left out. */
-static int walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output, int32_t count)
+/* Lines with the same lanes inside. */
+static void walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output, int32_t count)
 {
 #if TIGRIS_WALKS_ROWS
     if (tigris_walks_row(w)) {
-        int others = 0;
         for (; count > 0; count--) {
-            others = tigris_walk_row(w, input, output);
+            tigris_walk_row(w, input, output);
             input += w->line_step;
             output += w->output_line_step;
         }
-        return others;
+        return;
     }
 #endif
-    return tigris_walk_lines(w, input, output, count);
+    tigris_walk_lines(w, input, output, count);
 }
 
 /* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the last the
- * one after. Returns whether channels were left out. */
-static int walk_all(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w,
+ * one after. */
+static void walk_all(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w,
                      int8_t *output)
 {
     const int32_t step = across->step, last = across->outputs - 1;
@@ -271,14 +269,12 @@ static int walk_all(const depthwise *d, const walk_axis *along, const walk_axis 
     w->padding = d->padding[0];
     w->lane[0] = 0;
     w->lane[1] = across->first < 0 ? 0 : -step;
-    int others = 0;
     for (int32_t line = 0, count; line <= last; line += count) {
         count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
         w->lane[2] = line + count <= last || whole ? step : 0;
-        others = walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
+        walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
         w->lane[1] = -step;
     }
-    return others;
 }
 
 /* The channels of 3x3 kernels. Returns 0 when lines cannot compute them. */
@@ -297,15 +293,7 @@ static int walk_channels(const depthwise *d, const tigris_band *in, const tigris
         params->dilation_width != 1 || d->channel_multiplier != 1 || !begin_walk(along, across, &w)) {
         return 0;
     }
-    w.usual_above = tigris_walks_above(d->output);
-    if (!walk_all(d, along, across, &w, output)) {
-        return 1;
-    }
-    for (int32_t channel = 0; channel < d->output_channels; channel++) {
-        if (!tigris_walks_channel(&w, channel)) {
-            pixel_rows(d, in, out, channel, channel + 1, output);
-        }
-    }
+    walk_all(d, along, across, &w, output);
     return 1;
 }
 
@@ -326,7 +314,7 @@ static void run(const tigris_kernel_call *call)
 #endif
     unpack(&d, call);
     if (!walk_channels(&d, in, out, output)) {
-        pixel_rows(&d, in, out, 0, d.output_channels, output);
+        pixel_rows(&d, in, out, output);
     }
 }
 

@@ -24,6 +24,8 @@ typedef struct tigris_channel_walk {
     uint32_t bias;
     uint32_t padded[2];        /* what a column of padding adds as column 0 and as column 2 */
     tigris_scale scale;
+    int32_t multiplier;
+    int32_t shift;
 } tigris_channel_walk;
 #endif
 
@@ -37,7 +39,6 @@ typedef struct tigris_line_walk {
     const int32_t *multiplier;
     const int8_t *shift;
     int32_t channels;
-    int32_t usual_above;       /* of tigris_scales_usually: channels that it does not apply to are left out */
     int32_t along;             /* taps from a weight of a lane to its next: 1 or 3 */
     int32_t across;            /* taps from a lane's weights to the next lane's: 3 or 1 */
     int32_t lane[3];           /* from the middle lane to this one: in the middle, before, after; 0 for one outside */

@@ -79,6 +79,19 @@ def test_rows_of_a_depthwise_layer_inside_go_by_themselves() -> None:
     assert work_of(Call.of(op, program.tensors, 2), InstructionSet.DSP)["plain row"] == 0
 
 
+@pytest.mark.parametrize("instructions", [InstructionSet.PORTABLE, InstructionSet.DSP])
+def test_channels_of_rare_scales_take_longer_on_lines(instructions: InstructionSet) -> None:
+    """As many as the layer has, in each pixel; they are on the lines of all."""
+    of = Layer("layer", (1, 8, 6, 7), (8, 1, 3, 3), groups=8)
+    works = []
+    for strays in (0, 3):
+        program = front(build_layer(dataclasses.replace(of, strays=strays)), CompileOptions()).program
+        (op,) = (op for op in program.ops if op.kind is OpKind.DEPTHWISE_CONV_2D)
+        works.append(dict(work_of(Call.of(op, program.tensors), instructions)))
+    assert [work.pop("unusual line output") for work in works] == [0, 6 * 7 * 3]
+    assert works[0] == works[1]
+
+
 def test_more_taps_than_a_patch_holds_are_gathered_for_each_batch_of_channels() -> None:
     few, many = (work_of(conv_of(layer(4, 4, kernel=5, outputs=outputs))) for outputs in (24, 48))
     assert few["tap"] == 8 * 100 and many["tap"] == 2 * few["tap"]

@@ -20,10 +20,9 @@ _SLOT, _OWN_SLOTS, _THREES_BATCH, _SHARED_COLUMNS = 16, 2, 32, 4
 _USUAL_ABOVE = (1 << 30) - 1
 
 
-def _unusual(call: Call, dsp: bool, ranges: bool = False) -> int:
+def _unusual(call: Call, dsp: bool) -> int:
     """Channels of the output whose sums take the long way: shifts of less than two to the right, and with DSP
-    instructions small multipliers, and activations that do not leave all of int8 (scale_int8.h), unless the kernel has
-    a short way for these (`ranges`)."""
+    instructions small multipliers, and activations that do not leave all of int8 (scale_int8.h)."""
     params = call.op.params
     channels: int = getattr(params, "out_features", call.output.channels)
     if not {"shift", "multiplier"} <= call.op.blobs.keys():
@@ -31,8 +30,18 @@ def _unusual(call: Call, dsp: bool, ranges: bool = False) -> int:
     usual = call.op.blobs["shift"] < -1
     if dsp:
         ranged = (getattr(params, "activation_min", -128), getattr(params, "activation_max", 127)) != (-128, 127)
-        usual = usual & (ranges if ranged else call.op.blobs["multiplier"] > _USUAL_ABOVE)
+        usual = usual & (False if ranged else call.op.blobs["multiplier"] > _USUAL_ABOVE)
     return channels - int(np.count_nonzero(np.broadcast_to(usual, (channels,))))
+
+
+def _unusual_on_lines(call: Call, dsp: bool) -> int:
+    """The same of channels of a depthwise convolution that goes along lines (depthwise_int8.h): by other shifts than
+    right ones, or where sums are doubled, with a large bias."""
+    if not {"shift", "bias"} <= call.op.blobs.keys():
+        return 0
+    shift, bias = call.op.blobs["shift"], call.op.blobs["bias"].astype(np.int64)
+    usual = shift < -1 if dsp else (shift >= -20) & (shift < 0) & (np.abs(bias) < 1 << 29)
+    return call.output.channels - int(np.count_nonzero(usual))
 
 
 def conv_int8(call: Call, dsp: bool) -> Work:
@@ -155,13 +164,11 @@ def _inside(call: Call) -> float:
 
 
 def depthwise_int8(call: Call, dsp: bool) -> Work:
-    """Kernels of 3 x 3 go along lines of outputs, a channel at a time; others, and channels that are not scaled as
-    usual, pixel by pixel."""
+    """Kernels of 3 x 3 go along lines of outputs, a channel at a time; others pixel by pixel."""
     params: Any = call.op.params
     plain = (params.kernel_height, params.kernel_width, params.dilation_height, params.dilation_width) == (3, 3, 1, 1)
     if plain and call.inputs[0].channels == call.output.channels and max(_strides(call)) <= 2:
-        unusual = _unusual(call, dsp, ranges=True)
-        return {**_lines(call, call.output.channels - unusual, dsp), **_channel_by_channel(call, unusual)}
+        return _lines(call, dsp)
     return _pixels(call)
 
 
@@ -170,18 +177,9 @@ def _strides(call: Call) -> tuple[int, int]:
     return params.stride_height, params.stride_width
 
 
-def _channel_by_channel(call: Call, channels: int) -> Work:
+def _lines(call: Call, dsp: bool) -> Work:
     params: Any = call.op.params
-    return {
-        "row": call.images * call.rows * channels,
-        "pixel": call.pixels * channels,
-        "pixel channel": call.pixels * channels,
-        "pixel channel tap": call.pixels * channels * params.kernel_height * params.kernel_width,
-    }
-
-
-def _lines(call: Call, channels: int, dsp: bool) -> Work:
-    params: Any = call.op.params
+    channels = call.output.channels
     down = call.rows > call.output.width
     along, across = (call.rows, call.output.width) if down else (call.output.width, call.rows)
     stride = params.stride_height if down else params.stride_width
@@ -198,6 +196,7 @@ def _lines(call: Call, channels: int, dsp: bool) -> Work:
         "line output of stride 2": lines * along if stride == 2 else 0,
         "plain row": channels * plain,
         "plain row output": channels * plain * along,
+        "unusual line output": call.pixels * _unusual_on_lines(call, dsp),
     }
 
 

@@ -5,18 +5,12 @@
 #ifndef TIGRIS_DSP_DEPTHWISE_INT8_H
 #define TIGRIS_DSP_DEPTHWISE_INT8_H
 
-/* The limit of tigris_scales_usually for channels along lines: 0 where outputs do not take all of int8, to which lines have
- * a way for every right shift. */
-static inline int32_t tigris_walks_above(tigris_output_stage output)
-{
-    const int32_t above = tigris_usual_above(output);
-    return above == INT32_MAX ? 0 : above;
-}
+/* How a channel's sums become outputs: of any int8 and by a usual scale, by a right shift, by any scale. */
+enum { TIGRIS_WALK_USUAL, TIGRIS_WALK_RIGHT, TIGRIS_WALK_OTHERWISE };
 
-/* Whether a channel goes along lines. */
-static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
+static inline int tigris_walks_usually(const tigris_line_walk *walk, int32_t channel, int32_t usual_above)
 {
-    return tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above);
+    return tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], usual_above);
 }
 
 /* `sum` and the column at `from` as column 0 of an output. */
@@ -29,12 +23,16 @@ TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int
     return sum;
 }
 
-/* Sums are scaled as usual where outputs take all of int8. */
-TIGRIS_INLINE int32_t tigris_walk_scale(const tigris_line_walk *walk, uint32_t sum, int usual)
+TIGRIS_INLINE int32_t tigris_walk_scale(const tigris_line_walk *walk, uint32_t sum, int how)
 {
+    if (how == TIGRIS_WALK_OTHERWISE) {
+        return tigris_scale_generally((int32_t)sum, walk->channel.multiplier, walk->channel.shift, walk->output.zero_point,
+                                      walk->output.low, walk->output.high);
+    }
     /* Member by member, else GCC copies the record. */
     const tigris_scale scale = {walk->channel.scale.doubled, walk->channel.scale.right, walk->channel.scale.offset};
-    return usual ? tigris_scale_usually(sum, scale, walk->output) : tigris_scale_by(sum, scale, walk->output);
+    return how == TIGRIS_WALK_USUAL ? tigris_scale_usually(sum, scale, walk->output)
+                                    : tigris_scale_by(sum, scale, walk->output);
 }
 
 /* Stride 1: a pair of columns ends two outputs and begins two. */
@@ -146,32 +144,58 @@ TIGRIS_INLINE void tigris_walk_stride_2(const tigris_line_walk *walk, const int8
 static TIGRIS_NOINLINE void tigris_walk_1(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                           int32_t lines)
 {
-    tigris_walk_stride_1(walk, input, output, lines, 1);
+    tigris_walk_stride_1(walk, input, output, lines, TIGRIS_WALK_USUAL);
 }
 
 static TIGRIS_NOINLINE void tigris_walk_2(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                           int32_t lines)
 {
-    tigris_walk_stride_2(walk, input, output, lines, 1);
+    tigris_walk_stride_2(walk, input, output, lines, TIGRIS_WALK_USUAL);
 }
 
-/* The same for outputs that do not take all of int8. */
+TIGRIS_INLINE void tigris_walk_by(const tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines, int how)
+{
+    if (walk->stride == 1) {
+        tigris_walk_stride_1(walk, input, output, lines, how);
+    } else {
+        tigris_walk_stride_2(walk, input, output, lines, how);
+    }
+}
+
+/* The same where outputs do not take all of int8, or the scale is not usual. */
+#if TIGRIS_WALKS_ROWS
 static TIGRIS_NOINLINE void tigris_walk_in_range(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                                  int32_t lines)
 {
-    if (walk->stride == 1) {
-        tigris_walk_stride_1(walk, input, output, lines, 0);
+    tigris_walk_by(walk, input, output, lines, TIGRIS_WALK_RIGHT);
+}
+
+static TIGRIS_NOINLINE void tigris_walk_otherwise(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                                  int32_t lines)
+{
+    if (tigris_scales_right(walk->channel.shift)) {
+        tigris_walk_in_range(walk, input, output, lines);
     } else {
-        tigris_walk_stride_2(walk, input, output, lines, 0);
+        tigris_walk_by(walk, input, output, lines, TIGRIS_WALK_OTHERWISE);
     }
 }
+#else
+static TIGRIS_NOINLINE void tigris_walk_otherwise(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                                  int32_t lines)
+{
+    tigris_walk_by(walk, input, output, lines,
+                   tigris_scales_right(walk->channel.shift) ? TIGRIS_WALK_RIGHT : TIGRIS_WALK_OTHERWISE);
+}
+#endif
 
 TIGRIS_INLINE void tigris_begin_channel(tigris_line_walk *walk, int32_t channel)
 {
     const tigris_line_taps taps = tigris_channel_taps(walk, channel);
     int32_t first = 0, last = 0;
     walk->channel.bias = (uint32_t)walk->bias[channel];
-    walk->channel.scale = tigris_scale_of(walk->multiplier[channel], walk->shift[channel], walk->output);
+    walk->channel.multiplier = walk->multiplier[channel];
+    walk->channel.shift = walk->shift[channel];
+    walk->channel.scale = tigris_scale_of(walk->channel.multiplier, walk->channel.shift, walk->output);
 #pragma GCC unroll 3
     for (int32_t i = 0; i < 3; i++) {
         const int8_t *from = taps.lane[i];
@@ -189,34 +213,46 @@ TIGRIS_INLINE void tigris_begin_channel(tigris_line_walk *walk, int32_t channel)
     walk->channel.padded[1] = (uint32_t)(last * walk->padding);
 }
 
-/* Lines of all channels that are scaled as usual, or to the range that outputs have; the first output begins at `input`
- * in the middle lane. Returns whether there are others. */
-static TIGRIS_NOINLINE int tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                             int32_t lines)
+/* Lines of all channels that are not scaled as usual; the first output begins at `input` in the middle lane. */
+static TIGRIS_NOINLINE void tigris_walk_others(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
+    const int32_t usual_above = tigris_usual_above(walk->output);
+    for (int32_t channel = 0; channel < walk->channels; channel++) {
+        if (tigris_walks_usually(walk, channel, usual_above)) {
+            continue;
+        }
+        tigris_begin_channel(walk, channel);
+        tigris_walk_otherwise(walk, input + channel, output + channel, lines);
+    }
+}
+
+/* The same of all channels. */
+static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+{
+    const int32_t usual_above = tigris_usual_above(walk->output);
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], walk->usual_above)) {
-            tigris_begin_channel(walk, channel);
-            if (walk->usual_above == 0) {
-                tigris_walk_in_range(walk, input + channel, output + channel, lines);
-            } else if (walk->stride == 1) {
-                tigris_walk_1(walk, input + channel, output + channel, lines);
-            } else {
-                tigris_walk_2(walk, input + channel, output + channel, lines);
-            }
-        } else {
+        if (!tigris_walks_usually(walk, channel, usual_above)) {
             others = 1;
+            continue;
+        }
+        tigris_begin_channel(walk, channel);
+        if (walk->stride == 1) {
+            tigris_walk_1(walk, input + channel, output + channel, lines);
+        } else {
+            tigris_walk_2(walk, input + channel, output + channel, lines);
         }
     }
-    return others;
+    if (others) {
+        tigris_walk_others(walk, input, output, lines);
+    }
 }
 
 #if TIGRIS_WALKS_ROWS
 /* Whether tigris_walk_row takes a line: of five outputs, as registers hold their sums, of all of int8. */
 static inline int tigris_walks_row(const tigris_line_walk *walk)
 {
-    return walk->columns == 5 && walk->usual_above != 0 && tigris_is_plain_row(walk);
+    return walk->columns == 5 && tigris_usual_above(walk->output) != INT32_MAX && tigris_is_plain_row(walk);
 }
 
 /* A lane of a row of five outputs; its weights lie at `weights`, in a block. */
@@ -231,14 +267,14 @@ TIGRIS_INLINE const int8_t *tigris_walk_row_lane(const int8_t *from, int32_t ste
 }
 
 /* A row that tigris_walks_row takes, lane by lane, from pairs of columns, so that sums keep their registers. What channels
- * share is in variables, since a store could change the record. Returns whether there are channels that it left out. */
-static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+ * share is in variables, since a store could change the record. */
+static TIGRIS_NOINLINE void tigris_walk_row(tigris_line_walk *walk, const int8_t *input, int8_t *output)
 {
     const int32_t step = walk->step, padding = walk->padding, across = walk->lane[2] - 2 * step;
     const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
     const int8_t *const shifts = walk->shift;
-    const int32_t channels = walk->channels, usual_above = walk->usual_above;
     const tigris_output_stage stage = walk->output;
+    const int32_t channels = walk->channels, usual_above = tigris_usual_above(stage);
     const int8_t *weights = walk->weights;
     int others = 0;
     input += walk->lane[1];
@@ -264,7 +300,9 @@ static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const i
         output++;
         weights += (channel & 3) == 3 ? 33 : 1;
     }
-    return others;
+    if (others) {
+        tigris_walk_others(walk, input - walk->lane[1] - walk->channels, output - walk->channels, 1);
+    }
 }
 #endif
 

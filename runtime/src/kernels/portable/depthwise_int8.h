@@ -2,22 +2,12 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
-/* What limits channels with DSP instructions; here tigris_walks_by does. */
-static inline int32_t tigris_walks_above(tigris_output_stage output)
-{
-    return tigris_usual_above(output);
-}
-
-/* Whether a channel goes along lines, where weights and bias are doubled: neither nine products and the bias nor the zero
- * point in tigris_twice_scale_of must overflow. All there are in practice. */
+/* Whether weights and bias of a channel may be doubled, as tigris_scale_twice wants them: neither nine products and the bias
+ * nor the zero point in tigris_twice_scale_of must overflow. Others are those of channels that training has switched off,
+ * and of outputs with steps no larger than the products'. */
 static inline int tigris_walks_by(int32_t bias, int32_t shift)
 {
-    return TIGRIS_LIKELY((uint32_t)(shift + 20) < 19U && (uint32_t)bias + (1U << 29) < 1U << 30);
-}
-
-static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
-{
-    return tigris_walks_by(walk->bias[channel], walk->shift[channel]);
+    return TIGRIS_LIKELY((uint32_t)(shift + 20) < 20U && (uint32_t)bias + (1U << 29) < 1U << 30);
 }
 
 /* Where the next column begins in each lane. */
@@ -54,33 +44,51 @@ TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, const in
     return (uint32_t)((w[k] + w[3 + k] + w[6 + k]) * walk->padding);
 }
 
-/* The weights of a lane. Those of one outside are 0, and its products with the padding part of the bias. */
-TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, const tigris_line_taps *taps, int32_t lane, int32_t w[3],
-                                    uint32_t *bias)
+/* The weights of a lane, `times` what they are. Those of one outside are 0, and its products with the padding part of the
+ * bias. */
+TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, const tigris_line_taps *taps, int32_t lane,
+                                    int32_t times, int32_t w[3], uint32_t *bias)
 {
     const int8_t *from = taps->lane[lane];
-    w[0] = 2 * from[0], w[1] = 2 * from[taps->apart], w[2] = 2 * from[2 * taps->apart];
+    w[0] = times * from[0], w[1] = times * from[taps->apart], w[2] = times * from[2 * taps->apart];
     if (lane != 0 && walk->lane[lane] == 0) {
         *bias += (uint32_t)((w[0] + w[1] + w[2]) * walk->padding);
         w[0] = w[1] = w[2] = 0;
     }
 }
 
-/* Lines of a channel whose first output begins at `input` in the middle lane. With stride 1 a column ends one output and
- * belongs to the next two. With stride 2 an odd column is the middle of an output, an even one ends an output and begins
- * the next. */
-TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t channel, const int8_t *input, int8_t *output,
-                                       int32_t lines)
+/* How a channel's sums become outputs. */
+typedef struct tigris_walk_end {
+    tigris_scale scale; /* of doubled sums; of others its `doubled` is the multiplier, its `right` the shift */
+    tigris_output_stage stage;
+} tigris_walk_end;
+
+TIGRIS_INLINE int8_t tigris_walk_output(uint32_t sum, tigris_walk_end end, int twice)
 {
-    const int32_t step = walk->step, output_step = walk->output_step;
+    return (int8_t)(twice ? tigris_scale_twice(sum, end.scale, end.stage)
+                          : tigris_scale_generally((int32_t)sum, (int32_t)end.scale.doubled, end.scale.right,
+                                                   end.stage.zero_point, end.stage.low, end.stage.high));
+}
+
+/* Lines of a channel whose first output begins at `input` in the middle lane; `twice`: its sums are doubled. With stride 1 a
+ * column ends one output and belongs to the next two. With stride 2 an odd column is the middle of an output, an even one
+ * ends an output and begins the next. */
+TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t channel, const int8_t *input, int8_t *output,
+                                       int32_t lines, int twice)
+{
+    const int32_t step = walk->step, output_step = walk->output_step, times = twice ? 2 : 1;
     const tigris_output_stage stage = walk->output;
-    const tigris_scale scale = tigris_twice_scale_of(walk->multiplier[channel], walk->shift[channel], stage);
+    tigris_scale scale = {(uint32_t)walk->multiplier[channel], walk->shift[channel], 0};
+    if (twice) {
+        scale = tigris_twice_scale_of(walk->multiplier[channel], walk->shift[channel], stage);
+    }
+    const tigris_walk_end how = {scale, stage};
     const tigris_line_taps taps = tigris_channel_taps(walk, channel);
-    uint32_t bias = (uint32_t)walk->bias[channel] << 1;
+    uint32_t bias = (uint32_t)walk->bias[channel] * (uint32_t)times;
     int32_t w[9];
-    tigris_walk_lane(walk, &taps, 0, w, &bias);
-    tigris_walk_lane(walk, &taps, 1, w + 3, &bias);
-    tigris_walk_lane(walk, &taps, 2, w + 6, &bias);
+    tigris_walk_lane(walk, &taps, 0, times, w, &bias);
+    tigris_walk_lane(walk, &taps, 1, times, w + 3, &bias);
+    tigris_walk_lane(walk, &taps, 2, times, w + 6, &bias);
     for (; lines > 0; lines--) {
         tigris_column_at at = {input, input + walk->lane[1], input + walk->lane[2]};
         int8_t *to = output;
@@ -100,7 +108,7 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
                 const uint32_t now = tigris_walk_add(next, column, w, 2);
                 next = tigris_walk_add(after, column, w, 1);
                 after = tigris_walk_add(bias, column, w, 0);
-                *to = (int8_t)tigris_scale_twice(now, scale, stage);
+                *to = tigris_walk_output(now, how, twice);
                 to += output_step;
             }
         } else {
@@ -111,7 +119,7 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
                 const tigris_column even = tigris_walk_column(&at, step);
                 const uint32_t now = tigris_walk_add(next, even, w, 2);
                 next = tigris_walk_add(bias, even, w, 0);
-                *to = (int8_t)tigris_scale_twice(now, scale, stage);
+                *to = tigris_walk_output(now, how, twice);
                 to += output_step;
             }
             if (walk->right != 0) {
@@ -119,27 +127,52 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
             }
         }
         if (walk->right != 0) {
-            *to = (int8_t)tigris_scale_twice(next + tigris_walk_padded(walk, w, 2), scale, stage);
+            *to = tigris_walk_output(next + tigris_walk_padded(walk, w, 2), how, twice);
         }
         input += walk->line_step;
         output += walk->output_line_step;
     }
 }
 
-/* The same of all channels that are scaled as usual. Returns whether there are others. */
-static TIGRIS_NOINLINE int tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                             int32_t lines)
+#if TIGRIS_WALKS_ROWS
+/* The same of all channels whose sums are not doubled. */
+static TIGRIS_NOINLINE void tigris_walk_others(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                               int32_t lines)
+{
+    for (int32_t channel = 0; channel < walk->channels; channel++) {
+        if (!tigris_walks_by(walk->bias[channel], walk->shift[channel])) {
+            tigris_walk_channel(walk, channel, input + channel, output + channel, lines, 0);
+        }
+    }
+}
+
+/* The same of all channels. Others come last, so that the loop over the usual ones has all registers. */
+static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                              int32_t lines)
 {
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_walks_channel(walk, channel)) {
-            tigris_walk_channel(walk, channel, input + channel, output + channel, lines);
+        if (tigris_walks_by(walk->bias[channel], walk->shift[channel])) {
+            tigris_walk_channel(walk, channel, input + channel, output + channel, lines, 1);
         } else {
             others = 1;
         }
     }
-    return others;
+    if (others) {
+        tigris_walk_others(walk, input, output, lines);
+    }
 }
+#else
+/* The same of all channels; the loop stands once, since size counts. */
+static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
+                                              int32_t lines)
+{
+    for (int32_t channel = 0; channel < walk->channels; channel++) {
+        tigris_walk_channel(walk, channel, input + channel, output + channel, lines,
+                            tigris_walks_by(walk->bias[channel], walk->shift[channel]));
+    }
+}
+#endif
 
 #if TIGRIS_WALKS_ROWS
 /* Whether tigris_walk_row takes a line. */
@@ -149,9 +182,8 @@ static inline int tigris_walks_row(const tigris_line_walk *walk)
 }
 
 /* A row that tigris_walks_row takes. The set-up of a channel counts where rows are short: its weights lie at constant places,
- * and what channels share is in variables, since a store could change the record. Returns whether there are channels that
- * it left out. */
-static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+ * and what channels share is in variables, since a store could change the record. */
+static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
 {
     const int32_t step = walk->step, padding = walk->padding, lane_1 = walk->lane[1], lane_2 = walk->lane[2];
     const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
@@ -187,7 +219,9 @@ static TIGRIS_NOINLINE int tigris_walk_row(const tigris_line_walk *walk, const i
         output++;
         weights += (channel & 3) == 3 ? 33 : 1;
     }
-    return others;
+    if (others) {
+        tigris_walk_others(walk, input - walk->channels, output - walk->channels, 1);
+    }
 }
 #endif
 
