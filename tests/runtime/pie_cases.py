@@ -57,7 +57,7 @@ def layers(count: int, seed: int = 11) -> Iterator[tuple[Operator, Way]]:
             size = (choose.randint(least[0], least[0] + 5), choose.randint(least[1], least[1] + 6))
             shape = window(size, kernel, (stride, stride), (top, bottom, left, right), dilation)
             form = (channels, 1, 1) if kind == DEPTHWISE else (1, choose.choice((1, 3, 16, 32)), channels)
-            op = int8_case(kind, shape, 1, *form, number)[0]
+            op = int8_case(kind, shape, 1, *form, number, strays=number % 4 == 1)[0]
         own = packed(op)
         if own is not None:
             height = own.output_shape[1]

@@ -91,7 +91,8 @@ def sliding(choose: random.Random, number: int) -> tuple[Operator, int]:
             choose.choice((1, 2, 3, 4, 7, 8, 13, 16, 21, 33)),
             choose.choice((1, 3, 4, 8, 9, 14, 16, 23)),
         )
-    op = int8_case(kind, window(size, kernel, stride, (top, bottom, left, right), dilation), 1, *form, number)[0]
+    shape = window(size, kernel, stride, (top, bottom, left, right), dilation)
+    op = int8_case(kind, shape, 1, *form, number, strays=number % 4 == 1)[0]
     return op, op.output_shape[1]
 
 
