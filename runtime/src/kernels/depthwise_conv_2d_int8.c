@@ -111,24 +111,34 @@ static TIGRIS_NOINLINE void add_runs(const int8_t *input, uint32_t step, uint32_
     } while (sum != end);
 }
 
-/* Adds all taps of four channels whose inputs start at offset `input`, padding among them. */
+/* Adds all taps of four channels whose inputs start at offset `input`, padding among them. The weights of padding behind a run
+ * and before the next lie side by side, so that both are one run. */
 static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, uint32_t input,
                                        const int8_t *weights, uint32_t sum[BLOCK])
 {
-    const int32_t taps = pixel->inner->taps;
-    const uint32_t step = pixel->inner->step;
-    const tigris_taps none = {taps, taps};
-    for (int32_t i = 0; i < pixel->outer->taps; i++) {
-        const tigris_taps inside = is_inside(pixel->outer, i) ? pixel->inner->inside : none;
-        for (int32_t tap = 0, end; tap < taps; tap = end) {
-            const int padded = tap < inside.first || tap >= inside.end;
-            end = tap < inside.first ? inside.first : padded ? taps : inside.end;
-            add_runs(padded ? d->padding : d->input + (input + (uint32_t)tap * step), padded ? 0U : step, 0U, weights,
-                     end - tap, 1, sum, sum + BLOCK);
-            weights += (end - tap) * BLOCK;
+    const pixel_axis *outer = pixel->outer, *inner = pixel->inner;
+    const int32_t count = inner->inside.end - inner->inside.first, between = inner->taps - count;
+    const int32_t runs = count > 0 ? outer->inside.end - outer->inside.first : 0;
+    const uint32_t first = (uint32_t)outer->inside.first * outer->step + (uint32_t)inner->inside.first * inner->step;
+    const int8_t *from = runs > 0 ? d->input + (input + first) : d->input;
+    uint32_t block[BLOCK] = {sum[0], sum[1], sum[2], sum[3]};
+    int32_t padded = outer->inside.first * inner->taps + inner->inside.first;
+    for (int32_t left = runs; left > 0; left--) {
+        if (padded != 0) {
+            tigris_add_run(d->padding, 0, weights, padded, block);
+            weights += padded * BLOCK;
         }
-        input += pixel->outer->step;
+        tigris_add_run(from, (int32_t)inner->step, weights, count, block);
+        weights += count * BLOCK;
+        from += outer->step;
+        padded = between;
     }
+    padded = runs > 0 ? (outer->taps - outer->inside.end) * inner->taps + inner->taps - inner->inside.end
+                      : outer->taps * inner->taps;
+    if (padded != 0) {
+        tigris_add_run(d->padding, 0, weights, padded, block);
+    }
+    sum[0] = block[0], sum[1] = block[1], sum[2] = block[2], sum[3] = block[3];
 }
 
 /* The whole blocks of one pixel from channel 0 up to `end`. */
