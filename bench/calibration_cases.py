@@ -55,6 +55,7 @@ SHAPES = (
     _depthwise(10, 14, 14, 5, 2), _depthwise(64, 5, 5, 3), _depthwise(16, 8, 20, 3), _depthwise(32, 4, 9, 3),
     _conv(64, 1, 5, 64, 1), _conv(32, 3, 3, 16, 1), _conv(16, 1, 3, 48, 1), _conv(128, 1, 1, 64, 1),
     _conv(96, 1, 3, 20, 1), _conv(30, 3, 1, 12, 1), _conv(4, 1, 3, 16, 3),
+    _depthwise(32, 24, 24, 5), _depthwise(64, 6, 6, 7), _depthwise(24, 12, 12, 5, 2), _depthwise(16, 7, 7, 5),
     _with_strays(_depthwise(8, 24, 24, 3), 5), _with_strays(_depthwise(64, 25, 5, 3), 20),
     _with_strays(_depthwise(16, 24, 24, 3, 2), 9), _with_strays(_conv(32, 9, 7, 20, 3), 7),
     _dense(64, 12), _dense(100, 10), _dense(256, 64), _dense(33, 7),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -221,20 +223,56 @@ def _pixels(call: Call) -> Work:
     channels = call.output.channels
     blocks = channels // _BLOCK if call.inputs[0].channels == channels else 0
     rest = channels - blocks * _BLOCK
-    narrow, wide = sorted((params.kernel_height, params.kernel_width))
-    outer = 1 if narrow == 1 else params.kernel_height
-    taps = narrow * wide
+    taps = params.kernel_height * params.kernel_width
     return {
         "call": 1,
         "row": call.images * call.rows,
         "pixel": call.pixels,
         "pixel batch": call.pixels * math.ceil(blocks / 4),
         "pixel block": call.pixels * blocks,
-        "pixel run": call.pixels * blocks * outer,
+        "pixel run": call.pixels * blocks * _runs(call),
         "pixel tap": call.pixels * blocks * taps,
         "pixel channel": call.pixels * rest,
         "pixel channel tap": call.pixels * rest * taps,
     }
+
+
+def _runs(call: Call) -> float:
+    """Runs of taps of a block of channels, inputs or padding, of a pixel on average over the image (add_runs and
+    add_padded of depthwise_conv_2d_int8.c)."""
+    params: Any = call.op.params
+    rows = (params.kernel_height, params.stride_height, params.dilation_height, -call.op.operands[0].rows.first,
+            call.inputs[0].height, call.output.height)  # fmt: skip
+    columns = (params.kernel_width, params.stride_width, params.dilation_width, params.pad_left,
+               call.inputs[0].width, call.output.width)  # fmt: skip
+    outer, inner = (columns, rows) if params.kernel_width == 1 else (rows, columns)
+    total = sum(
+        times * often * _runs_of_pixel(outer[0], inner[0], taps, within)
+        for taps, times in _taps_inside(*outer).items()
+        for within, often in _taps_inside(*inner).items()
+    )
+    return total / (call.output.height * call.output.width)
+
+
+def _runs_of_pixel(outer: int, inner: int, taps: tuple[int, int], within: tuple[int, int]) -> int:
+    """`taps`, `within`: those inside, the first and the end, of `outer` and `inner`."""
+    (first, end), (begin, last) = taps, within
+    if end <= first or last <= begin:
+        return 1
+    gaps = (end - first - 1) * (last - begin < inner)
+    return end - first + gaps + (first > 0 or begin > 0) + (end < outer or last < inner)
+
+
+@functools.cache
+def _taps_inside(
+    taps: int, stride: int, dilation: int, pad: int, inputs: int, outputs: int
+) -> Counter[tuple[int, int]]:
+    """The taps of a kernel that lie inside, the first and the end, and at how many outputs along an axis."""
+    found: Counter[tuple[int, int]] = Counter()
+    for place in range(outputs):
+        inside = [tap for tap in range(taps) if 0 <= place * stride - pad + tap * dilation < inputs]
+        found[(inside[0], inside[-1] + 1) if inside else (taps, taps)] += 1
+    return found
 
 
 def fully_connected_int8(call: Call, dsp: bool) -> Work:
