@@ -5,6 +5,8 @@
 #ifndef TIGRIS_CONV_PAIRS_INT8_H
 #define TIGRIS_CONV_PAIRS_INT8_H
 
+#if defined(TIGRIS_CONV_2D_INT8_H)
+
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
 
 /* Two pixels of a group. */
@@ -177,4 +179,5 @@ static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t fi
     }
 }
 
+#endif
 #endif

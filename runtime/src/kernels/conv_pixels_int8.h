@@ -2,6 +2,8 @@
 #ifndef TIGRIS_CONV_PIXELS_INT8_H
 #define TIGRIS_CONV_PIXELS_INT8_H
 
+#if defined(TIGRIS_CONV_2D_INT8_H)
+
 /* One call, with what is needed often. */
 typedef struct conv {
     const tigris_kernel_call *call;
@@ -159,4 +161,5 @@ static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int3
     }
 }
 
+#endif
 #endif

@@ -2,6 +2,8 @@
 #ifndef TIGRIS_CONV_SINGLE_INT8_H
 #define TIGRIS_CONV_SINGLE_INT8_H
 
+#if defined(TIGRIS_CONV_2D_INT8_H)
+
 #if TAKES_SINGLES
 /* Whether the taps of a pixel's group are neighbours. */
 static int lies_together(const conv *c, const conv_pixel *pixel)
@@ -117,5 +119,5 @@ static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
     }
 }
 #endif
-
+#endif
 #endif

@@ -111,35 +111,59 @@ static TIGRIS_NOINLINE void add_runs(const int8_t *input, uint32_t step, uint32_
     } while (sum != end);
 }
 
-/* Adds all taps of four channels whose inputs start at offset `input`, padding among them. The weights of padding behind a run
- * and before the next lie side by side, so that both are one run. */
+#if defined(__OPTIMIZE_SIZE__)
+/* Adds all taps of four channels whose inputs start at offset `input`, padding among them. */
+static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, uint32_t input,
+                                       const int8_t *weights, uint32_t sum[BLOCK])
+{
+    const int32_t taps = pixel->inner->taps;
+    const uint32_t step = pixel->inner->step;
+    const tigris_taps none = {taps, taps};
+    for (int32_t i = 0; i < pixel->outer->taps; i++) {
+        const tigris_taps inside = is_inside(pixel->outer, i) ? pixel->inner->inside : none;
+        for (int32_t tap = 0, end; tap < taps; tap = end) {
+            const int padded = tap < inside.first || tap >= inside.end;
+            end = tap < inside.first ? inside.first : padded ? taps : inside.end;
+            add_runs(padded ? d->padding : d->input + (input + (uint32_t)tap * step), padded ? 0U : step, 0U, weights,
+                     end - tap, 1, sum, sum + BLOCK);
+            weights += (end - tap) * BLOCK;
+        }
+        input += pixel->outer->step;
+    }
+}
+#else
+/* Adds `count` taps, if any, and returns the weights behind them. */
+TIGRIS_INLINE const int8_t *add_some(const int8_t *from, uint32_t step, const int8_t *weights, int32_t count,
+                                     uint32_t sum[BLOCK])
+{
+    if (count != 0) {
+        tigris_add_run(from, (int32_t)step, weights, count, sum);
+    }
+    return weights + count * BLOCK;
+}
+
+/* The same in registers. The weights of padding behind a run and before the next lie side by side, so that both are one. */
 static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, uint32_t input,
                                        const int8_t *weights, uint32_t sum[BLOCK])
 {
     const pixel_axis *outer = pixel->outer, *inner = pixel->inner;
-    const int32_t count = inner->inside.end - inner->inside.first, between = inner->taps - count;
+    const int32_t taps = inner->taps, count = inner->inside.end - inner->inside.first;
     const int32_t runs = count > 0 ? outer->inside.end - outer->inside.first : 0;
     const uint32_t first = (uint32_t)outer->inside.first * outer->step + (uint32_t)inner->inside.first * inner->step;
     const int8_t *from = runs > 0 ? d->input + (input + first) : d->input;
     uint32_t block[BLOCK] = {sum[0], sum[1], sum[2], sum[3]};
-    int32_t padded = outer->inside.first * inner->taps + inner->inside.first;
+    int32_t padded = outer->inside.first * taps + inner->inside.first;
     for (int32_t left = runs; left > 0; left--) {
-        if (padded != 0) {
-            tigris_add_run(d->padding, 0, weights, padded, block);
-            weights += padded * BLOCK;
-        }
-        tigris_add_run(from, (int32_t)inner->step, weights, count, block);
-        weights += count * BLOCK;
+        weights = add_some(d->padding, 0U, weights, padded, block);
+        weights = add_some(from, inner->step, weights, count, block);
         from += outer->step;
-        padded = between;
+        padded = taps - count;
     }
-    padded = runs > 0 ? (outer->taps - outer->inside.end) * inner->taps + inner->taps - inner->inside.end
-                      : outer->taps * inner->taps;
-    if (padded != 0) {
-        tigris_add_run(d->padding, 0, weights, padded, block);
-    }
+    padded = runs > 0 ? (outer->taps - outer->inside.end) * taps + taps - inner->inside.end : outer->taps * taps;
+    add_some(d->padding, 0U, weights, padded, block);
     sum[0] = block[0], sum[1] = block[1], sum[2] = block[2], sum[3] = block[3];
 }
+#endif
 
 /* The whole blocks of one pixel from channel 0 up to `end`. */
 static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pixel *pixel, int32_t end, int8_t *output)
@@ -260,14 +284,9 @@ static void walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output,
     tigris_walk_lines(w, input, output, count);
 }
 
-/* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the last the
- * one after. */
-static void walk_all(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w,
-                     int8_t *output)
+/* What all lines share. */
+static void fill_walk(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w)
 {
-    const int32_t step = across->step, last = across->outputs - 1;
-    const int whole = across->first + last * across->stride + 2 < across->extent;
-    const int8_t *input = d->input + (across->first + 1) * step;
     w->weights = d->weights;
     w->bias = d->bias;
     w->multiplier = d->multiplier;
@@ -277,6 +296,15 @@ static void walk_all(const depthwise *d, const walk_axis *along, const walk_axis
     w->across = across->weight_step;
     w->output = d->output;
     w->padding = d->padding[0];
+}
+
+/* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the last the
+ * one after. */
+static void walk_all(const depthwise *d, const walk_axis *across, tigris_line_walk *w, int8_t *output)
+{
+    const int32_t step = across->step, last = across->outputs - 1;
+    const int whole = across->first + last * across->stride + 2 < across->extent;
+    const int8_t *input = d->input + (across->first + 1) * step;
     w->lane[0] = 0;
     w->lane[1] = across->first < 0 ? 0 : -step;
     for (int32_t line = 0, count; line <= last; line += count) {
@@ -303,7 +331,15 @@ static int walk_channels(const depthwise *d, const tigris_band *in, const tigris
         params->dilation_width != 1 || d->channel_multiplier != 1 || !begin_walk(along, across, &w)) {
         return 0;
     }
-    walk_all(d, along, across, &w, output);
+    fill_walk(d, along, across, &w);
+#if !TIGRIS_WALKS_ROWS
+    for (int32_t channel = 0; channel < d->output_channels; channel++) {
+        if (!tigris_walks_channel(&w, channel)) {
+            return 0;
+        }
+    }
+#endif
+    walk_all(d, across, &w, output);
     return 1;
 }
 

@@ -183,8 +183,13 @@ static TIGRIS_NOINLINE void tigris_walk_otherwise(const tigris_line_walk *walk, 
 static TIGRIS_NOINLINE void tigris_walk_otherwise(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                                   int32_t lines)
 {
-    tigris_walk_by(walk, input, output, lines,
-                   tigris_scales_right(walk->channel.shift) ? TIGRIS_WALK_RIGHT : TIGRIS_WALK_OTHERWISE);
+    tigris_walk_by(walk, input, output, lines, TIGRIS_WALK_RIGHT);
+}
+
+/* Where size counts, whether lines have a way for a channel. */
+static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
+{
+    return tigris_scales_right(walk->shift[channel]);
 }
 #endif
 

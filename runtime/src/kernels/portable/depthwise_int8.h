@@ -163,13 +163,18 @@ static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, cons
     }
 }
 #else
-/* The same of all channels; the loop stands once, since size counts. */
+/* Where size counts, whether lines have a way for a channel. */
+static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
+{
+    return tigris_walks_by(walk->bias[channel], walk->shift[channel]);
+}
+
+/* The same of all channels. */
 static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                               int32_t lines)
 {
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        tigris_walk_channel(walk, channel, input + channel, output + channel, lines,
-                            tigris_walks_by(walk->bias[channel], walk->shift[channel]));
+        tigris_walk_channel(walk, channel, input + channel, output + channel, lines, 1);
     }
 }
 #endif
