@@ -3,8 +3,9 @@
 First each function of the library in a checkout, on random shapes: how many runs gave other bytes than TensorFlow Lite,
 how many wrote outside of what they were given, how many bytes behind an operand were read, instructions a product; what
 is known to be wrong stands apart. Then the int8 networks of a folder: instructions of each convolution and fully
-connected layer with the library (interpreted; memcpy and memset estimated, what the adapter takes not counted), and
-with the portable kernels, compiled for rv32imafc (QEMU). Exit status 1 if a byte of what should be right is not.
+connected layer with the library (interpreted; memcpy and memset estimated, what the adapter takes not counted), with
+the portable kernels, compiled for rv32imafc (QEMU), and with those of the two that `auto` chooses. Exit status 1 if a
+byte of what should be right is not.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ FUNCTIONS = [("function", "function", ""), ("way", "way", ""), ("shapes", "shape
              ("a product", "each", ".2f")]  # fmt: skip
 COLUMNS = [("operator", "operator", ""), ("shape", "shape", ""), ("products", "macs", ",d"),
            ("portable", "portable", ",d"), ("a product", "portable_each", ".2f"), ("ESP-NN", "library", ",d"),
-           ("a product", "each", ".2f"), ("right", "right", "")]  # fmt: skip
+           ("a product", "each", ".2f"), ("auto", "auto", ",d"), ("a product", "auto_each", ".2f"),
+           ("right", "right", "")]  # fmt: skip
 FAST = "256K"
 
 
@@ -65,7 +67,9 @@ def rows_of(network: Path, programs: Programs, checkout: Path) -> list[Row]:
     """A row for each convolution and fully connected layer, and one for all, with whether both outputs are right."""
     data = np.load(network.with_name(network.name.replace("_int8.onnx", "_vectors.npz")))
     x, y = data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes()
-    plain, own = (compile_model(network, fast=FAST, backend=name, chip=CHIP) for name in ("portable", "esp-nn"))
+    plain, own, mixed = (compile_model(network, fast=FAST, backend=name, chip=CHIP)
+                         for name in ("portable", "esp-nn", "auto"))  # fmt: skip
+    chosen = {op.name for op in mixed.plan.program.ops if op.backend}
     counted = measure(MACHINE, programs.portable, plain.data, samples(x, y), programs.portable.parent)
     found = whole.run(programs.esp_nn, checkout, own.data, x)
     rows: list[Row] = []
@@ -74,14 +78,16 @@ def rows_of(network: Path, programs: Programs, checkout: Path) -> list[Row]:
             continue
         output, before = own.plan.program.tensors[op.output], counted.ops[place]
         library = found.instructions.get(place, 0) if op.backend else before
+        auto = library if op.name in chosen else before
         rows.append({
             "operator": op.kind.name.removeprefix("PLAIN_"), "macs": op.macs, "right": "" if op.backend else "portable",
             "shape": f"{output.height}x{output.width}x{output.channels}", "portable": before, "library": library,
-            "portable_each": before / op.macs, "each": library / op.macs,
+            "portable_each": before / op.macs, "each": library / op.macs, "auto": auto, "auto_each": auto / op.macs,
         })  # fmt: skip
-    macs, before, library = (sum(row[key] for row in rows) for key in ("macs", "portable", "library"))
+    macs, before, library, auto = (sum(row[key] for row in rows) for key in ("macs", "portable", "library", "auto"))
     total = {"operator": f"{len(rows)} of {len(counted.ops)}", "shape": "", "macs": macs, "portable": before,
-             "portable_each": before / macs, "library": library, "each": library / macs,
+             "portable_each": before / macs, "library": library, "each": library / macs, "auto": auto,
+             "auto_each": auto / macs,
              "right": counted.right and (found.status, found.output) == (0, y)}  # fmt: skip
     return [*rows, total]
 

@@ -7,7 +7,8 @@ import pytest
 
 from bench.layers import Layer, build_layer
 from tigris_pio import compile_model
-from tigris_pio.compiler.backends.esp_nn import refuses_on
+from tigris_pio.compiler.backends.backend import find_backend
+from tigris_pio.compiler.backends.esp_nn import refuses_on, slower_on
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
@@ -44,3 +45,49 @@ def test_layers_of_one_chip(own: Layer, why: str) -> None:
     found = compile_model(model, backend="esp-nn", chip="esp32p4").report["backend"]
     assert found["ops"] == 0 and why in found["portable"][0]["reason"]
     assert compile_model(model, backend="esp-nn", chip="esp32s3").report["backend"]["ops"] == 1
+
+
+def conv(inputs: int, kernel: tuple[int, int], stride: int = 1, size: int = 12) -> PlainShape:
+    """A convolution to 16 channels."""
+    return PlainShape(inputs, 16, size, size // stride, size, size // stride, kernel, (stride, stride))
+
+
+def depthwise(inputs: int, kernel: tuple[int, int], size: int = 12) -> PlainShape:
+    return PlainShape(inputs, inputs, size, size, size, size, kernel, depthwise=True)
+
+
+def dense(inputs: int) -> PlainShape:
+    return PlainShape(inputs, 16, 1, 1, 1, 1, dense=True)
+
+
+#: Layers, and whether the portable kernel took fewer instructions when both were counted (bench.p4).
+COUNTED = [
+    *((conv(inputs, (1, 1)), slower) for inputs, slower in
+      ((8, True), (16, True), (24, True), (32, False), (33, False), (40, True), (48, False), (64, False))),
+    *((conv(inputs, (1, 1), 2), slower) for inputs, slower in ((16, True), (32, True), (64, False))),
+    *((conv(inputs, (3, 3)), slower) for inputs, slower in ((3, True), (4, True), (7, True), (8, False), (16, False))),
+    (conv(8, (3, 3), 2), True), (conv(16, (3, 3), 2), False), (conv(1, (10, 8), 2, 40), False),
+    (conv(1, (10, 4), 2, 50), True), (conv(3, (5, 5)), False), (conv(1, (9, 9)), False),
+    (depthwise(16, (3, 3)), True), (depthwise(128, (3, 3), 3), True), (depthwise(64, (5, 5)), False),
+    (depthwise(64, (7, 7), 6), False), (depthwise(128, (15, 1), 1), True),
+    (dense(8), True), (dense(12), True), (dense(16), False), (dense(256), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "slower"), COUNTED)
+def test_layers_that_the_portable_kernels_are_faster_in(shape: PlainShape, slower: bool) -> None:
+    assert bool(slower_on(shape, "esp32p4")) is slower
+    assert slower_on(shape, "esp32s3") is None and slower_on(shape, "") is None
+
+
+def test_only_auto_leaves_them_to_portable_kernels() -> None:
+    """Who names the library gets it; the report says why an operator was left."""
+    model = build_layer(Layer("depthwise", (1, 16, 8, 8), (16, 1, 3, 3), 1, 16))
+    chosen = compile_model(model, backend="auto", chip="esp32p4").report
+    assert compile_model(model, backend="esp-nn", chip="esp32p4").report["backend"]["ops"] == 1
+    assert compile_model(model, backend="auto", chip="esp32s3").report["backend"]["ops"] == 1
+    assert chosen["backend"]["ops"] == 0
+    (why,) = (op["why"] for op in chosen["kernels"]["ops"] if op["op"] == "layer")
+    assert "portable kernel takes fewer instructions on the ESP32-P4 in depthwise convolutions" in why
+    named = find_backend("esp-nn", "esp32p4")
+    assert named is not None and named.slower_on is None

@@ -39,6 +39,8 @@ class Assignment:
         reason = self.backend.refuses(shape)
         if reason is None and self.backend.refuses_on is not None:
             reason = self.backend.refuses_on(op, shape, self.chip)
+        if reason is None and self.backend.slower_on is not None:
+            reason = self.backend.slower_on(shape, self.chip)
         if reason is None and op.name in self.spared:
             scratch = self.backend.scratch(shape, self.chip)
             return (

@@ -33,6 +33,8 @@ class Backend:
     alignment: what that of a plan's tensors must be a multiple of.
     chips: those that have its instructions; (): any.
     refuses_on: why its kernels for a chip cannot run an operator that it does not refuse anywhere; "": for any chip.
+    slower_on: why the portable kernel is expected to be the faster one for an operator on a chip, or None; where there is
+      no such function, what the backend can run it runs.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Backend:
     alignment: int = 1
     chips: tuple[str, ...] = ()
     refuses_on: Callable[[ProgramOp, PlainShape, str], str | None] | None = None
+    slower_on: Callable[[PlainShape, str], str | None] | None = None
 
     def runs(self, op: ProgramOp) -> bool:
         """Whether it has kernels for the operator's kind and type."""
@@ -69,6 +72,8 @@ BACKENDS = {
                 pie.ALIGNMENT, (pie.CHIP,)),
     )
 }  # fmt: skip
+#: Of those that `auto` chooses, which operators it leaves to portable kernels. Who names a backend gets it wherever it runs.
+_SLOWER_ON = {"esp-nn": esp_nn.slower_on}
 #: The names that are none of these: `auto` is the fastest on the chip that is known, the portable kernels on any other.
 PORTABLE = ("auto", "portable")
 
@@ -76,7 +81,9 @@ PORTABLE = ("auto", "portable")
 def find_backend(name: str, chip: str = "") -> Backend | None:
     """The backend of that name for a chip of CHIPS; None: the portable kernels."""
     if name == "auto":
-        name = fastest(chip).backend
+        chosen = fastest(chip).backend
+        found = find_backend(chosen, chip)
+        return None if found is None else dataclasses.replace(found, slower_on=_SLOWER_ON.get(chosen))
     if name == "portable":
         return None
     if name not in BACKENDS:

@@ -35,12 +35,12 @@ class Choice:
 
 
 _ASSEMBLY = "ESP-NN's assembly takes 0.45 to 0.65 instructions a product in convolutions, portable C about 3"
-_P4 = "ESP-NN takes 0.16 to 0.85 of the instructions of portable C in whole networks, more in depthwise convolutions"
+_P4 = "ESP-NN, and portable C where it takes less, take 0.16 to 0.69 of the instructions of portable C alone"
 _MVE = "the portable kernels, which have MVE too, take 0.35 to 0.77 of the instructions of CMSIS-NN with MVE"
 _PORTABLE = Choice("portable", "the portable kernels take fewer instructions than any library in C")
 _OF_CHIPS = {
     "esp32s3": Choice("esp-nn", _ASSEMBLY, "convolutions take 4 to 6 times the instructions"),
-    "esp32p4": Choice("esp-nn", _P4, "networks take 1.2 to 6 times the instructions"),
+    "esp32p4": Choice("esp-nn", _P4, "networks take 1.4 to 6 times the instructions"),
     **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), Choice("portable", _MVE)),
     **dict.fromkeys(
         ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p"),

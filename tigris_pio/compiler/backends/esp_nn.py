@@ -48,6 +48,34 @@ def refuses_on(op: ProgramOp, shape: PlainShape, chip: str) -> str | None:
     return None
 
 
+#: Values that a pixel of a 1x1 convolution has at least for its kernel to take less than the portable one; and with what
+#: is left of a vector, where they are few.
+_P4_PIXEL, _P4_MANY, _P4_LEFT = 32, 48, 8
+#: The same of the windows of others, and of all with strides.
+_P4_WINDOW, _P4_STRIDED = 64, 80
+
+
+def slower_on(shape: PlainShape, chip: str) -> str | None:
+    """Why a kernel of ESP-NN 1.2 is expected to take more instructions than the portable one on a chip, None where it is
+    not: on the ESP32-P4, by the layers that were counted (`bench.p4`; docs/backends.md)."""
+    if chip != "esp32p4" or not _is_slower_on_p4(shape):
+        return None
+    kind = "fully connected layers" if shape.dense else "depthwise convolutions" if shape.depthwise else "convolutions"
+    return f"the portable kernel takes fewer instructions on the ESP32-P4 in {kind} of this shape"
+
+
+def _is_slower_on_p4(shape: PlainShape) -> bool:
+    if shape.dense:
+        return shape.inputs < _VECTOR
+    if shape.depthwise:  # each result is scaled in C
+        return shape.kernel == (3, 3) or shape.output_rows * shape.output_width == 1
+    if max(shape.stride) > 1:  # weights and windows are copied for few outputs
+        return shape.window < (_P4_WINDOW if shape.kernel == (1, 1) else _P4_STRIDED)
+    if shape.kernel == (1, 1):
+        return shape.window < _P4_MANY and (shape.window < _P4_PIXEL or shape.window % _VECTOR >= _P4_LEFT)
+    return shape.window < _P4_WINDOW
+
+
 def _largest_sum(op: ProgramOp) -> int:
     """How far from 0 a sum of any inputs with an output's weights can be."""
     weights = op.blobs["weights"]
