@@ -33,8 +33,8 @@ class Backend:
     alignment: what that of a plan's tensors must be a multiple of.
     chips: those that have its instructions; (): any.
     refuses_on: why its kernels for a chip cannot run an operator that it does not refuse anywhere; "": for any chip.
-    slower_on: why the portable kernel is expected to be the faster one for an operator on a chip, or None; where there is
-      no such function, what the backend can run it runs.
+    slower_on: why the portable kernel is expected to be the faster one for an operator on a chip, or None; where there
+      is no such function, what the backend can run it runs.
     """
 
     name: str
@@ -72,7 +72,8 @@ BACKENDS = {
                 pie.ALIGNMENT, (pie.CHIP,)),
     )
 }  # fmt: skip
-#: Of those that `auto` chooses, which operators it leaves to portable kernels. Who names a backend gets it wherever it runs.
+#: Of those that `auto` chooses, which operators it leaves to portable kernels. Who names a backend gets it wherever it
+#: runs.
 _SLOWER_ON = {"esp-nn": esp_nn.slower_on}
 #: The names that are none of these: `auto` is the fastest on the chip that is known, the portable kernels on any other.
 PORTABLE = ("auto", "portable")

@@ -48,16 +48,16 @@ def refuses_on(op: ProgramOp, shape: PlainShape, chip: str) -> str | None:
     return None
 
 
-#: Values that a pixel of a 1x1 convolution has at least for its kernel to take less than the portable one; and with what
-#: is left of a vector, where they are few.
+#: Values that a pixel of a 1x1 convolution has at least for its kernel to take less than the portable one; and with
+#: what is left of a vector, where they are few.
 _P4_PIXEL, _P4_MANY, _P4_LEFT = 32, 48, 8
-#: The same of the windows of others, and of all with strides.
+#: The same of the windows of others, and of those with strides.
 _P4_WINDOW, _P4_STRIDED = 64, 80
 
 
 def slower_on(shape: PlainShape, chip: str) -> str | None:
-    """Why a kernel of ESP-NN 1.2 is expected to take more instructions than the portable one on a chip, None where it is
-    not: on the ESP32-P4, by the layers that were counted (`bench.p4`; docs/backends.md)."""
+    """Why a kernel of ESP-NN 1.2 is expected to take more instructions than the portable one on a chip, None where it
+    is not: on the ESP32-P4, by the layers that were counted (`bench.p4`; docs/backends.md)."""
     if chip != "esp32p4" or not _is_slower_on_p4(shape):
         return None
     kind = "fully connected layers" if shape.dense else "depthwise convolutions" if shape.depthwise else "convolutions"
