@@ -5,7 +5,7 @@
 #ifndef TIGRIS_CONV_PAIRS_INT8_H
 #define TIGRIS_CONV_PAIRS_INT8_H
 
-#if defined(TIGRIS_CONV_2D_INT8_H)
+#if defined(TAKES_SINGLES)
 
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
 

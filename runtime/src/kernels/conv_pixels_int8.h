@@ -2,7 +2,7 @@
 #ifndef TIGRIS_CONV_PIXELS_INT8_H
 #define TIGRIS_CONV_PIXELS_INT8_H
 
-#if defined(TIGRIS_CONV_2D_INT8_H)
+#if defined(TAKES_SINGLES)
 
 /* One call, with what is needed often. */
 typedef struct conv {

@@ -2,9 +2,7 @@
 #ifndef TIGRIS_CONV_SINGLE_INT8_H
 #define TIGRIS_CONV_SINGLE_INT8_H
 
-#if defined(TIGRIS_CONV_2D_INT8_H)
-
-#if TAKES_SINGLES
+#if defined(TAKES_SINGLES) && TAKES_SINGLES
 /* Whether the taps of a pixel's group are neighbours. */
 static int lies_together(const conv *c, const conv_pixel *pixel)
 {
@@ -118,6 +116,5 @@ static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
         run_single(&c, &work);
     }
 }
-#endif
 #endif
 #endif

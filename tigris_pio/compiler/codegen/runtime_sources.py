@@ -90,7 +90,8 @@ def _bodies(path: Path) -> list[Path]:
 
 def _settings(path: Path) -> dict[str, str | None]:
     """Macros by which a kernel chooses in its body."""
-    asked = {name for body in _bodies(path) for name in re.findall(r"^#if(?:n?def)? (TIGRIS\w+)$", text_of(body), re.M)}
+    choice = re.compile(r"^#if(?:n?def)? !?(TIGRIS\w+)$", re.MULTILINE)
+    asked = {name for body in _bodies(path) for name in choice.findall(text_of(body))}
     asked = {name for name in asked if not name.endswith("_H")}
     given = dict(re.findall(r"^#define (\w+)(?: (\w+))?$", text_of(path), re.MULTILINE))
     return {name: given.get(name) for name in sorted(asked)}
