@@ -218,40 +218,60 @@ TIGRIS_INLINE void tigris_begin_channel(tigris_line_walk *walk, int32_t channel)
     walk->channel.padded[1] = (uint32_t)(last * walk->padding);
 }
 
+TIGRIS_INLINE void tigris_walk_usually(const tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+{
+    if (walk->stride == 1) {
+        tigris_walk_1(walk, input, output, lines);
+    } else {
+        tigris_walk_2(walk, input, output, lines);
+    }
+}
+
+#if TIGRIS_WALKS_ROWS
 /* Lines of all channels that are not scaled as usual; the first output begins at `input` in the middle lane. */
 static TIGRIS_NOINLINE void tigris_walk_others(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
     const int32_t usual_above = tigris_usual_above(walk->output);
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_walks_usually(walk, channel, usual_above)) {
-            continue;
+        if (!tigris_walks_usually(walk, channel, usual_above)) {
+            tigris_begin_channel(walk, channel);
+            tigris_walk_otherwise(walk, input + channel, output + channel, lines);
         }
-        tigris_begin_channel(walk, channel);
-        tigris_walk_otherwise(walk, input + channel, output + channel, lines);
     }
 }
 
-/* The same of all channels. */
+/* The same of all channels. Others come last, so that rows by themselves may have them done there too. */
 static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
     const int32_t usual_above = tigris_usual_above(walk->output);
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (!tigris_walks_usually(walk, channel, usual_above)) {
-            others = 1;
-            continue;
-        }
-        tigris_begin_channel(walk, channel);
-        if (walk->stride == 1) {
-            tigris_walk_1(walk, input + channel, output + channel, lines);
+        if (tigris_walks_usually(walk, channel, usual_above)) {
+            tigris_begin_channel(walk, channel);
+            tigris_walk_usually(walk, input + channel, output + channel, lines);
         } else {
-            tigris_walk_2(walk, input + channel, output + channel, lines);
+            others = 1;
         }
     }
     if (others) {
         tigris_walk_others(walk, input, output, lines);
     }
 }
+#else
+/* Lines of all channels; the first output begins at `input` in the middle lane. */
+static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
+{
+    const int32_t usual_above = tigris_usual_above(walk->output);
+    for (int32_t channel = 0; channel < walk->channels; channel++) {
+        tigris_begin_channel(walk, channel);
+        if (tigris_walks_usually(walk, channel, usual_above)) {
+            tigris_walk_usually(walk, input + channel, output + channel, lines);
+        } else {
+            tigris_walk_otherwise(walk, input + channel, output + channel, lines);
+        }
+    }
+}
+#endif
 
 #if TIGRIS_WALKS_ROWS
 /* Whether tigris_walk_row takes a line: of five outputs, as registers hold their sums, of all of int8. */
