@@ -17,8 +17,8 @@ from tigris_pio.compiler.pipeline import Compiled, Front, back, front
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.format.enums import OpKind
 
-#: A size in which the search alone finds a plan that costs 0.2 % more than in `LESS`.
-FAST, LESS = 9602, 9059
+#: A size in which the search alone finds a plan that costs 0.8 % more than in `LESS`, and the one that leads to that one.
+FAST, LESS, LED = 12690, 12640, 12633
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def test_what_less_memory_leads_to_is_taken(kws: Front, monkeypatch: pytest.Monk
     found, less = planned(kws, FAST), planned(kws, LESS)
     assert cost_of(found.plan) <= cost_of(less.plan)
     smaller = [attempt for attempt in found.attempts if attempt.smaller is not None]
-    assert {attempt.smaller for attempt in smaller if attempt.outcome == "best so far"} == {9328}
-    assert found.plan.fast_bytes <= 9328
+    assert {attempt.smaller for attempt in smaller if attempt.outcome == "best so far"} == {LED}
+    assert found.plan.fast_bytes <= LED
     assert found.plan.budget == Budget(FAST) and found.report["budget"]["fast"] == FAST
     monkeypatch.setattr(choose, "SMALLER", 0)
     alone = planned(kws, FAST)
