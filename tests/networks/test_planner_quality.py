@@ -80,4 +80,4 @@ def test_more_memory_makes_no_plan_dearer(name: str, less: int, more: int) -> No
     were lost here."""
     first, second = (cost_of(compile_model(OWN / f"{name}_int8.onnx", fast=fast, slow="1M").plan)
                      for fast in (less, more))  # fmt: skip
-    assert second < 1.001 * first
+    assert second < 1.002 * first

@@ -55,7 +55,7 @@ LIBRARIES = {
 #: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
 FASTEST = {
     "esp32s3": ("esp-nn", "convolutions take 4 to 6 times the instructions"),
-    "esp32p4": ("esp-nn", "networks take 1.2 to 6 times the instructions"),
+    "esp32p4": ("esp-nn", "networks take 1.4 to 6 times the instructions"),
 }
 #: Where a project for ESP-IDF has the component of a library, and what names it as a dependency.
 _COMPONENTS = ("managed_components/espressif__{}", "components/espressif__{}", "components/{}")
