@@ -7,26 +7,27 @@
 /* An output of the inputs' elements at `a` and `b`. */
 typedef float (*tigris_binary_float_function)(const void *params, const void *a, const void *b);
 
-/* Each output is `function` of its two inputs, elements of `bytes` bytes, and of `params`. */
-TIGRIS_INLINE void tigris_binary_walk_float(const tigris_kernel_call *call, tigris_binary_steps steps, int32_t bytes,
+/* Each output is `function` of its two inputs, elements of `bytes` bytes, and of `params`. Behind the last element steps may be
+ * any, so they are multiplied modulo 2^32. */
+TIGRIS_INLINE void tigris_binary_walk_float(const tigris_kernel_call *call, tigris_binary_steps steps, uint32_t bytes,
                                             tigris_binary_float_function function, const void *params)
 {
     const tigris_band *in = call->inputs;
     const tigris_tensor_record *output = call->output->tensor;
     float *to = tigris_float_output(call);
     for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
-        const uint8_t *a = in[0].data + tigris_binary_row(&in[0], y, steps.row[0]) * bytes;
-        const uint8_t *b = in[1].data + tigris_binary_row(&in[1], y, steps.row[1]) * bytes;
+        const uint8_t *a = in[0].data + (uint32_t)tigris_binary_row(&in[0], y, steps.row[0]) * bytes;
+        const uint8_t *b = in[1].data + (uint32_t)tigris_binary_row(&in[1], y, steps.row[1]) * bytes;
         for (uint32_t x = 0; x < output->width; x++) {
             const uint8_t *a_at = a;
             const uint8_t *b_at = b;
             for (const float *const end = to + output->channels; to != end; to++) {
                 *to = function(params, a_at, b_at);
-                a_at += steps.channel[0] * bytes;
-                b_at += steps.channel[1] * bytes;
+                a_at += (uint32_t)steps.channel[0] * bytes;
+                b_at += (uint32_t)steps.channel[1] * bytes;
             }
-            a += steps.column[0] * bytes;
-            b += steps.column[1] * bytes;
+            a += (uint32_t)steps.column[0] * bytes;
+            b += (uint32_t)steps.column[1] * bytes;
         }
     }
 }
