@@ -37,10 +37,10 @@ def taken(plan: Compiled, optimise: str, folder: Path) -> int:
 
 @pytest.mark.parametrize("name,fast,slow", SMALLEST + BESIDE_SLOW)
 def test_beside_the_deepest_kernel(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
-    assert 0 < taken(compiled(name, fast, slow), "-Os", tmp_path) <= 48
+    assert 0 < taken(compiled(name, fast, slow), "-Os", tmp_path) <= 56
 
 
-@pytest.mark.parametrize("optimise,most", [("-O2", 48), ("-O0", 112)])
+@pytest.mark.parametrize("optimise,most", [("-O2", 56), ("-O0", 112)])
 @pytest.mark.parametrize(
     "name,fast,slow", [("kws", "4416", 0), ("person_detect", "13904", 0), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
 )
