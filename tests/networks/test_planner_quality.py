@@ -72,12 +72,13 @@ def test_streamed_inputs_take_no_room(name: str, most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "less", "more"),
-    [("person_detect", 8592, 9008), ("person_detect", 4000, 4192), ("vww", 2896, 3040), ("resnet", 13_000, 14_464)],
-)
-def test_more_memory_makes_no_plan_dearer(name: str, less: int, more: int) -> None:
+    ("name", "less", "more", "times"),
+    [("person_detect", 8592, 9008, 1.001), ("person_detect", 4000, 4192, 1.002), ("vww", 2896, 3040, 1.001),
+     ("resnet", 13_000, 14_464, 1.001)],
+)  # fmt: skip
+def test_more_memory_makes_no_plan_dearer(name: str, less: int, more: int, times: float) -> None:
     """Where offsets of the cut that is best in more memory do not fit, what is best in less is found; else .4 to 9 %
     were lost here."""
     first, second = (cost_of(compile_model(OWN / f"{name}_int8.onnx", fast=fast, slow="1M").plan)
                      for fast in (less, more))  # fmt: skip
-    assert second < 1.002 * first
+    assert second < times * first

@@ -84,6 +84,19 @@ def test_windows_of_all_sizes(replay: Path) -> None:
     assert_same(replay, [*fixed, *windows(300)])
 
 
+@pytest.mark.parametrize("dsp", [False, True])
+def test_channels_of_rare_scales_where_size_counts(dsp: bool, tmp_path: Path) -> None:
+    """Their operators go another way then."""
+    sources = [FUZZ / "replay.c", FUZZ / "run_plan.c"]
+    small = compile_program(tmp_path / "replay", sources, f"-I{FUZZ}", *SANITIZERS, "-Os", dsp=dsp)
+    plans = []
+    for (kind, shape), seed in itertools.product(WINDOWS, (FULL_RANGE, PART_RANGE)):
+        channels = (6, 1, 1) if kind == DEPTHWISE else (1, 5, 9)
+        plans.append(plan_for(int8_case(kind, shape, 1, *channels, seed, strays=True)[0], Way(shape.output[0])))
+    plans += [plan_for(int8_case(DEPTHWISE, shape, 1, 8, 1, 1, 7, strays=True)[0], Way(1)) for shape in ROWS]
+    assert_same(small, plans)
+
+
 def test_networks(replay: Path, models_dir: Path) -> None:
     assert_same(replay, [plan_at(models_dir, name, "64K") for name in NETWORKS])
 

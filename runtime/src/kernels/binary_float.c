@@ -2,7 +2,6 @@
 #include "binary_walk_float.h"
 #include "tigris_kernels.h"
 
-/* Clamped sums, differences and products. */
 static inline float clamped(const tigris_binary_float_params *params, float value)
 {
     return tigris_clamp_float(value, params->activation_min, params->activation_max);

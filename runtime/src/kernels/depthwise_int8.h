@@ -9,7 +9,8 @@
 #include "block_int8.h"
 #include "scale_int8.h"
 
-/* Rows by themselves have a way of their own where size does not count. Without optimisation compilers lack registers. */
+/* Where size does not count, rows by themselves have a way of their own, and lines one for channels of any scale. Without
+ * optimisation compilers lack registers. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define TIGRIS_WALKS_ROWS 1
 #else

@@ -44,7 +44,7 @@ _OF_CHIPS = {
     **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), Choice("portable", _MVE)),
     **dict.fromkeys(
         ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p"),
-        Choice("portable", "the portable kernels take 0.56 to 0.81 of the instructions of CMSIS-NN"),
+        Choice("portable", "the portable kernels take 0.56 to 0.75 of the instructions of CMSIS-NN"),
     ),
 }
 

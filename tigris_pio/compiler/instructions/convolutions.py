@@ -32,7 +32,7 @@ def _unusual(call: Call, dsp: bool) -> int:
     usual = call.op.blobs["shift"] < -1
     if dsp:
         ranged = (getattr(params, "activation_min", -128), getattr(params, "activation_max", 127)) != (-128, 127)
-        usual = usual & (False if ranged else call.op.blobs["multiplier"] > _USUAL_ABOVE)
+        usual = usual & (call.op.blobs["multiplier"] > _USUAL_ABOVE) & (not ranged)
     return channels - int(np.count_nonzero(np.broadcast_to(usual, (channels,))))
 
 
