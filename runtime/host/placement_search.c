@@ -1,6 +1,6 @@
 /* Branch and bound for tigris_pio/compiler/plan/memory/exact.py, which says why each step is right; its sister
  * branch.py takes the same steps in Python. */
-#include "placement_state.h"
+#include "placement_stack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,112 +154,6 @@ static void sort_by_head(const tigris_place_state *s, int32_t *open, int32_t cou
         }
         open[at] = u;
     }
-}
-
-static int32_t lies_before(const tigris_place_state *s, int32_t a, int32_t b) {
-    return s->piece_head[a] != s->piece_head[b] ? s->piece_head[a] < s->piece_head[b] : a < b;
-}
-
-/* All pieces by head. Little changes from one node to the next, so inserting them where they were is quick. */
-static void sort_pieces(tigris_place_state *s) {
-    const tigris_place_problem *p = s->problem;
-    for (int32_t j = 0; j < p->pieces; j++) {
-        int32_t u = s->owner[j];
-        s->piece_head[j] = (s->placed[u] ? s->start[u] : s->head[u]) + p->offset[j];
-    }
-    for (int32_t i = 1; i < p->pieces; i++) {
-        int32_t j = s->by_head[i], at = i;
-        for (; at > 0 && lies_before(s, j, s->by_head[at - 1]); at--) {
-            s->by_head[at] = s->by_head[at - 1];
-        }
-        s->by_head[at] = j;
-    }
-}
-
-/* Pieces by head: of the open requests, and placed ones too where others may still come below them. */
-static int32_t list_items(tigris_place_state *s, const int32_t *open, int32_t count) {
-    int32_t items = 0, mark = ++s->mark;
-    if (!s->staircases) {
-        for (; items < count; items++) {
-            s->item[items] = open[items];
-            s->item_head[items] = s->head[open[items]];
-        }
-        return items;
-    }
-    for (int32_t i = 0; i < count; i++) {
-        s->seen[open[i]] = mark;
-    }
-    sort_pieces(s);
-    for (int32_t i = 0; i < s->problem->pieces; i++) {
-        int32_t j = s->by_head[i], u = s->owner[j];
-        if (s->placed[u] || s->seen[u] == mark) {
-            s->item[items] = j;
-            s->item_head[items++] = s->piece_head[j];
-        }
-    }
-    return items;
-}
-
-/* The section with the lowest open piece; of several the fullest, or the one with the first request to try. */
-static int32_t is_better_pivot(const tigris_place_state *s, int32_t a, int32_t b) {
-    if (s->least[a] != s->least[b]) {
-        return s->least[a] < s->least[b];
-    }
-    if (s->question->fullest_first) {
-        return s->top[a] != s->top[b] ? s->top[a] > s->top[b] : a < b;
-    }
-    return s->first[a] != s->first[b] ? s->first[a] < s->first[b] : a < b;
-}
-
-/* Stacks every section's pieces on their heads; 0 when one section ends above the capacity. `pivot`: the section
- * to go on with; -1: none holds two open pieces. */
-static int32_t stack_sections(tigris_place_state *s, const int32_t *open, int32_t count, int32_t *pivot) {
-    const tigris_place_problem *p = s->problem;
-    const tigris_place_question *q = s->question;
-    int32_t items = list_items(s, open, count), sections = 0;
-    int32_t heads = (q->rules & TIGRIS_PLACE_HEADS) != 0U, loads = (q->rules & TIGRIS_PLACE_LOADS) != 0U;
-    s->tick++;
-    for (int32_t i = 0; i < items; i++) {
-        int32_t j = s->item[i], head = s->item_head[i], is_open = !s->placed[s->owner[j]];
-        for (int32_t k = s->first_section[j]; k < s->first_section[j + 1]; k++) {
-            int32_t at = s->piece_sections[k];
-            if (s->active[at] != s->tick) {
-                s->active[at] = s->tick;
-                s->active_list[sections++] = at;
-                s->alive[at] = 0;
-                s->top[at] = head;
-                s->least[at] = INT32_MAX;
-                s->first[at] = INT32_MAX;
-            }
-            if (s->top[at] < head && (heads || s->alive[at] == 0)) {
-                s->top[at] = head;
-            }
-            s->top[at] += p->size[j];
-            if (is_open) {
-                s->alive[at]++;
-                if (q->rank[s->owner[j]] < s->first[at]) {
-                    s->first[at] = q->rank[s->owner[j]];
-                }
-                if (head < s->least[at]) {
-                    s->least[at] = head;
-                }
-            }
-        }
-    }
-    *pivot = -1;
-    for (int32_t i = 0; i < sections; i++) {
-        int32_t at = s->active_list[i], best = *pivot;
-        if (s->alive[at] == 0) {
-            continue;
-        }
-        if ((heads || loads) && s->top[at] > q->capacity) {
-            return 0;
-        }
-        if (s->alive[at] > 1 && (best < 0 || is_better_pivot(s, at, best))) {
-            *pivot = at;
-        }
-    }
-    return 1;
 }
 
 /* Whether another open request fits wholly below a request's lowest start. */
@@ -431,7 +325,7 @@ static int32_t solve(tigris_place_state *s, int32_t *open, int32_t count) {
             break;
         }
         sort_by_head(s, open, count);
-        if (!stack_sections(s, open, count, &pivot)) {
+        if (!tigris_place_stack(s, open, count, &pivot)) {
             break;
         }
         request = next_staircase(s, open, count);
@@ -476,6 +370,7 @@ void tigris_host_place_close(tigris_place_state *state) {
         free(state->trail);
         free(state->pairs);
         free(state->arrays);
+        free(state->sections);
         free(state);
     }
 }

@@ -23,6 +23,7 @@ typedef struct tigris_place_problem {
     int32_t requests;
     int32_t pieces;
     int32_t sections;
+    int32_t stacked;             /* of so many first sections lower bounds are drawn; all where requests are one piece */
     const int32_t *first_piece;  /* of each request, and `pieces`; a request has one or more */
     const int32_t *offset;       /* of each piece, from its request's start */
     const int32_t *size;         /* of each piece */

@@ -18,9 +18,10 @@ static int32_t *carve(int32_t **rest, int32_t count) {
 static int allocate_arrays(tigris_place_state *s) {
     const tigris_place_problem *p = s->problem;
     int32_t requests = p->requests, pieces = p->pieces, sections = p->sections, members = p->first_member[sections];
-    size_t count = 8U * (size_t)requests + 1U + 7U * (size_t)pieces + 2U + 6U * (size_t)sections + (size_t)members;
+    size_t count = 8U * (size_t)requests + 1U + 6U * (size_t)pieces + 2U + 2U * (size_t)sections + (size_t)members;
     int32_t *rest = s->arrays = calloc(count, sizeof *rest);
-    if (rest == NULL) {
+    s->sections = calloc((size_t)sections + 1U, sizeof *s->sections);
+    if (rest == NULL || s->sections == NULL) {
         return 0;
     }
     s->height = carve(&rest, requests);
@@ -32,17 +33,12 @@ static int allocate_arrays(tigris_place_state *s) {
     s->seen = carve(&rest, requests);
     s->first_neighbour = carve(&rest, requests + 1);
     s->owner = carve(&rest, pieces);
-    s->item = carve(&rest, pieces);
-    s->item_head = carve(&rest, pieces);
+    s->met = carve(&rest, pieces);
     s->by_head = carve(&rest, pieces);
     s->piece_head = carve(&rest, pieces);
     s->first_section = carve(&rest, pieces + 1);
     s->first_rival = carve(&rest, pieces + 1);
-    s->top = carve(&rest, sections);
-    s->least = carve(&rest, sections);
-    s->first = carve(&rest, sections);
     s->active = carve(&rest, sections);
-    s->alive = carve(&rest, sections);
     s->active_list = carve(&rest, sections);
     s->piece_sections = carve(&rest, members);
     return 1;
@@ -68,7 +64,7 @@ static void describe(tigris_place_state *s) {
     for (int32_t at = 0; at < p->sections; at++) {
         for (int32_t k = p->first_member[at]; k < p->first_member[at + 1]; k++) {
             int32_t j = p->members[k];
-            s->piece_sections[s->first_section[j] + s->item[j]++] = at;
+            s->piece_sections[s->first_section[j] + s->met[j]++] = at;
         }
     }
 }
@@ -76,7 +72,7 @@ static void describe(tigris_place_state *s) {
 /* Counts, or when there is memory for them lists, the pieces and the requests that meet. */
 static void pair_up(tigris_place_state *s, size_t *rivals, size_t *neighbours) {
     const tigris_place_problem *p = s->problem;
-    int32_t *met = s->item; /* by piece, a mark */
+    int32_t *met = s->met;
     int32_t listing = s->pairs != NULL;
     *rivals = *neighbours = 0U;
     for (int32_t u = 0; u < p->requests; u++) {
@@ -116,7 +112,7 @@ int tigris_place_prepare(tigris_place_state *s) {
         return 0;
     }
     describe(s);
-    memset(s->item, 0, (size_t)s->problem->pieces * sizeof *s->item);
+    memset(s->met, 0, (size_t)s->problem->pieces * sizeof *s->met);
     pair_up(s, &rivals, &neighbours);
     if (rivals + neighbours > (size_t)INT32_MAX) {
         return 0;

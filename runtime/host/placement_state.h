@@ -11,6 +11,14 @@ typedef struct tigris_place_change {
     int32_t old;
 } tigris_place_change;
 
+/* A section's pieces stacked on their heads. */
+typedef struct tigris_place_section {
+    int32_t top;   /* where the stack ends */
+    int32_t alive; /* open pieces */
+    int32_t least; /* the least head of these */
+    int32_t first; /* the first rank of their requests */
+} tigris_place_section;
+
 struct tigris_place_state {
     const tigris_place_problem *problem;
     const tigris_place_question *question;
@@ -24,10 +32,10 @@ struct tigris_place_state {
     int32_t *start, *placed, *postponed;
     int32_t *head;                 /* a lower bound of each unplaced request's start */
     int32_t *seen;                 /* marks of requests */
-    int32_t *top, *least, *first; /* of each section: where a stack on its heads ends, its least head, its first rank */
-    int32_t *active, *alive, *active_list;
-    int32_t *item, *item_head;      /* what is stacked, by head */
-    int32_t *by_head, *piece_head;  /* all pieces, by head; the head of each, or where it is */
+    tigris_place_section *sections;
+    int32_t *active, *active_list, actives; /* sections that hold open pieces, by a mark and listed */
+    int32_t *by_head, *piece_head;          /* all pieces, by head; the head of each, or where it is */
+    int32_t *met;                           /* marks of pieces */
     int32_t mark, tick;
     int32_t *arrays, *pairs; /* the memory of the above; of rivals and neighbours */
     tigris_place_change *trail;

@@ -21,6 +21,7 @@ class _Problem(ctypes.Structure):
         ("requests", ctypes.c_int32),
         ("pieces", ctypes.c_int32),
         ("sections", ctypes.c_int32),
+        ("stacked", ctypes.c_int32),
         ("first_piece", _INTS),
         ("offset", _INTS),
         ("size", _INTS),
@@ -50,6 +51,7 @@ class Geometry(NamedTuple):
     size: Sequence[int]
     first_member: Sequence[int]
     members: Sequence[int]
+    stacked: int
 
 
 class PlacementSearch:
@@ -58,8 +60,8 @@ class PlacementSearch:
     def __init__(self, geometry: Geometry) -> None:
         host = library.load()
         self._requests = len(geometry.first_piece) - 1
-        sizes = (self._requests, len(geometry.size), len(geometry.first_member) - 1)
-        self._problem = _Problem(*sizes, *(_array(values) for values in geometry))
+        sizes = (self._requests, len(geometry.size), len(geometry.first_member) - 1, geometry.stacked)
+        self._problem = _Problem(*sizes, *(_array(values) for values in geometry[:-1]))
         self._state = host.tigris_host_place_open(ctypes.byref(self._problem))
         if not self._state:
             raise ToolError(self._too_little())

@@ -24,6 +24,7 @@ class Network:
     least: int
     cut: int
     grain: int = 16
+    late: int = 0  #: below it, what is found is found late
     tried: list[int] = dataclasses.field(default_factory=list)
 
     def find(self, fast: int, slow: int) -> Found | None:
@@ -33,7 +34,10 @@ class Network:
         return Found(fast // self.grain * self.grain) if fast >= self.least else None
 
     def candidate(self) -> Candidate:
-        return Candidate(self.find, lambda fast, slow: bool(slow) or fast >= self.cut)
+        return Candidate(self.find, lambda fast, slow: bool(slow) or fast >= self.cut, self.glance)
+
+    def glance(self, fast: int, slow: int) -> Found | None:
+        return self.find(fast, slow) if fast >= self.late else None
 
 
 def said(*networks: Network, refused: int = 2000, operators: int = 30) -> int:
@@ -68,6 +72,13 @@ def test_an_alignment_less_was_tried_of_every_program():
 
 def test_the_smallest_may_be_that_of_a_program_cut_in_more():
     assert said(Network(5600, 5700), Network(5200, 8000)) == 5200
+
+
+def test_of_some_operators_others_than_the_program_cut_in_least_are_tried_at_a_glance():
+    early, late = Network(5200, 8000), Network(5200, 8000, late=7000)
+    assert said(Network(5600, 5700), early) == 5200
+    assert said(Network(5600, 5700), late) == 5600
+    assert said(Network(5600, 5700), late, operators=8) == 5200
 
 
 def test_of_many_operators_only_the_program_cut_in_least_is_tried():

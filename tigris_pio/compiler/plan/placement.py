@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -173,8 +173,9 @@ class _Parked(_Eaten):
     """The same with parked windows."""
 
 
-class _KnownHeights(dict[tuple[_Stages, int], "_Heights"]):
-    """Of these the placements that were searched for."""
+class _KnownHeights(dict[Hashable, "_Heights"]):
+    """The placements that were searched for with parked windows, by what is the same of those that are alike: bands of
+    other heights are often taken at the same moments, be these others."""
 
 
 def _with_stairs(
@@ -197,12 +198,12 @@ def _with_stairs(
     room, allocation = aim.limit - state, eaten[key]
     if allocation.bound > room:
         return None
-    fast = _heights(index, key, allocation).lowest(room) if parked else allocation.lowest(enough=room)
+    fast = _heights(index, allocation).lowest(room) if parked else allocation.lowest(enough=room)
     return (tuple(allocation.requests), fast) if fast.peak <= room else None
 
 
-def _heights(index: ProgramIndex, key: tuple[_Stages, int], allocation: Allocation) -> _Heights:
-    known = index.cache(_KnownHeights)
+def _heights(index: ProgramIndex, allocation: Allocation) -> _Heights:
+    known, key = index.cache(_KnownHeights), allocation.alike
     if key not in known:
         known[key] = _Heights(allocation)
     return known[key]

@@ -14,8 +14,9 @@ from tigris_pio.spelling import memory
 #: A slow memory no plan exceeds, for finding out how much one would take.
 AMPLE_SLOW = 1 << 40
 
-#: Programs of more operators are tried in one order; and of more, to 1 % only. Each try takes longer there.
-ONE_ORDER, ROUGHLY = 36, 100
+#: Programs of more operators are looked at only briefly in other orders than the one cut in least; of more, tried in
+#: one order; and of more, to 1 % only. Each try takes longer there.
+ALL_ORDERS, ONE_ORDER, ROUGHLY = 8, 36, 100
 
 _Find = Callable[[int, int], Arrangement | None]
 
@@ -27,10 +28,12 @@ class Candidate:
     find: the arrangement found within so many bytes of fast and of slow memory, or None
     cut: whether the live bytes of some cut are estimated to fit them, which is known much sooner; offsets may need
         more, and parked windows less
+    glance: as `find`, without what is tried only when all else failed, which takes most of the time
     """
 
     find: _Find
     cut: Callable[[int, int], bool]
+    glance: _Find
 
 
 def refusal(
@@ -79,6 +82,13 @@ class _Smallest:
         """That of the first program that fits."""
         return next((found for one in self._candidates if (found := one.find(fast, slow)) is not None), None)
 
+    def _glance(self, fast: int, slow: int) -> Arrangement | None:
+        """The same, of all but the first at a glance: they compute the same, and what fails in one mostly does in
+        others."""
+        first, *others = self._candidates
+        found = first.find(fast, slow)
+        return found or next((found for one in others if (found := one.glance(fast, slow)) is not None), None)
+
     def fast(self, slow: int) -> int:
         """The least fast memory found, beside so much slow memory."""
         low = 0 if slow else self.refused
@@ -88,7 +98,8 @@ class _Smallest:
         best = self._near(chosen.find, slow, low, cut, close)
         if roughly:
             return self._aligned(best, slow)
-        return self._exactly(self.find if self.operators <= ONE_ORDER else chosen.find, low, best, slow)
+        find = self.find if self.operators <= ALL_ORDERS else self._glance
+        return self._exactly(find if self.operators <= ONE_ORDER else chosen.find, low, best, slow)
 
     def _cut_in_least(self, low: int, slow: int) -> tuple[Candidate, int]:
         """The program that is cut in least live bytes, within 1 %, and how many these are."""

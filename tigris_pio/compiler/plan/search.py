@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -85,14 +86,14 @@ def does_not_fit(
     other operators. None of them fits `budget`."""
 
     def candidate(index: ProgramIndex) -> Candidate:
-        def find(fast: int, slow: int) -> Arrangement | None:
-            return find_arrangement(index, Budget(fast, slow), alignment, weights, hasty=True)
+        def find(fast: int, slow: int, late: bool = True) -> Arrangement | None:
+            return find_arrangement(index, Budget(fast, slow), alignment, weights, hasty=True, late=late)
 
         def cut(fast: int, slow: int) -> bool:
             aim = Aim.of(Budget(fast, slow), _ample_fast(index), alignment, weights)
             return may_be_cut(index.body, aim)
 
-        return Candidate(find, cut)
+        return Candidate(find, cut, functools.partial(find, late=False))
 
     ample, first = max(map(_ample_fast, indices)), indices[0].program
     return BudgetError(refusal(first.name, budget, alignment, ample, list(map(candidate, indices)), len(first.ops)))
@@ -126,20 +127,21 @@ def find_plan(
 @uncollected
 def find_arrangement(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
-    hasty: bool = False, every: bool = True,
+    hasty: bool = False, every: bool = True, late: bool = True,
 ) -> Arrangement | None:
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
     running whole; None when none was found. `hasty`: the first that fits is good enough, and where there is slow memory
-    it may be used. `every`: every cut of a small program is looked at."""
+    it may be used. `every`: every cut of a small program is looked at. `late`: what takes long is tried, too, where
+    nothing else was found."""
     aim = dataclasses.replace(Aim.of(budget, _ample_fast(index), alignment, weights), most=most)
     enough = math.inf if hasty else None
-    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), enough, every)
+    resident = None if hasty and aim.slow else _cheapest(index, dataclasses.replace(aim, slow=0), enough, every, late)
     if not aim.slow or (resident is not None and all(draft.bands == 1 for draft in resident.drafts)):
         best = resident
     else:
         whole = _whole_cost(index)
         least = most if resident is None else worth(index.program, whole + _cost(index, resident)) - whole
-        best = _cheapest(index, dataclasses.replace(aim, most=least), enough, every) or resident
+        best = _cheapest(index, dataclasses.replace(aim, most=least), enough, every, late) or resident
     return None if best is None else _with_weights(index, best, aim)
 
 
@@ -155,9 +157,11 @@ def _that_spills(
     return None if better is None or _cost(index, better) >= most else _with_weights(index, better, aim)
 
 
-def _cheapest(index: ProgramIndex, aim: Aim, enough: float | None, every: bool = True) -> Arrangement | None:
+def _cheapest(
+    index: ProgramIndex, aim: Aim, enough: float | None, every: bool = True, late: bool = True
+) -> Arrangement | None:
     """The cheapest arrangement found that costs less than `aim.most`, or the first that does and costs no more than
-    `enough` times what live bytes tell of the cheapest.
+    `enough` times what live bytes tell of the cheapest. `every` and `late` as of `find_arrangement`.
 
     Where offsets of a cut exceed the limit, cuts are tried that do with less memory just there or share less of it,
     which cost no less. (What is wrong is made a constraint and the search done again: G. Sharon et al.,
@@ -167,7 +171,7 @@ def _cheapest(index: ProgramIndex, aim: Aim, enough: float | None, every: bool =
     hopeless = False  # what has no cut has none with less memory
     attempts.make(aim)
     for place, chain in enumerate(_chains(index, aim, attempts.small)):
-        if (hopeless and not chain.other) or (chain.late and attempts.done(chain.start)):
+        if (hopeless and not chain.other) or (chain.late and (not late or attempts.done(chain.start))):
             continue
         found = attempts.make(chain.start)
         if place == 0 and found is not None and attempts.fits(found):

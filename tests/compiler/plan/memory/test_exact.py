@@ -12,6 +12,7 @@ import pytest
 
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory import branch
+from tigris_pio.compiler.plan.memory import problem as problem_module
 from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.exact import Rules, luby, place_exactly
 from tigris_pio.compiler.plan.memory.problem import find_sections, state_problem
@@ -141,6 +142,21 @@ def test_nothing_is_missed_when_nothing_is_pruned():
         requests = instance(seed, 5)
         answer = place_exactly(requests, 1, 1, 100, PLENTY, rules=bare)
         assert answer.lower_bound == optimum(requests, 1), seed
+
+
+def test_bounds_of_some_sections_find_the_same(monkeypatch):
+    """Drawn from one or two sections, which prune less, and nothing more."""
+    monkeypatch.setattr(problem_module, "MOST_STACKED", 6)
+    some = 0
+    for seed in range(60):
+        requests = instance(seed, 5, 0.5)
+        lowest = optimum(requests, 1)
+        peak, answer = search(requests, 1)
+        assert (peak, answer.lower_bound) == (lowest, lowest), seed
+        problem = state_problem(requests, 1)
+        assert answer == search(requests, 1, run=lambda *a, p=problem: branch.run(p, *a))[1], seed
+        some += 0 < problem.stacked < len(problem.sections)
+    assert some > 20
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(heads=False), Rules(dominance=False, decomposition=False)])

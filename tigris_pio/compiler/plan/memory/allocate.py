@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from tigris_pio.compiler.plan.memory.exact import FIRST_NODES, Search, place_exactly, searcher
 from tigris_pio.compiler.plan.memory.problem import Problem, state_problem
@@ -75,6 +75,12 @@ class Allocation:
                 break
         assert best is not None
         return dataclasses.replace(best, peaks=peaks)
+
+    @functools.cached_property
+    def alike(self) -> Hashable:
+        """What is the same of allocations of which one's placements do for the other."""
+        parts = tuple((part.name, part.offset) for request in self.requests for part in request.contents)
+        return self._problem, parts, self.alignment
 
     @functools.cached_property
     def _problem(self) -> Problem:

@@ -5,6 +5,7 @@ The same steps as runtime/host/placement_search.c, in the same order: outcome, s
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,7 @@ class _Search:
         for at, section in enumerate(problem.sections):
             for j in section:
                 self.piece_sections[j].append(at)
+        self.stacked = [bisect.bisect_left(sections, problem.stacked) for sections in self.piece_sections]
         self.rivals = [self._rivals(j) for j in range(len(problem.size))]
         self.neighbours = [sorted({self.owner[j] for i in own for j in self.rivals[i]}) for own in self.pieces]
         self.low, self.start, self.head = [0] * requests, [0] * requests, [0] * requests
@@ -156,7 +158,7 @@ class _Search:
         opened: dict[int, tuple[int, int, int]] = {}  # open pieces, least head, first rank
         for head, j in self._items(requests):
             u = self.owner[j]
-            for at in self.piece_sections[j]:
+            for at in self.piece_sections[j][: self.stacked[j]]:
                 count, least, first = opened.get(at, (0, head, len(self.rank)))
                 bottom = top.get(at, head)
                 if bottom < head and (self.rules & HEADS or not count):

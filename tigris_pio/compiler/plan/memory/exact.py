@@ -12,7 +12,9 @@ ties go to what comes first in an order of requests. The search is run again and
 disturbances of these, most runs being short: a tight height is met by luck more often than by patience.
 
 Requests whose pieces lie at several heights may interlock: their lowest start may be below a request that is placed
-later. So for these every start is tried, before all other requests, where nothing was found the quick way.
+later. So for these every start is tried, before all other requests, where nothing was found the quick way. They are
+in many sections, most of them much alike, and nearly all time goes into what these take at least: of such problems only
+the fullest sections are looked at for that.
 """
 
 from __future__ import annotations
@@ -103,7 +105,9 @@ def place_exactly(
 
 def searcher(problem: Problem) -> Search:
     """The library's search for a problem; without a library the same one in Python."""
-    geometry = Geometry(problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members)
+    geometry = Geometry(
+        problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members, problem.stacked
+    )
     try:
         return PlacementSearch(geometry).run
     except ToolError:
