@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, op_costs
@@ -17,7 +16,7 @@ from tigris_pio.compiler.plan.cut.growth import Growth, Paces
 from tigris_pio.compiler.plan.cut.hot import NEVER, following_hot
 from tigris_pio.compiler.plan.cut.image_sweep import image_fits, windows_of_images
 from tigris_pio.compiler.plan.cut.labels import Edge, Label, Labels
-from tigris_pio.compiler.plan.cut.offers import Offer, Repeated
+from tigris_pio.compiler.plan.cut.offers import Offer, Repeated, Roll
 from tigris_pio.compiler.plan.cut.reach import Reach
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit, recomputing_fits
 from tigris_pio.compiler.plan.cut.rolling_sweep import Rolled, RollingFit, rolling_fits
@@ -42,16 +41,6 @@ TALL = 4
 class _Sized(dict[tuple[int, int, int, Windows | None], Size]):
     """The windows of segments, by first and last cut, what lies in slow memory, and how windows share; None: rows are
     made again, so they share as they like."""
-
-
-class _Roll(NamedTuple):
-    """A segment that rolls: bytes for all but its state, and what it costs at least without bytes moved."""
-
-    fit: RollingFit
-    shape: Shape
-    free: int
-    banded: Banded
-    least: float
 
 
 class Edges:
@@ -83,7 +72,7 @@ class Edges:
         self._offers: dict[Hashable, list[Offer]] = {}
         self._sized = index.cache(_Sized)
         self._labels = Labels(sets, self.prices.slow_byte, aim.most * LOOSE, not aim.slow)
-        self._rolls: dict[int, list[_Roll]] = {}
+        self._rolls: dict[int, list[Roll]] = {}
         self._repeated = None if only else Repeated(sets, aim)
         self._all = False  # whether to tell what is no better than what is known
         self._passes = 0
@@ -97,9 +86,11 @@ class Edges:
         found = subsets_of(inputs, 3)
         return [fast for fast in found if self.sets.size(inputs & ~fast) <= self.aim.slow]
 
-    def cheapest(self) -> Label | None:
-        """The cheapest way to the last cut; None when there is none."""
-        labels = self._labels = Labels(self.sets, self.prices.slow_byte, self.aim.most * LOOSE, not self.aim.slow)
+    def cheapest(self, most: float = math.inf) -> Label | None:
+        """The cheapest way to the last cut; None when there is none that is of use to who knows one that costs
+        `most`."""
+        most = LOOSE * min(self.aim.most, most)
+        labels = self._labels = Labels(self.sets, self.prices.slow_byte, most, not self.aim.slow)
         self._passes += 1
         for fast in self._starts():
             labels.offer(0, Label(0.0, fast, False, None, None))
@@ -181,6 +172,10 @@ class Edges:
             return False
         fast = (label.fast & self.sets.across[segment.end]) | kept
         return self._kept or self._all or self._labels.beats(segment.end, fast, False, label.cost + least)
+
+    def _most(self, label: Label) -> float:
+        """What a segment must cost less than to lead on from a way, whatever it keeps."""
+        return math.inf if self._kept or self._all else self._labels.most - label.cost
 
     # -- segments that start at a cut
 
@@ -303,18 +298,19 @@ class Edges:
         sets, fast, slow = self.sets, label.fast, self.aim.slow
         held = sets.size(fast)
         rolled = rolling_fits(self.index, cut, not slow, self._free(0) - held, self.reach.rolling)
-        hot = self.next_hot[cut] if all_fast else -1
+        hot, most = self.next_hot[cut] if all_fast else -1, self._most(label)
         for fit, shape, free, banded, least in self._rolls_of(cut, rolled):
-            if (hot >= fit.end and not slow) or held + fit.inner.stairs.bytes > free:
+            if (hot >= fit.end and not slow) or held + fit.inner.stairs.bytes > free or least >= most:
                 continue
             loaded = shape.reads & ~fast
-            brought = sets.loaded(loaded, cut, fit.end) if loaded else 0.0
+            if (brought := self._moved(loaded, 0, cut, fit.end)) + least >= most:
+                continue
             segment = Segment(cut, fit.end, True, True)
             for kept in self._homes(label, cut, shape.leaves):
                 if hot >= fit.end and kept == shape.leaves:
                     continue  # it runs whole with the same homes
                 stored = shape.leaves & ~kept
-                moved = self.prices.slow_byte * (brought + sets.stored(stored))
+                moved = brought + self.prices.slow_byte * sets.stored(stored)
                 if not self._may_lead(label, segment, kept, moved + least):
                     continue
                 eats = shape.reads & fast & ~sets.across[fit.end]
@@ -323,7 +319,7 @@ class Edges:
                 windows = self._windows(cut, fit, kind, loaded | stored)
                 yield from self._banded(label, segment, shape, kept, windows, free, banded, moved, rolled.paces)
 
-    def _rolls_of(self, cut: int, rolled: Rolled) -> list[_Roll]:
+    def _rolls_of(self, cut: int, rolled: Rolled) -> list[Roll]:
         """What is the same of rolling segments for all ways to their first cut."""
         known, images = self._rolls.setdefault(cut, []), self.index.ops[cut].images
         shapes = self._shapes(cut)
@@ -331,7 +327,7 @@ class Edges:
             shape = shapes[len(known)]
             banded = Banded(fit.bands * images, fit.calls, fit.moved_bytes)
             least = banded_cost(self.prices, banded, banded.bands, shape.once, shape.views, 0)
-            known.append(_Roll(fit, shape, self._free(self._state_of(shape.views), cut, fit.end), banded, least))
+            known.append(Roll(fit, shape, self._free(self._state_of(shape.views), cut, fit.end), banded, least))
         return known
 
     def _windows(self, cut: int, fit: RollingFit, windows: Windows, slow: int) -> Size:
@@ -416,17 +412,25 @@ class Edges:
         for fit in self._again(cut, True, room, labels, least):
             shape = self._shapes(fit.first)[cut - fit.first - 1]
             free = self._free(self._state_of(shape.views), fit.first, cut)
-            apart = known.get(fit.first)
+            apart, bands = known.get(fit.first), fit.bands * self.index.ops[fit.first].images
+            banded = Banded(bands, fit.calls, 0, fit.again)
+            least = banded_cost(self.prices, banded, bands, shape.once, shape.views, 0)
             for label in labels.kept(fit.first):
+                if least >= self._most(label):
+                    self.led += 1  # a look as any other
+                    continue
                 key = cut, fit.first, label.fast, label.descent, apart is None
-                self._offer(labels, label, key, partial(self._repeating, cut, fit, apart, shape, free, label))
+                self._offer(labels, label, key, partial(self._repeating, cut, fit, apart, shape, free, least, label))
 
     def _repeating(
-        self, cut: int, fit: RecomputingFit, apart: RecomputingFit | None, shape: Shape, free: int, label: Label
-    ) -> Iterator[Offer]:
+        self, cut: int, fit: RecomputingFit, apart: RecomputingFit | None, shape: Shape, free: int, least: float,
+        label: Label,
+    ) -> Iterator[Offer]:  # fmt: skip
+        """`least`: what it costs at least, without bytes moved."""
         all_fast = label.fast == self.sets.across[fit.first]
         segment, bands = Segment(fit.first, cut, True), fit.bands * self.index.ops[fit.first].images
-        least = banded_cost(self.prices, Banded(bands, fit.calls, 0, fit.again), bands, shape.once, shape.views, 0)
+        if self._moved(shape.reads & ~label.fast, 0, fit.first, cut) + least >= self._most(label):
+            return
         for kept in self._homes(label, fit.first, shape.leaves):
             whole = all_fast and kept == shape.leaves
             if whole and self.next_hot[fit.first] >= cut:

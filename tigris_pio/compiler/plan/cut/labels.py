@@ -52,7 +52,7 @@ class Labels:
     `resident`: all that crosses a cut lies in fast memory."""
 
     def __init__(self, sets: Crossings, slow_byte: float, most: float, resident: bool) -> None:
-        self._sets, self._slow_byte, self._most = sets, slow_byte, most
+        self._sets, self._slow_byte, self.most = sets, slow_byte, most
         self._at: list[dict[tuple[int, bool, Descent], Label]] = [{} for _ in sets.across]
         self._kept: dict[int, list[Label]] = {}
         self._resident = resident
@@ -64,7 +64,7 @@ class Labels:
     def beats(self, cut: int, fast: int, plain: bool, cost: float, descent: Descent = NO_DESCENT) -> bool:
         """Whether a way of that cost is cheaper than those known that leave the same, or least, and than all must
         be."""
-        if cost >= self._most or (not plain and cost >= self._bare[cut] + self._beyond(cut, fast)):
+        if cost >= self.most or (not plain and cost >= self._bare[cut] + self._beyond(cut, fast)):
             return False
         known = self._at[cut]
         same = known.get((fast, plain, descent))

@@ -10,9 +10,12 @@ from typing import NamedTuple
 from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits
 from tigris_pio.compiler.plan.cut.descent import Descent
+from tigris_pio.compiler.plan.cut.estimate import Banded
 from tigris_pio.compiler.plan.cut.labels import Edge, Label
 from tigris_pio.compiler.plan.cut.reach import Reach
 from tigris_pio.compiler.plan.cut.repeats import earliest_crossed_alike
+from tigris_pio.compiler.plan.cut.rolling_sweep import RollingFit
+from tigris_pio.compiler.plan.cut.shapes import Shape
 from tigris_pio.compiler.plan.segment import Segment
 
 #: What leads on is told once where it is alike from so many cuts: then all of it is told, for what is of no use to the
@@ -31,6 +34,16 @@ class Offer(NamedTuple):
     plain: bool = False
     descent: Descent | None = None
     more: Callable[[], Iterator[Offer]] | None = None
+
+
+class Roll(NamedTuple):
+    """A segment that rolls: bytes for all but its state, and what it costs at least without bytes moved."""
+
+    fit: RollingFit
+    shape: Shape
+    free: int
+    banded: Banded
+    least: float
 
 
 #: Whether an offer may lead to a better way than is known: from where it ends, what it keeps in fast memory, whether it

@@ -82,14 +82,23 @@ def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
     best, wished = _with_state(index, aim, aim.state, None)
     most = state_at_most(aim.room, aim.alignment)
     if aim.slow and len(index.ops) > SMALL and best is not None and most <= SCARCE and best.state > most:
-        short, _ = _with_state(index, aim, 0, most)
-        best = short if short is not None and short.cost < best.cost else best
+        best = _cheaper(best, _with_state(index, _to_better(aim, best), 0, most)[0])
     for _ in range(STATES if len(index.ops) <= SMALL else 0):
         if wished is None or (best is not None and best.cost <= wished.cost * CLOSE):
             break
-        found, wished = _with_state(index, aim, 0, wished.state - aim.alignment)
-        best = min((cut for cut in (best, found) if cut is not None), key=lambda cut: cut.cost, default=None)
+        found, wished = _with_state(index, _to_better(aim, best), 0, wished.state - aim.alignment)
+        best = _cheaper(best, found)
     return best
+
+
+def _to_better(aim: Aim, best: Cut | None) -> Aim:
+    """For what costs less than the best."""
+    return aim if best is None else dataclasses.replace(aim, most=min(aim.most, best.cost))
+
+
+def _cheaper(one: Cut | None, other: Cut | None) -> Cut | None:
+    """Of two cuts, of the same cost the first."""
+    return min((cut for cut in (one, other) if cut is not None), key=lambda cut: cut.cost, default=None)
 
 
 def may_be_cut(index: ProgramIndex, aim: Aim) -> bool:
@@ -106,35 +115,42 @@ def state_at_most(room: int, alignment: int) -> int:
 def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> tuple[Cut | None, Cut | None]:
     """The cheapest cut when each segment leaves room for `state` bytes and takes no more than `most`, and the cheapest
     if each left room for its own only, where that has one that takes more."""
-    wished = None
+    wished: Cut | None = None
+    same: Cut | None = None  # the cheapest in the same segments, which is all there is to better
     for _ in range(STATES):
-        search = _Search(index, aim, state, most)
+        sought = _to_better(aim, same)
+        search = _Search(index, sought, state, most)
         found = search.cheapest()
         if found is None and state and state == aim.state:
-            state, search = 0, _Search(index, aim, 0, most)
+            state, search = 0, _Search(index, sought, 0, most)
             found = search.cheapest()
         if found is None and not state and most is None and search.exhausted:
-            index.cache(_Hopeless).append(aim)
+            index.cache(_Hopeless).append(sought)
         if found is None or found.state <= state:
             break
         if len(index.ops) > FEW:  # mostly the same segments do beside the state that they take
-            same = _same_segments(index, aim, found, most)
-            if same is not None:
-                return same, wished
+            again = _same_segments(index, sought, found, most)
+            if again is not None and _does(index, again, found):
+                return again, wished
+            same = _cheaper(same, again)
         wished, state = wished or found, found.state
-    return found, None if found is wished else wished
+    best = _cheaper(same, found)
+    return best, None if best is wished else wished
 
 
 def _same_segments(index: ProgramIndex, aim: Aim, before: Cut, most: int | None) -> Cut | None:
-    """The cheapest cut in the segments of one, beside the state that they take; None where it costs much more."""
+    """The cheapest cut in the segments of one, beside the state that they take."""
     only = {segment.first: segment for segment in before.segments}
     same = _Search(index, aim, before.state, most, only).cheapest()
     if same is None or same.state > before.state:
         return None
-    whole, times = sum(op_costs(index).whole), SAME_OF_LARGE if len(index.ops) > LARGE else SAME
-    if whole + same.cost > times * (whole + before.cost):
-        return None
     return dataclasses.replace(same, led=before.led)
+
+
+def _does(index: ProgramIndex, same: Cut, before: Cut) -> bool:
+    """Whether a cut in the segments of another costs little more."""
+    whole, times = sum(op_costs(index).whole), SAME_OF_LARGE if len(index.ops) > LARGE else SAME
+    return whole + same.cost <= times * (whole + before.cost)
 
 
 #: The room of an edge, whether outputs may grow over inputs, how windows share, whether outputs grow only where bands
@@ -224,7 +240,7 @@ class _Search:
         enough = ENOUGH if len(self.index.ops) > FEW else 1.0
         best: Cut | None = None
         for tried in range(max(2 * self.rounds, UNFIT)):
-            end = self.edges.cheapest()
+            end = self.edges.cheapest(math.inf if best is None else best.cost)
             self.exhausted = end is None
             if end is None or (best is not None and end.cost >= best.cost):
                 break
