@@ -184,6 +184,24 @@ def test_a_large_program_has_a_cut_where_the_likeliest_does_not_fit(seed: int, s
     assert cheapest_cut(index, Aim.of(Budget(limit, AMPLE), AMPLE, 4, WeightOptions())) is not None
 
 
+@pytest.mark.parametrize("slow", [0, AMPLE])
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_the_cheapest_is_found_below_any_bound_above_it(case: Case, slow: int) -> None:
+    """And below its own cost nothing is: bounds leave out what is of no use, and no more. Programs are new each time,
+    so that nothing is known."""
+    for length, share in ((10, 0.3), (16, 0.5)):
+        room = int(index_of(case, length).live.max() * share) + 300
+        cut = cheapest_cut(index_of(case, length), aim_at(room, slow))
+        if cut is None:
+            assert not slow
+            continue
+        for most in (1.2 * cut.cost, 2.0 * cut.cost + 1000):  # estimates may be that far above
+            again = cheapest_cut(index_of(case, length), dataclasses.replace(aim_at(room, slow), most=most))
+            assert again is not None and again.cost <= cut.cost * 1.0001
+        below = cheapest_cut(index_of(case, length), dataclasses.replace(aim_at(room, slow), most=0.9 * cut.cost))
+        assert below is None or below.cost >= 0.9 * cut.cost
+
+
 def test_what_an_aim_gives_more_of_is_not_within_another() -> None:
     """One that gives as much in everything is; what has no cut then has none for it either."""
     aim = Aim.of(Budget(1000, 500), 0, 16, WeightOptions())

@@ -87,10 +87,8 @@ class Edges:
         return [fast for fast in found if self.sets.size(inputs & ~fast) <= self.aim.slow]
 
     def cheapest(self, most: float = math.inf) -> Label | None:
-        """The cheapest way to the last cut; None when there is none that is of use to who knows one that costs
-        `most`."""
-        most = LOOSE * min(self.aim.most, most)
-        labels = self._labels = Labels(self.sets, self.prices.slow_byte, most, not self.aim.slow)
+        """The cheapest way to the last cut that costs less than `most`, or little more; None when there is none."""
+        labels = self._labels = Labels(self.sets, self.prices.slow_byte, LOOSE * most, not self.aim.slow)
         self._passes += 1
         for fast in self._starts():
             labels.offer(0, Label(0.0, fast, False, None, None))

@@ -82,18 +82,21 @@ def cheapest_cut(index: ProgramIndex, aim: Aim) -> Cut | None:
     best, wished = _with_state(index, aim, aim.state, None)
     most = state_at_most(aim.room, aim.alignment)
     if aim.slow and len(index.ops) > SMALL and best is not None and most <= SCARCE and best.state > most:
-        best = _cheaper(best, _with_state(index, _to_better(aim, best), 0, most)[0])
+        best = _cheaper(best, _with_state(index, _to_better(index, aim, best), 0, most)[0])
     for _ in range(STATES if len(index.ops) <= SMALL else 0):
         if wished is None or (best is not None and best.cost <= wished.cost * CLOSE):
             break
-        found, wished = _with_state(index, _to_better(aim, best), 0, wished.state - aim.alignment)
+        found, wished = _with_state(index, _to_better(index, aim, best), 0, wished.state - aim.alignment)
         best = _cheaper(best, found)
     return best
 
 
-def _to_better(aim: Aim, best: Cut | None) -> Aim:
-    """For what costs less than the best."""
-    return aim if best is None else dataclasses.replace(aim, most=min(aim.most, best.cost))
+def _to_better(index: ProgramIndex, aim: Aim, best: Cut | None) -> Aim:
+    """For what costs less than the best. Estimates of small programs may be above what drafts cost, and all their cuts
+    are soon looked at."""
+    if best is None or len(index.ops) <= FEW:
+        return aim
+    return dataclasses.replace(aim, most=min(aim.most, best.cost))
 
 
 def _cheaper(one: Cut | None, other: Cut | None) -> Cut | None:
@@ -118,7 +121,7 @@ def _with_state(index: ProgramIndex, aim: Aim, state: int, most: int | None) -> 
     wished: Cut | None = None
     same: Cut | None = None  # the cheapest in the same segments, which is all there is to better
     for _ in range(STATES):
-        sought = _to_better(aim, same)
+        sought = _to_better(index, aim, same)
         search = _Search(index, sought, state, most)
         found = search.cheapest()
         if found is None and state and state == aim.state:
@@ -240,7 +243,7 @@ class _Search:
         enough = ENOUGH if len(self.index.ops) > FEW else 1.0
         best: Cut | None = None
         for tried in range(max(2 * self.rounds, UNFIT)):
-            end = self.edges.cheapest(math.inf if best is None else best.cost)
+            end = self.edges.cheapest(_to_better(self.index, self.drafts.aim, best).most)
             self.exhausted = end is None
             if end is None or (best is not None and end.cost >= best.cost):
                 break
