@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+import math
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +20,7 @@ from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.attempts import Attempts, how
 from tigris_pio.compiler.plan.cost import op_costs
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_plan
+from tigris_pio.compiler.plan.search import find_arrangement, find_plan
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -55,6 +57,37 @@ def test_a_first_cut_that_took_much_is_followed_by_fewer_attempts(monkeypatch: p
             assert plan is not None and plan.fast_bytes <= fast
             made[laboured] += len(index.cache(Attempts))
     assert made[0] < made[10**9]
+
+
+def test_a_cut_that_failed_with_parked_windows_is_not_arranged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In more room only cheaper ones are looked for: what is found is the same, and less is arranged."""
+    arranged: dict[bool, int] = {}
+    found: dict[bool, list[tuple[int, float] | None]] = {}
+    for bounded in (True, False):
+        if not bounded:
+            monkeypatch.setattr(search._Attempts, "_failed", lambda self, attempt: math.inf)
+        found[bounded], arranged[bounded] = [], 0
+        for seed, share in itertools.product(range(8), (0.8, 0.9)):
+            index = ProgramIndex.of(random_program(seed, 14))
+            fast = int(share * index.live.max())
+            best = find_arrangement(index, Budget(fast, 0), 4, WeightOptions(), hasty=True)
+            parked = [attempt for attempt in index.cache(Attempts) if "elsewhere meanwhile" in attempt.how]
+            arranged[bounded] += sum(attempt.outcome != "no cut" for attempt in parked)
+            last = index.cache(Attempts)[-1]
+            found[bounded].append(None if best is None else (best.fast_bytes, last.cost or 0.0))
+    assert found[True] == found[False] and any(found[True]) and not all(found[True])
+    assert 0 < arranged[True] < arranged[False]
+
+
+def test_only_parked_windows_in_more_room_must_be_cut_for_less_than_what_failed() -> None:
+    aim = Aim.of(Budget(1000, 0), 0, 4, WeightOptions())
+    parked = dataclasses.replace(aim, windows=Windows.PARKED)
+    for length, most in ((14, 5.0), (8, math.inf)):
+        attempts = search._Attempts(ProgramIndex.of(random_program(0, length)), aim, None)
+        attempts._exceeding[False] = 1100, 5.0
+        assert attempts._failed(parked.at(1150)) == most
+        for other in (parked.at(1100), parked.at(900), aim.at(1150), dataclasses.replace(parked.at(1150), lowest=True)):
+            assert attempts._failed(other) == math.inf
 
 
 @pytest.mark.parametrize(("times", "done"), ((1.0, True), (1.05, True), (1.5, False)))

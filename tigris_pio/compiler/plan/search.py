@@ -20,7 +20,7 @@ from tigris_pio.compiler.plan.aim import Aim, WeightOptions, Windows
 from tigris_pio.compiler.plan.attempts import Attempt, Attempts, how
 from tigris_pio.compiler.plan.cost import op_costs, plan_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
-from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut, may_be_cut
+from tigris_pio.compiler.plan.cut.temporal import FEW, Cut, cheapest_cut, may_be_cut
 from tigris_pio.compiler.plan.every_cut import cheapest_of_every_cut
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -197,6 +197,8 @@ class _Attempts:
         self.least: float | None = None  # cost of the cut of the first attempt that had one
         self.small = len(index.ops) <= THOROUGH  #: all attempts are made
         self._made: dict[Aim, Arrangement | None] = {}
+        # Rooms and costs of cuts with parked windows whose offsets exceeded the limit, by whether bands have one row.
+        self._exceeding: dict[bool, tuple[int, float]] = {}
 
     def make(self, attempt: Aim) -> Arrangement | None:
         """The arrangement of the attempt's cut, whether it fits or not; None when no cut is cheaper than the best.
@@ -207,8 +209,9 @@ class _Attempts:
         return self._made[attempt]
 
     def _make(self, attempt: Aim) -> Arrangement | None:
-        cut = _cut(self.index, dataclasses.replace(attempt, most=self.aim.most, state=self._state))
-        if cut is None or cut.cost >= self.aim.most:
+        most = min(self.aim.most, self._failed(attempt))
+        cut = _cut(self.index, dataclasses.replace(attempt, most=most, state=self._state))
+        if cut is None or cut.cost >= most:
             self._state = 0  # mostly the next has none either, which is known soonest so
             self._note(how(self.aim, attempt), "no cut")
             return None
@@ -222,7 +225,16 @@ class _Attempts:
         if better:
             self._take(found)
             self._windows = attempt.windows
+        elif attempt.windows is Windows.PARKED:
+            self._exceeding[attempt.lowest] = attempt.room, cut.cost
         return found
+
+    def _failed(self, attempt: Aim) -> float:
+        """What a cut must cost less than to be another than that which failed in less room. Not of small programs,
+        where estimates that are above the drafts would hide it."""
+        room, cost = self._exceeding.get(attempt.lowest, (0, math.inf))
+        larger = attempt.windows is Windows.PARKED and attempt.room > room and len(self.index.ops) > FEW
+        return cost if larger else math.inf
 
     def look_closer(self, every: bool) -> None:
         """Looks at the best once more, and, with `every`, at every cut of a small program.
