@@ -76,7 +76,10 @@ class _Smallest:
         self, candidates: Sequence[Candidate], refused: int, alignment: int, ample: int, operators: int
     ) -> None:
         self.refused, self.alignment, self.ample, self.operators = refused, alignment, ample, operators
-        self._candidates = [dataclasses.replace(one, find=functools.cache(one.find)) for one in candidates]
+        self._candidates = [
+            dataclasses.replace(one, find=functools.cache(one.find), glance=functools.cache(one.glance))
+            for one in candidates
+        ]
 
     def find(self, fast: int, slow: int) -> Arrangement | None:
         """That of the first program that fits."""

@@ -197,7 +197,7 @@ class _Attempts:
         self.least: float | None = None  # cost of the cut of the first attempt that had one
         self.small = len(index.ops) <= THOROUGH  #: all attempts are made
         self._made: dict[Aim, Arrangement | None] = {}
-        # Rooms and costs of cuts with parked windows whose offsets exceeded the limit, by whether bands have one row.
+        # Room and cost of the last cut with parked windows that was no better, by whether bands have one row.
         self._exceeding: dict[bool, tuple[int, float]] = {}
 
     def make(self, attempt: Aim) -> Arrangement | None:

@@ -16,7 +16,8 @@ from tigris_pio.sizes import round_up
 #: The bands of what is never taken.
 NO_BAND = Lifetime(0, -1)
 #: Where requests have several pieces, lower bounds are drawn from as many of the fullest sections as have so many
-#: pieces together. Searches of U-Net's windows, 110,000 pieces, take a fifth of the time and find the same.
+#: members together. U-Net's parked windows have 114,000 in 1,051 sections: searches take a fifth of the time, and its
+#: smallest memory stays the same.
 MOST_STACKED = 20_000
 
 
