@@ -1,7 +1,7 @@
 """The exact search step by step, where there is no library that does it faster.
 
-The same steps as runtime/host/placement_search.c and placement_stack.c, in the same order: outcome, starts and nodes are
-the same.
+The same steps as runtime/host/placement_search.c and placement_stack.c, in the same order: outcome, starts and nodes
+are the same.
 """
 
 from __future__ import annotations
