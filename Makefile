@@ -2,7 +2,9 @@
 # make demo-wake-word   the same with the wake word, which listens to synthesised sound
 # make demo-vibration   with pumps that an accelerometer feels; demo-gesture: with gestures that an IMU does;
 # make demo-person      with pictures whose lines a camera sends
-# make test    set everything up and run the tests, in PROCESSES=3 processes, of which some wait
+# make test    set everything up and run the tests, a few of each kind, in PROCESSES=3 processes, of which some wait
+# make test-all     all tests: every case of the tables, every network, every shape on the emulated machines
+# make test-times   the processor seconds of the last run's tests, by folder and file
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, its instructions on emulated boards, how much of a serial line's rate the harness
 #              uses, whether more memory makes a plan worse; BENCH_ARGS="--machines rv32imc --ops"
@@ -28,7 +30,7 @@ BOARD := emu_rv32
 STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-vendor bench fuzz mutants dist docs clean
+.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench fuzz mutants dist docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -44,10 +46,16 @@ demo-person: EXAMPLE := examples/person-detection-esp32s3-camera
 demo-wake-word demo-vibration demo-gesture demo-person: DEMO_ARGS :=
 demo-wake-word demo-vibration demo-gesture demo-person: demo
 
-test:
+test test-all:
 	@$(PYTHON) tools/prepare.py test
 	@$(PIO_SETTINGS) PATH="$(CURDIR)/.tigris/compilers:$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m pytest \
-	    -n $(PROCESSES) $(PYTEST_ARGS)
+	    -n $(PROCESSES) --tier $(TIER) $(PYTEST_ARGS)
+
+test: TIER := fast
+test-all: TIER := all
+
+test-times:
+	@$(VENV_PYTHON) -m tests.harness.spent
 
 test-vendor:
 	@$(PYTHON) tools/prepare.py test
@@ -70,7 +78,7 @@ fuzz:
 	@$(VENV_PYTHON) -m tests.fuzz.tflite $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.hostile $(SECONDS)
 	@$(VENV_PYTHON) -m tests.fuzz.line $(SECONDS)
-	@TIGRIS_THOROUGH=1 $(VENV_PYTHON) -m pytest -m thorough tests
+	@$(VENV_PYTHON) -m pytest --tier fuzz tests
 
 mutants:
 	@$(PYTHON) tools/prepare.py test

@@ -1,12 +1,9 @@
-"""Fixtures for all tests, how processes share them, and a time limit for each."""
+"""Fixtures for all tests. tests/harness/hooks.py says which of them run, where, and for how long."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import onnx
 import pytest
@@ -14,8 +11,8 @@ from hypothesis import settings
 
 from bench.float_twin import float_twin
 from tests.compiler.passes import verify_after
-from tests.harness import timeout, vendors
 from tests.harness.core_dir import core_dir  # noqa: F401 - a fixture
+from tests.harness.hooks import *  # noqa: F403
 from tests.networks.folders import OWN
 from tigris_pio.compiler.normalise import manager
 
@@ -23,49 +20,6 @@ from tigris_pio.compiler.normalise import manager
 # No deadline: a busy machine is no error.
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
-
-
-def pytest_configure() -> None:
-    timeout.begin()
-    # Started in the background, this process ignores Ctrl-C, and so would the programs whose end by it is tested.
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
-    """For several processes (pytest -n 2)."""
-    from tests.harness.schedule import FilesTogether
-
-    return FilesTogether(config, log)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if reason := vendors.skip_reason(item):
-            item.add_marker(pytest.mark.skip(reason=reason))
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        from tests.harness.schedule import longest_first
-
-        longest_first(items)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    with timeout.limited(item.nodeid, timeout.seconds_of(item)):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    with timeout.limited(item.nodeid, timeout.seconds_of(item)):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    with timeout.limited(item.nodeid, timeout.seconds_of(item)):
-        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.models import Quantiser, make, node, ort
-from tests.harness.examples import counted, examples
+from tests.harness.tiers import counted, examples
 from tigris_pio import BudgetError, Session, compile_model
 from tigris_pio.errors import RuntimeFailure, UsageError
 from tigris_pio.format.enums import Home, TensorFlag
@@ -130,7 +130,7 @@ def by_hand(model: onnx.ModelProto, states: Mapping[str, str], steps: Sequence[n
 @pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
 def test_any_budget_and_any_arenas(quantised: bool) -> None:
     @counted(works=15, banded=3, small=5)
-    @settings(max_examples=examples(50, 120), deadline=None)
+    @settings(max_examples=examples(50, 50, 120), deadline=None)
     @given(seed=st.integers(0, 10**6), share=st.integers(30, 100), slow=st.booleans(), arena=st.integers(40, 95))
     def check(seen: dict[str, int], seed: int, share: int, slow: bool, arena: int) -> None:
         made = Recurrent(seed, quantised)

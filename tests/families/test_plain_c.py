@@ -10,7 +10,7 @@ import pytest
 
 from tests.compiler.codegen.c_model import CModel, build, noise, same
 from tests.families.catalogue import FAMILIES, float_model, int8_model
-from tests.harness.examples import examples
+from tests.harness.tiers import examples
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
@@ -49,7 +49,7 @@ def check(turn: int, folder: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 def test_each_in_some_way(tmp_path: Path) -> None:
-    for turn in range(examples(1, 10)):
+    for turn in range(examples(1, 1, 10)):
         check(turn, tmp_path / str(turn))

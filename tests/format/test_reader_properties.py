@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.harness.examples import counted
+from tests.harness.tiers import counted
 from tigris_pio import compile_model
 from tigris_pio.errors import PlanError
 from tigris_pio.format.describe import describe_plan

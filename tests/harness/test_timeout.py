@@ -13,7 +13,7 @@ import pytest
 from tests.harness.timeout import MARK, TestTimeout, limited, started_by
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGIN = '"""The hooks of this suite."""\nfrom tests.conftest import *  # noqa: F403\n'
+PLUGIN = '"""The hooks of this suite."""\nfrom tests.harness.hooks import *  # noqa: F403\n'
 HANGING = {
     "socket": "import socket\n\ndef {name}():\n    a, b = socket.socketpair()\n    a.recv(1)\n",
     "swallows": "import time\n\ndef {name}():\n    while True:\n        try:\n            time.sleep(60)\n"
@@ -87,17 +87,3 @@ def test_a_limit_is_that_of_the_block() -> None:
             pass
     with limited("here", 60):
         pass
-
-
-@pytest.mark.parametrize("more", [{}, {"TIGRIS_THOROUGH": "1"}])
-def test_thorough_runs_have_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]) -> None:
-    """Only tests marked so, and only when they are asked for."""
-    marked = "import pytest, time\n\n{0}def test_{1}():\n    time.sleep(2)\n"
-    (tmp_path / "test_long.py").write_text(marked.format("@pytest.mark.thorough\n", "long"), "utf-8")
-    (tmp_path / "test_short.py").write_text(marked.format("", "short").replace("pytest, ", ""), "utf-8")
-    monkeypatch.delenv("TIGRIS_THOROUGH", raising=False)
-    for name, value in more.items():
-        monkeypatch.setenv(name, value)
-    said = pytest_in(tmp_path).stdout
-    assert ("1 failed, 1 passed" if more else "2 failed") in said, said
-    assert "test_short took more than 1 s" in said

@@ -19,11 +19,13 @@ from types import FrameType
 
 import pytest
 
+from tests.harness import tiers
+
 SECONDS = float(os.environ.get("TIGRIS_TEST_TIMEOUT", "300"))
 #: How much longer Python has to reach its signal handler.
 GRACE = float(os.environ.get("TIGRIS_TEST_GRACE", "20"))
-#: The limit of tests marked `thorough` in `make fuzz`: the 300 cases of the planner's oracle take 20 minutes.
-THOROUGH_SECONDS = 2 * 3600.0
+#: The limit of each test in `make fuzz`: the 300 cases of the planner's oracle take 20 minutes.
+FUZZ_SECONDS = 2 * 3600.0
 #: In the environment of every process that tests start: this process's own mark.
 MARK = "TIGRIS_TEST_PROCESS"
 
@@ -38,12 +40,11 @@ class TestTimeout(BaseException):
 
 
 def seconds_of(item: pytest.Item) -> float:
-    """The limit of a test: `@pytest.mark.timeout(60)`, that of thorough runs, or that of all."""
+    """The limit of a test: `@pytest.mark.timeout(60)`, or that of the tier."""
     marker = item.get_closest_marker("timeout")
     if marker:
         return float(marker.args[0])
-    thorough = os.environ.get("TIGRIS_THOROUGH") and item.get_closest_marker("thorough")
-    return THOROUGH_SECONDS if thorough else SECONDS
+    return FUZZ_SECONDS if tiers.chosen() == "fuzz" else SECONDS
 
 
 def begin() -> None:

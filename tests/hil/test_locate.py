@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.test_states import Recurrent
 from tests.fuzz.graphs import INPUTS, LAYERS, graph
-from tests.harness.examples import counted, examples
+from tests.harness.tiers import counted, examples
 from tests.hil.bridge import Bridge
 from tests.hil.locating import Wrong, assert_found, checked, located, mixed, remembering
 from tigris_pio import compile_model
@@ -152,10 +152,10 @@ KINDS = st.one_of(st.integers(0, 12), st.integers(0, len(LAYERS) - 1))
 STEPS = st.lists(st.tuples(KINDS, st.integers(0, 2), st.integers(0, 10**6)), min_size=2, max_size=6)
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 def test_any_call_of_any_graph(real_board: Path, tmp_path: Path) -> None:
     @counted(found=20, banded=5)
-    @settings(max_examples=examples(30, 300), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(30, 30, 300), deadline=None, suppress_health_check=list(HealthCheck))
     @given(shape=st.integers(0, len(INPUTS) - 1), steps=STEPS, share=st.integers(40, 100), place=st.integers(0, 10**6),
            states=st.booleans())
     def search(seen: dict[str, int], shape: int, steps: list[tuple[int, int, int]], share: int, place: int,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.codegen.c_model import Array, CModel, build
-from tests.harness.examples import examples
+from tests.harness.tiers import examples
 from tests.node_tests.cases import Case, direct_float_cases, quantised_cases
 from tests.node_tests.runner import ways, with_constants
 from tigris_pio import Session
@@ -60,9 +60,9 @@ def check(cases: tuple[Case, ...], folder: Path, least: int) -> None:
     assert int(count) >= least
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 def test_float_ones(tmp_path: Path) -> None:
-    check(direct_float_cases()[:: examples(6, 1)], tmp_path, 120)
+    check(direct_float_cases()[:: examples(6, 6, 1)], tmp_path, 120)
 
 
 def test_quantised_ones(tmp_path: Path) -> None:

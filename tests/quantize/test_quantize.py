@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from rich.console import Console
 
+from tests.harness import tiers
 from tests.harness.command import tigris
 from tests.quantize.twins import DIGITS, written
 from tests.runtime.build import ensure_library
 from tigris_pio import Session, compile_model
 
-THOROUGH = "TIGRIS_THOROUGH" in os.environ
+FUZZ = tiers.chosen() == "fuzz"
 #: Samples, and how many of them are held out. What some samples say of a network whose classes are near to each other
 #: is no more exact than one in the root of their number: visual wake words needs many.
-SAMPLES = {"digits": (450, 250), "kws": (1200, 1000) if THOROUGH else (120, 60), "resnet": (600, 500),
+SAMPLES = {"digits": (450, 250), "kws": (1200, 1000) if FUZZ else (120, 60), "resnet": (600, 500),
            "vww": (1100, 1000)}  # fmt: skip
 
 
@@ -43,9 +43,9 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return written("digits", 100, tmp_path_factory.mktemp("digits"))
 
 
-@pytest.mark.thorough
-@pytest.mark.timeout(600 if THOROUGH else 60)
-@pytest.mark.parametrize("name", list(SAMPLES) if THOROUGH else ["digits", "kws"])
+@pytest.mark.fuzzed
+@pytest.mark.timeout(600 if FUZZ else 60)
+@pytest.mark.parametrize("name", list(SAMPLES) if FUZZ else ["digits", "kws"])
 def test_accuracy_stays_within_a_point_and_all_is_int8(name: str, tmp_path: Path) -> None:
     count, held_out = SAMPLES[name]
     model, archive = written(name, count, tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.harness.examples import counted
+from tests.harness.tiers import counted
 from tests.runtime.bands import Impossible
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, Link, example_chain, output_paces, plan_of, walk, whole
 from tests.runtime.loader import TIGRIS_ERR_BANDS, bind_status

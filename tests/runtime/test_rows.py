@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.harness.examples import examples
+from tests.harness.tiers import examples
 from tests.runtime.build import INCLUDE, RUNTIME, SANITIZERS, compile_each, compile_program, compiler
 
 FORMATS = ("grey", "rgb565 low first", "rgb565 high first", "rgb888", "bgr888", "yuyv", "uyvy")
@@ -191,8 +191,8 @@ def configs(draw: st.DrawFn) -> Config:
     return Config(format_, draw(st.integers(0, 1)), dtype, channels, *frame, *starts, *crop, *model)
 
 
-@pytest.mark.thorough
-@settings(max_examples=examples(150, 5000), deadline=None)
+@pytest.mark.fuzzed
+@settings(max_examples=examples(150, 150, 5000), deadline=None)
 @given(config=configs(), seed=st.integers(0, 2**32 - 1))
 def test_any_sizes(driver: Driver, config: Config, seed: int) -> None:
     check(driver, config, seed, before=seed % (config.frame_height + 1))
@@ -255,8 +255,8 @@ def test_wrong_sizes_are_refused(driver: Driver, change: dict[str, int]) -> None
 EDGES = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 24, 4095, 4096, 4097, 2**16, 2**31 - 1, 2**31, 2**32 - 4, 2**32 - 1])
 
 
-@pytest.mark.thorough
-@settings(max_examples=examples(200, 5000), deadline=None)
+@pytest.mark.fuzzed
+@settings(max_examples=examples(200, 200, 5000), deadline=None)
 @given(sizes=st.lists(EDGES, min_size=8, max_size=8), kinds=st.tuples(*[st.integers(0, 8)] * 4),
        sums=st.integers(0, 40), bytes_=st.integers(0, 200), line=st.integers(0, 40))
 def test_no_sizes_do_harm(driver: Driver, sizes: list[int], kinds: tuple[int, ...], sums: int, bytes_: int,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.codegen.c_model import CModel, build
-from tests.harness.examples import examples
+from tests.harness.tiers import examples
 from tests.tflite import cases, cases_int16
 from tests.tflite.compare import random_input
 from tigris_pio import Session, compile_model
@@ -16,8 +16,8 @@ CASES = {f"{kind} {name}": made for kind, catalogue in (("int8", cases.CASES), (
          for name, made in catalogue.items()}  # fmt: skip
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", list(CASES)[:: examples(35, 1)])
+@pytest.mark.fuzzed
+@pytest.mark.parametrize("name", list(CASES)[:: examples(35, 35, 1)])
 def test_operators(name: str, tmp_path: Path) -> None:
     """All cases of an operator side by side."""
     model, values = cases.merged(list(CASES[name]()))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.synthetic import random_program
-from tests.harness.examples import counted, examples
+from tests.harness.tiers import counted, examples
 from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.compiler.codegen.schedule import (
@@ -41,7 +41,7 @@ def run(loops: Sequence[Loop]) -> list[Action]:
 
 
 @counted(bands=20, loops=10)
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(60, 60, 400), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(20, 100), slow=st.booleans())
 def test_random_programs(seen: dict[str, int], seed: int, length: int, share: int, slow: bool) -> None:
     program = random_program(seed, length)
@@ -60,7 +60,7 @@ def test_random_programs(seen: dict[str, int], seed: int, length: int, share: in
 PLACE = Place("t", True)
 
 
-@settings(max_examples=examples(200, 2000), deadline=None)
+@settings(max_examples=examples(200, 200, 2000), deadline=None)
 @given(st.lists(st.lists(st.tuples(st.sampled_from([4, 8]), st.integers(0, 4)), max_size=2), max_size=12))
 def test_any_bands(numbers: list[list[tuple[int, int]]]) -> None:
     """Bytes and rows at random: those that repeat, those that grow, and those that nearly do."""

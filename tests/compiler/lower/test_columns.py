@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bench.quantised_net import QuantisedNet
 from tests.compiler.models import make, node, program
 from tests.compiler.simulator import Simulator
-from tests.harness.examples import examples
+from tests.harness.tiers import examples
 from tigris_pio import Session
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
@@ -110,7 +110,7 @@ def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[
 
 
 @pytest.mark.parametrize("which", ["int8", "float"])
-@settings(max_examples=examples(25, 100), deadline=None)
+@settings(max_examples=examples(25, 25, 100), deadline=None)
 @given(data=st.data())
 def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
     of = {"int8": int8, "float": floating}[which]()

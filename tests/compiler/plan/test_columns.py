@@ -71,7 +71,7 @@ def test_nothing_is_tiled_where_little_is_moved(memory: dict[str, str | None]) -
     assert [op.kind for op in compiled.plan.program.ops].count(OpKind.CONV_2D) == 6
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 def test_a_library_runs_tiles_too() -> None:
     """Its scratch and its packing are those of the narrower operators."""
     compiled = compile_model(wide(), fast=9000, slow="1M", chip="cortex-m4", backend="cmsis-nn")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import Builder, batched, chain, random_program, wild_program
-from tests.harness.examples import counted, examples
+from tests.harness.tiers import counted, examples
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -62,9 +62,9 @@ def test_batches(seen, seed, length, share, images, whole, slow):
         assert "smallest fast memory that works" in str(error)
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 @counted(works=8, works_without_slow_memory=2)
-@settings(max_examples=examples(32, 150), deadline=None)
+@settings(max_examples=examples(32, 32, 150), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 30), share=st.integers(8, 100), slow=st.booleans())
 def test_programs_of_all_row_maps(seen, seed, length, share, slow):
     program = wild_program(seed, length)
@@ -78,8 +78,8 @@ def test_programs_of_all_row_maps(seen, seed, length, share, slow):
             break
 
 
-@pytest.mark.thorough
-@settings(max_examples=examples(15, 60), deadline=None)
+@pytest.mark.fuzzed
+@settings(max_examples=examples(15, 15, 60), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14))
 def test_the_smallest_budget_named_works(seed, length):
     program = random_program(seed, length)

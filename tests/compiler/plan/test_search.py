@@ -12,7 +12,7 @@ from tests.compiler.plan.oracle.cuts import all_cuts
 from tests.compiler.plan.oracle.exhaustive import Planner
 from tests.compiler.plan.oracle.networks import random_network
 from tests.compiler.synthetic import chain
-from tests.harness.examples import examples
+from tests.harness.tiers import examples
 from tigris_pio.compiler.ir.plan import Budget
 
 #: What the search has come to, by number of cases: bars to tighten as it gets better. The first FEW are part of every
@@ -25,9 +25,9 @@ MOST = {
 }
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 def test_found_plans_beside_the_cheapest():
-    count = examples(FEW, EVERY)
+    count = examples(FEW, FEW, EVERY)
     found = statistics([judge(case) for case in cases(count)])
     assert found["compared"] + found["refused"] >= 0.7 * count, found
     short = {name: found[name] for name, least in LEAST[count].items() if found[name] < least}

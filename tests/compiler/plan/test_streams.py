@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.plan.test_plans_hold import simulate
 from tests.compiler.synthetic import Builder, random_program, wild_program
-from tests.harness.examples import counted, examples
+from tests.harness.tiers import counted, examples
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.streams import add_streams
@@ -51,9 +51,9 @@ def test_random_programs(seen, seed, length, share, slow):
         seen["rolls"] += any(stage.bands > 1 for stage in moving)
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 @counted(works=20)
-@settings(max_examples=examples(60, 150), deadline=None)
+@settings(max_examples=examples(60, 60, 150), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 24), share=st.integers(8, 100), slow=st.booleans())
 def test_programs_of_all_row_maps(seen, seed, length, share, slow):
     seen["works"] += simulated(streaming(wild_program(seed, length), seed), share, slow) is not None

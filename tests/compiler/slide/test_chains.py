@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.slide.signals import Signal, wrong_runs
-from tests.harness.examples import counted, examples
+from tests.harness.tiers import counted, examples
 from tigris_pio import BudgetError, compile_model
 from tigris_pio.errors import UsageError
 
 
-@pytest.mark.thorough
+@pytest.mark.fuzzed
 @pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
 def test_every_run_gives_what_its_whole_window_gives(quantised: bool) -> None:
     @counted(kept=15, apart=2, edges=5, halted=5, fewer=10, small=5)
-    @settings(max_examples=examples(60, 600), deadline=None)
+    @settings(max_examples=examples(60, 60, 600), deadline=None)
     @given(seed=st.integers(0, 10**6), hop=st.integers(1, 6), share=st.integers(50, 100))
     def check(seen: dict[str, int], seed: int, hop: int, share: int) -> None:
         model = Signal(seed, quantised).model()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import Builder, random_program
-from tests.harness.examples import counted
+from tests.harness.tiers import counted
 from tests.networks.folders import OWN
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.pace import Pace

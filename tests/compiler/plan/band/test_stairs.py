@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import Builder, random_program
-from tests.harness.examples import counted
+from tests.harness.tiers import counted
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
