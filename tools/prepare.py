@@ -16,6 +16,7 @@ if sys.version_info < (3, 10):  # noqa: UP036  (whatever `python3` is on a fresh
     )
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import compile_cache
@@ -31,18 +32,32 @@ FAILURES = (
 )
 
 
+def set_up(purpose: str) -> None:
+    """System packages while the virtual environment is made, unless it needs some of them."""
+    lacking = system_packages.missing(purpose)
+    system_packages.check(lacking)
+    log = ROOT / ".tigris" / "apt.log"
+    with ThreadPoolExecutor(1) as pool:
+        packages = pool.submit(system_packages.install, lacking, log)
+        if any(system_packages.is_first(need) for need in lacking):
+            packages.result()
+        if purpose in ("test", "fuzz"):
+            compile_cache.ensure(ROOT)
+        python = python_environment.ensure(ROOT, ROOT / ".venv", purpose)
+        packages.result()
+    if lacking and purpose in ("test", "fuzz"):
+        compile_cache.ensure(ROOT)  # for the compilers that have just come
+    if purpose not in ("dist", "docs"):
+        platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
+
+
 def main() -> int:
     if len(sys.argv) != 2 or sys.argv[1] not in system_packages.NEEDS:
         print(f"usage: prepare.py {'|'.join(system_packages.NEEDS)}", file=sys.stderr)
         return 2
     purpose = sys.argv[1]
     try:
-        system_packages.ensure(purpose)
-        if purpose in ("test", "fuzz"):
-            compile_cache.ensure(ROOT)
-        python = python_environment.ensure(ROOT, ROOT / ".venv", purpose)
-        if purpose not in ("dist", "docs"):
-            platformio_core.ensure(python, ROOT / ".tigris" / "platformio")
+        set_up(purpose)
     except FAILURES as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

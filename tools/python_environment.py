@@ -33,11 +33,23 @@ def ensure(root: Path, venv: Path, purpose: str) -> Path:
     stamps = [venv / f"tigris-{name}.stamp" for name in ("test", purpose) if purpose != "dist" or name == purpose]
     if not any(stamp.is_file() and stamp.read_text("utf-8") == digest for stamp in stamps):
         print(f"Installing tigris-pio and its tools into {venv.name}", flush=True)
-        # Of the packages' modules few are ever imported; Python compiles those then.
-        pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-        _run([*pip, "--no-compile", "-e", f".[{EXTRAS[purpose]}]"], root)
+        _install(root, python, f".[{EXTRAS[purpose]}]")
         stamps[-1].write_text(digest, "utf-8")
     return python
+
+
+def _install(root: Path, python: Path, requirement: str) -> None:
+    """By uv, which takes a quarter of pip's time; by pip where uv does not get there, as it knows no pip.conf.
+
+    Few of the packages' modules are ever imported: Python compiles those when they are.
+    """
+    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", "-q"]
+    try:
+        _run([*pip, "--no-compile", "uv"], root)
+        _run([str(python), "-m", "uv", "pip", "install", "--python", str(python), "-e", requirement], root)
+    except EnvironmentFailure as failure:
+        print(f"{failure}; going on with pip", flush=True)
+        _run([*pip, "--no-compile", "-e", requirement], root)
 
 
 def _works(python: Path) -> bool:

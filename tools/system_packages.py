@@ -10,7 +10,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+#: Megabytes of packages that are unpacked and set up in a second, measured on two cores.
+MB_A_SECOND = 40
 APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
@@ -111,44 +114,99 @@ NEEDS: dict[str, tuple[Need, ...]] = {
 }
 
 
-def ensure(purpose: str) -> None:
-    """Installs what `purpose` lacks, or raises MissingPackages with the line that would."""
-    missing = [need for need in NEEDS[purpose] if not need.is_there()]
-    needed = [need for need in missing if not need.optional]
-    if needed:
-        _install(needed)
-    _install_if_easy([need for need in missing if need.optional])
+def missing(purpose: str) -> list[Need]:
+    """What `purpose` lacks; optional needs only where this distribution's lists have them and root does not ask."""
+    lacking = [need for need in NEEDS[purpose] if not need.is_there()]
+    easy = shutil.which("apt-get") is not None and _root_prefix() is not None
+    return [need for need in lacking if not need.optional or (easy and _has_candidate(need.packages[0]))]
 
 
-def _install(missing: Sequence[Need]) -> None:
-    print(f"Missing on this system: {', '.join(need.what for need in missing)}", flush=True)
-    prefix = _root_prefix()
+def is_first(need: Need) -> bool:
+    """Whether the virtual environment cannot be made without it."""
+    return need is _VENV or need in _HOST
+
+
+def check(lacking: Sequence[Need]) -> None:
+    """Names what is missing; raises MissingPackages with the line that installs it where that needs the user."""
+    needed = [need for need in lacking if not need.optional]
+    if not needed:
+        return
+    print(f"Missing on this system: {', '.join(need.what for need in needed)}", flush=True)
     if shutil.which("apt-get") is None:
         raise MissingPackages(
             "Install them with this system's package manager (there is no apt-get), then run this command again."
         )
-    if prefix is None:
-        install = "sudo apt-get install -y --no-install-recommends " + " ".join(_choose(need) for need in missing)
-        raise MissingPackages(f"Install them with:\n\n    sudo apt-get update && {install}\n")
-    _apt(prefix, ["update"])
-    _apt(prefix, ["install", "-y", "--no-install-recommends", *(_choose(need) for need in missing)])
-    still = [need.what for need in missing if not need.is_there()]
+    if _root_prefix() is None:
+        line = "sudo apt-get install -y --no-install-recommends " + " ".join(_choose(need) for need in needed)
+        raise MissingPackages(f"Install them with:\n\n    sudo apt-get update && {line}\n")
+
+
+def install(lacking: Sequence[Need], log: Path) -> None:
+    """Installs them, or raises MissingPackages. apt's own words go to `log`."""
+    if not lacking:
+        return
+    apt = Apt(_root_prefix() or [], log)
+    apt.run("update")
+    apt.install([_choose(need) for need in lacking])
+    still = [need.what for need in lacking if not need.is_there() and not need.optional]
     if still:
         raise MissingPackages(f"Installed, but still not found: {', '.join(still)}. Check PATH.")
 
 
-def _install_if_easy(missing: Sequence[Need]) -> None:
-    """What only makes things faster: from the lists that are there, or not at all."""
-    prefix = _root_prefix() if missing and shutil.which("apt-get") else None
-    if prefix is None:
-        return
-    for need in missing:
-        if not _has_candidate(need.packages[0]):
-            continue
-        try:
-            _apt(prefix, ["install", "-y", "--no-install-recommends", need.packages[0]])
-        except MissingPackages:
-            print(f"Going on without {need.what}: the tests take longer", flush=True)
+class Apt:
+    """apt-get as root. What it says goes to a file; the screen gets what will be installed, and how far that is."""
+
+    def __init__(self, prefix: Sequence[str], log: Path) -> None:
+        self.command = [*prefix, "apt-get", "-o", "Acquire::Retries=3"]
+        self.log = log
+        log.parent.mkdir(exist_ok=True)
+        log.write_bytes(b"")
+
+    def run(self, *arguments: str, wants: int = 0) -> None:
+        """Raises MissingPackages if it fails. `wants`: so many packages are unpacked and set up meanwhile."""
+        progress = Progress("apt", 2 * wants)
+        with (
+            subprocess.Popen([*self.command, *arguments], env={**os.environ, **APT_ENVIRONMENT}, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace") as process,
+            self.log.open("a", encoding="utf-8") as log,
+        ):  # fmt: skip
+            assert process.stdout is not None
+            for line in process.stdout:
+                log.write(line)
+                if wants and line.startswith(("Unpacking ", "Setting up ")):
+                    progress.step(" ".join(line.split()[:2 if line[0] == "U" else 3]))
+        if process.returncode != 0:
+            tail = "".join(self.log.read_text("utf-8").splitlines(keepends=True)[-15:])
+            raise MissingPackages(f"`apt-get {arguments[0]}` failed; {self.log} ends with:\n\n{tail}")
+
+    def install(self, packages: Sequence[str]) -> None:
+        """Says first how much it is: apt's own figures."""
+        install = ["install", "--no-install-recommends", *packages]
+        asked = subprocess.run([*self.command, "--assume-no", *install], env={**os.environ, **APT_ENVIRONMENT},
+                               capture_output=True, text=True, check=False).stdout  # fmt: skip
+        count = re.search(r"(\d+) newly installed", asked)
+        download = re.search(r"Need to get ([\d,.]+ .B)", asked)
+        disk = re.search(r"([\d,.]+) MB of additional disk space", asked)
+        how_long = f", about {float(disk[1].replace(',', '')) / MB_A_SECOND:.0f} s beside the download" if disk else ""
+        print(f"Installing {count[1] if count else len(packages)} packages with apt"
+              f"{f', {download[1]} to download' if download else ''}{f', {disk[1]} MB on disk' if disk else ''}"
+              f"{how_long}; its words are in {self.log.name}", flush=True)  # fmt: skip
+        self.run("install", "-y", *install[1:], wants=int(count[1]) if count else 0)
+
+
+class Progress:
+    """How far a long work is: on a terminal one line that changes, elsewhere a line at each tenth."""
+
+    def __init__(self, name: str, steps: int) -> None:
+        self.name, self.steps, self.done = name, steps, 0
+
+    def step(self, what: str) -> None:
+        before, self.done = self.done, min(self.done + 1, self.steps)
+        text = f"{self.name}: {100 * self.done // self.steps:3} %  {what}"
+        if sys.stdout.isatty():
+            print(f"\r{text[:78]:<78}", end="\n" if self.done == self.steps else "", flush=True)
+        elif 10 * self.done // self.steps > 10 * before // self.steps:
+            print(text, flush=True)
 
 
 def _root_prefix() -> list[str] | None:
@@ -179,10 +237,3 @@ def _clang_version() -> str:
     answer = subprocess.run(["apt-cache", "depends", "clang"], capture_output=True, text=True, check=False)
     match = re.search(r"Depends: clang-(\d+)", answer.stdout)
     return match[1] if match else "14"
-
-
-def _apt(prefix: Sequence[str], arguments: Sequence[str]) -> None:
-    command = [*prefix, "apt-get", "-o", "Acquire::Retries=3", *arguments]
-    print("+ " + " ".join(command), flush=True)
-    if subprocess.run(command, env={**os.environ, **APT_ENVIRONMENT}, check=False).returncode != 0:
-        raise MissingPackages(f"`apt-get {arguments[0]}` failed; see its messages above.")
