@@ -40,7 +40,7 @@ def collect() -> dict[str, tuple[str, ...]]:
     """Node identifiers, and the variables that each needs."""
     collected = _Collected()
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        pytest.main(["--collect-only", str(ROOT / "tests")], plugins=[collected])
+        pytest.main(["--collect-only", "--tier", "all", str(ROOT / "tests")], plugins=[collected])
     if not collected.tests:
         print(said.getvalue())
     assert collected.tests, "no test has the mark `vendor`"
@@ -84,7 +84,7 @@ def main(options: list[str]) -> int:
     print(f"running {len(chosen)} of {len(tests)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-rs", f"--junit-xml={report}", *options, *chosen]
+        command = [sys.executable, "-m", "pytest", "--tier", "all", "-rs", f"--junit-xml={report}", *options, *chosen]
         status = subprocess.run(command, cwd=ROOT, check=False).returncode
         if not report.is_file():
             return status or 1
