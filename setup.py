@@ -137,7 +137,7 @@ setup(
             include_dirs=["runtime/include"],
             # A plan for any board is accepted here, whatever this machine's own alignment.
             define_macros=[("TIGRIS_TENSOR_ALIGN", "4")],
-            extra_compile_args=[] if sys.platform == "win32" else ["-std=c99", "-O3", "-fvisibility=hidden"],
+            extra_compile_args=[] if sys.platform == "win32" else ["-std=c99", "-O2", "-fvisibility=hidden"],
         )
     ],
     cmdclass={"build_ext": BuildRuntime, "build_py": BuildPackage},
