@@ -12,6 +12,7 @@
 #              against TensorFlow Lite Micro, the harness over a line with faults; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make dist    wheels that need no C compiler, for Linux, Windows and macOS
+# make size    the code lines of each room beside its budget
 # make docs    the documentation as a site, in build/site, for a browser or a web server
 # make clean   remove what the others made, but for installed system packages
 
@@ -30,7 +31,7 @@ BOARD := emu_rv32
 STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench fuzz mutants dist docs clean
+.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench fuzz mutants dist size docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -87,6 +88,9 @@ mutants:
 dist:
 	@$(PYTHON) tools/prepare.py dist
 	@$(VENV_PYTHON) tools/dist.py
+
+size:
+	@$(PYTHON) -m tools.size
 
 docs:
 	@$(PYTHON) tools/prepare.py docs
