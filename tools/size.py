@@ -7,6 +7,7 @@ Code lines are the lines of Python and C without blank lines, comments and docst
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -24,9 +25,17 @@ GENERATED = ("tigris_params.h", "tigris_format.h", "tigris_kernels.h")
 
 
 def python_lines(text: str) -> int:
-    """Lines that are neither blank nor comment and belong to no docstring: a text in three quotes that begins a line."""
-    bare = re.sub(r'^[ \t]*"""(?:.|\n)*?"""[ \t]*$', "", text, flags=re.MULTILINE)
-    return sum(bool(line.strip()) and line.lstrip()[0] != "#" for line in bare.split("\n"))
+    """Lines that are neither blank nor comment and belong to no docstring."""
+    docstrings = set[int]()
+    nodes: list[ast.AST] = [ast.parse(text)]
+    while nodes:
+        body = getattr(nodes.pop(), "body", None)
+        for node in body if isinstance(body, list) else ():
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                docstrings.update(range(node.lineno, (node.end_lineno or 0) + 1))
+            nodes.append(node)
+    rows = enumerate(text.split("\n"), 1)
+    return sum(row.strip()[:1] not in ("", "#") and number not in docstrings for number, row in rows)
 
 
 def c_lines(text: str) -> int:
