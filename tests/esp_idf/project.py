@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,10 +19,16 @@ HERE = Path(__file__).resolve().parent
 COMPONENT = ("CMakeLists.txt", "project_include.cmake", "idf_component.yml", "LICENSE", "cmake", "runtime")
 
 
+@functools.cache
 def tool(name: str) -> str:
-    """The path of cmake or ninja; both are on PyPI under these names."""
-    beside = Path(sys.executable).with_name(name)
-    found = str(beside) if beside.is_file() else shutil.which(name)
+    """The path of cmake or ninja; both are on PyPI under these names. Of cmake that is the program itself: the script
+    of the Python package takes longer than a configuration."""
+    package = importlib.util.find_spec(name)
+    folders = [Path(package.origin).with_name("data") / "bin"] if package and package.origin else []
+    for folder in (*folders, Path(sys.executable).parent):
+        if (folder / name).is_file():
+            return str(folder / name)
+    found = shutil.which(name)
     if found is None:
         pytest.fail(f"{name} is not installed; use make test, or pip install {name}", pytrace=False)
     return found
@@ -35,14 +43,19 @@ def link_component(folder: Path) -> Path:
     return component
 
 
-def copy_compiler(folder: Path) -> Path:
-    """A Python that has its own copy of the compiler, bytecode included, which a test may change."""
-    package = folder / "compiler" / "tigris_pio"
-    shutil.copytree(ROOT / "tigris_pio", package, ignore=shutil.ignore_patterns("emulated", "*.so"))
+def python_with(package: Path, folder: Path) -> Path:
+    """A Python that has the compiler of this package."""
     python = folder / "a python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{package.parent}" exec "{sys.executable}" "$@"\n', "utf-8")
     python.chmod(0o755)
     return python
+
+
+def copy_compiler(folder: Path) -> Path:
+    """A Python that has its own copy of the compiler, bytecode included, which a test may change."""
+    package = folder / "compiler" / "tigris_pio"
+    shutil.copytree(ROOT / "tigris_pio", package, ignore=shutil.ignore_patterns("emulated", "*.so"))
+    return python_with(package, folder)
 
 
 @dataclass
@@ -88,6 +101,13 @@ class Project:
         done = self.try_build(*targets)
         assert done.returncode == 0, done.stdout[-4000:]
         return done.stdout
+
+    def planned(self, *targets: str) -> str:
+        """The steps that a build would run now, once CMake has read its files again."""
+        self.build("build.ninja")
+        # Ninja does not look whether its own file is up to date where that has another name.
+        shutil.copyfile(self.build_folder / "build.ninja", self.build_folder / "planned.ninja")
+        return self.build("-n", "-f", "planned.ninja", *targets)
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replaces text in a file that must have it."""

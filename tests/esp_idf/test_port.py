@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "esp_idf"
 FLASH = -47
 OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING, DAMAGED = 0, -41, -40, -42, -43, -44, -45, -46
-FAST_TOO_SMALL, SLOW_TOO_SMALL, NOT_A_PLAN, VERSION, SECTION = -2, -3, -10, -11, -20
+FAST_TOO_SMALL, SLOW_TOO_SMALL, NOT_A_PLAN, VERSION = -2, -3, -10, -11
 SLOW_BYTES = next(field.offset for field in Header.layout() if field.name == "slow_bytes")
 OLD, NEW = 1, 2
 FLAGS = "-std=c99 -D_ISOC11_SOURCE -Wall -Wextra -Wconversion -pedantic -Werror -DESP_PLATFORM -DTIGRIS_TENSOR_ALIGN=4"
@@ -28,7 +28,7 @@ INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The folder with the plan and both programs: the port, the runtime and the generated headers."""
+    """The folder with the plan and the program: the port, the runtime and the generated headers."""
     folder = tmp_path_factory.mktemp("port")
     plan = folder / "digits.tgrs"
     model = [ROOT / "examples/digits/model/digits.onnx", "-m", "64K", "--name", "digits"]
@@ -41,10 +41,15 @@ def built(tmp_path_factory):
     common = ["gcc", *FLAGS.split(), *[f"-I{path}" for path in includes]]
     objects = [*core_objects(*PLAIN), *compile_each(common, sources, folder)]
     exact = f"-DEXACT_CRC32={Header.unpack(plan.read_bytes()).crc32}U"
-    for program in ("port_open", "port_run", "port_damage", "port_update"):
-        parts = [str(HERE / f"{program}.c"), *map(str, objects)]
-        subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / program)], check=True)
+    parts = [str(HERE / "port.c"), *map(str, objects)]
+    subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / "port")], check=True)
     return folder
+
+
+def printed(built: Path, act: str, *arguments: object) -> list[list[str]]:
+    """The words of the lines that the program prints, by line."""
+    done = subprocess.run([built / "port", act, *map(str, arguments)], capture_output=True, text=True, check=True)
+    return [line.split() for line in done.stdout.splitlines()]
 
 
 def written(at: int, data: bytes):
@@ -98,26 +103,23 @@ def opened(built, tmp_path, plan, size=1 << 20, pages=1, built_with="the plan"):
     """The status, and if the plan was opened how many bytes were mapped for it."""
     flash = tmp_path / "flash.bin"
     flash.write_bytes(plan)
-    command = [built / "port_open", flash, str(size), str(pages), built_with]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    status, elsewhere, mapped = map(int, done.stdout.split())
+    (line,) = printed(built, "open", flash, size, pages, built_with)
+    status, elsewhere, mapped = map(int, line)
     assert elsewhere == NO_PARTITION
     return status, mapped if status == OK else None
 
 
 @pytest.fixture(scope="module")
 def damage(built, tmp_path_factory):
-    """Runs port_damage with the plan and, as the old one, one of the same size with other weights."""
+    """Damages the plan with, as the old one, one of the same size with other weights."""
     folder = tmp_path_factory.mktemp("old")
     old = compile_model(retrained.digits(folder / "digits.onnx", weights=3, layers=""), fast="64K").data
     (folder / "old.tgrs").write_bytes(old)
     assert len(old) == (built / "digits.tgrs").stat().st_size
 
     def run(kind: str) -> list[tuple[int, int, int]]:
-        command = [built / "port_damage", built / "digits.tgrs", folder / "old.tgrs", kind]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        rows = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
-        return [(which, status, like) for which, status, like in rows]
+        rows = printed(built, "damage", built / "digits.tgrs", folder / "old.tgrs", kind)
+        return [(int(which), int(status), int(like)) for which, status, like in rows]
 
     return run
 
@@ -159,17 +161,15 @@ def test_an_update_and_what_it_gives_back(built, tmp_path, cipher):
                 for n in (0, 3))  # fmt: skip
     (tmp_path / "flash.bin").write_bytes(b"\xff" * 0x2000 + old)
     (tmp_path / "new.tgrs").write_bytes(new)
-    command = [built / "port_update", tmp_path / "flash.bin", tmp_path / "new.tgrs", str(cipher)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    opened, refused, written, reopened, confirmed, too_large, is_new, held, pages = map(int, done.stdout.split())
+    (line,) = printed(built, "update", tmp_path / "flash.bin", tmp_path / "new.tgrs", cipher)
+    opened, refused, written, reopened, confirmed, too_large, is_new, held, pages = map(int, line)
     assert (opened, refused, written, reopened, confirmed, is_new) == (OK, FLASH, OK, OK, OK, 1)
     assert too_large == TOO_SMALL
     assert (held, pages) == (0, 0)
 
 
 def test_arenas_time_and_pauses(built):
-    done = subprocess.run([built / "port_run", built / "model.bin"], capture_output=True, text=True, check=True)
-    seen = {name: int(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+    seen = {name: int(value) for name, value in printed(built, "run", built / "model.bin")}
     assert seen["status"] == OK
     assert (seen["fast_caps"], seen["slow_caps"]) == (INTERNAL | BYTES, PSRAM | BYTES)
     assert seen["misaligned"] == 0

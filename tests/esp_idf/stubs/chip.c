@@ -16,17 +16,17 @@ struct chip chip = {.window_pages = 64, .semaphores_left = 2};
 static esp_partition_t partition = {.type = ESP_PARTITION_TYPE_DATA, .label = "model"};
 static uint8_t *flash;
 
-int chip_start(const char *flash_file, uint32_t partition_bytes)
+void chip_start(const char *flash_file, uint32_t partition_bytes)
 {
     FILE *file = fopen(flash_file, "rb");
     flash = aligned_alloc(64, FLASH_BYTES);
     if (flash == NULL || file == NULL)
-        return 0;
+        abort();
     memset(flash, 0xff, FLASH_BYTES);
-    const size_t bytes = fread(flash, 1, FLASH_BYTES, file);
+    if (fread(flash, 1, FLASH_BYTES, file) == 0)
+        abort();
     fclose(file);
     partition.size = partition_bytes;
-    return bytes > 0;
 }
 
 uint8_t *chip_flash(void)

@@ -25,8 +25,8 @@ extern struct chip {
     uint32_t task_stack, task_priority;
 } chip;
 
-/* Loads flash; 0 when the file cannot be read. */
-int chip_start(const char *flash_file, uint32_t partition_bytes);
+/* Loads flash; the program ends when the file cannot be read. */
+void chip_start(const char *flash_file, uint32_t partition_bytes);
 
 /* The flash of the last start. */
 uint8_t *chip_flash(void);
