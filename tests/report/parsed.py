@@ -102,6 +102,13 @@ def check_page(text: str) -> Element:
     return root
 
 
+def cells(table: Element) -> list[dict[str, str]]:
+    """The texts of each row of a table by the heads of their columns."""
+    heads = [head.text for head in table.one("thead").all("th")]
+    return [dict(zip(heads, [cell.text for cell in row.children], strict=True))
+            for row in table.one("tbody").all("tr")]  # fmt: skip
+
+
 def check_table(table: Element) -> None:
     """It has a caption, its columns are named, its rows have a head and as many cells as columns."""
     assert table.one("caption").text.strip()

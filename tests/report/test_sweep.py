@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from tests.harness.tiers import examples, sampled
 from tests.networks.folders import OWN
 from tigris_pio.compiler.choose import plan_of
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
@@ -16,10 +17,10 @@ from tigris_pio.compiler.plan.refusal import AMPLE_SLOW
 from tigris_pio.report.sections import sweep_section
 from tigris_pio.report.sweep import Sweep, sweep
 
-CHOSEN = 9000
+CHOSEN = 2200  #: bytes; both networks need slow memory with so few
 
 
-@pytest.fixture(scope="module", params=["kws", "resnet"])
+@pytest.fixture(scope="module", params=sampled(["micro_speech", "resnet"], fast=1))
 def start(request: pytest.FixtureRequest) -> Front:
     return front(OWN / f"{request.param}_int8.onnx", CompileOptions())
 
@@ -28,26 +29,21 @@ def plan(start: Front, fast: int | None, slow: int = 0) -> ExecutionPlan | None:
     return plan_of(orders(start.program)[0], CompileOptions(budget=Budget(fast, slow)))
 
 
-def test_every_point_is_a_plan(start: Front) -> None:
+def test_every_point_is_a_plan_and_the_smallest_are_the_smallest(start: Front) -> None:
     found = sweep(start, CompileOptions(budget=Budget(CHOSEN)), seconds=1e9)
     budgets = [point.budget for point in found.points]
     assert found.complete and budgets == sorted(set(budgets)) and len(budgets) >= 8
     assert {found.least, found.alone, found.whole, CHOSEN} <= set(budgets)
-    for point in found.points:
+    for point in found.points[:: examples(3, 1)]:
         made = plan(start, point.budget, AMPLE_SLOW)
         assert made is not None and (made.fast_bytes, made.slow_bytes) == (point.fast, point.slow)
         assert point.fast <= point.budget
         assert point.traffic == sum(stage.slow_read + stage.slow_written for stage in made.stages)
         assert (point.traffic == 0) == (point.slow == 0)
     assert found.points[-1].banded == 0 and found.points[-1].calls == sum(op.images for op in start.program.ops)
-
-
-def test_the_smallest_work_and_little_less_does_not(start: Front) -> None:
-    found = sweep(start, CompileOptions(), seconds=1e9)
+    assert found.points[0].budget == found.least < found.alone and found.points[0].slow > 0
     assert plan(start, found.alone) is not None
     assert plan(start, found.alone - max(16, found.alone // 50)) is None
-    least = plan(start, found.least, AMPLE_SLOW)
-    assert least is not None and found.least < found.alone and least.slow_bytes > 0
 
 
 def test_it_ends_when_time_runs_out(start: Front) -> None:
