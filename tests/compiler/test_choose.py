@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
@@ -21,41 +22,40 @@ from tigris_pio.format.enums import OpKind
 FAST, LESS, LED = 12690, 12640, 12633
 
 
-@pytest.fixture(scope="module")
+@functools.cache
 def kws() -> Front:
     return front(OWN / "kws_int8.onnx", CompileOptions())
 
 
-def planned(start: Front, fast: int) -> Compiled:
-    return back(start, CompileOptions(Budget(fast)))
+@functools.cache
+def planned(fast: int) -> Compiled:
+    return back(kws(), CompileOptions(Budget(fast)))
 
 
-def test_what_less_memory_leads_to_is_taken(kws: Front, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, less = planned(kws, FAST), planned(kws, LESS)
-    assert cost_of(found.plan) <= cost_of(less.plan)
+def test_a_cheaper_plan_for_less_memory_is_taken() -> None:
+    found = planned(FAST)
     smaller = [attempt for attempt in found.attempts if attempt.smaller is not None]
     assert {attempt.smaller for attempt in smaller if attempt.outcome == "best so far"} == {LED}
     assert found.plan.fast_bytes <= LED
     assert found.plan.budget == Budget(FAST) and found.report["budget"]["fast"] == FAST
-    monkeypatch.setattr(choose, "SMALLER", 0)
-    alone = planned(kws, FAST)
-    assert cost_of(alone.plan) > cost_of(less.plan) and all(attempt.smaller is None for attempt in alone.attempts)
 
 
-def test_what_less_memory_leads_to_is_left_where_the_flash_is_too_small(
-    kws: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    larger = len(planned(kws, FAST).data)
+@pytest.mark.thorough
+def test_more_memory_costs_no_more_and_no_more_flash_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, less = planned(FAST), planned(LESS)
+    assert cost_of(found.plan) <= cost_of(less.plan)
     with monkeypatch.context() as patch:
         patch.setattr(choose, "SMALLER", 0)
-        alone = len(planned(kws, FAST).data)
-    assert alone < larger
-    assert len(back(kws, CompileOptions(Budget(FAST, flash=alone))).data) == alone
+        alone = back(kws(), CompileOptions(Budget(FAST)))
+    assert cost_of(alone.plan) > cost_of(less.plan) and all(attempt.smaller is None for attempt in alone.attempts)
+    flash = len(alone.data)
+    assert flash < len(found.data)
+    assert len(back(kws(), CompileOptions(Budget(FAST, flash=flash))).data) == flash
 
 
-def test_nothing_of_equal_cost_is_made_for_less_memory(kws: Front) -> None:
+def test_nothing_of_equal_cost_is_made_for_less_memory() -> None:
     """What a plan costs is a sum of rounded counts, what the search compares with it is not rounded."""
-    found = planned(kws, 8062)
+    found = planned(8062)
     assert any(attempt.smaller for attempt in found.attempts)
     assert not any(attempt.smaller and attempt.outcome == "best so far" for attempt in found.attempts)
 
@@ -70,11 +70,12 @@ def test_nothing_is_left_to_portable_kernels_for_less_memory() -> None:
     }  # fmt: skip
 
 
-def test_what_runs_whole_is_not_bettered(kws: Front) -> None:
-    whole = back(kws, CompileOptions()).plan.fast_bytes
-    assert all(attempt.smaller is None for attempt in planned(kws, whole).attempts)
+def test_what_runs_whole_is_not_bettered() -> None:
+    whole = back(kws(), CompileOptions()).plan.fast_bytes
+    assert all(attempt.smaller is None for attempt in planned(whole).attempts)
 
 
+@pytest.mark.thorough
 def test_less_memory_is_tried_in_the_best_order_alone() -> None:
     options = CompileOptions(Budget(64 << 10, 1 << 20))
     found = back(front(float_model("detector"), options), options)
@@ -82,6 +83,7 @@ def test_less_memory_is_tried_in_the_best_order_alone() -> None:
     assert len({attempt.order for attempt in found.attempts if attempt.smaller}) == 1
 
 
+@pytest.mark.thorough
 def test_attempts_for_less_memory_say_so() -> None:
     arguments = ["analyze", str(OWN / "kws_int8.onnx"), "-m", str(FAST)]
     shown = CliRunner().invoke(cli, [*arguments, "-v"], env={"COLUMNS": "200"})

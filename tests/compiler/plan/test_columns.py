@@ -17,7 +17,6 @@ from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.format.enums import OpKind
 
 
-@functools.cache
 def wide() -> onnx.ModelProto:
     """Rows of 64 columns and 24 channels between an image and a map of a quarter of the columns, with a skip across."""
     net = QuantisedNet("wide", 3, (32, 64))
@@ -28,6 +27,11 @@ def wide() -> onnx.ModelProto:
     return net.model(net.pool(x))
 
 
+@functools.cache
+def planned(**options: object) -> Compiled:
+    return compile_model(wide(), **options)  # type: ignore[arg-type]
+
+
 def moved(compiled: Compiled) -> int:
     traffic = compiled.report["traffic"]
     return int(traffic["slow_read"] + traffic["slow_written"])
@@ -35,7 +39,7 @@ def moved(compiled: Compiled) -> int:
 
 def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where three rows do not fit; the bytes of the answer are the same, and so is the flash but for some records."""
-    tiled = compile_model(wide(), fast=5000, slow="1M")
+    tiled = planned(fast=5000, slow="1M")
     assert any(attempt.columns and attempt.outcome == "best so far" for attempt in tiled.attempts)
     Simulator(tiled.plan).run()
     monkeypatch.setattr(choose, "tiled", lambda *_: ())
@@ -51,33 +55,34 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(one.run({"image": x})[name], values)
 
 
-@pytest.mark.parametrize("memory", [(1060, 1125), (1312, 1364), (1500, 1750), (2250, 2500)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("memory", [(1312, 1364), (2250, 2500)])
 def test_more_memory_is_not_worse(memory: tuple[int, int]) -> None:
     """Where tiles that should just fit cannot be placed, smaller ones are tried: without, up to 9 times the cost."""
-    less, more = (cost_of(compile_model(wide(), fast=fast, slow="1M").plan) for fast in memory)
+    less, more = (cost_of(planned(fast=fast, slow="1M").plan) for fast in memory)
     assert more < 1.03 * less
 
 
 def test_tiles_never_take_more_flash_than_there_is() -> None:
-    tiled = compile_model(wide(), fast=5000, slow="1M")
+    tiled = planned(fast=5000, slow="1M")
     tight = compile_model(wide(), fast=5000, slow="1M", flash=len(tiled.data) - 1)
     assert len(tight.data) < len(tiled.data) and moved(tight) > moved(tiled)
 
 
-@pytest.mark.parametrize("memory", [{"fast": None}, {"fast": "256K", "slow": "1M"}, {"fast": "48K"}])
-def test_nothing_is_tiled_where_little_is_moved(memory: dict[str, str | None]) -> None:
-    compiled = compile_model(wide(), **memory)
+@pytest.mark.parametrize("memory", [{"fast": "256K", "slow": "1M"}, {"fast": "48K"}])
+def test_nothing_is_tiled_where_little_is_moved(memory: dict[str, str]) -> None:
+    compiled = planned(**memory)
     assert not any(attempt.columns for attempt in compiled.attempts)
     assert [op.kind for op in compiled.plan.program.ops].count(OpKind.CONV_2D) == 6
 
 
-@pytest.mark.fuzzed
+@pytest.mark.thorough
 def test_a_library_runs_tiles_too() -> None:
     """Its scratch and its packing are those of the narrower operators."""
     compiled = compile_model(wide(), fast=9000, slow="1M", chip="cortex-m4", backend="cmsis-nn")
     assert any(attempt.columns and attempt.outcome == "best so far" for attempt in compiled.attempts)
     assert any("/columns" in op.output for op in compiled.plan.program.ops)  # they are taken
     x = np.random.default_rng(3).standard_normal((1, 3, 32, 64)).astype(np.float32)
-    with Session(compiled.data) as one, Session(compile_model(wide()).data) as other:
+    with Session(compiled.data) as one, Session(planned().data) as other:
         for name, values in other.run({"image": x}).items():
             np.testing.assert_array_equal(one.run({"image": x})[name], values)

@@ -8,6 +8,7 @@ import pytest
 
 from bench.float_twin import float_twin
 from tests.networks.folders import OWN
+from tests.networks.plans import compiled
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.plan.cost import cost_of
@@ -23,15 +24,15 @@ from tigris_pio.platformio.plans import OTHER_CHIPS
 def test_of_networks_in_float32_a_chip_with_floating_point_is_one(chip: str, of_int8: str, of_float32: str) -> None:
     network = OWN / "ad_int8.onnx"
     for model, processor in ((network, of_int8), (float_twin(network), of_float32)):
-        compiled = compile_model(model, fast="16K", chip=chip)
-        assert compiled.plan.processor == compiled.report["planned_for"] == processor
+        made = compile_model(model, fast="16K", chip=chip)
+        assert made.plan.processor == made.report["planned_for"] == processor
 
 
+@pytest.mark.thorough
 def test_plans_for_two_chips_differ_and_each_is_good_on_its_own() -> None:
     differ = 0
     for network, fast in (("kws", "4K"), ("vww", "8K")):
-        model = OWN / f"{network}_int8.onnx"
-        plans = [compile_model(model, fast=fast, slow="1M", chip=chip).plan for chip in ("", "cortex-m4")]
+        plans = [compiled(network, fast=fast, slow="1M", chip=chip).plan for chip in ("", "cortex-m4")]
         differ += plans[0].stages != plans[1].stages
         for own, other in (plans, plans[::-1]):
             assert cost_of(own) < 1.001 * cost_of(dataclasses.replace(other, processor=own.processor))
@@ -41,6 +42,5 @@ def test_plans_for_two_chips_differ_and_each_is_good_on_its_own() -> None:
 def test_builds_name_the_chips_that_matter() -> None:
     for chip in OTHER_CHIPS:
         assert find_chip(chip) == chip
-        named = [compile_model(model, fast="16K", chip=chip).plan.processor
-                 for model in (OWN / "ad_int8.onnx", float_twin(OWN / "ad_int8.onnx"))]  # fmt: skip
-        assert named != ["rv32imc", "rv32imc"]
+        models = (OWN / "ad_int8.onnx", float_twin(OWN / "ad_int8.onnx"))
+        assert {compile_model(model, fast="16K", chip=chip).plan.processor for model in models} != {"rv32imc"}

@@ -17,7 +17,7 @@ from tigris_pio.compiler.ir.plan import Budget
 
 #: What the search has come to, by number of cases: bars to tighten as it gets better. The first FEW are part of every
 #: run, EVERY one of `make fuzz`.
-FEW, EVERY = 8, 300
+FEW, EVERY = 5, 300
 LEAST = {FEW: {"close": 1.0, "exact": 1.0}, EVERY: {"close": 0.99, "exact": 0.99}}
 MOST = {
     FEW: {"mean": 1.0, "worst": 1.0, "refused": 0, "undecided": 1},
@@ -35,8 +35,7 @@ def test_found_plans_beside_the_cheapest():
     assert not short and not beyond, found
 
 
-@pytest.mark.parametrize("slow", [0, 1 << 20])
-@pytest.mark.parametrize("seed", [0, 2, 4])
+@pytest.mark.parametrize(("seed", "slow"), [(0, 1 << 20), (4, 0)])
 def test_the_cheapest_plan_costs_no_more_with_more_memory(seed, slow):
     cuts = all_cuts(random_network(seed, 3))
     planner, small = Planner(cuts, ALIGNMENT), Planner(cuts, ALIGNMENT, small=True)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +11,10 @@ from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory import branch
 from tigris_pio.compiler.plan.memory import problem as problem_module
 from tigris_pio.compiler.plan.memory.allocate import allocate
-from tigris_pio.compiler.plan.memory.exact import Rules, luby, place_exactly
+from tigris_pio.compiler.plan.memory.exact import Rules, place_exactly
 from tigris_pio.compiler.plan.memory.problem import find_sections, state_problem
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, check, lower_bound
 
-INSTANCES = "TIGRIS_ALLOCATION_INSTANCES"
 PLENTY = 1_000_000
 
 
@@ -100,7 +96,7 @@ def search(requests, alignment, **options):
 
 @pytest.mark.parametrize(
     "seeds,stairs,count,grain,alignment",
-    [(80, 0.5, 5, 1, 1), (80, 0.5, 4, 4, 4), (40, 0.2, 6, 16, 16)],
+    [(30, 0.5, 5, 1, 1), (30, 0.5, 4, 4, 4), (40, 0.2, 6, 16, 16)],
 )
 def test_peaks_are_the_lowest_there_are_and_proved(seeds, stairs, count, grain, alignment):
     above = 0
@@ -118,7 +114,7 @@ def test_peaks_are_the_lowest_there_are_and_proved(seeds, stairs, count, grain, 
 def test_every_rule_prunes_and_none_loses(rule):
     """With one rule off the peak and the proof stay; over many instances the search takes no fewer nodes."""
     nodes = {True: 0, False: 0}
-    for seed in range(60):
+    for seed in range(20):
         requests = instance(seed, 8, 0.0, steps=5, tallest=9)
         peak, answer = search(requests, 1)
         other, slower = search(requests, 1, rules=dataclasses.replace(Rules(), **{rule: False}))
@@ -128,17 +124,10 @@ def test_every_rule_prunes_and_none_loses(rule):
     assert nodes[False] >= nodes[True]
 
 
-def test_without_any_rule_the_search_finds_the_same():
-    bare = Rules(**{field.name: False for field in dataclasses.fields(Rules)})
-    for seed in range(30):
-        requests = instance(seed, 5, 0.4)
-        assert search(requests, 1)[0] == search(requests, 1, rules=bare)[0], seed
-
-
 def test_nothing_is_missed_when_nothing_is_pruned():
     """Told of no bound and with no rule, the search proves by exhaustion what the fullest moment tells otherwise."""
     bare = Rules(**{field.name: False for field in dataclasses.fields(Rules)})
-    for seed in range(40):
+    for seed in range(20):
         requests = instance(seed, 5)
         answer = place_exactly(requests, 1, 1, 100, PLENTY, rules=bare)
         assert answer.lower_bound == optimum(requests, 1), seed
@@ -148,7 +137,7 @@ def test_bounds_of_some_sections_find_the_same(monkeypatch):
     """Drawn from one or two sections, which prune less, and nothing more."""
     monkeypatch.setattr(problem_module, "MOST_STACKED", 6)
     some = 0
-    for seed in range(60):
+    for seed in range(20):
         requests = instance(seed, 5, 0.5)
         lowest = optimum(requests, 1)
         peak, answer = search(requests, 1)
@@ -156,17 +145,17 @@ def test_bounds_of_some_sections_find_the_same(monkeypatch):
         problem = state_problem(requests, 1)
         assert answer == search(requests, 1, run=lambda *a, p=problem: branch.run(p, *a))[1], seed
         some += 0 < problem.stacked < len(problem.sections)
-    assert some > 20
+    assert some > 6
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(heads=False), Rules(dominance=False, decomposition=False)])
 def test_python_takes_the_same_steps_as_the_library(rules):
-    for seed in range(40):
+    for seed in range(20):
         requests = instance(seed, 5 + seed % 20, 0.3 * (seed % 2), steps=5 + seed, grain=1 + seed % 3)
         problem = state_problem(requests, 1)
         found = search(requests, 1, rules=rules, nodes=700)[1]
         again = search(requests, 1, rules=rules, nodes=700, run=lambda *a, p=problem: branch.run(p, *a))[1]
-        assert found == again, seed
+        assert found == again and found.nodes <= 700, seed
 
 
 def test_what_lies_behind_all_pieces_of_a_request_is_in_the_arena_too():
@@ -178,45 +167,9 @@ def test_what_lies_behind_all_pieces_of_a_request_is_in_the_arena_too():
     assert answer.offsets == {"low": 0, "other": 2} and answer.lower_bound == 6
 
 
-def test_a_budget_in_nodes_is_kept_and_gives_the_same_every_time():
-    requests = instance(3, 60, steps=40, tallest=50)
-    for nodes in (240, 1000, 5000):
-        found, again = (place_exactly(requests, 1, lower_bound(requests, 1), 10_000, nodes) for _ in range(2))
-        assert found == again
-        assert found.nodes <= nodes
-
-
-def fragmented(seed, capacity, steps, cuts):
-    """An instance like MiniMalloc's that fits its capacity without a gap: a rectangle, cut again and again."""
-    rng = random.Random(seed)
-    pieces = [(0, capacity, 0, steps)]
-    while len(pieces) < cuts:
-        low, high, first, end = pieces.pop(rng.randrange(len(pieces)))
-        across = high - low > 1 and (rng.random() < 0.5 or end - first < 2)
-        if not across and end - first < 2:
-            pieces.append((low, high, first, end))
-            continue
-        cut = rng.randrange(low + 1, high) if across else rng.randrange(first + 1, end)
-        pieces += [(low, cut, first, end), (cut, high, first, end)] if across else [
-            (low, high, first, cut), (low, high, cut, end)]  # fmt: skip
-    return [Request(str(i), high - low, Lifetime(first, end - 1)) for i, (low, high, first, end) in enumerate(pieces)]
-
-
-def test_a_cut_rectangle_is_put_together_again():
-    """Every step is full, so there is no slack at all; the strategies manage some of them."""
-    harder = 0
-    for seed in range(8):
-        requests = fragmented(seed, 512, 64, 34)
-        placement = allocate(requests, 1, nodes=200_000)
-        check(requests, placement.offsets, 1)
-        assert (placement.peak, placement.lower_bound, placement.proved_optimal) == (512, 512, True), seed
-        harder += placement.strategy == "exact"
-    assert harder >= 3
-
-
 def test_what_no_strategy_manages_is_searched_for_and_proved():
     improved = 0
-    for seed in range(40):
+    for seed in range(15):
         requests = instance(seed, 12, 0.2, steps=9, tallest=30)
         greedy, searched = allocate(requests, 1, nodes=0), allocate(requests, 1)
         assert searched.peak <= greedy.peak
@@ -224,15 +177,6 @@ def test_what_no_strategy_manages_is_searched_for_and_proved():
         assert searched.proved_optimal == (searched.peak == searched.lower_bound)
         improved += searched.peak < greedy.peak
     assert improved
-
-
-def test_a_peak_above_the_bound_is_proved_by_exhaustion():
-    """Instances that have to go above what is taken at their fullest moment are found by trying everything."""
-    drawn = (instance(seed, 5, 0.5) for seed in range(100))
-    requests = next(few for few in drawn if optimum(few, 1) > lower_bound(few, 1))
-    placement = allocate(requests, 1, nodes=PLENTY)
-    assert placement.proved_optimal
-    assert placement.peak == placement.lower_bound == optimum(requests, 1) > lower_bound(requests, 1)
 
 
 def test_sections_are_the_largest_sets_that_meet():
@@ -243,18 +187,3 @@ def test_sections_are_the_largest_sets_that_meet():
             for j, other in enumerate(pieces[:i]):
                 assert piece.meets(other) == any({i, j} <= section for section in sections)
         assert not any(a < b or (a == b and a is not b) for a in sections for b in sections)
-
-
-def test_lengths_of_runs_are_lubys():
-    assert [luby(number) for number in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
-
-
-@pytest.mark.skipif(INSTANCES not in os.environ, reason=f"{INSTANCES} names no folder with MiniMalloc's instances")
-@pytest.mark.parametrize("name", "ABCDEFGHIJK")
-def test_minimallocs_challenging_instances_fit(name):
-    (path,) = Path(os.environ[INSTANCES]).glob(f"{name}.*.csv")
-    with path.open(encoding="utf-8") as file:
-        rows = [(row["id"], *(int(row[key]) for key in ("size", "lower", "upper"))) for row in csv.DictReader(file)]
-    requests = [Request(key, size, Lifetime(lower, upper - 1)) for key, size, lower, upper in rows]
-    capacity = int(path.stem.split(".")[1])
-    assert allocate(requests, 1, nodes=5_000_000, enough=capacity).peak <= capacity

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import math
 import random
 import time
@@ -21,7 +22,7 @@ from tests.compiler.plan.oracle.networks import random_network
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import batched, random_program, wild_program
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.ir.program import Operand, Program
+from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import plan_cost
 from tigris_pio.compiler.plan.finish import finish
@@ -65,6 +66,11 @@ class Outcome(NamedTuple):
     smallest_found: bool  #: whether the search finds something there
     bettered: bool  #: whether the search finds what is cheaper, or smaller: windows may park there, not here
     seconds: float
+
+    def __str__(self) -> str:
+        exact = "" if self.smallest_found else "NOT FOUND THERE "
+        return (f"{self.case.name}, fast {self.budget.fast}, slow {self.budget.slow}: {self.ours:.0f}, cheapest "
+                f"{self.best}, ratio {self.ratio}, smallest {self.smallest} {exact}{self.seconds:.1f} s")  # fmt: skip
 
     @property
     def ratio(self) -> float | None:
@@ -156,31 +162,12 @@ def described(index: ProgramIndex, arrangement: Arrangement) -> str:
     """A plan in a line: stages with their operators, bands, work done again and slow bytes, and what is slow."""
     stages = []
     for draft in arrangement.drafts:
-        segment = draft.segment
-        names = ",".join(op.output for op in index.ops[segment.first : segment.end])
-        strategy = "DIRECT" if segment.direct else draft.strategy.name
-        moved = draft.slow_read + draft.slow_written
-        again = f" again {draft.recomputed_macs}" if draft.recomputed_macs else ""
-        stages.append(f"{strategy} {names} x{draft.bands}{again}" + (f" slow {moved}" if moved else ""))
+        names = ",".join(op.output for op in index.ops[draft.segment.first : draft.segment.end])
+        strategy = "DIRECT" if draft.segment.direct else draft.strategy.name
+        stages.append(f"{strategy} {names} x{draft.bands} again {draft.recomputed_macs} "
+                      f"slow {draft.slow_read + draft.slow_written}")  # fmt: skip
     slow = [name for name, home in arrangement.homes.items() if home.name == "SLOW"]
-    return " | ".join(stages) + (f"; slow: {','.join(slow)}" if slow else "")
-
-
-def program_text(program: Program) -> str:
-    """A program in a line: each operator with its rows, bytes a row, and row maps."""
-    def tensor(name: str) -> str:
-        item = program.tensors[name]
-        marks = "f" * item.folded + "s" * item.sequential + (f" batch {item.batch}" if item.batch > 1 else "")
-        return f"{name}[{item.height}x{item.row_bytes}{marks}]"
-
-    def rows(operand: Operand) -> str:
-        m = operand.rows
-        return f"{operand.tensor}({m.numerator}/{m.denominator}{m.first:+}{m.last:+})"
-
-    ops = (f"{tensor(op.output)}={'+'.join(rows(o) for o in op.operands)}" + f" m{op.macs}" * bool(op.macs)
-           for op in program.ops)
-    outputs = ",".join(io.tensor for io in program.outputs)
-    return f"{' '.join(tensor(io.tensor) for io in program.inputs)}; {'; '.join(ops)} -> {outputs}"
+    return " | ".join(stages) + f"; slow: {','.join(slow)}"
 
 
 def statistics(judged: Sequence[Outcome | None]) -> Mapping[str, float]:
@@ -211,22 +198,13 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=10, help="cases to show")
     options = parser.parse_args()
     outcomes: list[Outcome | None] = []
-    for place, case in enumerate(cases(options.cases)):
-        if place >= options.first:
-            outcome = judge(case)
-            outcomes.append(outcome)
-            if outcome is None:
-                print(f"{place} {case.name} undecided", flush=True)
-                continue
-            print(f"{place} {case.name} fast {outcome.budget.fast} slow {outcome.budget.slow} ours {outcome.ours:.0f} "
-                  f"best {outcome.best} ratio {outcome.ratio} smallest {outcome.smallest} "
-                  f"{'' if outcome.smallest_found else 'NOT FOUND THERE '}{outcome.seconds:.1f}s", flush=True)
+    for place, case in enumerate(itertools.islice(cases(options.cases), options.first, None), options.first):
+        outcomes.append(outcome := judge(case))
+        print(place, case.name, "undecided" if outcome is None else outcome, flush=True)
     print({name: round(value, 4) for name, value in statistics(outcomes).items()})
     decided = [outcome for outcome in outcomes if outcome is not None]
     for outcome in sorted(decided, key=lambda outcome: -(outcome.ratio or 0))[: options.worst]:
-        print(f"\n{outcome.case.name}, fast {outcome.budget.fast}, slow {outcome.budget.slow}: {outcome.ours:.0f}, "
-              f"cheapest {outcome.best}\n  {program_text(outcome.case.program)}")
-        print("  found   ", "nothing" if outcome.found is None else described(*outcome.found))
+        print(f"\n{outcome}\n  found   ", "nothing" if outcome.found is None else described(*outcome.found))
         if outcome.optimum is not None:
             print("  cheapest", described(outcome.optimum.index, outcome.optimum.arrangement))
 

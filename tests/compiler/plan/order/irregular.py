@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
 
 from tests.compiler.synthetic import Builder
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
@@ -63,18 +62,6 @@ def fullest_step(program: Program) -> int:
         shared = sum(min(sizes[name], sizes[op.output]) for name in over if lives[name].death == step)
         most = max(most, int(live[step + 1]) + op.scratch_bytes - shared)
     return most
-
-
-def possible_orders(program: Program) -> Iterator[tuple[int, ...]]:
-    """Each order in which no operator comes before one that makes what it reads."""
-    maker = {op.output: place for place, op in enumerate(program.ops)}
-    needs = [{maker[o.tensor] for o in op.operands if o.tensor in maker} for op in program.ops]
-    begun: list[tuple[int, ...]] = [()]
-    while begun:
-        order = begun.pop()
-        if len(order) == len(needs):
-            yield order
-        begun += [(*order, op) for op, parents in enumerate(needs) if op not in order and parents <= set(order)]
 
 
 def least_fullest_step(program: Program) -> int:

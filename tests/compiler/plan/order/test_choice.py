@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import pytest
 
 from tests.compiler.plan.order.test_heuristics import attention
-from tests.compiler.synthetic import Builder
+from tests.harness.tiers import sampled
 from tigris_pio.compiler.choose import plan_of
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
-from tigris_pio.compiler.ir.program import Operand, Program, RowMap
+from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Front, back
 from tigris_pio.compiler.plan.aim import WeightOptions
@@ -33,7 +33,7 @@ def plan(program: Program, fast: int, slow: int = 0) -> ExecutionPlan:
     return back(Front(program, ()), options(fast, slow)).plan
 
 
-@pytest.mark.parametrize("given", ["qkv", "kqv", "vkq"])
+@pytest.mark.parametrize("given", sampled(["qkv", "kqv", "vkq"], 1))
 def test_attention_repeats_nothing_whatever_its_order(given: str) -> None:
     """x, k, v and the result take 128 bytes each, the scores and their weights 256; what rolls takes rows of them."""
     found = plan(attention(given), 560)
@@ -41,7 +41,7 @@ def test_attention_repeats_nothing_whatever_its_order(given: str) -> None:
     assert sum(stage.recomputed_macs for stage in found.stages) == 0
 
 
-@pytest.mark.parametrize(("given", "fast"), [("qkv", 520), ("kqv", 560)])
+@pytest.mark.parametrize(("given", "fast"), [("qkv", 520)])
 def test_the_cheapest_plan_of_any_order_is_taken_beside_slow_memory(given: str, fast: int) -> None:
     """The order of the least peak does not fit without, but another one does."""
     program = attention(given)
@@ -53,7 +53,7 @@ def test_the_cheapest_plan_of_any_order_is_taken_beside_slow_memory(given: str, 
     assert found.budget.slow == 1 << 20
 
 
-@pytest.mark.parametrize("given", ["qkv", "kqv", "vkq"])
+@pytest.mark.parametrize("given", sampled(["qkv", "kqv", "vkq"], 1))
 def test_the_least_memory_is_that_of_any_order(given: str) -> None:
     """In attention the order of the least peak needs more than another one, if it does not make k and v first."""
 
@@ -70,10 +70,3 @@ def test_the_least_memory_is_that_of_any_order(given: str) -> None:
     with pytest.raises(BudgetError, match=f"smallest fast memory that works is {together} bytes"):
         plan(program, 64)
     assert plan(program, together).fast_bytes <= together
-
-
-def test_no_order_fits() -> None:
-    b = Builder()
-    program = b.program(b.op([Operand(b.input(1, 64), RowMap.same())], 1, 64))
-    with pytest.raises(BudgetError, match="smallest fast memory that works"):
-        plan(program, 64)

@@ -4,51 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from tests.compiler.plan.order.irregular import fullest_step, least_fullest_step, possible_orders, randwire, tangled
+from tests.compiler.plan.order.irregular import fullest_step, least_fullest_step, randwire, tangled
 from tests.compiler.synthetic import Builder
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.plan.order import exact
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.order.exact import least_peak
-from tigris_pio.compiler.plan.order.flow import Flow, peak, reordered
+from tigris_pio.compiler.plan.order.flow import Flow, peak
 from tigris_pio.compiler.plan.order.heuristics import HEURISTICS
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_order_of_all_needs_less(seed: int) -> None:
-    program = tangled(seed, 4)
-    least = min(fullest_step(reordered(program, order)) for order in possible_orders(program))
-    assert fullest_step(orders(program)[0]) == least == least_fullest_step(program)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_irregular_graphs_get_their_least_peak(seed: int) -> None:
-    """Of 14 to 18 operators; no heuristic finds all of them."""
-    program = randwire(seed, 9)
-    assert fullest_step(orders(program)[0]) == least_fullest_step(program)
-
-
-def test_no_heuristic_is_always_best() -> None:
-    above = dict.fromkeys(HEURISTICS, 0)
-    for seed in range(60):
-        program = randwire(seed, 9)
-        flow = Flow.of(program)
-        best = peak(flow, least_peak(flow, [range(len(program.ops))]))
-        for name, heuristic in HEURISTICS.items():
-            above[name] += peak(flow, heuristic(program, flow)) > best
-    assert min(above.values()) > 10
-
-
-@pytest.mark.parametrize("make", [randwire, tangled])
 @pytest.mark.parametrize("seed", range(20))
-def test_peaks_are_those_of_the_timeline(seed: int, make: object) -> None:
-    program = make(seed, 12)  # type: ignore[operator]
-    for candidate in orders(program):
-        flow = Flow.of(candidate)
-        assert peak(flow, range(len(candidate.ops))) == fullest_step(candidate)
+def test_no_order_needs_less(seed: int) -> None:
+    """Of up to 18 operators as networks have them, where no heuristic is always best."""
+    for program in (tangled(seed, 5), randwire(seed, 9)):
+        assert fullest_step(orders(program)[0]) == least_fullest_step(program)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
+def test_peaks_are_those_of_the_timeline(seed: int) -> None:
+    for candidate in (*orders(randwire(seed, 12)), *orders(tangled(seed, 12))):
+        assert peak(Flow.of(candidate), range(len(candidate.ops))) == fullest_step(candidate)
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_beyond_the_budget_the_beam_is_no_worse_than_what_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = randwire(seed, 20)
     flow = Flow.of(program)
@@ -58,15 +37,6 @@ def test_beyond_the_budget_the_beam_is_no_worse_than_what_is_known(seed: int, mo
     beamed = peak(flow, least_peak(flow, known))
     monkeypatch.setattr(exact, "BEAM_STEPS", 20)
     assert exactly <= beamed <= peak(flow, least_peak(flow, known)) == min(peak(flow, order) for order in known)
-
-
-def test_the_beam_gains_most_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "EXACT_STEPS", 0)
-    optimal = 0
-    for seed in range(40):
-        program = randwire(seed, 9)
-        optimal += fullest_step(orders(program)[0]) == least_fullest_step(program)
-    assert optimal >= 36
 
 
 def cells(count: int) -> Program:

@@ -1,0 +1,99 @@
+"""Plans of small programs in little memory: found where there are any, and as cheap as the cheapest that is known."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import pytest
+
+from tests.compiler.plan.oracle.compare import AMPLE, check, search
+from tests.compiler.plan.oracle.networks import random_network
+from tests.compiler.synthetic import Builder, batched, chain, random_program, wild_program
+from tests.harness.tiers import sampled
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan.index import ProgramIndex
+
+MAP = 8 * 64
+
+
+def twice_read(readers: int) -> Program:
+    """Two maps as inputs, which do not fit together; all of the second is read by each of `readers` operators."""
+    builder = Builder()
+    first, second = builder.input(8, 64), builder.input(8, 64)
+    made = [builder.whole(first, 1, 32), *(builder.whole(second, 1, 32) for _ in range(readers))]
+    return builder.program(*made)
+
+
+class Case(NamedTuple):
+    name: str  #: what the plan needs that a simpler search misses
+    program: Program
+    fast: int
+    slow: int
+    cost: int  #: of the cheapest plan that is known, in bytes; to be measured anew when the cost model changes
+
+
+CASES = [
+    Case("a border between two stages elsewhere", random_network(29, 7), 8140, 0, 47_240),
+    Case("another tensor in slow memory", random_network(155, 4), 799, 932, 92_840),
+    Case("a stage that rolls as two", random_network(268, 7), 381, AMPLE, 269_602),
+    Case("another cut than those that cannot be placed", batched(random_network(205, 5), 2), 5816, 0, 206_205),
+    Case("one pair of tensors less in shared memory", batched(random_network(292, 4), 2), 3410, 0, 28_587),
+    Case("two stages whose every way cannot be placed", random_network(54, 4), 384, 932, 127_612),
+    Case("a tensor in the memory of one that a later stage makes", wild_program(335, 4), 116, 0, 7_309),
+    Case("taller bands than live bytes allow", random_network(2, 3), 229, 0, 18_136),
+    Case("rows made again instead of kept", random_network(43, 3), 655, 0, 8_821),
+    Case("two stages that run whole as one", batched(random_network(163, 5), 2), 2585, 0, 21_361),
+    Case("four stages as one with a band more", batched(random_network(129, 5), 2), 1760, 3605, 17_980),
+    Case("less memory for one stage", wild_program(8, 8), 858, 0, 29_388),
+    Case("less memory for all stages", random_program(3, 8), 825, 0, 12_212),
+    Case("less memory for all stages of a wild program", wild_program(9, 8), 960, 0, 12_965),
+    Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 10_559),
+    Case("a cut that only just fits", random_program(0, 8), 698, 0, 11_643),
+    Case("estimates for tall bands", wild_program(6, 8), 4197, 0, 27_994),
+    Case("rows made again", wild_program(7, 8), 1436, 0, 18_306),
+    Case("memory above an output that grows over its input", random_network(36, 5), 480, 0, 44_692),
+    Case("short stages, for less run-time state", wild_program(5, 8), 504, AMPLE, 44_756),
+    Case("halos loaded as often as bands are tall", wild_program(11, 8), 746, AMPLE, 102_218),
+    Case("one load for two readers", twice_read(2), MAP + 512, 4 * MAP, 86_001),
+    Case("one load for four readers", twice_read(4), MAP + 512, 4 * MAP, 87_915),
+]
+
+
+@pytest.mark.parametrize(("name", "program", "fast", "slow", "cost"), sampled(CASES, 14), ids=[c.name for c in CASES])
+def test_the_cheapest_plan_known_is_found(name: str, program: Program, fast: int, slow: int, cost: int) -> None:
+    budget = Budget(fast, slow)
+    found, plan = search(program, budget)
+    assert found <= 1.01 * cost, name
+    assert plan is not None
+    check(*plan, budget)
+
+
+@pytest.mark.parametrize(("images", "eighths", "most"), [
+    (1, 8, 5_600), (1, 6, 30_000), (1, 5, 77_000), (2, 8, 900), (3, 6, 1_350),
+])  # fmt: skip
+def test_chains_of_outputs_that_grow_over_inputs(images: int, eighths: int, most: int) -> None:
+    """If each stage took all memory that is free, a later one would not fit, or in bands of one row. A stage more costs
+    some 400 instructions an image."""
+    program = chain(4, 16, 64)
+    program = batched(program, images) if images > 1 else program
+    found, whole = (search(program, Budget(fast))[0] for fast in (2 * 1024 * images * eighths // 8, 1 << 30))
+    assert found - whole <= most
+
+
+@pytest.mark.parametrize(("make", "seed"), [(random_program, 0), (wild_program, 8)])
+def test_slow_memory_is_limited_and_used_where_that_costs_less(make, seed) -> None:
+    """With less slow memory than the cheapest plan takes there is another plan, that takes less and costs no less."""
+    program = make(seed, 8)
+    fast = int(0.3 * int(ProgramIndex.of(program).timeline.peak)) + 300
+    costs = []
+    slow = AMPLE
+    for _ in range(2):
+        cost, plan = search(program, Budget(fast, slow))
+        assert plan is not None
+        check(*plan, Budget(fast, slow))
+        costs.append(cost)
+        slow = plan[1].slow.peak - 4
+    assert costs[0] <= costs[1] < search(program, Budget(fast))[0]
+    assert math.isinf(search(program, Budget(64))[0])
