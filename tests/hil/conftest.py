@@ -1,10 +1,10 @@
-"""Boards for the harness's tests: real server code, compiled here with the sanitisers on."""
+"""Boards for the harness's tests: real server code, compiled here with the sanitisers on, once for all tests."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,18 @@ from typing import Any
 import onnx
 import pytest
 
+from tests.compiler.models import make, node
 from tests.hil.bridge import Bridge
+from tests.hil.raw import Raw
 from tests.runtime.build import SANITIZERS as SANITISERS
-from tests.runtime.build import core_objects
+from tests.runtime.build import objects
 from tigris_pio import compile_model
-from tigris_pio.hil.client import Timing
+from tigris_pio.hil.client import Board, Timing
+
+Connect = Callable[..., Bridge]
+Serve = Callable[..., str]
+Client = Callable[..., Board]
+Plans = Callable[..., Path]
 
 HERE = Path(__file__).resolve().parent
 RUNTIME = HERE.parents[1] / "runtime"
@@ -49,15 +56,15 @@ def standin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def real_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A board with the whole runtime: `--model FILE.tgrs`."""
-    core = core_objects(*SANITISERS)
+    """A board with the whole runtime: `--model FILE.tgrs`. Kernels have tests of their own."""
+    core = objects("gcc")
     server = [path for path in SERVER if path.stem not in {built.stem for built in core}]
     sources = [HERE / "board.c", HERE / "faults.c", *server, *core]
     return compile_c(tmp_path_factory.mktemp("real") / "board", sources, *SANITISERS)
 
 
 @pytest.fixture
-def line() -> Iterator[Callable[..., Bridge]]:
+def line() -> Iterator[Connect]:
     """`line(command, to_board=…, to_host=…, pty=…)`: a bridge that ends with the test."""
     with ExitStack() as stack:
 
@@ -65,6 +72,54 @@ def line() -> Iterator[Callable[..., Bridge]]:
             return stack.enter_context(Bridge(*arguments, **options))
 
         yield connect
+
+
+@pytest.fixture
+def serve(real_board: Path, line: Connect) -> Serve:
+    """`serve(plan, *options, to_host=…)`: the URL of a board with the whole runtime."""
+    return lambda plan, *options, **faults: line([real_board, *options, "--model", plan], **faults).url
+
+
+@pytest.fixture
+def digits(serve: Serve, digits_plan: Path) -> Serve:
+    """`digits(*options, to_host=…)`: the URL of one with the digits network."""
+    return lambda *options, **faults: serve(digits_plan, *options, **faults)
+
+
+def command(program: Path, *arguments: str, models: Iterable[str] = ("digits",)) -> list[str]:
+    """A board with models that stand in for real ones."""
+    return [str(program), *arguments, *(word for name in models for word in ("--model", name))]
+
+
+@pytest.fixture
+def client(standin: Path, line: Connect) -> Iterator[Client]:
+    """`client(*options, timing=QUICK, models=…, to_host=…)`: connected to a stand-in; closed with the test."""
+    with ExitStack() as stack:
+
+        def connect(*options: str, timing: Timing = QUICK, models: Iterable[str] = ("digits",), **faults: Any) -> Board:
+            url = line(command(standin, *options, models=models), **faults).url
+            return stack.enter_context(Board(url, timing=timing))
+
+        yield connect
+
+
+@pytest.fixture
+def host(standin: Path, line: Connect) -> Iterator[Callable[..., Raw]]:
+    """`host(*options, models=…)`: single frames to a stand-in; no session has begun."""
+    with ExitStack() as stack:
+
+        def connect(*options: str, models: Iterable[str] = ("digits",)) -> Raw:
+            return stack.enter_context(Raw(line(command(standin, *options, models=models), pty=False).url))
+
+        yield connect
+
+
+@pytest.fixture
+def raw(host: Callable[..., Raw]) -> Raw:
+    """A session with a stand-in, frame by frame."""
+    connected = host()
+    connected.greet()
+    return connected
 
 
 DIGITS = HERE.parents[1] / "examples" / "digits"
@@ -81,24 +136,15 @@ def digits_plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def two_inputs_plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A float32 network: total = left + right, product = left * right, all [1, 6, 5, 4]."""
-    names = ("left", "right", "total", "product")
-    values = {name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 6, 5, 4]) for name in names}
-    nodes = [
-        onnx.helper.make_node("Add", ["left", "right"], ["total"]),
-        onnx.helper.make_node("Mul", ["left", "right"], ["product"]),
-    ]
-    ends = [values[name] for name in names]
-    graph = onnx.helper.make_graph(nodes, "two_inputs", ends[:2], ends[2:])
-    folder = tmp_path_factory.mktemp("plans")
-    onnx.save(
-        onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), folder / "two_inputs.onnx"
-    )
-    compile_model(folder / "two_inputs.onnx", fast="64K").save(folder / "two_inputs.tgrs")
-    return folder / "two_inputs.tgrs"
+    nodes = [node("Add", "left right", "total"), node("Mul", "left right", "product")]
+    model = make(nodes, dict.fromkeys(("left", "right"), (1, 6, 5, 4)), ["total", "product"])
+    plan = tmp_path_factory.mktemp("plans") / "two_inputs.tgrs"
+    compile_model(model, fast="64K", name="two_inputs").save(plan)
+    return plan
 
 
 @pytest.fixture(scope="session")
-def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Plans:
     """`plans(model, fast, **options)`: compiled once; a model is a network's name or a function."""
     folder, made = tmp_path_factory.mktemp("plans"), dict[str, Path]()
 

@@ -1,10 +1,10 @@
 /* libFuzzer target: hostile bytes on the serial line.
  *
- * The input is a byte, odd for a host that sends nothing during a run, and a sequence of pieces: a byte of flags, a byte of length, so many bytes. With FRAME a piece is what a frame
- * holds before its checksum: its length is set right, and it is sent with a checksum and coded, so that requests are
- * reached; without, it is sent as it is. With GREET a HELLO comes first, and the frame is the first of the session that it
- * begins. With NEXT it is the next request of that session, with SAME it has the number of the last one: a frame of a
- * stream, perhaps. Models and their buffers are the stand-in's. */
+ * The input is a byte, odd for a host that sends nothing during a run, and a sequence of pieces: a byte of flags, a byte
+ * of length, so many bytes. With FRAME a piece is what a frame holds before its checksum: its length is set right, and it
+ * is sent with a checksum and coded, so that requests are reached; without, it is sent as it is. With GREET a HELLO comes
+ * first, and the frame is the first of the session that it begins. With NEXT it is the next request of that session, with
+ * SAME it has the number of the last one: a frame of a stream, perhaps. Models and their buffers are the stand-in's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,8 @@ typedef struct feed {
     uint32_t sequence;
     int is_patient; /* nothing is sent during a run, when requests would be dropped */
     uint32_t reads;
-    int in_frame; /* what is sent has begun and not ended */
+    int in_frame; /* what the server sends has begun and not ended */
+    size_t sent;
 } feed;
 
 static size_t feed_read(void *context, uint8_t *data, size_t bytes)
@@ -81,6 +82,7 @@ static void feed_write(void *context, const uint8_t *data, size_t bytes)
             f->in_frame = !f->in_frame;
         }
     }
+    f->sent += bytes;
 }
 
 static void append(feed *f, const uint8_t *data, size_t bytes)
@@ -153,8 +155,10 @@ static void append_piece(feed *f, uint32_t flags, const uint8_t *data, uint32_t 
     }
 }
 
-static void serve(feed *f)
+/* How many requests were served. */
+static unsigned serve(feed *f)
 {
+    unsigned served = 0U;
     static tigris_plan plan;
     static tigris_session session;
     tigris_serve_counts counts[20] = {{0U, 0U}};
@@ -175,9 +179,12 @@ static void serve(feed *f)
         abort();
     }
     tigris_serve_init(server, &transport, &board, models, 2U);
-    while (tigris_serve_poll(server) || f->at < f->bytes) {
+    for (int did = 1; did || f->at < f->bytes;) {
+        did = tigris_serve_poll(server);
+        served += (unsigned)did;
     }
     free(server);
+    return served;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -195,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         data += 2U + length;
         bytes -= 2U + length;
     }
-    serve(&f);
+    (void)serve(&f);
     free(f.data);
     return 0;
 }

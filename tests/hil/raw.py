@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 
 from tigris_pio.hil.frames import Frame, FrameReader, encode
-from tigris_pio.hil.protocol import SEQUENCES, VERSION, Answer, Hello, HelloRequest, Request
+from tigris_pio.hil.protocol import SEQUENCES, VERSION, Answer, Hello, HelloRequest, Refusal, Request
 
 PATIENCE_SECONDS = 10.0
+#: The payloads of answers of type ERROR.
+REFUSED = {refusal: refusal.to_bytes(4, "little") for refusal in Refusal}
 Write, Read = Callable[[bytes], None], Callable[[], bytes]
 
 
@@ -42,16 +43,6 @@ class Raw:
             data = self._wire.recv(4096)
             assert data, "the board hung up"
             self.answers += self._reader.feed(data)
-
-    def pending(self, seconds: float = 0.2) -> list[Frame]:
-        """What else comes within a while."""
-        self._wire.settimeout(seconds)
-        with suppress(TimeoutError):
-            while data := self._wire.recv(4096):
-                self.answers += self._reader.feed(data)
-        self._wire.settimeout(PATIENCE_SECONDS)
-        found, self.answers = self.answers, []
-        return found
 
     def greet(self, number: int = 77, sequence: int = 1) -> Hello:
         """HELLO; the session it offers is taken up with the next request."""

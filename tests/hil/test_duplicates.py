@@ -7,14 +7,13 @@ import socket
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM
-from tests.hil.raw import Raw
-from tests.hil.test_line import command, infer
+from tests.harness.tiers import sampled
+from tests.hil.conftest import CALM, Client
+from tests.hil.raw import REFUSED, Raw
+from tests.hil.test_line import infer
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import InputsError, RefusedError
 from tigris_pio.hil.frames import Frame, FrameReader, encode
@@ -30,17 +29,18 @@ from tigris_pio.hil.protocol import (
     Request,
     Result,
     Select,
+    Stream,
 )
 
-Connect = Callable[..., Bridge]
-REFUSED = {refusal: refusal.to_bytes(4, "little") for refusal in Refusal}
+Host = Callable[..., Raw]
 CANCELLED = -5
+RUN, INFO = (Request.RUN, Select(0).pack()), (Request.INFO, Select(0).pack())
 #: An impatient host: what is lost costs little time.
 HASTY = Timing(connect=10.0, answer=0.05, longest_answer=0.4, tries=20, run=20.0)
 
 
-def write(index: int, first: int, data: bytes) -> tuple[int, bytes]:
-    return Request.WRITE, Range(0, 0, index, first, len(data)).pack() + data
+def write(index: int, first: int, data: bytes, model: int = 0) -> tuple[int, bytes]:
+    return Request.WRITE, Range(model, 0, index, first, len(data)).pack() + data
 
 
 def read(index: int, first: int, count: int) -> tuple[int, bytes]:
@@ -52,180 +52,144 @@ def inference(seed: int) -> tuple[list[tuple[int, bytes]], bytes]:
     generator = random.Random(seed)
     inputs, addends = generator.randbytes(1000), generator.randbytes(7)
     requests = [write(0, first, inputs[first : first + 100]) for first in range(0, 1000, 100)]
-    requests += [write(1, 0, addends), (Request.RUN, Select(0).pack())]
+    requests += [write(1, 0, addends), RUN]
     requests += [read(0, first, 100) for first in range(0, 1000, 100)]
     return requests, bytes((3 * byte + sum(addends)) % 256 for byte in reversed(inputs))
 
 
-def test_every_older_frame_is_refused_after_every_request(standin: Path, line: Connect) -> None:
+def test_every_older_frame_is_refused_after_every_request(raw: Raw) -> None:
     """All pairs of two inferences: the last request again has the same answer, any before it none."""
     requests, wanted = inference(2)
     sent: list[Frame] = []
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet()
-        got = b""
-        for request, payload in inference(1)[0] + requests:
-            frame = raw.next(request, payload)
-            raw.send(frame)
-            answer = raw.receive()
-            assert answer.type == request | 0x80
-            for old in sent:
-                raw.send(old)
-            for old in sent:
-                assert raw.receive() == Frame(Answer.ERROR, old.sequence, old.session, REFUSED[Refusal.SEQUENCE])
-            raw.send(frame)
-            assert raw.receive() == answer
-            sent.append(frame)
-            got += answer.payload if request == Request.READ else b""
+    got = b""
+    for request, payload in inference(1)[0] + requests:
+        frame = raw.next(request, payload)
+        raw.send(frame)
+        answer = raw.receive()
+        assert answer.type == request | 0x80
+        for old in sent:
+            raw.send(old)
+        for old in sent:
+            assert raw.receive() == Frame(Answer.ERROR, old.sequence, old.session, REFUSED[Refusal.SEQUENCE])
+        raw.send(frame)
+        assert raw.receive() == answer
+        sent.append(frame)
+        got += answer.payload if request == Request.READ else b""
     assert got[1000:] == wanted
 
 
-def test_the_number_before_the_last_256_is_an_older_one(standin: Path, line: Connect) -> None:
+def test_the_number_before_the_last_256_is_an_older_one(host: Host) -> None:
     """Eight bits of the number would be the same."""
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet(sequence=SEQUENCES - 100)
-        old = raw.next(*write(1, 0, bytes(7)))
-        raw.send(old)
-        raw.receive()
-        for _ in range(255):
-            assert raw.ask(Request.INFO, Select(0).pack()).type == Request.INFO | 0x80
-        assert (old.sequence, raw.sequence) == (SEQUENCES - 99, 156)
-        raw.send(old)
-        assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
+    raw = host()
+    raw.greet(sequence=SEQUENCES - 100)
+    old = raw.next(*write(1, 0, bytes(7)))
+    raw.send(old)
+    raw.receive()
+    for _ in range(255):
+        assert raw.ask(*INFO).type == Request.INFO | 0x80
+    assert (old.sequence, raw.sequence) == (SEQUENCES - 99, 156)
+    raw.send(old)
+    assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
 
 
-def test_a_request_must_not_be_skipped(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet()
-        raw.next(Request.CANCEL)
-        assert raw.ask(Request.INFO, Select(0).pack()).payload == REFUSED[Refusal.SESSION]
-        raw.sequence = 1
-        raw.ask(Request.CANCEL)
-        raw.next(Request.CANCEL)
-        assert raw.ask(Request.INFO, Select(0).pack()).payload == REFUSED[Refusal.SEQUENCE]
-
-
-def test_another_request_of_the_last_number_is_no_repeat(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet()
-        raw.ask(Request.RUN, Select(0).pack())
-        raw.send(Frame(Request.INFO, raw.sequence, raw.session, Select(0).pack()))
-        assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
-        raw.send(Frame(Request.RUN, raw.sequence, raw.session, Select(0, index=1).pack()))
+def test_a_number_is_neither_skipped_nor_given_twice(raw: Raw) -> None:
+    raw.next(Request.CANCEL)
+    assert raw.ask(*INFO).payload == REFUSED[Refusal.SESSION]
+    raw.sequence = 1
+    raw.ask(Request.CANCEL)
+    raw.next(Request.CANCEL)
+    assert raw.ask(*INFO).payload == REFUSED[Refusal.SEQUENCE]
+    raw.greet(78)
+    raw.ask(*RUN)
+    for request, payload in (INFO, (Request.RUN, Select(0, index=1).pack())):
+        raw.send(Frame(request, raw.sequence, raw.session, payload))
         assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
 
 
 # Sessions.
 
 
-def test_frames_of_former_sessions_fit_no_later_one(standin: Path, line: Connect) -> None:
+def test_frames_of_former_sessions_fit_no_later_one(host: Host) -> None:
     """Whole recordings of them, HELLO included, between the requests of another, whose results stay right."""
     requests, wanted = inference(3)
     recorded: list[Frame] = []
-    with Raw(line(command(standin), pty=False).url) as raw:
-        for seed, number in ((1, 5), (2, 5), (4, 6)):
-            recorded.append(Frame(Request.HELLO, 1, number, HelloRequest(VERSION).pack()))
-            raw.greet(number)
-            for request, payload in inference(seed)[0]:
-                recorded.append(raw.next(request, payload))
-                raw.send(recorded[-1])
-                raw.receive()
-        raw.greet(5, sequence=900)
-        got = b""
-        for request, payload in requests:
-            answer = raw.ask(request, payload)
-            got += answer.payload if request == Request.READ else b""
-            for old in recorded:
-                raw.send(old)
-            kinds = {raw.receive().type for _ in recorded}
-            assert kinds == {Answer.ERROR, Request.HELLO | 0x80}
+    raw = host()
+    for seed, number in ((1, 5), (2, 5), (4, 6)):
+        recorded.append(Frame(Request.HELLO, 1, number, HelloRequest(VERSION).pack()))
+        raw.greet(number)
+        for request, payload in inference(seed)[0]:
+            recorded.append(raw.next(request, payload))
+            raw.send(recorded[-1])
+            raw.receive()
+    raw.greet(5, sequence=900)
+    got = b""
+    for request, payload in requests:
+        answer = raw.ask(request, payload)
+        got += answer.payload if request == Request.READ else b""
+        for old in recorded:
+            raw.send(old)
+        assert {raw.receive().type for _ in recorded} == {Answer.ERROR, Request.HELLO | 0x80}
     assert got == wanted
 
 
-def test_a_session_begins_with_the_request_after_its_hello_only(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin), pty=False).url) as raw:
-        hello = raw.greet(7, sequence=10)
-        for session, sequence in ((7, 11), (raw.session, 10), (raw.session, 12), (raw.session ^ 1, 11)):
-            raw.send(Frame(Request.INFO, sequence, session, Select(0).pack()))
-            assert raw.receive().payload == REFUSED[Refusal.SESSION]
-        assert raw.greet(7, sequence=10) == hello, "the same HELLO again has the same answer"
-        assert raw.ask(Request.INFO, Select(0).pack()).type == Request.INFO | 0x80
-        assert raw.greet(7, sequence=10).nonce != hello.nonce
-
-
-def test_a_new_session_has_no_outputs(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet()
-        raw.ask(Request.RUN, Select(0).pack())
-        assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
-        raw.greet(78)
-        assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]
+def test_a_session_begins_with_the_request_after_its_hello_only(host: Host) -> None:
+    raw = host()
+    hello = raw.greet(7, sequence=10)
+    for session, sequence in ((7, 11), (raw.session, 10), (raw.session, 12), (raw.session ^ 1, 11)):
+        raw.send(Frame(Request.INFO, sequence, session, Select(0).pack()))
+        assert raw.receive().payload == REFUSED[Refusal.SESSION]
+    assert raw.greet(7, sequence=10) == hello, "the same HELLO again has the same answer"
+    assert raw.ask(*INFO).type == Request.INFO | 0x80
+    assert raw.greet(7, sequence=10).nonce != hello.nonce
 
 
 # What a run was computed from.
 
 
-def test_a_result_says_what_it_was_computed_from(standin: Path, line: Connect) -> None:
-    *requests, ask_run = inference(5)[0][:12]
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet()
-        for request, payload in requests:
-            raw.ask(request, payload)
-        inputs = b"".join(payload[Range.size() :] for _, payload in requests)
-        assert Result.unpack(raw.ask(*ask_run).payload).inputs_crc32 == zlib.crc32(inputs)
-
-
 @pytest.mark.parametrize("index", [0, 1])
-def test_a_result_of_other_inputs_is_dropped(standin: Path, line: Connect, index: int) -> None:
-    with Board(line(command(standin)).url, timing=CALM) as board:
-        infer(board, 1)
-        board.write_input(0, 0, bytes(1000))
-        board.write_input(0, 1, bytes(7))
-        board._ask(Request.WRITE, write(index, 3, b"\1")[1])  # what a host does not know of
-        with pytest.raises(InputsError, match="ran on other inputs than were sent"):
-            board.run(0)
-        infer(board, 2)
+def test_a_result_of_other_inputs_is_dropped(client: Client, index: int) -> None:
+    board = client(timing=CALM)
+    infer(board, 1)
+    board.write_input(0, 0, bytes(1000))
+    board.write_input(0, 1, bytes(7))
+    board._ask(Request.WRITE, write(index, 3, b"\1")[1])  # what a host does not know of
+    with pytest.raises(InputsError, match="ran on other inputs than were sent"):
+        board.run(0)
+    infer(board, 2)
 
 
 # During a run.
 
 
-def test_an_old_cancel_stops_nothing(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin, "--sleep", "20000"), pty=False).url) as raw:
-        raw.greet()
-        raw.ask(Request.CANCEL)
-        old = Frame(Request.CANCEL, raw.sequence, raw.session)
-        other = Frame(Request.CANCEL, raw.sequence + 2, raw.session ^ 1)
-        run = raw.next(Request.RUN, Select(0).pack())
-        for frame in (run, old, other):
-            raw.send(frame)
-        assert Result.unpack(raw.receive().payload).status == 0
+def test_an_old_cancel_stops_nothing_and_the_next_one_stops_the_run(host: Host) -> None:
+    raw = host("--sleep", "20000")
+    raw.greet()
+    raw.ask(Request.CANCEL)
+    old = Frame(Request.CANCEL, raw.sequence, raw.session)
+    other = Frame(Request.CANCEL, raw.sequence + 2, raw.session ^ 1)
+    for frame in (raw.next(*RUN), old, other):
+        raw.send(frame)
+    assert Result.unpack(raw.receive().payload).status == 0
+    run = raw.next(*RUN)
+    raw.send(run)
+    raw.send(raw.next(Request.CANCEL))
+    answer = raw.receive()
+    assert Result.unpack(answer.payload).status == CANCELLED
+    raw.send(run)
+    assert raw.receive() == answer, "asked again, it has not run again"
+    assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]
+    fault = raw.ask(Request.FAULT, Select(0).pack()).payload
+    assert int.from_bytes(fault[:4], "little", signed=True) == CANCELLED
 
 
-def test_a_cancelled_run_has_no_output_and_the_session_goes_on(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin, "--sleep", "20000"), pty=False).url) as raw:
-        raw.greet()
-        run = raw.next(Request.RUN, Select(0).pack())
-        raw.send(run)
-        raw.send(raw.next(Request.CANCEL))
-        answer = raw.receive()
-        assert Result.unpack(answer.payload).status == CANCELLED
-        raw.send(run)
-        assert raw.receive() == answer, "asked again, it has not run again"
-        assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]
-        fault = raw.ask(Request.FAULT, Select(0).pack()).payload
-        assert int.from_bytes(fault[:4], "little", signed=True) == CANCELLED
-
-
-def test_another_host_hears_that_the_board_is_busy(standin: Path, line: Connect) -> None:
-    with Raw(line(command(standin, "--sleep", "20000"), pty=False).url) as raw:
-        raw.greet()
-        run = raw.next(Request.RUN, Select(0).pack())
-        raw.send(run)
-        raw.send(Frame(Request.HELLO, 9, 1234, HelloRequest(VERSION).pack()))
-        assert raw.receive() == Frame(Answer.ERROR, 9, 1234, REFUSED[Refusal.BUSY])
-        assert Result.unpack(raw.receive().payload).status == 0
-        assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
+def test_another_host_hears_that_the_board_is_busy(host: Host) -> None:
+    raw = host("--sleep", "20000")
+    raw.greet()
+    raw.send(raw.next(*RUN))
+    raw.send(Frame(Request.HELLO, 9, 1234, HelloRequest(VERSION).pack()))
+    assert raw.receive() == Frame(Answer.ERROR, 9, 1234, REFUSED[Refusal.BUSY])
+    assert Result.unpack(raw.receive().payload).status == 0
+    assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
 
 
 # A relay that delivers frames again, late, or in another order.
@@ -263,12 +227,12 @@ class Relay:
         yield from due
 
 
-@pytest.mark.parametrize(("share", "inferences"), [(0.01, 100), (0.05, 60)])
-def test_a_relay_that_repeats_delays_and_reorders(standin: Path, line: Connect, share: float, inferences: int) -> None:
+@pytest.mark.parametrize(("share", "inferences"), sampled([(0.05, 20), (0.01, 100)], fast=1))
+def test_a_relay_that_repeats_delays_and_reorders(client: Client, share: float, inferences: int) -> None:
     up, down = Relay(1, share), Relay(2, share)
-    with Board(line(command(standin), up, down).url, timing=HASTY) as board:
-        for seed in range(inferences):
-            infer(board, seed)
+    board = client(timing=HASTY, to_board=up, to_host=down)
+    for seed in range(inferences):
+        infer(board, seed)
     assert up.frames + down.frames > inferences * 20
     assert up.faults + down.faults > share * inferences * 10
 
@@ -315,49 +279,46 @@ def test_only_the_answer_to_the_last_request_is_taken() -> None:
         assert board.repeats == 0
 
 
-def test_a_refused_number_is_said(standin: Path, line: Connect) -> None:
-    with Board(line(command(standin)).url, timing=CALM) as board:
-        board.model(0)
-        board._sequence += 1
-        with pytest.raises(RefusedError, match="refused INFO: it expected another sequence number"):
-            board.model(0)
-
-
-def test_after_a_request_without_an_answer_a_new_session_begins(standin: Path, line: Connect) -> None:
+def test_after_a_request_without_an_answer_a_new_session_begins(client: Client) -> None:
     lost = [False]
-
-    def cut(data: bytes) -> Iterable[bytes]:
-        return [] if lost[0] else [data]
-
-    with Board(line(command(standin), to_board=cut).url, timing=Timing(answer=0.05, tries=2)) as board:
-        infer(board, 1)
-        lost[0] = True
-        with pytest.raises(Exception, match="stopped answering"):
-            board.run(0)
-        lost[0] = False
-        with pytest.raises(RefusedError, match="no output"):
-            board.read_output(0, 0, 4)
-        infer(board, 2)
-        assert board.tensor(0, Direction.INPUT, 1).size == 7
+    board = client(to_board=lambda data: [] if lost[0] else [data], timing=Timing(answer=0.05, tries=2))
+    infer(board, 1)
+    lost[0] = True
+    with pytest.raises(Exception, match="stopped answering"):
+        board.run(0)
+    lost[0] = False
+    with pytest.raises(RefusedError, match="no output"):
+        board.read_output(0, 0, 4)
+    infer(board, 2)
+    board._sequence += 1
+    with pytest.raises(RefusedError, match="refused TENSOR: it expected another sequence number"):
+        board.tensor(0, Direction.INPUT, 1)
 
 
 # Outputs of an earlier run.
 
 
 @pytest.mark.parametrize("model", [0, 1])
-def test_a_write_and_a_cancelled_run_of_any_model_end_the_outputs(standin: Path, line: Connect, model: int) -> None:
-    """Both models' memory may be the same."""
-    url = line(command(standin, "--sleep", "10000", models=("one", "two")), pty=False).url
-    with Raw(url) as raw:
-        raw.greet()
-        for end in (Request.WRITE, Request.CANCEL):
-            assert Result.unpack(raw.ask(Request.RUN, Select(0).pack()).payload).status == 0
-            assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
-            if end == Request.WRITE:
-                assert raw.ask(Request.WRITE, Range(model, 0, 1, 0, 1).pack() + b"x").type == Request.WRITE | 0x80
-            else:
-                raw.send(raw.next(Request.RUN, Select(model).pack()))
-                raw.send(raw.next(Request.CANCEL))
-                assert Result.unpack(raw.receive().payload).status == CANCELLED
-            assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]
-            assert raw.ask(Request.CHECKSUM, Select(0, 1).pack()).payload == REFUSED[Refusal.NO_OUTPUT]
+def test_whatever_may_change_the_outputs_ends_them(host: Host, model: int) -> None:
+    """Both models' memory may be the same. A result tells what it was computed from."""
+    raw = host("--sleep", "10000", models=("one", "two"))
+    raw.greet()
+    raw.ask(*write(0, 0, bytes(range(100))))
+    inputs = bytes(range(100)) + bytes(907)
+    for end in ("write", "cancel", "stream", "session"):
+        result = Result.unpack(raw.ask(*RUN).payload)
+        assert result.status == 0
+        assert end != "write" or result.inputs_crc32 == zlib.crc32(inputs)
+        assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
+        if end == "write":
+            assert raw.ask(*write(1, 0, b"x", model)).type == Request.WRITE | 0x80
+        elif end == "cancel":
+            raw.send(raw.next(Request.RUN, Select(model).pack()))
+            raw.send(raw.next(Request.CANCEL))
+            assert Result.unpack(raw.receive().payload).status == CANCELLED
+        elif end == "stream":
+            raw.ask(Request.STREAM, Stream(model, Direction.INPUT, 0, 0, 1, 1).pack())
+        else:
+            raw.greet(78)
+        assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]
+        assert raw.ask(Request.CHECKSUM, Select(0, 1).pack()).payload == REFUSED[Refusal.NO_OUTPUT]

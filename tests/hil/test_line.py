@@ -7,22 +7,22 @@ import select
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.hil.bridge import Bridge, Fault, slow_pieces
-from tests.hil.conftest import CALM, HERE, QUICK, SANITISERS, SERVER, compile_c
-from tests.hil.raw import Raw
+from tests.harness.tiers import sampled
+from tests.hil.bridge import Fault, slow_pieces
+from tests.hil.conftest import CALM, HERE, QUICK, SANITISERS, SERVER, Client, Connect, command, compile_c
+from tests.hil.raw import REFUSED, Raw
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import RefusedError, RestartError, RunError
 from tigris_pio.hil.frames import Frame, FrameReader, encode
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Range, Refusal, Request
-
-Connect = Callable[..., Bridge]
 
 
 def infer(board: Board, seed: int) -> None:
@@ -36,21 +36,6 @@ def infer(board: Board, seed: int) -> None:
     total = sum(second)
     assert board.read_output(0, 0, 1000) == bytes((3 * byte + total) % 256 for byte in reversed(first))
     assert board.read_output(0, 1, 300) == first[:300]
-
-
-def command(program: Path, *arguments: str, models: Iterable[str] = ("digits",)) -> list[str]:
-    return [str(program), *arguments, *(word for name in models for word in ("--model", name))]
-
-
-def test_what_the_firmware_prints_unasked_is_heard(standin: Path, line: Connect) -> None:
-    bridge = line(command(standin), greeting=b"booted\r\n")
-    with Board(bridge.url, timing=CALM) as board:
-        assert board.log == "booted\n"
-        bridge.say(b"unasked\r\n")
-        time.sleep(0.05)
-        board.listen()
-        assert board.log == "booted\nunasked\n"
-        infer(board, 2)
 
 
 def test_what_is_said_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,36 +58,33 @@ def test_what_is_said_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
 def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) -> None:
-    url = line(command(standin), pty=pty).url
-    with Board(url, timing=CALM) as board:
+    """Also between boot log and text of the firmware, which are heard; and connected to again."""
+    boot = "rst:0x1 (POWERON_RESET)\r\n" if not pty else ""
+    bridge = line(command(standin, "--boot", boot, "--chatter", "1"), pty=pty, greeting=b"booted\r\n")
+    with Board(bridge.url, timing=CALM) as board:
+        assert "booted\n" in board.log
+        bridge.say(b"unasked\r\n")
+        time.sleep(0.05)
+        board.listen()
+        assert "unasked\n" in board.log
         assert (board.info.name, board.info.model_count, board.info.payload_bytes) == ("test board", 1, 112)
         assert (board.info.counter_hz, board.info.counter_unit) == (1_000_000_000, "ns")
         model = board.model(0)
         assert (model.name, model.source_sha256, model.plan_bytes) == ("digits", "64" * 32, 4096)
         assert (model.input_count, model.output_count, model.fast_needed, model.status) == (2, 2, 2000, 0)
         tensors = [board.tensor(0, direction, index) for direction in list(Direction)[:2] for index in (0, 1)]
-        assert [(tensor.name, tensor.size) for tensor in tensors] == [
-            ("a", 1000), ("b", 7), ("c", 1000), ("d", 300)
-        ]  # fmt: skip
+        assert [(tensor.name, tensor.size) for tensor in tensors] == [("a", 1000), ("b", 7), ("c", 1000), ("d", 300)]
         board.check_plan(0)
-        for seed in range(5):
-            infer(board, seed)
-        assert board.repeats == 0
-
-
-def test_a_board_can_be_connected_again(standin: Path, line: Connect) -> None:
-    bridge = line(command(standin))
-    for seed in range(3):
-        with Board(bridge.url, timing=QUICK) as board:
-            infer(board, seed)
-
-
-def test_boot_log_and_text_between_answers_are_skipped(standin: Path, line: Connect) -> None:
-    boot = "ets Jun  8 2016 00:22:57\r\nrst:0x1 (POWERON_RESET)\r\nentry 0x400805f0\r\n"
-    with Board(line(command(standin, "--boot", boot, "--chatter", "1"), pty=False).url, timing=CALM) as board:
         for seed in range(3):
             infer(board, seed)
+        assert board.output_crc32(0, 1) == zlib.crc32(random.Random(2).randbytes(1000)[:300])
         assert board.repeats == 0
+        assert [(count.calls, count.elapsed) for count in board.profile(0)] == [(3, 3 * (100 + op)) for op in range(20)]
+        board.run(0, clear_profile=True)
+        assert board.profile(0)[19].calls == 1
+    if pty:
+        with Board(bridge.url, timing=QUICK) as board:
+            infer(board, 4)
 
 
 def noisy(seed: int, share: float) -> Fault:
@@ -134,17 +116,17 @@ def damaging(seed: int, share: float) -> Fault:
 @pytest.mark.parametrize("fault", [noisy, lossy, damaging])
 @pytest.mark.parametrize("direction", ["to_board", "to_host"])
 def test_faults_are_repaired_and_nothing_runs_twice(
-    standin: Path, line: Connect, fault: Callable[[int, float], Fault], direction: str
+    client: Client, fault: Callable[[int, float], Fault], direction: str
 ) -> None:
     # A second run of one request would show: a run destroys its inputs.
     share = 0.3 if fault is noisy else 0.001
-    with Board(line(command(standin), **{direction: fault(1, share)}).url, timing=QUICK) as board:
-        for seed in range(4):
-            infer(board, seed)
-        assert fault is noisy or board.repeats > 0
+    board = client(**{direction: fault(1, share)})
+    for seed in range(4):
+        infer(board, seed)
+    assert fault is noisy or board.repeats > 0
 
 
-def test_lost_answer_to_a_run_is_repeated_without_a_second_run(standin: Path, line: Connect) -> None:
+def test_lost_answer_to_a_run_is_repeated_without_a_second_run(client: Client) -> None:
     lost = [0]
 
     def lose_first_result(data: bytes) -> Iterable[bytes]:
@@ -154,17 +136,16 @@ def test_lost_answer_to_a_run_is_repeated_without_a_second_run(standin: Path, li
             return []
         return [data]
 
-    with Board(line(command(standin), to_host=lose_first_result).url, timing=Timing(answer=1.0)) as board:
-        infer(board, 1)
-        assert (lost[0], board.repeats) == (1, 1)
-        assert board.profile(0)[0].calls == 1
+    board = client(to_host=lose_first_result, timing=Timing(answer=1.0))
+    infer(board, 1)
+    assert (lost[0], board.repeats) == (1, 1)
+    assert board.profile(0)[0].calls == 1
 
 
-@pytest.mark.parametrize("size", [1, 7, 64])
-def test_chopped_delivery(standin: Path, line: Connect, size: int) -> None:
+@pytest.mark.parametrize("size", [1, 64])
+def test_chopped_delivery(client: Client, size: int) -> None:
     pieces = slow_pieces(0.0002, size)
-    with Board(line(command(standin, "--fifo", "128"), pieces, pieces).url, timing=QUICK) as board:
-        infer(board, size)
+    infer(client("--fifo", "128", to_board=pieces, to_host=pieces), size)
 
 
 @pytest.mark.parametrize("fifo", [0, 128])
@@ -182,38 +163,34 @@ def test_without_waiting_for_answers_a_fifo_overflows(standin: Path, line: Conne
     assert len(answers) == 40 if fifo == 0 else 1 <= len(answers) < 20
 
 
-def test_slow_board_is_waited_for(standin: Path, line: Connect) -> None:
-    """Ten pauses of 200 ms are longer than all tries of an unanswered request."""
-    impatient = Timing(connect=3, answer=0.1, longest_answer=0.1, tries=3, run=10)
+def test_slow_board_is_waited_for(client: Client) -> None:
+    """Ten pauses of 100 ms are longer than all tries of an unanswered request."""
     signs: list[int] = []
-    with Board(line(command(standin, "--fifo", "128", "--sleep", "200000")).url, timing=impatient) as board:
-        board.run(0, on_busy=signs.append)
-        assert signs[0] == 0
-        assert len(signs) >= 8
-        assert signs == sorted(signs)
+    board = client("--fifo", "128", "--sleep", "100000", timing=Timing(3, answer=0.1, longest_answer=0.1, tries=3))
+    board.run(0, on_busy=signs.append)
+    assert signs[0] == 0 and len(signs) >= 4
+    assert signs == sorted(signs)
 
 
-def test_run_that_takes_too_long_ends_with_its_limit(standin: Path, line: Connect) -> None:
-    timing = Timing(connect=3, answer=0.1, longest_answer=0.2, tries=3, run=0.5)
-    with Board(line(command(standin, "--sleep", "1000000")).url, timing=timing) as board:
-        started = time.monotonic()
-        with pytest.raises(RunError, match=r"did not finish RUN within 0\.5 s.*--timeout"):
-            board.run(0)
-        assert time.monotonic() - started < 8  # the whole run takes 10 s
+def test_run_that_takes_too_long_ends_with_its_limit(client: Client) -> None:
+    board = client("--sleep", "1000000", timing=Timing(3, answer=0.1, longest_answer=0.2, tries=3, run=0.5))
+    started = time.monotonic()
+    with pytest.raises(RunError, match=r"did not finish RUN within 0\.5 s.*--timeout"):
+        board.run(0)
+    assert time.monotonic() - started < 8  # the whole run takes 10 s
 
 
-def test_interrupt_stops_the_run_on_the_board(standin: Path, line: Connect) -> None:
+def test_interrupt_stops_the_run_on_the_board(client: Client) -> None:
     def interrupt(yields: int) -> None:
         raise KeyboardInterrupt
 
-    with Board(line(command(standin, "--sleep", "1000000")).url, timing=CALM) as board:
-        started = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            board.run(0, on_busy=interrupt)
-        board.model(0)
-        assert time.monotonic() - started < 8  # the whole run takes 10 s
-        with pytest.raises(RefusedError, match="no output"):
-            board.read_output(0, 0, 4)
+    board, started = client("--sleep", "1000000", timing=CALM), time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        board.run(0, on_busy=interrupt)
+    board.model(0)
+    assert time.monotonic() - started < 8  # the whole run takes 10 s
+    with pytest.raises(RefusedError, match="no output"):
+        board.read_output(0, 0, 4)
 
 
 def test_restart_of_the_board_is_noticed(standin: Path, line: Connect) -> None:
@@ -225,86 +202,63 @@ def test_restart_of_the_board_is_noticed(standin: Path, line: Connect) -> None:
             board.run(0)
 
 
-def test_profile_counts_calls_and_sums(standin: Path, line: Connect) -> None:
-    with Board(line(command(standin)).url, timing=QUICK) as board:
-        for seed in range(3):
-            infer(board, seed)
-        counts = board.profile(0)
-        assert [(count.calls, count.elapsed) for count in counts] == [(3, 3 * (100 + op)) for op in range(20)]
-        board.run(0, clear_profile=True)
-        assert board.profile(0)[19].calls == 1
-
-
-def test_the_time_in_the_hook_is_not_the_networks(standin: Path, line: Connect) -> None:
+def test_the_time_in_the_hook_is_not_the_networks(client: Client) -> None:
     """With a clock that ticks when it is looked at: ten yields part a run into eleven pieces of one tick."""
-    with Board(line(command(standin, "--counter", "looks")).url, timing=QUICK) as board:
-        assert [board.run(0).elapsed for _ in range(2)] == [11, 11]
+    board = client("--counter", "looks")
+    assert [board.run(0).elapsed for _ in range(2)] == [11, 11]
 
 
-def test_several_models_are_kept_apart(standin: Path, line: Connect) -> None:
-    with Board(line(command(standin, models=("kws", "digits", "Xray"))).url, timing=QUICK) as board:
-        assert [model.name for model in board.models()] == ["kws", "digits", "Xray"]
-        board.run(1)
-        assert board.read_output(1, 0, 4)
-        with pytest.raises(RefusedError, match="no output: run it first"):
-            board.read_output(0, 0, 4)
-        board.check_plan(1)
-        with pytest.raises(RunError, match=r"plan in the board's flash is damaged: .*Upload it again"):
-            board.check_plan(2)
+def test_several_models_are_kept_apart(client: Client) -> None:
+    board = client(models=("kws", "digits", "Xray"))
+    assert [model.name for model in board.models()] == ["kws", "digits", "Xray"]
+    board.run(1)
+    assert board.read_output(1, 0, 4)
+    with pytest.raises(RefusedError, match="no output: run it first"):
+        board.read_output(0, 0, 4)
+    board.check_plan(1)
+    with pytest.raises(RunError, match=r"plan in the board's flash is damaged: .*Upload it again"):
+        board.check_plan(2)
 
 
-def test_output_checksum_is_that_of_the_output(standin: Path, line: Connect) -> None:
-    import zlib
-
-    with Board(line(command(standin)).url, timing=QUICK) as board:
-        board.write_input(0, 0, bytes(range(250)) * 4)
-        board.run(0)
-        assert board.output_crc32(0, 1) == zlib.crc32((bytes(range(250)) * 4)[:300])
-
-
-@pytest.mark.parametrize(
-    ("request_type", "payload", "refusal"),
-    [
-        (99, b"", Refusal.REQUEST),
-        (Request.INFO, b"", Refusal.LENGTH),
-        (Request.INFO, bytes(5), Refusal.LENGTH),
-        (Request.INFO, b"\x01\0\0\0", Refusal.MODEL),
-        (Request.TENSOR, b"\0\0\x02\0", Refusal.TENSOR),
-        (Request.TENSOR, b"\0\x01\x02\0", Refusal.TENSOR),
-        (Request.WRITE, bytes(8) + b"\x04\0\0\0abc", Refusal.LENGTH),
-        (Request.WRITE, b"\0\0\x02\0" + bytes(4) + b"\x01\0\0\0a", Refusal.TENSOR),
-        (Request.WRITE, b"\0\0\x01\0" + b"\x07\0\0\0" + b"\x01\0\0\0a", Refusal.RANGE),
-        (Request.WRITE, b"\0\0\x01\0" + b"\xff\xff\xff\xff" + b"\x01\0\0\0a", Refusal.RANGE),
-        (Request.WRITE, b"\0\0\x01\0" + b"\x01\0\0\0" + b"\xff\xff\xff\xff" + b"a", Refusal.RANGE),
-        (Request.READ, bytes(8) + b"\x04\0\0\0", Refusal.NO_OUTPUT),
-        (Request.CHECKSUM, b"\0\x01\x05\0", Refusal.TENSOR),
-        (Request.STATUS_TEXT, b"\0", Refusal.LENGTH),
-    ],
-)
-def test_bad_requests_are_refused(
-    standin: Path, line: Connect, request_type: int, payload: bytes, refusal: Refusal
-) -> None:
-    with Raw(line(command(standin), pty=False).url) as raw:
-        raw.greet()
-        assert raw.ask(request_type, payload) == Frame(255, 2, raw.session, int(refusal).to_bytes(4, "little"))
+BAD_REQUESTS = [
+    (99, b"", Refusal.REQUEST),
+    (Request.INFO, b"", Refusal.LENGTH),
+    (Request.INFO, bytes(5), Refusal.LENGTH),
+    (Request.INFO, b"\x01\0\0\0", Refusal.MODEL),
+    (Request.TENSOR, b"\0\0\x02\0", Refusal.TENSOR),
+    (Request.TENSOR, b"\0\x01\x02\0", Refusal.TENSOR),
+    (Request.WRITE, bytes(8) + b"\x04\0\0\0abc", Refusal.LENGTH),
+    (Request.WRITE, b"\0\0\x02\0" + bytes(4) + b"\x01\0\0\0a", Refusal.TENSOR),
+    (Request.WRITE, b"\0\0\x01\0" + b"\x07\0\0\0" + b"\x01\0\0\0a", Refusal.RANGE),
+    (Request.WRITE, b"\0\0\x01\0" + b"\xff\xff\xff\xff" + b"\x01\0\0\0a", Refusal.RANGE),
+    (Request.WRITE, b"\0\0\x01\0" + b"\x01\0\0\0" + b"\xff\xff\xff\xff" + b"a", Refusal.RANGE),
+    (Request.READ, bytes(8) + b"\x04\0\0\0", Refusal.NO_OUTPUT),
+    (Request.CHECKSUM, b"\0\x01\x05\0", Refusal.TENSOR),
+    (Request.STATUS_TEXT, b"\0", Refusal.LENGTH),
+]
 
 
-def test_reads_beyond_one_frame_and_tensor_are_refused(standin: Path, line: Connect) -> None:
-    with Board(line(command(standin)).url, timing=QUICK) as board:
-        board.run(0)
-        with pytest.raises(RefusedError, match="STREAM: the bytes asked for lie outside"):
-            board.read_output(0, 1, 301)
-        assert len(board._ask(Request.READ, Range(0, count=112).pack())) == 112
-        with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):
-            board._ask(Request.READ, Range(0, count=113).pack())
+def test_bad_requests_are_refused(raw: Raw) -> None:
+    for request, payload, refusal in BAD_REQUESTS:
+        answer = raw.ask(request, payload)
+        assert answer == Frame(255, raw.sequence, raw.session, REFUSED[refusal]), (request, payload)
 
 
-@pytest.mark.parametrize("payload", [113, 255, 300, 1000])
+def test_reads_beyond_one_frame_and_tensor_are_refused(client: Client) -> None:
+    board = client()
+    board.run(0)
+    with pytest.raises(RefusedError, match="STREAM: the bytes asked for lie outside"):
+        board.read_output(0, 1, 301)
+    assert len(board._ask(Request.READ, Range(0, count=112).pack())) == 112
+    with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):
+        board._ask(Request.READ, Range(0, count=113).pack())
+
+
+@pytest.mark.parametrize("payload", sampled([1000, 113, 255], fast=1))
 def test_larger_frames_carry_any_bytes(tmp_path: Path, line: Connect, payload: int) -> None:
     """Runs of more than 254 bytes without a zero, which COBS splits, at all places of a frame."""
     sources = [HERE / "board.c", HERE / "standin.c", *SERVER]
-    options = ("-DSTANDIN", f"-DTIGRIS_SERVE_PAYLOAD={payload}", *SANITISERS)
-    program = compile_c(tmp_path / "board", sources, *options)
+    program = compile_c(tmp_path / "board", sources, "-DSTANDIN", f"-DTIGRIS_SERVE_PAYLOAD={payload}", *SANITISERS)
     with Board(line(command(program)).url, timing=QUICK) as board:
         assert board.info.payload_bytes == payload
         for zeros in ([], [0], [240, 241], [253], [254, 999], [255, 510], [242, 496, 750], list(range(500))):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.tiers import sampled
 from tests.hil.conftest import RUNTIME, SERVER, compile_c
 from tigris_pio.hil import c_header, protocol
 from tigris_pio.platformio.layout import Placed, models_header
@@ -38,8 +39,7 @@ def test_c_compiler_lays_records_out_as_python_does(tmp_path: Path) -> None:
     assert [int(word) for word in printed] == expected
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("payload", [112, 113, 1024, 65519])
+@pytest.mark.parametrize(("compiler", "payload"), sampled([("gcc", 65519), ("clang", 113)], fast=1))
 def test_server_compiles_without_a_warning(tmp_path: Path, compiler: str, payload: int) -> None:
     for source in SERVER:
         compile_c(tmp_path / "x.o", [source], "-c", f"-DTIGRIS_SERVE_PAYLOAD={payload}", "-O2", compiler=compiler)
@@ -54,13 +54,9 @@ def test_server_refuses_a_payload_too_small(tmp_path: Path) -> None:
 
 def test_header_serves_cplusplus(tmp_path: Path) -> None:
     source = tmp_path / "user.cpp"
-    source.write_text(
-        '#include "tigris_serve.h"\n'
-        "int use(tigris_serve *server);\nint use(tigris_serve *server) { return tigris_serve_poll(server); }\n"
-    )
-    command = ["g++", "-Wall", "-Wextra", "-Werror", "-I", RUNTIME / "include", "-c", source, "-o", tmp_path / "x.o"]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    source.write_text('#include "tigris_serve.h"\nint main() { return tigris_serve_poll(new tigris_serve()); }\n')
+    command = ["g++", "-Wall", "-Wextra", "-Werror", "-I", str(RUNTIME / "include"), "-fsyntax-only", str(source)]
+    subprocess.run(command, check=True)
 
 
 def test_document_lists_every_message() -> None:
