@@ -44,6 +44,25 @@ void nor_start(uint32_t at, nor_tear tear)
     roll();
 }
 
+void nor_format(uint32_t offset, const uint8_t *plan, size_t bytes)
+{
+    memset(&nor, 0, sizeof nor);
+    memset(nor.bytes, 0xFF, sizeof nor.bytes);
+    memcpy(nor.bytes + offset, plan, bytes);
+    nor_fails_from = UINT32_MAX;
+    nor_fails_late = nor_is_worn = 0;
+    nor_start(UINT32_MAX, NOR_AFTER);
+}
+
+int nor_load(const char *path, image *plan)
+{
+    FILE *file = fopen(path, "rb");
+    plan->size = file == NULL ? 0U : fread(plan->bytes, 1, sizeof plan->bytes, file);
+    if (file != NULL)
+        (void)fclose(file);
+    return plan->size > 0U;
+}
+
 /* Of `bytes` at `at`: what they were before or what they are to be, whichever has fewer bits set, is `base`. */
 static void tear(uint32_t at, const uint8_t *base, const uint8_t *done, uint32_t bytes, int is_erasure)
 {

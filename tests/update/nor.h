@@ -23,11 +23,17 @@ typedef enum nor_tear {
 } nor_tear;
 
 typedef struct nor_chip {
-    uint8_t bytes[NOR_BYTES] __attribute__((aligned(64)));
     /* Bits between what they were and what they were to be: base | anything. */
     uint8_t unstable[4096];
     uint32_t unstable_at, unstable_bytes;
+    uint8_t bytes[NOR_BYTES] __attribute__((aligned(64))); /* last: the sanitisers see what is read behind them */
 } nor_chip;
+
+/* A plan in memory. */
+typedef struct image {
+    uint8_t bytes[16384] __attribute__((aligned(64)));
+    size_t size;
+} image;
 
 extern nor_chip nor;
 extern uint32_t nor_operations; /* erased sectors and program operations since nor_start */
@@ -36,6 +42,12 @@ extern uint32_t nor_fails_from; /* from this operation on the chip refuses, and 
 extern int nor_is_worn;         /* 1: the lowest bit that is programmed stays set, and it does not say so */
 extern int nor_fails_late;      /* 1: it refuses after having done it */
 extern jmp_buf nor_lost;
+
+/* A chip that is erased but for a plan. */
+void nor_format(uint32_t offset, const uint8_t *plan, size_t bytes);
+
+/* Whether there was something in the file. */
+int nor_load(const char *path, image *plan);
 
 /* Power is on: operations are counted from 0, and power fails at operation `at`; UINT32_MAX: never. */
 void nor_start(uint32_t at, nor_tear tear);

@@ -1,9 +1,9 @@
 /* Cuts the power at every flash operation of updates, in every way that nor.h has, once and twice in a row.
  *
- * argv: three plans of one model, of how many pairs of cuts one is tried but for the first scenario, whose pairs are all
- * tried, and how many updates in a row. Prints a line a scenario: its name, cuts, and pairs of cuts. After each cut the
- * model is opened twice, updated and opened again; whatever is opened must be one of the plans that may be, byte for byte.
- * Anything else ends the program with status 1 and says where. */
+ * argv: three plans of one model, of how many pairs of cuts one is tried, how many updates are made in a row, and of how
+ * many cuts in these one is tried. Prints a line a scenario: its name, cuts, and pairs of cuts. After each cut the model is
+ * opened twice, updated and opened again; whatever is opened must be one of the plans that may be, byte for byte. Anything
+ * else ends the program with status 1 and says where. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,10 @@
 #define PLANS 3U
 #define PIECE 700U
 
-typedef struct image {
-    uint8_t bytes[16384];
-    size_t size;
-} image;
-
 static image plans[PLANS];
 static const image *const A = &plans[0], *const B = &plans[1], *const C = &plans[2];
 static tigris_model model;
+static tigris_update update;
 /* What the next open may find; `other` NULL: nothing else. */
 static const image *sure, *other;
 static const char *scenario = "set-up";
@@ -67,25 +63,37 @@ static void close_model(tigris_plan *plan)
     demand(nor_held == 0U && plan->header == NULL, "closing does not release");
 }
 
-static tigris_status receive(tigris_update *update, const image *from, size_t size)
+static void begin(void)
 {
-    tigris_status status = TIGRIS_OK;
-    for (size_t at = 0; at < size && status == TIGRIS_OK; at += PIECE)
-        status = tigris_update_write(update, from->bytes + at, size - at < PIECE ? size - at : PIECE);
-    return status;
+    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
 }
 
-/* `kept` is what is opened when this fails. */
-static void write_plan(const image *kept, const image *next)
+static void receive(const image *from, size_t size)
 {
-    static tigris_update update;
-    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
+    for (size_t at = 0; at < size; at += PIECE)
+        demand(tigris_update_write(&update, from->bytes + at, size - at < PIECE ? size - at : PIECE) == TIGRIS_OK, "write");
+}
+
+static void finish(tigris_status expected)
+{
+    demand(tigris_update_finish(&update) == expected, "finish");
+}
+
+/* An update that has begun. `kept` is what is opened when this fails. */
+static void complete(const image *kept, const image *next)
+{
     expect(kept, NULL);
-    demand(receive(&update, next, next->size) == TIGRIS_OK, "write");
-    demand(tigris_update_finish(&update) == TIGRIS_OK, "finish");
+    receive(next, next->size);
+    finish(TIGRIS_OK);
     expect(kept, next);
     demand(tigris_update_commit(&update) == TIGRIS_OK, "commit");
     expect(next, NULL);
+}
+
+static void write_plan(const image *kept, const image *next)
+{
+    begin();
+    complete(kept, next);
 }
 
 static void try_plan(const image *kept, const image *next, int confirm)
@@ -103,18 +111,20 @@ static void try_plan(const image *kept, const image *next, int confirm)
     close_model(&plan);
 }
 
-static void look(void)
+/* Opens and closes; the plan that was opened. */
+static const image *look(void)
 {
     tigris_plan plan;
-    (void)open_model(&plan);
+    const image *opened = open_model(&plan);
     close_model(&plan);
+    return opened;
 }
 
 static void update_to(const image *kept, const image *next)
 {
     write_plan(kept, next);
     try_plan(kept, next, 1);
-    look();
+    (void)look();
 }
 
 /* ---- scenarios: what goes before, and what is cut ---- */
@@ -148,9 +158,8 @@ static void on_trial(void)
 
 static void after_an_unconfirmed_trial(void)
 {
-    static tigris_update update;
     demand(tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED, "an update over a plan on trial");
-    look();
+    (void)look();
     update_to(A, C);
 }
 
@@ -168,7 +177,7 @@ static void pending_and_damaged(void)
 
 static void after_a_failed_open(void)
 {
-    look();
+    (void)look();
     update_to(A, C);
 }
 
@@ -197,29 +206,27 @@ static void back_to_the_trial(void)
 
 static void given_up(void)
 {
-    static tigris_update update;
-    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
-    demand(receive(&update, B, B->size / 2U) == TIGRIS_OK, "write");
+    begin();
+    receive(B, B->size / 2U);
     demand(tigris_update_abort(&update) == TIGRIS_OK, "abort");
-    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
-    demand(receive(&update, B, B->size) == TIGRIS_OK, "write");
-    demand(tigris_update_finish(&update) == TIGRIS_OK, "finish");
+    begin();
+    receive(B, B->size);
+    finish(TIGRIS_OK);
     demand(tigris_update_abort(&update) == TIGRIS_OK, "abort");
-    look();
+    (void)look();
     update_to(A, C);
 }
 
 static void damaged_on_the_way(void)
 {
-    static tigris_update update;
     static image damaged;
     damaged = *B;
     damaged.bytes[2000] ^= 1U;
-    demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin");
-    demand(receive(&update, &damaged, damaged.size) == TIGRIS_OK, "write");
-    demand(tigris_update_finish(&update) == TIGRIS_ERR_DAMAGED, "finish");
+    begin();
+    receive(&damaged, damaged.size);
+    finish(TIGRIS_ERR_DAMAGED);
     demand(tigris_update_commit(&update) == TIGRIS_ERR_ORDER, "commit");
-    look();
+    (void)look();
     update_to(A, C);
 }
 
@@ -242,9 +249,7 @@ static const struct {
 
 static void flash_anew(void)
 {
-    memset(&nor, 0, sizeof nor);
-    memset(nor.bytes, 0xFF, sizeof nor.bytes);
-    memcpy(nor.bytes + model.offset, A->bytes, A->size);
+    nor_format(model.offset, A->bytes, A->size);
     expect(A, NULL);
 }
 
@@ -258,59 +263,40 @@ static int run_cut(void (*steps)(void), uint32_t at, nor_tear tear)
     return 0;
 }
 
-static const image *found;
+/* Begins an update over whatever lies there, which may be on trial; the plan that stays. */
+static const image *begin_over(const image *kept)
+{
+    while (tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED)
+        kept = look();
+    return kept;
+}
 
 /* Two starts, then an update to a plan that is neither, whatever may be there. */
 static void recover(void)
 {
-    static tigris_update update;
-    tigris_plan plan;
+    const image *next = plans;
     const image *kept = NULL;
     for (uint32_t start = 0; start < 2U; start++) {
-        kept = open_model(&plan);
-        close_model(&plan);
+        kept = look();
         nor_start(UINT32_MAX, NOR_AFTER);
     }
-    while (tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED) {
-        kept = open_model(&plan);
-        close_model(&plan);
-    }
-    found = kept;
-    for (uint32_t i = 0; i < PLANS; i++)
-        if (&plans[i] != sure && &plans[i] != other) {
-            demand(receive(&update, &plans[i], plans[i].size) == TIGRIS_OK, "write again");
-            demand(tigris_update_finish(&update) == TIGRIS_OK, "finish again");
-            demand(tigris_update_commit(&update) == TIGRIS_OK, "commit again");
-            expect(&plans[i], NULL);
-            try_plan(&plans[i], &plans[i], 1);
-            nor_start(UINT32_MAX, NOR_AFTER);
-            look();
-            return;
-        }
-    demand(0, "no third plan");
+    kept = begin_over(kept);
+    while (next == sure || next == other)
+        next++;
+    complete(kept, next);
+    try_plan(next, next, 1);
+    nor_start(UINT32_MAX, NOR_AFTER);
+    (void)look();
 }
 
 /* An update of whatever is opened, to be cut: the other plan is the one that was being written, or a third. */
 static void recover_in_part(void)
 {
     const image *next = C == sure || C == other ? B : C;
-    tigris_plan plan;
-    const image *kept = open_model(&plan);
-    close_model(&plan);
-    static tigris_update update;
-    if (tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED) {
-        kept = open_model(&plan);
-        close_model(&plan);
-        demand(tigris_update_begin(&update, &model) == TIGRIS_OK, "begin in part");
-    }
+    const image *kept = begin_over(look());
     if (next == sure || next == other)
         return;
-    expect(kept, NULL);
-    demand(receive(&update, next, next->size) == TIGRIS_OK, "write in part");
-    demand(tigris_update_finish(&update) == TIGRIS_OK, "finish in part");
-    expect(kept, next);
-    demand(tigris_update_commit(&update) == TIGRIS_OK, "commit in part");
-    expect(next, NULL);
+    complete(kept, next);
     try_plan(kept, next, 1);
 }
 
@@ -359,21 +345,25 @@ static uint32_t cut_twice(void)
     return cuts;
 }
 
-/* Every cut of `steps` from the chip as it is, which is then as the steps leave it; `pairs`: each with every second one. */
-static void cut_everywhere(void (*steps)(void), uint32_t *cuts, uint32_t *pairs)
+/* Every cut of `steps` from the chip as it is, which is then as the steps leave it, or one of `cuts_of`; `pairs`: each
+ * with every second one. */
+static void cut_everywhere(void (*steps)(void), uint32_t cuts_of, uint32_t *cuts, uint32_t *pairs)
 {
     static moment before;
     static moment after;
+    static uint32_t seen;
     keep(&before);
+    demand(!run_cut(steps, UINT32_MAX, NOR_AFTER), "power");
+    const uint32_t operations = nor_operations;
+    keep(&after);
     for (int tear = 0; tear < NOR_TEARS; tear++)
-        for (uint32_t at = 0;; at++) {
+        for (uint32_t at = 0; at < operations; at++) {
+            if (seen++ % cuts_of != 0U)
+                continue;
             cut_one = at;
             tear_one = (nor_tear)tear;
             return_to(&before);
-            if (!run_cut(steps, at, (nor_tear)tear)) {
-                keep(&after);
-                break;
-            }
+            demand(run_cut(steps, at, (nor_tear)tear), "an operation is missing");
             if (pairs != NULL) {
                 static moment here;
                 keep(&here);
@@ -396,7 +386,7 @@ static void next_update(void)
     update_to(&plans[generation % PLANS], &plans[(generation + 1U) % PLANS]);
 }
 
-static void cut_many_updates(uint32_t updates)
+static void cut_many_updates(uint32_t updates, uint32_t cuts_of)
 {
     uint32_t cuts = 0;
     uint32_t wraps = 0;
@@ -404,7 +394,7 @@ static void cut_many_updates(uint32_t updates)
     flash_anew();
     for (generation = 0; generation < updates; generation++) {
         const uint32_t sector = state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
-        cut_everywhere(next_update, &cuts, NULL);
+        cut_everywhere(next_update, cuts_of, &cuts, NULL);
         nor_start(UINT32_MAX, NOR_AFTER);
         demand(tigris_slot_log_read(&model, &state) == TIGRIS_OK, "the log");
         wraps += sector <= 1U && sector != state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
@@ -414,21 +404,12 @@ static void cut_many_updates(uint32_t updates)
            (unsigned)wraps);
 }
 
-static int load(const char *path, image *plan)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return 0;
-    plan->size = fread(plan->bytes, 1, sizeof plan->bytes, file);
-    fclose(file);
-    return plan->size > TIGRIS_FLASH_SECTOR;
-}
-
 int main(int argc, char **argv)
 {
     model = TIGRIS_MODEL_TINY;
-    if (argc != 6 || !load(argv[1], &plans[0]) || !load(argv[2], &plans[1]) || !load(argv[3], &plans[2]))
+    if (argc != 7 || !nor_load(argv[1], &plans[0]) || !nor_load(argv[2], &plans[1]) || !nor_load(argv[3], &plans[2]))
         return 2;
+    every = (uint32_t)strtoul(argv[4], NULL, 0);
     for (uint8_t unchecked = 0; unchecked < 2U; unchecked++) {
         model.unchecked = unchecked;
         for (uint32_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
@@ -439,17 +420,15 @@ int main(int argc, char **argv)
             if (unchecked && rots)
                 continue;
             scenario = scenarios[i].name;
-            every = i == 0U ? 1U : (uint32_t)strtoul(argv[4], NULL, 0);
             flash_anew();
-            nor_start(UINT32_MAX, NOR_AFTER);
             scenarios[i].before();
-            cut_everywhere(scenarios[i].steps, &cuts, !unchecked ? &pairs : NULL);
+            cut_everywhere(scenarios[i].steps, 1U, &cuts, !unchecked ? &pairs : NULL);
             printf("%s%s: %u cuts", scenario, unchecked ? ", unchecked" : "", (unsigned)cuts);
             printf(unchecked ? "\n" : ", %u pairs\n", (unsigned)pairs);
         }
     }
     model.unchecked = 0U;
     scenario = "many updates";
-    cut_many_updates((uint32_t)strtoul(argv[5], NULL, 0));
-    return found == NULL;
+    cut_many_updates((uint32_t)strtoul(argv[5], NULL, 0), (uint32_t)strtoul(argv[6], NULL, 0));
+    return 0;
 }

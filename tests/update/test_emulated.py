@@ -13,13 +13,14 @@ from pathlib import Path
 import onnx
 import pytest
 
+from tests.harness.tiers import examples
 from tests.platformio.project import EMULATED, ROOT, Project, board_process
 from tests.update.plans import network, plan
 from tigris_pio.format.records import Header
 from tigris_pio.platformio import partitions
 
 OK, NOT_A_PLAN, UNCONFIRMED = 0, -10, -50
-KILLS = 8
+KILLS = examples(3, 8)
 
 
 class Board:
@@ -135,26 +136,27 @@ def test_killed_at_any_time_it_opens_one_of_both(rv32: Board, plans: list[bytes]
     draw = random.Random(1)
     _, now = rv32.start()
     kept = sums(plans).index(now)
+    other = plans[(kept + 1) % 3]
     began = time.monotonic()
-    assert rv32.update(plans[(kept + 1) % 3]) == OK
+    assert rv32.update(other) == OK
     lasts = time.monotonic() - began
     assert rv32.start()[0] == OK and rv32.start() == (OK, now)  # on trial, and given up
     committed = 0
     for _ in range(KILLS):
-        rv32.send(plans[(kept + 1) % 3])
+        rv32.send(other)
         time.sleep(draw.uniform(0.0, 1.2 * lasts))
         status, crc32 = rv32.start()
-        assert status == OK and crc32 in (now, sums(plans)[(kept + 1) % 3])
+        assert status == OK and crc32 in (now, Header.unpack(other).crc32)
         if crc32 != now:
             committed += 1
             assert rv32.start() == (OK, now)
-    print(f"{KILLS} kills in updates of {lasts:.2f} s, {committed} of them after the commit")
     assert committed < KILLS
-    assert rv32.update(plans[(kept + 1) % 3]) == OK
-    assert rv32.start() == (OK, sums(plans)[(kept + 1) % 3])
+    assert rv32.update(other) == OK
+    assert rv32.start() == (OK, Header.unpack(other).crc32)
     assert rv32.confirm() == OK
 
 
+@pytest.mark.thorough
 def test_an_upload_brings_back_what_was_flashed(
     rv32: Board, flashed: Callable[[str], Board], plans: list[bytes]
 ) -> None:

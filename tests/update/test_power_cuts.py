@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.harness.tiers import examples
 from tests.update.cuts import cut
 
 
 def test_every_cut(tmp_path: Path) -> None:
-    counted = re.findall(r"(\d+) cuts(?:, (\d+) pairs)?", cut(tmp_path, 32, 70))
+    every, cuts_of = examples(64, 8), examples(7, 1)
+    counted = re.findall(r"(\d+) cuts(?:, (\d+) pairs)?", cut(tmp_path, every, 70, cuts_of))
     assert len(counted) == 14
-    assert sum(int(cuts) for cuts, _ in counted) > 10_000
-    assert sum(int(pairs or 0) for _, pairs in counted) > 20_000
+    assert sum(int(cuts) for cuts, _ in counted) > 2000 + 9000 // cuts_of
+    assert sum(int(pairs or 0) for _, pairs in counted) > 180_000 // every
