@@ -13,19 +13,33 @@ from tests.tflite.cases import Case, Number, Shape
 from tests.tflite.compare import random_input
 from tests.tflite.writer import SAME, VALID, Tensor, constant
 
+#: Operators that TensorFlow Lite Micro and the runtime compute in int16.
+INT16 = (
+    "ABS", "LEAKY_RELU", "RELU", "RELU6", "LOGISTIC", "TANH", "SOFTMAX", "QUANTIZE", "DEQUANTIZE", "ADD", "SUB", "MUL",
+    "MAXIMUM", "MINIMUM", "MEAN", "SUM", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "AVERAGE_POOL_2D",
+    "MAX_POOL_2D", "FULLY_CONNECTED", "BATCH_MATMUL", "RESIZE_NEAREST_NEIGHBOR", "RESHAPE", "TRANSPOSE", "SLICE",
+    "STRIDED_SLICE", "PAD", "PADV2", "CONCATENATION", "PACK", "SPLIT", "SPLIT_V", "UNPACK", "BROADCAST_TO",
+    "EXPAND_DIMS", "SQUEEZE", "REVERSE_V2",
+)  # fmt: skip
 #: Schema numbers of the types that outputs name.
 _INT32, _INT64 = 2, 4
 
 
 class Draw:
-    """Random choices for one case."""
+    """Random choices for one case; if `int16`, activations that would be int8 are int16."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = np.random.default_rng(seed)
+    def __init__(self, seed: int, int16: bool = False) -> None:
+        self.random, self.int16 = np.random.default_rng(seed), int16
+        #: How many times as fine as int8 activations are.
+        self.finer = 256 if int16 else 1
 
     def pick(self, values: Sequence[Any]) -> Any:
         """One of them."""
         return values[int(self.random.integers(len(values)))]
+
+    def kind(self, *types: str) -> str:
+        """One of these types of an activation."""
+        return "int16" if self.int16 and "int8" in types else str(self.pick(types))
 
     def size(self, low: int, high: int) -> int:
         """A number, both ends included."""
@@ -41,6 +55,8 @@ class Draw:
 
     def number(self, small: float = -3.5, large: float = 0.3) -> Number:
         """A scale and zero point."""
+        if self.int16:
+            return float(np.float32(10 ** self.random.uniform(-4.6, -3.3))), 0
         zero = self.pick((-128, 127, 0, self.size(-128, 127), self.size(-20, 20)))
         return float(np.float32(10 ** self.random.uniform(small, large))), zero
 
@@ -55,10 +71,10 @@ class Draw:
 
     def tensor(self, name: str, shape: Shape, dtype: str, number: Number | None = None) -> Tensor:
         """An activation; a number only where it is quantised."""
-        quantised = dtype in ("int8", "uint8") and number is not None
-        if quantised and dtype == "uint8":
-            number = (number[0], number[1] + 128)  # type: ignore[index]
-        return Tensor(name, shape, dtype, *(number if quantised and number is not None else ()))
+        if number is None or dtype not in ("int8", "uint8", "int16"):
+            return Tensor(name, shape, dtype)
+        zero = {"int8": number[1], "uint8": number[1] + 128, "int16": 0}[dtype]
+        return Tensor(name, shape, dtype, number[0], zero)
 
     def broadcast(self, shape: Shape) -> tuple[Shape, Shape]:
         """Two shapes that are `shape` together."""
@@ -134,12 +150,13 @@ def scalar(item: int, name: str = "axis") -> Tensor:
 @maker("ABS", "LEAKY_RELU", "HARD_SWISH", "ELU", "RELU", "RELU6", "RELU_N1_TO_1", "LOGISTIC", "TANH", "RSQRT", "SQRT",
        "SQUARE", "SIN", "COS", "LOG", "EXP", "NEG", "CEIL", "FLOOR", "ROUND", "LOGICAL_NOT", "GELU", "SIGN")
 def _unary(draw: Draw, op: str) -> Case:
-    dtype = draw.pick(("int8", "int8", "float32")) if op != "LOGICAL_NOT" else "bool"
+    dtype = draw.kind("int8", "int8", "float32") if op != "LOGICAL_NOT" else "bool"
     shape, number = draw.shape(), draw.number()
     wanted = draw.near(number)
-    if op in ("RELU6", "RELU_N1_TO_1") and draw.chance(0.5):
+    if op in ("RELU6", "RELU_N1_TO_1") and (draw.int16 or draw.chance(0.5)):
         wanted = number
-    wanted = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}.get(op, wanted)
+    if op in ("LOGISTIC", "TANH"):
+        wanted = (2.0**-15, 0) if draw.int16 else {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}[op]
     if op in ("RSQRT", "SQRT", "LOG"):
         number = (number[0], -128)
     given = {}
@@ -154,8 +171,10 @@ def _unary(draw: Draw, op: str) -> Case:
 
 @maker("SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION")
 def _vectors(draw: Draw, op: str) -> Case:
-    dtype, shape, number = draw.pick(("int8", "float32")), draw.shape(1, 4, 9), draw.number()
+    dtype, shape, number = draw.kind("int8", "float32"), draw.shape(1, 4, 9), draw.number()
     wanted = {"SOFTMAX": (1 / 256, -128), "LOG_SOFTMAX": (16 / 256, 127)}.get(op, (1 / 128, 0))
+    if draw.int16:
+        wanted = (2.0**-15, 0)
     options = {"beta": draw.pick((1.0, 1.0, 0.5, 2.3))} if op == "SOFTMAX" else {}
     if op == "L2_NORMALIZATION":
         number = (number[0], draw.pick((0, number[1])))
@@ -171,8 +190,8 @@ def _cast(draw: Draw, op: str) -> Case:
 
 @maker("QUANTIZE", "DEQUANTIZE")
 def _quantise(draw: Draw, op: str) -> Case:
-    source = draw.pick(("int8", "uint8", "float32") if op == "QUANTIZE" else ("int8", "uint8"))
-    target = "float32" if op == "DEQUANTIZE" else draw.pick(("int8", "uint8"))
+    source = draw.kind("int8", "uint8", *(("float32",) if op == "QUANTIZE" else ()))
+    target = "float32" if op == "DEQUANTIZE" else draw.pick(("int8", "int16" if draw.int16 else "uint8"))
     shape, number = draw.shape(), draw.number()
     return case(draw, op, [draw.tensor("x0", shape, source, number)],
                 [draw.tensor("y0", shape, target, draw.near(number, 20.0))])
@@ -182,7 +201,7 @@ def _quantise(draw: Draw, op: str) -> Case:
 
 @maker("ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "FLOOR_DIV", "FLOOR_MOD", "POW")
 def _binary(draw: Draw, op: str) -> Case:
-    dtype = draw.pick(("int8", "int8", "int8", "float32", "float32", "int32", "int64"))
+    dtype = draw.kind("int8", "int8", "int8", "float32", "float32", "int32", "int64")
     shape = draw.shape(1, 5 if draw.chance(0.2) else 4)
     left, right = draw.broadcast(shape)
     number = draw.number()
@@ -193,7 +212,7 @@ def _binary(draw: Draw, op: str) -> Case:
     options = {}
     if op in ("ADD", "SUB", "MUL", "DIV"):
         options = {"fusedActivationFunction": draw.pick((0, 0, 1, 2, 3))}
-        product = {"MUL": number[0] * other[0] * 80, "DIV": number[0] / other[0]}.get(op, 0)
+        product = {"MUL": number[0] * other[0] * 80 * draw.finer, "DIV": number[0] / other[0]}.get(op, 0)
         wanted = (float(np.float32(product)), wanted[1]) if product else wanted
     inputs = [draw.value("x0", left, dtype, number), draw.value("x1", right, dtype, other)]
     if all(item.data is not None for item in inputs):
@@ -216,7 +235,7 @@ def _binary(draw: Draw, op: str) -> Case:
 
 @maker("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
 def _comparison(draw: Draw, op: str) -> Case:
-    dtype = draw.pick(("int8", "int8", "float32", "int32", "int64", "bool"))
+    dtype = draw.kind("int8", "int8", "float32", "int32", "int64", "bool")
     shape = draw.shape()
     left, right = draw.broadcast(shape)
     number = draw.number(-6.0, -0.7)  # TensorFlow Lite Micro ends the process where a scale is 1 or more
@@ -236,7 +255,7 @@ def _logical(draw: Draw, op: str) -> Case:
 
 @maker("ADD_N")
 def _add_n(draw: Draw, op: str) -> Case:
-    dtype, shape, number = draw.pick(("int8", "float32")), draw.shape(), draw.number()
+    dtype, shape, number = draw.kind("int8", "float32"), draw.shape(), draw.number()
     scales = [number if draw.chance(0.5) else draw.near(number) for _ in range(draw.size(2, 4))]
     if draw.chance(0.6):
         scales = [number] * len(scales)
@@ -246,7 +265,7 @@ def _add_n(draw: Draw, op: str) -> Case:
 
 @maker("SELECT_V2")
 def _select(draw: Draw, op: str) -> Case:
-    dtype, shape, number = draw.pick(("int8", "float32", "int32", "int64", "bool")), draw.shape(), draw.number()
+    dtype, shape, number = draw.kind("int8", "float32", "int32", "int64", "bool"), draw.shape(), draw.number()
     left, right = draw.broadcast(shape)
     mask = draw.pick((shape, left, tuple(1 for _ in shape)))
     inputs = [Tensor("x0", mask, "bool"), draw.tensor("x1", left, dtype, number),
@@ -256,7 +275,7 @@ def _select(draw: Draw, op: str) -> Case:
 
 @maker("PRELU")
 def _prelu(draw: Draw, op: str) -> Case:
-    dtype, shape, number = draw.pick(("int8", "float32")), draw.shape(4, 4), draw.number()
+    dtype, shape, number = draw.kind("int8", "float32"), draw.shape(4, 4), draw.number()
     slope = draw.pick(((shape[3],), (1, 1, shape[3]), shape[1:], (1, 1, 1)))
     slopes = values(slope, dtype, draw.size(0, 99))
     alpha = constant("alpha", slopes, *(draw.near((0.01, 0)) if dtype == "int8" else ()))
@@ -268,7 +287,7 @@ def _prelu(draw: Draw, op: str) -> Case:
 
 @maker("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_PROD")
 def _reduce(draw: Draw, op: str) -> Case:
-    dtype = "bool" if op in ("REDUCE_ALL", "REDUCE_ANY") else draw.pick(("int8", "int8", "float32", "int32"))
+    dtype = "bool" if op in ("REDUCE_ALL", "REDUCE_ANY") else draw.kind("int8", "int8", "float32", "int32")
     shape = draw.shape(1, 5 if draw.chance(0.2) else 4)
     rank = len(shape)
     chosen = sorted(draw.random.permutation(rank)[: draw.size(1, rank)].tolist())
@@ -285,7 +304,7 @@ def _reduce(draw: Draw, op: str) -> Case:
 
 @maker("ARG_MAX", "ARG_MIN")
 def _positions(draw: Draw, op: str) -> Case:
-    dtype, shape = draw.pick(("int8", "float32")), draw.shape(1, 4, 9)
+    dtype, shape = draw.kind("int8", "float32"), draw.shape(1, 4, 9)
     axis = draw.size(-len(shape), len(shape) - 1)
     out = tuple(size for place, size in enumerate(shape) if place != axis % len(shape))
     target = draw.pick(("int32", "int32", "int64"))
@@ -296,7 +315,7 @@ def _positions(draw: Draw, op: str) -> Case:
 
 @maker("CUMSUM")
 def _cumsum(draw: Draw, op: str) -> Case:
-    dtype, shape, number = draw.pick(("int8", "int8", "float32")), draw.shape(), draw.number()
+    dtype, shape, number = draw.kind("int8", "int8", "float32"), draw.shape(), draw.number()
     options = {"exclusive": draw.chance(0.5), "reverse": draw.chance(0.5)}
     return case(draw, op, [draw.tensor("x0", shape, dtype, number), scalar(draw.size(-len(shape), len(shape) - 1))],
                 [draw.tensor("y0", shape, dtype, draw.near(number))], options)
@@ -311,7 +330,7 @@ def _window(draw: Draw, size: int, kernel: int, stride: int, dilation: int, padd
 
 @maker("CONV_2D", "DEPTHWISE_CONV_2D")
 def _convolution(draw: Draw, op: str) -> Case:
-    dtype = draw.pick(("int8", "int8", "float32"))
+    dtype = draw.kind("int8", "int8", "float32")
     kernel, stride = (draw.size(1, 3), draw.size(1, 3)), (draw.size(1, 2), draw.size(1, 2))
     dilation = (draw.size(1, 2), draw.size(1, 2)) if stride == (1, 1) else (1, 1)
     padding, activation = draw.pick((SAME, VALID)), draw.pick((0, 1, 2, 3))
@@ -340,14 +359,15 @@ def _layer(draw: Draw, shape: Shape, outputs: int, dtype: str, scale: float, axi
     if dtype == "float32":
         return (constant("w", values(shape, dtype, seed)), constant("b", values((outputs,), dtype, seed + 1)))
     scales = list(draw.random.uniform(0.002, 0.01, outputs)) if not one else 0.004
-    bias = np.random.default_rng(seed).integers(-900, 900, outputs).astype(np.int32)
+    most, kind = (1 << 25, np.int64) if draw.int16 else (900, np.int32)
+    bias = np.random.default_rng(seed).integers(-most, most, outputs).astype(kind)
     return (constant("w", random_input(shape, "int8", seed), scales, 0, axis),
             constant("b", bias, list(np.array(scales) * scale) if not one else 0.004 * scale))
 
 
 @maker("TRANSPOSE_CONV")
 def _transposed_convolution(draw: Draw, op: str) -> Case:
-    dtype, padding = draw.pick(("int8", "float32")), draw.pick((SAME, VALID))
+    dtype, padding = draw.kind("int8", "float32"), draw.pick((SAME, VALID))
     kernel, stride = (draw.size(1, 4), draw.size(1, 4)), (draw.size(1, 2), draw.size(1, 2))
     shape = (1, draw.size(2, 6), draw.size(2, 6), draw.size(1, 5))
     size = [item * step if padding == SAME else (item - 1) * step + taps
@@ -363,7 +383,7 @@ def _transposed_convolution(draw: Draw, op: str) -> Case:
 
 @maker("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D")
 def _pool(draw: Draw, op: str) -> Case:
-    dtype = draw.pick(("int8", "float32")) if op != "L2_POOL_2D" else "float32"
+    dtype = draw.kind("int8", "float32") if op != "L2_POOL_2D" else "float32"
     kernel, stride, padding = (draw.size(1, 4), draw.size(1, 4)), (draw.size(1, 3), draw.size(1, 3)), draw.size(0, 1)
     shape = (draw.size(1, 2), draw.size(4, 9), draw.size(4, 9), draw.size(1, 6))
     size = [_window(draw, *item, 1, padding) for item in zip(shape[1:3], kernel, stride, strict=True)]
@@ -376,7 +396,7 @@ def _pool(draw: Draw, op: str) -> Case:
 
 @maker("FULLY_CONNECTED")
 def _fully_connected(draw: Draw, op: str) -> Case:
-    dtype = draw.pick(("int8", "int8", "float32"))
+    dtype = draw.kind("int8", "int8", "float32")
     lead, inputs, outputs = draw.shape(1, 3, 4), draw.size(1, 40), draw.size(1, 20)
     number, one = draw.number(-2.5, -0.5), draw.chance(0.5)
     weights, bias = _layer(draw, (outputs, inputs), outputs, dtype, number[0], 0, one)
@@ -390,7 +410,7 @@ def _fully_connected(draw: Draw, op: str) -> Case:
 
 @maker("BATCH_MATMUL")
 def _products(draw: Draw, op: str) -> Case:
-    dtype, number = draw.pick(("int8", "float32")), draw.number(-2.5, -0.5)
+    dtype, number = draw.kind("int8", "float32"), draw.number(-2.5, -0.5)
     rows, depth, columns = draw.size(1, 6), draw.size(1, 9), draw.size(1, 6)
     turned = (draw.chance(0.5), draw.chance(0.5))
     lead = draw.shape(1, 3, 3) if draw.chance(0.7) else ()
@@ -398,7 +418,7 @@ def _products(draw: Draw, op: str) -> Case:
     first = (depth, rows) if turned[0] else (rows, depth)
     second = (columns, depth) if turned[1] else (depth, columns)
     left, right = ((1,) * (len(lead) - len(item)) + item for item in (left, right))
-    wanted = (number[0] * 0.02 * math.sqrt(depth) * 40, draw.number()[1])
+    wanted = (number[0] * 0.02 * math.sqrt(depth) * 40 * draw.finer, draw.number()[1])
     return case(draw, op, [draw.tensor("x0", (*left, *first), dtype, number),
                            draw.value("x1", (*right, *second), dtype, draw.near((0.02, 0)))],
                 [draw.tensor("y0", (*lead, rows, columns), dtype, wanted)], {"adjX": turned[0], "adjY": turned[1]})
@@ -406,7 +426,7 @@ def _products(draw: Draw, op: str) -> Case:
 
 @maker("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
 def _resize(draw: Draw, op: str) -> Case:
-    dtype, number = draw.pick(("int8", "float32")), draw.number()
+    dtype, number = draw.kind("int8", "float32"), draw.number()
     shape = (draw.size(1, 2), draw.size(1, 7), draw.size(1, 7), draw.size(1, 5))
     size = (draw.size(1, 15), draw.size(1, 15))
     corners, half = draw.pick(((False, False), (True, False), (False, True)))
@@ -422,7 +442,7 @@ _MOVED = ("int8", "int8", "float32", "int32", "int64", "bool", "int16", "uint8")
 
 def _moved(draw: Draw, op: str, shape: Shape, out: Shape, others: Sequence[Tensor] = (),
            options: Mapping[str, Any] | None = None, first: bool = True) -> Case:
-    dtype, number = draw.pick(_MOVED), draw.number()
+    dtype, number = draw.kind(*_MOVED), draw.number()
     source = draw.tensor("x0", shape, dtype, number)
     return case(draw, op, [source, *others] if first else [*others, source], [draw.tensor("y0", out, dtype, number)],
                 options)
@@ -483,17 +503,17 @@ def _pad(draw: Draw, op: str) -> Case:
     pads = constant("pads", np.array(pairs, np.int32))
     if op == "MIRROR_PAD":
         return _moved(draw, op, shape, out, [pads], {"mode": mode})
-    dtype, number = draw.pick(("int8", "int8", "float32", "int32")), draw.number()
+    dtype, number = draw.kind("int8", "int8", "float32", "int32"), draw.number()
     inputs = [draw.tensor("x0", shape, dtype, number), pads]
     if op == "PADV2":
         fill = values((1,), dtype, draw.size(0, 99))
-        inputs.append(constant("fill", fill, *(number if dtype == "int8" else ())))
+        inputs.append(constant("fill", fill, *(number if dtype in ("int8", "int16") else ())))
     return case(draw, op, inputs, [draw.tensor("y0", out, dtype, number)])
 
 
 @maker("CONCATENATION", "PACK")
 def _join(draw: Draw, op: str) -> Case:
-    dtype, number, shape = draw.pick(_MOVED), draw.number(), draw.shape(1, 4, 5)
+    dtype, number, shape = draw.kind(*_MOVED), draw.number(), draw.shape(1, 4, 5)
     count, axis = draw.size(1, 4), draw.size(0, len(shape) - 1 + (op == "PACK"))
     if op == "PACK":
         out = (*shape[:axis], count, *shape[axis:])
@@ -509,7 +529,7 @@ def _join(draw: Draw, op: str) -> Case:
 
 @maker("SPLIT", "SPLIT_V", "UNPACK")
 def _split(draw: Draw, op: str) -> Case:
-    dtype, number, shape = draw.pick(_MOVED), draw.number(), list(draw.shape(1, 4, 4))
+    dtype, number, shape = draw.kind(*_MOVED), draw.number(), list(draw.shape(1, 4, 4))
     axis, count = draw.size(0, len(shape) - 1), draw.size(1, 3)
     sizes = [draw.size(1, 3)] * count if op == "SPLIT" else [draw.size(1, 3) for _ in range(count)]
     shape[axis] = count if op == "UNPACK" else sum(sizes)
@@ -535,7 +555,7 @@ def _gather(draw: Draw, op: str) -> Case:
     if op == "EMBEDDING_LOOKUP":
         shape = draw.shape(2, 3)
         indices = np.random.default_rng(1).integers(0, shape[0], draw.size(1, 6)).astype(np.int32)
-        dtype = draw.pick(("int8", "float32"))
+        dtype = draw.kind("int8", "float32")
         table = constant("table", values(shape, dtype, 4), *(draw.number() if dtype == "int8" else ()))
         number = (table.scale, table.zero_point)
         out = draw.tensor("y0", (len(indices), *shape[1:]), dtype, number)  # type: ignore[arg-type]
@@ -549,7 +569,7 @@ def _gather(draw: Draw, op: str) -> Case:
         depth, places = draw.size(1, len(shape)), draw.shape(1, 2, 4)
         indices = np.stack([draw.random.integers(0, size, places) for size in shape[:depth]], -1).astype(np.int32)
         out_shape, options = (*places, *shape[depth:]), {}
-    dtype, number = draw.pick(_MOVED), draw.number()
+    dtype, number = draw.kind(*_MOVED), draw.number()
     where = constant("i", indices) if known else Tensor("i", indices.shape, "int32")
     return case(draw, op, [draw.tensor("x0", shape, dtype, number), where],
                 [draw.tensor("y0", out_shape, dtype, number)], options, {} if known else {"i": indices})
@@ -608,7 +628,7 @@ def _filled(draw: Draw, op: str) -> Case:
 
 @maker("SHAPE", "RANK")
 def _known(draw: Draw, op: str) -> Case:
-    dtype, shape = draw.pick(_MOVED), draw.shape(1, 4)
+    dtype, shape = draw.kind(*_MOVED), draw.shape(1, 4)
     return case(draw, op, [draw.tensor("x0", shape, dtype, draw.number())],
                 [Tensor("y0", (len(shape),) if op == "SHAPE" else (), "int32")],
                 {"outType": _INT32} if op == "SHAPE" else {})
@@ -625,7 +645,7 @@ def _broadcast_args(draw: Draw, op: str) -> Case:
 
 @maker("DYNAMIC_UPDATE_SLICE")
 def _update(draw: Draw, op: str) -> Case:
-    dtype, number, shape = draw.pick(_MOVED), draw.number(), draw.shape()
+    dtype, number, shape = draw.kind(*_MOVED), draw.number(), draw.shape()
     part = tuple(draw.size(1, size) for size in shape)
     begin = [draw.size(0, size - some) for size, some in zip(shape, part, strict=True)]
     known = draw.chance(0.7)

@@ -61,17 +61,17 @@ def detector(background: int, options: dict[str, Any]) -> bytes:
     return write(tensors, [operator], ["x", "s"], ["boxes", "classes", "scores", "count"])
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"use_regular_nms": True}, {"use_regular_nms": True, "detections_per_class": 1}, {"nms_score_threshold": 0.93},
-    {"nms_iou_threshold": 1.0}, {"nms_score_threshold": 2.0}, {"nms_iou_threshold": 0.05, "use_regular_nms": True},
+@pytest.mark.parametrize(("background", "options"), [
+    (0, {}), (1, {}), (1, {"use_regular_nms": True}), (0, {"use_regular_nms": True, "detections_per_class": 1}),
+    (1, {"nms_score_threshold": 0.93}), (0, {"nms_iou_threshold": 1.0}), (0, {"nms_score_threshold": 2.0}),
+    (1, {"nms_iou_threshold": 0.05, "use_regular_nms": True}),
 ])  # fmt: skip
-@pytest.mark.parametrize("background", (0, 1))
 def test_detections_are_the_references(background: int, options: dict[str, Any]) -> None:
-    """With the memory there is and with little; what the reference leaves unwritten is zero."""
+    """With the memory there is and, once, with little; what the reference leaves unwritten is zero."""
     data = detector(background, options)
     reference = Tflm(data)
     whole = compile_model(data)
-    small = compile_model(data, fast=int(whole.plan.fast_bytes * 0.8), slow=SLOW)
+    small = whole if options else compile_model(data, fast=int(whole.plan.fast_bytes * 0.8), slow=SLOW)
     with Session(whole) as session, Session(small) as other:
         for seed in range(4):
             random = np.random.default_rng(seed)

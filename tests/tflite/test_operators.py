@@ -1,22 +1,144 @@
-"""Every operator in int8: TensorFlow Lite Micro's bytes, at any budget."""
+"""Every operator in int8 and int16, with float32 and integers where it takes them: TensorFlow Lite Micro's bytes."""
 
 from __future__ import annotations
 
-import pytest
+import itertools
+import logging
+from collections.abc import Iterator
+from pathlib import Path
 
-from tests.tflite.cases import CASES, merged
-from tests.tflite.compare import check_exact
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.compiler.codegen.c_model import CModel, build
+from tests.compiler.models import make, node
+from tests.fuzz.tflite import outcome
+from tests.fuzz.tflite_cases import INT16, MAKERS, Draw
+from tests.harness.tiers import examples, sampled
+from tests.tflite.cases import CORNERS, Case, merged, weighted, x, y
+from tests.tflite.compare import check_exact, random_input
+from tests.tflite.tflm import Tflm
+from tests.tflite.writer import Operator, Tensor, constant, write
+from tigris_pio import Session, UnsupportedError, compile_model
+from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 from tigris_pio.format.enums import DType, OpKind
 
-#: Operators that are not yet computed in integers throughout.
-FLOAT = frozenset(("NOT_EQUAL", "ARG_MAX", "ARG_MIN", "L2_NORMALIZATION", "QUANTIZE", "others",
-                   *(name for name in CASES if name.endswith(" of integers"))))
+#: Operators that other tests have: layers with a memory, constants, control flow, custom operators.
+ELSEWHERE = frozenset((
+    "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "Convolution2DTransposeBias", "DENSIFY", "IF", "RANGE",
+    "READ_VARIABLE", "RELU_0_TO_1", "SELECT", "SVDF", "TFLite_Detection_PostProcess", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "VAR_HANDLE",
+))  # fmt: skip
+#: Operators that compute in integers throughout, so no operator of the plan is float32.
+INTEGER = ("ADD", "SUB", "MUL", "MEAN", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "AVERAGE_POOL_2D",
+           "MAX_POOL_2D", "FULLY_CONNECTED", "SOFTMAX", "LOGISTIC", "TANH", "LEAKY_RELU", "TRANSPOSE",
+           "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR")  # fmt: skip
+#: Known faults by seed and type: sums in the middle of two steps of int16; a slice of int32 that drops two axes.
+KNOWN = {(4, True): {"SUB"}, (5, True): {"ABS"}, (5, False): {"STRIDED_SLICE"}}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_exact(name: str) -> None:
-    """All cases of an operator side by side in one file."""
-    model, values = merged(list(CASES[name]()))
-    compiled = check_exact(model, model, values)
-    kinds = {op.kind for op in compiled.plan.program.ops if op.dtype == DType.FLOAT32 and op.kind != OpKind.CAST}
-    assert name in FLOAT or not kinds, kinds
+def quantised(op: str, int16: bool) -> Iterator[Case]:
+    """Random cases that compute with int8, or int16."""
+    made = (MAKERS[op](Draw(seed, int16), op) for seed in itertools.count())
+    return (case for case in made if {case.inputs[0].dtype, case.outputs[0].dtype} & {"int8", "int16"})
+
+
+def test_every_operator_has_cases() -> None:
+    assert {entry.operator for entry in read_operators()} - set(MAKERS) == ELSEWHERE
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name: str) -> None:
+    """All cases side by side in one file, and each in little memory."""
+    cases = list(CORNERS[name]())
+    model, values = merged(cases)
+    check_exact(model, model, values, tight=False)
+    for case in cases[:: examples(8, 2)]:
+        check_exact(case.file(), case.file(), case.arrays())
+
+
+@pytest.mark.parametrize("int16", (False, True), ids=("int8", "int16"))
+@pytest.mark.parametrize("seed", sampled(range(10), 2))
+def test_random_cases(seed: int, int16: bool) -> None:
+    """One case of each operator; some of them in little memory, too."""
+    logging.disable(logging.WARNING)
+    found = {name: outcome(MAKERS[name](Draw(seed, int16), name), (place + seed) % examples(16, 4) == 0)
+             for place, name in enumerate(INT16 if int16 else MAKERS)}
+    differing = {name: text for name, text in found.items() if text.startswith("differs")}
+    assert set(differing) <= KNOWN.get((seed, int16), set()), differing
+    assert sum(text == "exact" for text in found.values()) > len(found) * (0.9 if int16 else 0.55)
+
+
+@pytest.mark.parametrize("int16", (False, True), ids=("int8", "int16"))
+def test_no_operator_is_computed_in_float32(int16: bool) -> None:
+    program = compile_model(merged([next(quantised(name, int16)) for name in INTEGER])[0]).plan.program
+    assert not {op.kind for op in program.ops if op.dtype == DType.FLOAT32 and op.kind != OpKind.CAST}
+
+
+@settings(max_examples=examples(30, 100))
+@given(st.integers(1, 60), st.sampled_from(("int64", "int32", "")), st.floats(1e-6, 3e-3), st.floats(1e-6, 3e-2),
+       st.integers(0, 9))
+def test_requantisation_of_int16_sums(inputs: int, bias: str, source: float, result: float, seed: int) -> None:
+    """Any ratio of scales that both take, in both kinds of sums."""
+    case = Case("FULLY_CONNECTED", [x((3, inputs), (source, 0), 0, "int16"), *weighted((6, inputs), 0, source, bias)],
+                [y((3, 6), (result, 0), "int16")])
+    values = case.arrays(seed)
+    with Session(compile_model(case.file())) as session:
+        assert np.array_equal(session.run(values)["y0"], Tflm(case.file()).run(list(values.values()))[0])
+
+
+def test_scales_too_far_apart_are_refused() -> None:
+    tensors = [Tensor("x", (1, 4), "int16", 1.0), constant("w", np.ones((2, 4), np.int8), 1.0),
+               Tensor("y", (1, 2), "int16", 1e-6)]
+    data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
+    with pytest.raises(UnsupportedError, match=r"FULLY_CONNECTED_0 .*scale ratio of 1e\+06 is too large for int16"):
+        compile_model(data)
+
+
+def test_operators_without_int16_run_in_float() -> None:
+    """TensorFlow Lite Micro has no int16 of its own for them either."""
+    tensors = [Tensor(name, (2, 5), "int16", 2e-4) for name in ("x", "z", "y")]
+    data = write(tensors, [Operator("DIV", ["x", "z"], ["y"])], ["x", "z"], ["y"])
+    compiled = compile_model(data)
+    kinds = [op.kind for op in compiled.plan.program.ops]
+    assert kinds == [OpKind.DEQUANTIZE, OpKind.DEQUANTIZE, OpKind.BINARY, OpKind.QUANTIZE]
+    a, b = random_input((2, 5), "int16", 1), random_input((2, 5), "int16", 2)
+    with Session(compiled) as session:
+        got = session.run({"x": a, "z": b})["y"]
+    assert np.array_equal(got, np.clip(np.rint(a / b.astype(float) / np.float64(np.float32(2e-4))), -32768, 32767))
+
+
+@pytest.mark.fuzzed
+@pytest.mark.parametrize("name", sampled(INT16, ("MEAN", "DEPTHWISE_CONV_2D")))
+def test_plain_c_has_the_plans_bytes(name: str, tmp_path: Path) -> None:
+    """Cases of int8 and int16 side by side."""
+    cases = [*itertools.islice(quantised(name, False), 3), *itertools.islice(quantised(name, True), 3)]
+    model, values = merged(cases)
+    plan = compile_model(model)
+    generated = plan.codegen(None, "m", layout="split")
+    with Session(plan) as session:
+        stored = {io.name: io.to_stored(io.check_model_array(values[io.name])) for io in session.inputs}
+        got = CModel(build([generated], tmp_path), plan, generated, session).run(stored)
+        expected = session.run_raw(stored)
+        assert [name for name, array in expected.items() if got[name].tobytes() != array.tobytes()] == []
+
+
+@pytest.mark.parametrize(("op", "tflite"), [("ReduceMean", "MEAN"), ("ReduceSum", "SUM"), ("ReduceMax", "REDUCE_MAX"),
+                                            ("ReduceMin", "REDUCE_MIN")])  # fmt: skip
+def test_reductions_of_onnx(op: str, tflite: str) -> None:
+    """ONNX with QuantizeLinear and DequantizeLinear gives the bytes of the TensorFlow Lite operator, in int8."""
+    numbers = {"s": np.float32(0.05), "z": np.int8(-128), "t": np.float32(0.021), "o": np.int8(127)}
+    if op in ("ReduceMax", "ReduceMin"):
+        numbers |= {"t": numbers["s"], "o": numbers["z"]}  # as TensorFlow Lite Micro demands
+    for shape, axes in (((5, 9), (1,)), ((2, 4, 3, 6), (1, 2)), ((1, 7, 5, 3), (0, 3)), ((2, 4, 3, 6), (0, 1, 2, 3))):
+        out = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+        reference = Case(tflite, [x(shape, (0.05, -128)), constant("axes", np.array(axes, np.int32))],
+                         [y(out, (float(numbers["t"]), int(numbers["o"])))], {"keepDims": True})
+        constants = numbers | ({"axes": np.array(axes)} if op == "ReduceSum" else {})
+        reduced = node(op, "d axes", "r") if op == "ReduceSum" else node(op, "d", "r", axes=axes)
+        model = make([node("DequantizeLinear", "x0 s z", "d"), reduced, node("QuantizeLinear", "r t o", "y0")],
+                     {"x0": shape}, ["y0"], constants, 17, {"x0": 3, "y0": 3})
+        compiled = check_exact(reference.file(), model, reference.arrays())
+        assert all(item.dtype == DType.INT8 for item in compiled.plan.program.ops), axes

@@ -8,7 +8,7 @@ import numpy as np
 from tflite_micro.python.tflite_micro import runtime
 
 #: Enough for any network of the tests.
-_ARENA = 1 << 20
+_ARENA = 1 << 22
 
 
 class Tflm:
