@@ -23,47 +23,26 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.compiler.models import make, node
 from tests.fuzz import hostile_tflite
+from tests.fuzz.hostile_tflite import FLOATS, SMALL, ramp
 from tests.peak import peak
 from tigris_pio import Session, compile_model
 from tigris_pio.errors import TigrisError
 
 MEMORY = 3 << 30  #: of the child's address space; the compiler's own takes about 1 GB of it
-EXTREMES = (0, 1, -1, 2, 3, 7, 127, 128, 255, 256, 65535, 65536, 1 << 24, 1 << 30, (1 << 31) - 1, -(1 << 31), 1 << 40,
-            (1 << 63) - 1, -(1 << 63))  # fmt: skip
-SMALL = (0, 1, -1, 2, 3, 4, 5)
-FLOATS = (0.0, -1.0, 1e-38, 1e38, -1e38, float("inf"), float("-inf"), float("nan"), 0.5, 3.0)
+EXTREMES = (*hostile_tflite.EXTREMES, 1 << 40, (1 << 63) - 1, -(1 << 63))
 TYPES = (
-    TensorProto.FLOAT,
-    TensorProto.INT8,
-    TensorProto.UINT8,
-    TensorProto.INT64,
-    TensorProto.INT32,
-    TensorProto.BOOL,
-    TensorProto.FLOAT16,
-    TensorProto.DOUBLE,
-    TensorProto.STRING,
-    TensorProto.COMPLEX64,
-    TensorProto.INT4,
-    0,
-    99,
-)
+    TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL,
+    TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.INT4, 0, 99,
+)  # fmt: skip
 NAMES = ("", "x", "y", "h", "w", "\x1b[31m", "\n", "é" * 700, "a" * 5000, "\0")
-
-
-def _f(*shape: int) -> np.ndarray:
-    return np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape)
 
 
 def _quantised() -> onnx.ModelProto:
     weights = {
-        "s": np.array(0.1, np.float32),
-        "z": np.array(3, np.int8),
-        "wq": np.arange(36, dtype=np.int8).reshape(4, 1, 3, 3),
-        "ws": np.full(4, 0.1, np.float32),
-        "wz": np.zeros(4, np.int8),
-        "b": np.arange(4, dtype=np.int32),
-        "bs": np.full(4, 0.01, np.float32),
-    }
+        "s": np.array(0.1, np.float32), "z": np.array(3, np.int8),
+        "wq": np.arange(36, dtype=np.int8).reshape(4, 1, 3, 3), "ws": np.full(4, 0.1, np.float32),
+        "wz": np.zeros(4, np.int8), "b": np.arange(4, dtype=np.int32), "bs": np.full(4, 0.01, np.float32),
+    }  # fmt: skip
     nodes = [
         node("QuantizeLinear", "x s z", "xq"),
         node("DequantizeLinear", "xq s z", "xd"),
@@ -85,112 +64,68 @@ def _quantised() -> onnx.ModelProto:
 def _convolutions() -> onnx.ModelProto:
     nodes = [
         node("Conv", "x w", "c", kernel_shape=[3, 3], strides=[1, 2], pads=[1, 1, 1, 1], dilations=[1, 1], group=2),
-        node("BatchNormalization", "c g b m v", "n", epsilon=1e-3),
-        node("Clip", "n lo hi", "k"),
+        node("BatchNormalization", "c g b m v", "n", epsilon=1e-3), node("Clip", "n lo hi", "k"),
         node("MaxPool", "k", "p", kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 0, 0], ceil_mode=0),
         node("ConvTranspose", "p t", "u", strides=[2, 2], kernel_shape=[2, 2], output_padding=[0, 0], group=1),
-        node("LpPool", "u", "l", kernel_shape=[2, 2], p=2),
-        node("GlobalAveragePool", "l", "h"),
-        node("Flatten", "h", "f", axis=1),
-        node("Gemm", "f m2 c2", "y", transB=1, alpha=0.5, beta=2.0),
-    ]
+        node("LpPool", "u", "l", kernel_shape=[2, 2], p=2), node("GlobalAveragePool", "l", "h"),
+        node("Flatten", "h", "f", axis=1), node("Gemm", "f m2 c2", "y", transB=1, alpha=0.5, beta=2.0),
+    ]  # fmt: skip
     four = {name: np.full(4, 0.5, np.float32) for name in "gbmv"}
     weights = {
-        "w": _f(4, 1, 3, 3),
-        **four,
-        "lo": np.array(0, np.float32),
-        "hi": np.array(6, np.float32),
-        "t": _f(4, 3, 2, 2),
-        "m2": _f(5, 3),
-        "c2": _f(5),
-    }
+        "w": ramp(4, 1, 3, 3), **four, "lo": np.array(0, np.float32), "hi": np.array(6, np.float32),
+        "t": ramp(4, 3, 2, 2), "m2": ramp(5, 3), "c2": ramp(5),
+    }  # fmt: skip
     return make(nodes, {"x": (1, 2, 8, 8)}, ["y"], weights)
 
 
 def _movement() -> onnx.ModelProto:
     nodes = [
-        node("Transpose", "x", "a", perm=[0, 2, 3, 1]),
-        node("Reshape", "a shape", "r", allowzero=0),
-        node("Slice", "r i0 i1 i2 i3", "s"),
-        node("Pad", "s pads", "p", mode="constant"),
-        node("Concat", "p p", "c", axis=1),
-        node("Split", "c parts", "d e", axis=1),
-        node("Gather", "d places", "g", axis=2),
-        node("Tile", "g times", "t"),
-        node("Unsqueeze", "t i3", "q"),
-        node("Squeeze", "q i3", "z"),
-        node("Expand", "z ones", "v"),
-        node("ReduceMean", "v", "y", axes=[1], keepdims=0),
-        node("ArgMax", "e", "k", axis=1, keepdims=1),
+        node("Transpose", "x", "a", perm=[0, 2, 3, 1]), node("Reshape", "a shape", "r", allowzero=0),
+        node("Slice", "r i0 i1 i2 i3", "s"), node("Pad", "s pads", "p", mode="constant"),
+        node("Concat", "p p", "c", axis=1), node("Split", "c parts", "d e", axis=1),
+        node("Gather", "d places", "g", axis=2), node("Tile", "g times", "t"), node("Unsqueeze", "t i3", "q"),
+        node("Squeeze", "q i3", "z"), node("Expand", "z ones", "v"),
+        node("ReduceMean", "v", "y", axes=[1], keepdims=0), node("ArgMax", "e", "k", axis=1, keepdims=1),
         node("Cast", "k", "o", to=1),
-    ]
+    ]  # fmt: skip
     weights = {
-        "shape": np.array([1, 4, -1, 2]),
-        "i0": np.array([0]),
-        "i1": np.array([3]),
-        "i2": np.array([1]),
-        "i3": np.array([1]),
-        "pads": np.array([0, 1, 0, 0, 0, 1, 0, 0]),
-        "parts": np.array([4, 6]),
-        "places": np.array([0, 2, 1]),
-        "times": np.array([1, 1, 2, 1]),
-        "ones": np.array([1, 1, 1, 1]),
-    }
+        "shape": np.array([1, 4, -1, 2]), "i0": np.array([0]), "i1": np.array([3]), "i2": np.array([1]),
+        "i3": np.array([1]), "pads": np.array([0, 1, 0, 0, 0, 1, 0, 0]), "parts": np.array([4, 6]),
+        "places": np.array([0, 2, 1]), "times": np.array([1, 1, 2, 1]), "ones": np.array([1, 1, 1, 1]),
+    }  # fmt: skip
     return make(nodes, {"x": (1, 2, 4, 4)}, ["y", "o"], weights, opset=13)
 
 
 def _shapes() -> onnx.ModelProto:
     nodes = [
-        node("Shape", "x", "n"),
-        node("Gather", "n zero", "first", axis=0),
-        node("Unsqueeze", "first i", "u"),
-        node("Concat", "u rest", "target", axis=0),
-        node("Reshape", "x target", "r"),
+        node("Shape", "x", "n"), node("Gather", "n zero", "first", axis=0), node("Unsqueeze", "first i", "u"),
+        node("Concat", "u rest", "target", axis=0), node("Reshape", "x target", "r"),
         node("ConstantOfShape", "size", "c", value=numpy_helper.from_array(np.array([2.0], np.float32))),
-        node("Mul", "c c", "d"),
-        node("Range", "zero lim step", "g"),
-        node("Cast", "g", "h", to=1),
-        node("Add", "d h", "k"),
-        node("MatMul", "r k", "y"),
-        node("Expand", "k size2", "l"),
+        node("Mul", "c c", "d"), node("Range", "zero lim step", "g"), node("Cast", "g", "h", to=1),
+        node("Add", "d h", "k"), node("MatMul", "r k", "y"), node("Expand", "k size2", "l"),
         node("ReduceSum", "l", "o", keepdims=0),
-    ]
+    ]  # fmt: skip
     weights = {
-        "zero": np.array(0),
-        "i": np.array([0]),
-        "rest": np.array([-1, 4]),
-        "size": np.array([4]),
-        "lim": np.array(4),
-        "step": np.array(1),
-        "size2": np.array([2, 4]),
-    }
+        "zero": np.array(0), "i": np.array([0]), "rest": np.array([-1, 4]), "size": np.array([4]), "lim": np.array(4),
+        "step": np.array(1), "size2": np.array([2, 4]),
+    }  # fmt: skip
     return make(nodes, {"x": (1, 2, 4)}, ["y", "o"], weights, opset=13)
 
 
 def _sequence() -> onnx.ModelProto:
     nodes = [
-        node("LayerNormalization", "x g b", "n", axis=-1, epsilon=1e-5),
-        node("MatMul", "n w", "m"),
-        node("Softmax", "m", "s", axis=-1),
-        node("Einsum", "s w", "e", equation="bij,jk->bik"),
-        node("Resize", "e - scales", "r", mode="linear"),
-        node("GroupNormalization", "r g3 g3", "q", num_groups=3),
+        node("LayerNormalization", "x g b", "n", axis=-1, epsilon=1e-5), node("MatMul", "n w", "m"),
+        node("Softmax", "m", "s", axis=-1), node("Einsum", "s w", "e", equation="bij,jk->bik"),
+        node("Resize", "e - scales", "r", mode="linear"), node("GroupNormalization", "r g3 g3", "q", num_groups=3),
         node("InstanceNormalization", "q g3 g3", "i", epsilon=1e-4),
-        node("DepthToSpace", "img", "d", blocksize=2, mode="DCR"),
-        node("LRN", "img", "l", size=3, alpha=1e-4),
-        node("CumSum", "i axis", "y", exclusive=0),
-        node("Gelu", "d", "o"),
-        node("TopK", "l one", "t k", axis=1),
-    ]
+        node("DepthToSpace", "img", "d", blocksize=2, mode="DCR"), node("LRN", "img", "l", size=3, alpha=1e-4),
+        node("CumSum", "i axis", "y", exclusive=0), node("Gelu", "d", "o"), node("TopK", "l one", "t k", axis=1),
+    ]  # fmt: skip
     weights = {
-        "g": np.ones(4, np.float32),
-        "b": np.zeros(4, np.float32),
-        "w": _f(4, 4),
-        "scales": np.array([1, 1, 2], np.float32),
-        "g3": np.ones(3, np.float32),
-        "axis": np.array(1),
+        "g": np.ones(4, np.float32), "b": np.zeros(4, np.float32), "w": ramp(4, 4),
+        "scales": np.array([1, 1, 2], np.float32), "g3": np.ones(3, np.float32), "axis": np.array(1),
         "one": np.array([1]),
-    }
+    }  # fmt: skip
     return make(nodes, {"x": (1, 3, 4), "img": (1, 4, 4, 4)}, ["y", "o", "l"], weights, opset=20)
 
 
@@ -198,16 +133,14 @@ def _function() -> onnx.ModelProto:
     body = [helper.make_node("Relu", ["a"], ["t"]), helper.make_node("Add", ["t", "a"], ["r"])]
     local = helper.make_function("own", "Twice", ["a"], ["r"], body, [helper.make_opsetid("", 17)])
     step = helper.make_graph(
-        [helper.make_node("Add", ["s", "e"], ["n"]), helper.make_node("Identity", ["n"], ["o"])],
-        "body",
+        [helper.make_node("Add", ["s", "e"], ["n"]), helper.make_node("Identity", ["n"], ["o"])], "body",
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "se"],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "no"],
-    )
+    )  # fmt: skip
     nodes = [
-        helper.make_node("Twice", ["x"], ["f"], domain="own"),
-        helper.make_node("Celu", ["f"], ["c"], alpha=2.0),
+        helper.make_node("Twice", ["x"], ["f"], domain="own"), helper.make_node("Celu", ["f"], ["c"], alpha=2.0),
         helper.make_node("Scan", ["init", "c"], ["last", "y"], body=step, num_scan_inputs=1),
-    ]
+    ]  # fmt: skip
     model = make(nodes, {"x": (3, 4)}, ["y"], {"init": np.zeros(4, np.float32)})
     model.opset_import.append(helper.make_opsetid("own", 1))
     model.functions.append(local)
@@ -215,13 +148,8 @@ def _function() -> onnx.ModelProto:
 
 
 MODELS: tuple[Callable[[], onnx.ModelProto], ...] = (
-    _quantised,
-    _convolutions,
-    _movement,
-    _shapes,
-    _sequence,
-    _function,
-)
+    _quantised, _convolutions, _movement, _shapes, _sequence, _function,
+)  # fmt: skip
 
 
 # ---- changes -----------------------------------------------------------------------------------------------------
@@ -359,57 +287,15 @@ def _version(model: onnx.ModelProto, draw: random.Random) -> None:
 
 
 OPERATORS = (
-    "Relu",
-    "Add",
-    "Conv",
-    "Gemm",
-    "MatMul",
-    "Reshape",
-    "Transpose",
-    "Concat",
-    "Softmax",
-    "Resize",
-    "Pad",
-    "Slice",
-    "Split",
-    "Gather",
-    "Where",
-    "ReduceMax",
-    "Loop",
-    "If",
-    "LSTM",
-    "NonZero",
-    "Mod",
-    "Pow",
-    "Clip",
-    "Upsample",
-    "Col2Im",
-    "GridSample",
-    "ScatterND",
-    "GatherND",
-    "OneHot",
-    "Trilu",
-    "QLinearConv",
-    "DynamicQuantizeLinear",
-    "Twice",
-    "",
-    "Dropout",
-)
+    "Relu", "Add", "Conv", "Gemm", "MatMul", "Reshape", "Transpose", "Concat", "Softmax", "Resize", "Pad", "Slice",
+    "Split", "Gather", "Where", "ReduceMax", "Loop", "If", "LSTM", "NonZero", "Mod", "Pow", "Clip", "Upsample",
+    "Col2Im", "GridSample", "ScatterND", "GatherND", "OneHot", "Trilu", "QLinearConv", "DynamicQuantizeLinear",
+    "Twice", "", "Dropout",
+)  # fmt: skip
 CHANGES = (
-    _attribute,
-    _attribute,
-    _attribute,
-    _initializer,
-    _initializer,
-    _shape,
-    _shape,
-    _wires,
-    _wires,
-    _node,
-    _names,
-    _drop_attribute,
-    _version,
-)
+    _attribute, _attribute, _attribute, _initializer, _initializer, _shape, _shape, _wires, _wires, _node, _names,
+    _drop_attribute, _version,
+)  # fmt: skip
 
 
 def hostile(seed: int) -> onnx.ModelProto | None:

@@ -21,7 +21,7 @@ FLOATS = (0.0, -1.0, 1e-38, 1e38, -1e38, float("inf"), float("-inf"), float("nan
 NAMES = (b"", b"x", b"y", b"\xff\xfe", b"\x1b[31m", "é".encode() * 700, b"a" * 5000, b"\0")
 
 
-def _f(*shape: int) -> np.ndarray:
+def ramp(*shape: int) -> np.ndarray:
     return np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape)
 
 
@@ -66,7 +66,7 @@ def _image() -> bytes:
 
 def _movement() -> bytes:
     """float32: shapes that are computed, and operators that move elements."""
-    half = _f(3, 4).astype(np.float16)
+    half = ramp(3, 4).astype(np.float16)
     tensors = [
         Tensor("x", (1, 4, 4, 2), "float32"), Tensor("n", (4,), "int32"), Tensor("one", (), "int32"),
         Tensor("target", (2,), "int32"), Tensor("r", (1, 32), "float32"), Tensor("u", (1, 4, 8), "float32"),

@@ -12,10 +12,11 @@ import time
 from collections import Counter
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.fuzz.check import CHECKED, check
 from tests.fuzz.graphs import Step
-from tests.fuzz.test_graphs import SCHEMES, SHAPES, SHARES, STEPS
+from tests.fuzz.test_graphs import SCHEMES, SHAPES, SHARES, STEP
 
 
 def main() -> int:
@@ -26,7 +27,7 @@ def main() -> int:
     failed: list[bool] = []
 
     @settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(shape=SHAPES, steps=STEPS, scheme=SCHEMES, share=SHARES)
+    @given(shape=SHAPES, steps=st.lists(STEP, min_size=1, max_size=9), scheme=SCHEMES, share=SHARES)
     def one_round(shape: int, steps: list[Step], scheme: int | None, share: int) -> None:
         if time.monotonic() > end and not failed:
             return
