@@ -35,8 +35,9 @@ def _project_maker(folder: Path, core_dir: Path) -> Iterator[Callable[..., Proje
         name: str = "prüf project",
         platform: str = EMULATED,
         framework: str = "baremetal",
+        shares_objects: bool = True,
     ) -> Project:
-        project = Project(folder / name, core_dir)
+        project = Project(folder / name, core_dir, shares_objects)
         project.write(sources, ini, platform, framework)
         made.append(project)
         return project

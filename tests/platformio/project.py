@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Bytes of the fake compiler's plans in front of what the model says.
@@ -50,19 +53,34 @@ class Result:
     text: str
 
 
+@functools.cache
+def _object_cache() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="tigris-pio-objects-")
+
+
 @dataclasses.dataclass(frozen=True)
 class Project:
+    """`shares_objects`: its builds take what other such projects of this process have compiled, the runtime above all.
+
+    SCons then says "Retrieved" where it says "Compiling" or "Linking" otherwise.
+    """
+
     folder: Path
     core_dir: Path
+    shares_objects: bool = True
 
     def write(self, sources: dict[str, str], ini: str, platform: str, framework: str) -> None:
-        common = (
-            f"[env]\nplatform = {platform}\nframework = {framework}\nextra_scripts = pre:{PLATFORMIO / 'hook.py'}\n"
-        )
+        common = f"[env]\nplatform = {platform}\nframework = {framework}\n" \
+                 f"extra_scripts = pre:{PLATFORMIO / 'hook.py'}\n"  # fmt: skip
         for name, text in {**sources, "platformio.ini": common + ini}.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
+
+    def add_option(self, line: str) -> None:
+        """To the last environment of platformio.ini."""
+        with (self.folder / "platformio.ini").open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
     def pio(self, *arguments: str, **variables: str) -> Result:
         environment = {
@@ -71,19 +89,25 @@ class Project:
             "PLATFORMIO_SETTING_ENABLE_TELEMETRY": "no",
             "PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL": "36500",
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            **({"PLATFORMIO_BUILD_CACHE_DIR": _object_cache().name} if self.shares_objects else {}),
             **variables,
         }
-        done = subprocess.run(
-            [sys.executable, "-m", "platformio", *arguments],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
+        command = [sys.executable, "-m", "platformio", *arguments]
+        done = subprocess.run(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)  # fmt: skip
         return Result(done.returncode, done.stdout)
+
+    def metadata(self, environment: str) -> dict[str, Any]:
+        """What `pio project metadata` tells an editor."""
+        result = self.pio("project", "metadata", "-e", environment, "--json-output")
+        assert result.status == 0, result.text
+        found: dict[str, Any] = json.loads(result.text[result.text.index("{") :])[environment]
+        return found
+
+    def images(self, environment: str) -> list[tuple[int, Path]]:
+        """What is flashed beside the firmware: offsets and files."""
+        listed = self.metadata(environment)["extra"]["flash_images"]
+        return [(int(image["offset"], 0), Path(image["path"])) for image in listed]
 
     def run(self, *arguments: str, **variables: str) -> str:
         """`pio run …`, which must succeed; its output."""
@@ -107,11 +131,16 @@ class Project:
     def build(self, environment: str) -> Path:
         return self.folder / ".pio" / "build" / environment
 
+    def port(self, environment: str) -> int:
+        """Where the board's UART is."""
+        port: int = json.loads((self.state(environment) / "board.json").read_text("utf-8"))["port"]
+        return port
+
     def serial(
         self, environment: str, until: bytes, after: bytes = b"", send: bytes = b"", seconds: float = 20.0
     ) -> bytes:
         """Connects to the board's UART, sends `send` when `after` has come, and reads until `until` has come."""
-        port = json.loads((self.state(environment) / "board.json").read_text("utf-8"))["port"]
+        port = self.port(environment)
         deadline = time.monotonic() + seconds
         with socket.create_connection(("127.0.0.1", port), timeout=seconds) as line:
             received = _receive(line, b"", after, deadline)
