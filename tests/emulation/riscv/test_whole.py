@@ -15,6 +15,7 @@ import pytest
 from bench import p4
 from bench.riscv import whole
 from tests.emulation.riscv.test_esp_nn import VARIABLE
+from tests.harness.tiers import examples
 from tests.networks.folders import OWN
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
 from tests.runtime.kernel_harness import Way, plan_for
@@ -23,7 +24,7 @@ from tigris_pio.format.enums import OpKind
 
 pytestmark = pytest.mark.vendor(VARIABLE)
 
-GEOMETRIES = 150
+GEOMETRIES = examples(20, 150)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,7 @@ def test_keyword_spotting_gives_its_recorded_output(built: Path, checkout: Path)
     assert {place for place, count in found.instructions.items() if count} == taken
 
 
+@pytest.mark.thorough
 def test_the_bench_sets_the_library_beside_portable_c(built: Path, checkout: Path, tmp_path: Path) -> None:
     *rows, total = p4.rows_of(OWN / "kws_int8.onnx", p4.Programs(built, p4.portable(tmp_path)), checkout)
     assert total["right"] is True

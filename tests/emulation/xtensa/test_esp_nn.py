@@ -1,4 +1,4 @@
-"""All of ESP-NN's assembly for the ESP32-S3 gives TensorFlow Lite's bytes under the interpreter, and stays where it
+"""ESP-NN's assembly for layers on the ESP32-S3 gives TensorFlow Lite's bytes under the interpreter, and stays where it
 may.
 
 That shows two things: that the interpreter runs what Espressif's own engineers wrote for the chip, and what that code
@@ -18,8 +18,6 @@ from tests.emulation.xtensa import esp_nn
 pytestmark = pytest.mark.vendor(esp_nn.VARIABLE)
 
 SHAPES = 12
-#: Files without a function of their own to call: those of other files call them.
-HELPERS = {"esp_nn_multiply_by_quantized_mult_esp32s3.S", "esp_nn_multiply_by_quantized_mult_ver1_esp32s3.S"}
 #: Bytes from an operand that are read ahead and not used: a vector and a half of the next.
 READ_AHEAD = 48
 #: One more number of 16 bits than asked for, for some sizes.
@@ -40,12 +38,10 @@ def test_bytes_and_addresses(make: Callable[[np.random.Generator], esp_nn.Call])
     assert outputs >= SHAPES
 
 
-def test_every_file_is_run() -> None:
+def test_every_function_of_layers_is_run() -> None:
     functions = {make(np.random.default_rng(0)).function for make in esp_nn.CASES}
-    assert functions == {name for name, file in esp_nn.files().items() if file not in HELPERS}
-    assert len(set(esp_nn.files().values())) == 24
-    called = {operand for one in esp_nn.program().code if one.name == "call8" for operand in one.operands}
-    assert {esp_nn.files()[name] for name in called} == HELPERS
+    assert functions == esp_nn.called_by_layers()
+    assert len(functions) == 15
 
 
 @pytest.mark.parametrize("offset, wrong", [(0, False), (8, False), (4, True), (1, True)])
