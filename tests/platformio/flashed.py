@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import subprocess
@@ -12,13 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.harness.command import tigris
-from tigris_pio.platformio import partitions
+from tests.runtime.build import PLAIN, RUNTIME, compile_each, core_objects
+from tigris_pio import Compiled
+from tigris_pio.compiler.emit.model_header import render_model_header
+from tigris_pio.platformio import layout, partitions
 
 from .mock_chip import MockChip
 from .project import ROOT, Project, load_by_path
 
-esp_image = load_by_path("like_esp_image", ROOT / "tests" / "platformio" / "espressif_like" / "tools" / "esp_image.py")
+LIKE = ROOT / "tests" / "platformio" / "espressif_like"
+esp_image = load_by_path("like_esp_image", LIKE / "tools" / "esp_image.py")
 FLASH_BYTES = 16 << 20
+HOST = "127.0.0.1"
 
 
 def hil(plan: Path, port: str, data: Path, samples: int) -> str:
@@ -30,33 +34,76 @@ def hil(plan: Path, port: str, data: Path, samples: int) -> str:
 def chip_running(flash: Path, firmware: Path) -> Iterator[str]:
     """Runs the firmware that was flashed; its serial port."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((HOST, 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen([firmware], env={**os.environ, "CHIP_FLASH": str(flash), "CHIP_PORT": str(port)})
     try:
         time.sleep(0.3)
         assert process.poll() is None
-        yield f"socket://127.0.0.1:{port}"
+        yield f"socket://{HOST}:{port}"
     finally:
         process.kill()
         process.wait()
 
 
+def answers(flash: Path, firmware: Path, sent: bytes) -> list[str]:
+    """The lines of a firmware whose sensor measures what is sent, until it has nothing more."""
+    with chip_running(flash, firmware) as port, \
+            socket.create_connection((HOST, int(port.rsplit(":", 1)[1])), timeout=60) as line:  # fmt: skip
+        line.sendall(sent)
+        line.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: line.recv(4096), b"")).decode().splitlines()
+
+
+def flash_with(images: dict[int, bytes], path: Path) -> Path:
+    """A chip's flash as a file, erased but for these."""
+    flash = bytearray(b"\xff" * FLASH_BYTES)
+    for offset, data in images.items():
+        flash[offset : offset + len(data)] = data
+    path.write_bytes(flash)
+    return path
+
+
+def model_offset(table: bytes) -> int:
+    """Where a binary partition table has the model."""
+    place = partitions.find(partitions.parse_binary(table), "model")
+    assert place is not None
+    return place.offset
+
+
 def read_back(mock: MockChip, project: Project, environment: str, folder: Path) -> tuple[Path, Path, int]:
     """(flash file, firmware, offset of the model partition), all as esptool reads them from the chip."""
-    result = project.pio("project", "metadata", "-e", environment, "--json-output").text
-    extra = json.loads(result[result.index("{") :])[environment]["extra"]
-    files = [(int(item["offset"], 0), Path(item["path"])) for item in extra["flash_images"]]
-    files += [(0x10000, project.build(environment) / "firmware.bin")]
-    chip = bytearray(b"\xff" * FLASH_BYTES)
-    for offset, path in files:
-        size = path.stat().st_size
-        chip[offset : offset + size] = mock.read(offset, size)
-    flash, firmware = folder / "flash.bin", folder / "firmware"
-    flash.write_bytes(chip)
-    firmware.write_bytes(esp_image.payload(bytes(chip[0x10000 : 0x10000 + size])))
+    files = [*project.images(environment), (0x10000, project.build(environment) / "firmware.bin")]
+    read = {offset: mock.read(offset, path.stat().st_size) for offset, path in files}
+    firmware = folder / "firmware"
+    firmware.write_bytes(esp_image.payload(read[0x10000]))
     firmware.chmod(0o755)
-    table = partitions.parse_binary(bytes(chip[0x8000:0x8C00]))
-    model = partitions.find(table, "model")
-    assert model is not None
-    return flash, firmware, model.offset
+    return flash_with(read, folder / "flash.bin"), firmware, model_offset(read[0x8000])
+
+
+def without_platformio(example: Path, compiled: Compiled, folder: Path) -> tuple[Path, Path]:
+    """(flash file, firmware) of an example for the stand-in chip, by this machine's compiler alone."""
+    name, place = compiled.plan.program.name, partitions.Partition("model", "data", "0x40", 0x110000, 1 << 20)
+    header = layout.models_header({"model": layout.place([(name, compiled.data)], place)})
+    (folder / "tigris_models.h").write_text(header, "utf-8")
+    (folder / f"tigris_model_{name}.h").write_text(render_model_header(compiled.plan, compiled.data), "utf-8")
+    sources = [path for path in sorted((example / "src").glob("*.c*")) if path.name != "main_emulated.c"]
+    core = LIKE / "packages" / "framework-arduinoespressif32" / "cores" / "esp32"
+    includes = [folder, RUNTIME / "include", LIKE / "chip", ROOT / "tests" / "esp_idf" / "stubs", core]
+    flags = [*PLAIN, "-Wall", "-DESP_PLATFORM", "-D_GNU_SOURCE", "-DTIGRIS_TENSOR_ALIGN=4",
+             '-DCONFIG_IDF_TARGET="esp32s3"', *(f"-I{path}" for path in includes)]  # fmt: skip
+    if any(path.suffix == ".cpp" for path in sources):
+        sources += core.glob("*.cpp")
+        flags.append("-DARDUINO_ARCH_ESP32")
+    else:
+        flags.append("-DLIKE_ESPIDF")
+    c = [path for path in sources if path.suffix == ".c"]
+    objects = compile_each(["gcc", *flags], [*c, *(RUNTIME / "port" / f"{part}.c" for part in ("esp_idf", "model"))],
+                           folder)  # fmt: skip
+    objects += compile_each(["g++", *flags], [path for path in sources if path.suffix == ".cpp"], folder)
+    (folder / "chip").mkdir()
+    objects += compile_each(["gcc", *flags], sorted((LIKE / "chip").glob("*.c")), folder / "chip")
+    firmware = folder / "firmware"
+    subprocess.run(["g++", *objects, *core_objects(*PLAIN), "-lm", "-o", firmware], check=True)
+    table = partitions.to_binary([place])
+    return flash_with({0x8000: table, place.offset: compiled.data}, folder / "flash.bin"), firmware

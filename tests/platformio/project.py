@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib.util
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -152,8 +154,14 @@ class Project:
         return board_process.running_process(self.state(environment)) is not None
 
     def switch_off(self) -> None:
-        for state in (self.folder / ".pio" / "emulated").glob("*"):
-            board_process.stop(state)
+        """All its boards, and what watches them, which would look again within a second only."""
+        states = [str(state.resolve()) for state in (self.folder / ".pio" / "emulated").glob("*")]
+        for state in states:
+            board_process.stop(Path(state))
+        for process, command in board_process._command_lines() if states else ():
+            if any(f" watch --state {state}" in command for state in states):
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGTERM)
 
 
 def _receive(line: socket.socket, received: bytes, until: bytes, deadline: float) -> bytes:

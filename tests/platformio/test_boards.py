@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
-import shutil
 import struct
 import subprocess
 import zlib
@@ -13,20 +11,19 @@ import zlib
 import pytest
 
 from tests import retrained
+from tests.harness.tiers import sampled
 from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 from .project import ROOT, board_process
 
 BOARDS = ("emu_rv32", "emu_cortex_m4", "emu_cortex_m7", "emu_cortex_m55")
-MAIN = """
+BARE = """
 #include <math.h>
 #include <stdio.h>
 #include <board.h>
-#include <tigris_models.h>
 static int initialised = 7;
 static int zeroed;
 static uint8_t outside[100000] BOARD_EXTERNAL_RAM;
-static tigris_plan plan;
 int main(void)
 {
     uint32_t start = board_instructions();
@@ -42,9 +39,8 @@ int main(void)
     const uint32_t before = there[0];
     const int erased = board_flash_erase(last), programmed = board_flash_program(last, words, 8);
     printf("chip %lx %d %d %lx", (unsigned long)before, erased, programmed, (unsigned long)there[0]);
-    printf(" %d %d %d\\n", board_flash_program(last, words, 8), board_flash_program(last, others, 8),
+    printf(" %d %d %d.\\n", board_flash_program(last, words, 8), board_flash_program(last, others, 8),
            board_flash_program(last + 4096, words, 8) | board_flash_erase(last + 4) | board_flash_erase(last + 4096));
-    printf("open: %s.\\n", tigris_status_text(tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan)));
     for (;;) {
         uint8_t data[16];
         size_t bytes = board_uart_read(data, sizeof data);
@@ -56,7 +52,7 @@ int main(void)
     }
 }
 """
-PRINTER = """
+OPENER = """
 #include <stdio.h>
 #include <board.h>
 #include <tigris_models.h>
@@ -84,40 +80,25 @@ OWN = "".join(
         *(f'#if __has_include("{name}")\n#error {name} is found\n#endif\n' for name in PRIVATE),
     ]
 )
-INI = "lib_deps = tigris-pio=symlink://{root}\ncustom_tigris_models = digits.onnx\ncustom_tigris_mem = 64K\n" + "".join(
-    f"[env:{name}]\nboard = {name}\n" for name in BOARDS
-)
+SECTIONS = "".join(f"[env:{name}]\nboard = {name}\n" for name in BOARDS)
+MODEL = f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_models = digits.onnx\ncustom_tigris_mem = 64K\n"
 
 
 @pytest.fixture(scope="module")
-def project(shared_project):
-    project = shared_project({"src/main.c": MAIN}, INI.format(root=ROOT))
-    shutil.copy(ROOT / "examples" / "digits" / "model" / "digits.onnx", project.folder)
+def bare(shared_project):
+    """Without a model and the runtime; flashed to every board."""
+    ini = SECTIONS.replace("board =", "extra_scripts =\nboard =")
+    project = shared_project({"src/main.c": BARE}, ini, name="bare")
+    project.run("-t", "upload")
     return project
 
 
-@pytest.fixture(params=BOARDS)
-def board(request, project):
-    """(project, board name), flashed and started."""
-    project.run("-e", request.param, "-t", "upload")
-    return project, request.param
-
-
-@pytest.mark.parametrize("language", ["c", "c++"])
-def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(project, language):
-    database = project.folder / "compile_commands.json"
-    if not database.is_file():
-        project.run("-e", "emu_rv32", "-t", "compiledb")
-    entries = json.loads(database.read_text("utf-8"))
-    command = shlex.split(next(entry["command"] for entry in entries if entry["file"].endswith("src/main.c")))
-    options = [word for word in command[1:] if word.startswith(("-I", "-D", "-m", "--specs"))]
-    assert f"-I{ROOT / 'runtime' / 'include'}" in options
-    (project.folder / "src" / "own.txt").write_text(OWN, "utf-8")
-    compiler = ["riscv64-unknown-elf-gcc", "-x", language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    done = subprocess.run(
-        [*compiler, *options, "src/own.txt"], cwd=project.folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+@pytest.fixture(scope="module")
+def opener(shared_project):
+    """A program that opens its model, and what was said when it was built for emu_rv32."""
+    project = shared_project({"src/main.c": OPENER}, MODEL + SECTIONS)
+    retrained.digits(project.folder / "digits.onnx")
+    return project, project.run("-e", "emu_rv32", "-t", "upload", "-v")
 
 
 def restart(project, name):
@@ -133,15 +114,37 @@ def overwrite(project, name, offset, data):
     restart(project, name)
 
 
-def model_offset(project, name):
-    result = project.pio("project", "metadata", "-e", name, "--json-output")
-    images = json.loads(result.text[result.text.index("{") :])[name]["extra"]["flash_images"]
-    return next(int(image["offset"], 0) for image in images if image["path"].endswith(".tgrs"))
+@pytest.mark.thorough
+def test_the_board_is_stopped_and_started_by_platformio(bare):
+    first, port = board_process.running_process(bare.state("emu_rv32")), bare.port("emu_rv32")
+    text = bare.run("-e", "emu_rv32", "-t", "nobuild", "-t", "upload")
+    assert f"its UART is socket://127.0.0.1:{port}" in text
+    assert board_process.running_process(bare.state("emu_rv32")) not in (None, first)
+    assert "The board is off" in bare.run("-e", "emu_rv32", "-t", "stop_board")
+    assert not bare.is_on("emu_rv32")
+    bare.run("-e", "emu_rv32", "-t", "nobuild", "-t", "upload")
 
 
-def renamed(plan):
-    """The plan with another name."""
-    return sealed(plan[:CRC_COVERS_FROM] + plan[CRC_COVERS_FROM:].replace(b"digits", b"Digits", 1))
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_board_runs_what_is_flashed(bare, name):
+    text = bare.serial(name, b"echo", after=b".\r\n", send=b"echo").decode()
+    assert "application at 0x00010000" in text
+    assert "data 7 0 0, exp 2718, instructions" in text
+    writes = name == "emu_rv32"
+    assert f"chip ffffffff {'1 1 12345678 1 0 0' if writes else '0 0 ffffffff 0 0 0'}" in text
+    elapsed = int(text.split("instructions ")[1].split()[0])
+    assert 1000 < elapsed < 50000
+    assert "panic" in bare.serial(name, b"panic", send=b"Write to flash").decode()
+
+    restart(bare, name)
+    text = bare.serial(name, b".\r\n").decode()
+    assert f"instructions {elapsed}\r\n" in text, "instruction counts must repeat"
+    assert f"chip {'12345678 1 1' if writes else 'ffffffff 0 0'}" in text, "what was written stays"
+
+    overwrite(bare, name, 0x10000, b"\xff" * 4096)
+    assert "holds no application" in bare.serial(name, b"no application").decode()
+    overwrite(bare, name, 0x8000, b"\xff" * 4096)
+    assert "boot: flash" in bare.serial(name, b"no partition table at 0x8000").decode()
 
 
 def sealed(plan):
@@ -150,79 +153,60 @@ def sealed(plan):
     return plan[: CRC_COVERS_FROM - 4] + zlib.crc32(covered).to_bytes(4, "little") + covered
 
 
-def test_a_board_runs_what_is_flashed(board):
-    project, name = board
-    text = project.serial(name, b"echo", after=b"open: ok.", send=b"echo").decode()
-    assert "application at 0x00010000" in text
-    assert "data 7 0 0, exp 2718, instructions" in text
-    writes = name == "emu_rv32"
-    assert f"chip ffffffff {'1 1 12345678 1 0 0' if writes else '0 0 ffffffff 0 0 0'}" in text
-    assert "open: ok." in text
-    elapsed = int(text.split("instructions ")[1].split()[0])
-    assert 1000 < elapsed < 50000
-
-    assert "panic" in project.serial(name, b"panic", send=b"Write to flash").decode()
-
-    restart(project, name)
-    text = project.serial(name, b"open").decode()
-    assert f"instructions {elapsed}\r\n" in text, "instruction counts must repeat"
-    assert f"chip {'12345678 1 1' if writes else 'ffffffff 0 0'}" in text, "what was written stays"
-
-    offset = model_offset(project, name)
-    plan = project.flash(name)[offset : offset + 0x10000]
-    overwrite(project, name, offset, b"\xff" * 4096)
-    assert "open: the plan is damaged, upload it again" in project.serial(name, b".").decode()
-    overwrite(project, name, offset, b"\xff" * len(plan))
-    assert "open: no plan was written to the partition" in project.serial(name, b".").decode()
-    overwrite(project, name, offset, renamed(plan[: Header.unpack(plan).total_bytes]))
-    assert "open: the partition holds another plan" in project.serial(name, b".").decode()
-    table = project.flash(name)[0x8000:0x8C00]
-    overwrite(project, name, 0x8000, table.replace(b"model\0", b"wrong\0"))
-    assert "open: the partition table has no such partition" in project.serial(name, b".").decode()
-    overwrite(project, name, 0x10000, b"\xff" * 4096)
-    assert "holds no application" in project.serial(name, b"no application").decode()
-    overwrite(project, name, 0x8000, b"\xff" * 4096)
-    assert "boot: flash" in project.serial(name, b"no partition table at 0x8000").decode()
-
-
-def test_the_board_is_stopped_and_started_by_platformio(board):
-    project, name = board
-    first = board_process.running_process(project.state(name))
-    assert first is not None
-    port = json.loads((project.state(name) / "board.json").read_text("utf-8"))["port"]
-    text = project.run("-e", name, "-t", "nobuild", "-t", "upload")
-    assert f"its UART is socket://127.0.0.1:{port}" in text
-    second = board_process.running_process(project.state(name))
-    assert second not in (None, first)
-    assert "The board is off" in project.run("-e", name, "-t", "stop_board")
-    assert board_process.running_process(project.state(name)) is None
-
-
-def test_a_plan_is_exchanged_below_firmware_that_it_fits(shared_project):
-    """After training again -t uploadmodel is enough; a plan with a larger arena or another scale is refused."""
-    project = shared_project({"src/main.c": PRINTER}, INI.format(root=ROOT), name="exchange")
-    retrained.digits(project.folder / "digits.onnx")
-    project.run("-e", "emu_rv32", "-t", "upload")
-    assert "open: ok." in project.serial("emu_rv32", b".").decode()
-    first = (project.build("emu_rv32") / "tigris" / "digits.tgrs").read_bytes()
-
-    retrained.digits(project.folder / "digits.onnx", weights=3)
-    assert "Linking" not in project.run("-e", "emu_rv32", "-t", "uploadmodel")
-    plan = (project.build("emu_rv32") / "tigris" / "digits.tgrs").read_bytes()
-    assert plan != first
-    assert "open: ok." in project.serial("emu_rv32", b".").decode()
-
-    offset = model_offset(project, "emu_rv32")
-    marked = plan[:16] + b"\xff" * 4080 + plan[4096:]
-    for cut_off in (marked, plan[:4096] + b"\xff" * (len(plan) - 4096), plan[:64] + b"\xff" * 4032 + plan[4096:]):
-        overwrite(project, "emu_rv32", offset, cut_off)
-        assert "is damaged" in (text := project.serial("emu_rv32", b".").decode())
-        assert "upload it again" in text
+def with_a_larger_arena(plan):
     header = Header.unpack(plan)
-    larger = dataclasses.replace(header, fast_bytes=header.fast_bytes + 16).pack() + plan[Header.size() :]
-    overwrite(project, "emu_rv32", offset, sealed(larger))
-    assert "open: the fast arena is smaller than the plan needs" in project.serial("emu_rv32", b".").decode()
+    return sealed(dataclasses.replace(header, fast_bytes=header.fast_bytes + 16).pack() + plan[Header.size() :])
+
+
+def with_another_scale(plan):
+    header = Header.unpack(plan)
     (tensor,) = struct.unpack_from("<H", plan, header.io + 4)
     scale = header.tensors + 36 * tensor + 28
-    overwrite(project, "emu_rv32", offset, sealed(plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :]))
-    assert "open: the plan's inputs or outputs are not those" in project.serial("emu_rv32", b".").decode()
+    return sealed(plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :])
+
+
+#: What is in the partition in the plan's place, and what the firmware says to it.
+OTHERS = {
+    "upload that was cut off": (lambda plan: plan[:16] + b"\xff" * 4080, "the plan is damaged, upload it again"),
+    "nothing": (lambda plan: b"\xff" * len(plan), "no plan was written to the partition"),
+    "another name": (lambda plan: sealed(plan.replace(b"digits", b"Digits", 1)), "the partition holds another plan"),
+    "a larger arena": (with_a_larger_arena, "the fast arena is smaller than the plan needs"),
+    "another scale": (with_another_scale, "the plan's inputs or outputs are not those"),
+}
+
+
+# tests/platformio/test_backends.py runs a model on the other two.
+@pytest.mark.parametrize("name", sampled(("emu_rv32", "emu_cortex_m7"), fast=("emu_rv32",)))
+def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener, name):
+    """After training again -t uploadmodel is enough; other plans are refused, and so is a table without the model."""
+    opener, _ = opener
+    if name != "emu_rv32":
+        retrained.digits(opener.folder / "digits.onnx")
+        opener.run("-e", name, "-t", "upload")
+    assert "open: ok." in opener.serial(name, b".\r\n").decode()
+    placed = opener.build(name) / "tigris" / "digits.tgrs"
+    first = placed.read_bytes()
+    offset = opener.flash(name).index(first)
+    retrained.digits(opener.folder / "digits.onnx", weights=3)
+    assert "Linking" not in opener.run("-e", name, "-t", "uploadmodel")
+    plan = placed.read_bytes()
+    assert plan != first and opener.flash(name)[offset : offset + len(plan)] == plan
+    assert "open: ok." in opener.serial(name, b".\r\n").decode()
+    for kind, (made, message) in OTHERS.items():
+        overwrite(opener, name, offset, made(plan))
+        assert f"open: {message}" in opener.serial(name, b".\r\n").decode(), kind
+    overwrite(opener, name, 0x8000, opener.flash(name)[0x8000:0x8C00].replace(b"model\0", b"wrong\0"))
+    assert "open: the partition table has no such partition" in opener.serial(name, b".\r\n").decode()
+
+
+def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(opener):
+    opener, said = opener
+    command = shlex.split(next(line for line in said.splitlines() if line.endswith("src/main.c")))
+    options = [word for word in command[1:] if word.startswith(("-I", "-D", "-m", "--specs"))]
+    assert f"-I{ROOT / 'runtime' / 'include'}" in options
+    (opener.folder / "src" / "own.txt").write_text(OWN, "utf-8")
+    for language in ("c", "c++"):
+        compiler = ["riscv64-unknown-elf-gcc", "-x", language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+        done = subprocess.run([*compiler, *options, "src/own.txt"], cwd=opener.folder, capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr

@@ -1,10 +1,8 @@
-"""The examples with sensors as a user copies them: each on an emulated board, which is sent what a sensor measures, and
-on a stand-in chip whose sensor measures what comes on the line. Every answer is the one computed on this machine."""
+"""The examples with sensors: on a stand-in chip whose sensor measures what comes on the line, and on an emulated board,
+which is sent what a sensor measures. Every answer is the one computed on this machine."""
 
 from __future__ import annotations
 
-import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,140 +14,90 @@ from tests.examples.sensors import GESTURE, PERSON, VIBRATION, part
 from tests.runtime import test_rows as rows
 from tigris_pio import Compiled, Session, compile_model
 from tigris_pio.hil.feed import Feed
-from tigris_pio.platformio import partitions
 
-from .flashed import FLASH_BYTES, chip_running
+from .flashed import HOST, answers, flash_with, model_offset, without_platformio
 from .project import Project
 
-HOST = "127.0.0.1"
 Copy = Callable[..., Project]
+#: The chip's environment of an example, and the options of its firmware, which platformio.ini has too.
+CHIPS = {VIBRATION: ("esp32c3", {"fast": "4K"}), GESTURE: ("esp32s3", {"fast": "4K"}),
+         PERSON: ("esp32s3", {"fast": "9K", "stream": "picture"})}  # fmt: skip
+#: Of an example for two frameworks, ESP-IDF's own build takes the sources from src/CMakeLists.txt.
+SOURCES = "build_src_filter = +<*> -<main_emulated.c>"
 
 
-def emulated(copied: Copy, example: Path) -> tuple[str, Path]:
-    """(port of its emulated board, the plan that was flashed)"""
-    project = copied(example.name)
-    assert "Model: [" in project.run("-t", "upload")
-    port = json.loads((project.state("emu_rv32") / "board.json").read_text("utf-8"))["port"]
-    (plan,) = (project.build("emu_rv32") / "tigris").glob("*.tgrs")
-    return f"socket://{HOST}:{port}", plan
+@pytest.fixture(params=["gcc", pytest.param("platformio", marks=pytest.mark.thorough)])
+def by_the_chip(request: pytest.FixtureRequest, copied: Copy, tmp_path: Path) -> Callable[[Path, bytes], list[str]]:
+    """`by_the_chip(example, sent)`: what its firmware prints that measures what is sent."""
+
+    def run(example: Path, sent: bytes) -> list[str]:
+        environment, options = CHIPS[example]
+        if request.param == "gcc":
+            (model,) = (example / "model").glob("*.tflite")
+            return answers(*without_platformio(example, compile_model(model, **options), tmp_path), sent)
+        project = copied(example.name, *[SOURCES] * (example != GESTURE))
+        return built_by_platformio(project, environment, tmp_path, sent)
+
+    return run
 
 
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every line that boards answer from now on."""
-    answers, answer = [], Feed.answer
-
-    def listen(feed: Feed) -> str:
-        answers.append(answer(feed))
-        return answers[-1]
-
-    monkeypatch.setattr(Feed, "answer", listen)
-    return answers
-
-
-def said_by_the_chip(project: Project, environment: str, folder: Path, sent: bytes) -> list[str]:
-    """What firmware prints on a stand-in chip with all that is in its flash, until its sensor has nothing more."""
+def built_by_platformio(project: Project, environment: str, folder: Path, sent: bytes) -> list[str]:
+    """What firmware prints with all that is in its flash."""
     project.run("-e", environment)
-    build, flash = project.build(environment), bytearray(b"\xff" * FLASH_BYTES)
+    build = project.build(environment)
     table = (build / "partitions.bin").read_bytes()
-    place = partitions.find(partitions.parse_binary(table), "model")
-    assert place is not None
     (plan,) = (build / "tigris").glob("*.tgrs")
-    for offset, data in ((0x8000, table), (place.offset, plan.read_bytes())):
-        flash[offset : offset + len(data)] = data
-    (folder / "flash.bin").write_bytes(flash)
-    with chip_running(folder / "flash.bin", build / "firmware.elf") as port, \
-            socket.create_connection((HOST, int(port.rsplit(":", 1)[1])), timeout=60) as line:  # fmt: skip
-        line.sendall(sent)
-        line.shutdown(socket.SHUT_WR)
-        return b"".join(iter(lambda: line.recv(4096), b"")).decode().splitlines()
+    flash = flash_with({0x8000: table, model_offset(table): plan.read_bytes()}, folder / "flash.bin")
+    return answers(flash, build / "firmware.elf", sent)
 
 
-# ---- vibration ---------------------------------------------------------------------------------------------------
-
-
-def test_faults_are_found_on_an_emulated_board(
-    copied: Copy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    port, plan = emulated(copied, VIBRATION)
-    demo, answers = part(VIBRATION, "demo"), heard(monkeypatch)
-    assert demo.demo(port, 115200, pumps=1, seconds=2, seed=0)
-    assert capsys.readouterr().out.endswith("demo: 4/4 faults found, 0 false alarms\n")
+def test_faults_are_found_by_an_accelerometer(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
+    """Of faults and order by turns: two rows above the threshold, two below, two above are no alarm. Then of any int16,
+    and of the ends of the range, which no sum may leave behind; and of a fault that stays."""
     pump = part(VIBRATION, "machine").Pump(1_000_000)
-    streams = [pump.run(2, fault) for fault in (None, *part(VIBRATION, "machine").FAULTS)]
-    assert answers == [line for samples in streams for line in sensors.vibration(samples, plan)]
-    # Two rows above the threshold, two below, two above: no alarm.
-    mixed = np.concatenate([pump.run(1.28, fault) for fault in ("bearing", None, "bearing")])
-    found = demo.feel(port, 115200, mixed)
-    assert found == sensors.vibration(mixed, plan) and not [line for line in found if "alarm" in line]
-    assert [int(line) > demo.THRESHOLD for line in found] == [True, True, False, False, True, True]
-    # Any int16, and the ends of the range, which no sum may leave behind.
     rough = np.random.default_rng(0).integers(-32768, 32768, (1024, 3)).astype(np.int16)
     rough[512:] = np.where(np.arange(512)[:, None] % 32 < 16, -32768, 32767)
-    assert demo.feel(port, 115200, rough) == sensors.vibration(rough, plan)
-
-
-def test_faults_are_found_by_an_accelerometer(copied: Copy, tmp_path: Path) -> None:
-    project = copied(VIBRATION.name, "build_src_filter = +<*> -<main_emulated.c>")
-    samples = part(VIBRATION, "machine").Pump(3).run(2.6, "bearing")
-    said = said_by_the_chip(project, "esp32c3", tmp_path, samples.astype("<i2").tobytes())
+    samples = np.concatenate([*(pump.run(1.28, fault) for fault in ("bearing", None, "bearing")), rough,
+                              pump.run(2.6, "bearing")])  # fmt: skip
     expected = sensors.vibration(samples, sensors.compiled(VIBRATION, "4K"))
-    assert said == ["vibration: ok", *expected] and said[-1].endswith("alarm")
+    assert by_the_chip(VIBRATION, samples.astype("<i2").tobytes()) == ["vibration: ok", *expected]
+    above = [int(line.split()[0]) > part(VIBRATION, "demo").THRESHOLD for line in expected]
+    assert above[:6] == [True, True, False, False, True, True] and not any("alarm" in line for line in expected[:6])
+    assert expected[-1].endswith("alarm")
 
 
-# ---- gestures ----------------------------------------------------------------------------------------------------
-
-
-def test_gestures_are_told_on_an_emulated_board(
-    copied: Copy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    port, plan = emulated(copied, GESTURE)
-    answers = heard(monkeypatch)
-    assert part(GESTURE, "demo").demo(port, 115200, seconds=20, seed=0)
+def test_gestures_are_told_by_an_inertial_sensor(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
+    """Each once; and at the ends of the range nothing else than this machine tells."""
     samples, gestures = part(GESTURE, "hand").stream(20, 0)
-    assert len(gestures) >= 3
-    assert capsys.readouterr().out.endswith(f"demo: {len(gestures)}/{len(gestures)} gestures told, 0 false\n")
-    assert answers == sensors.gesture(samples, plan)
-    # Ends of the range too.
     rough = np.random.default_rng(0).choice([-32768, -32, -33, 31, 32, 32767], (100, 6)).astype(np.int16)
-    answers.clear()
-    part(GESTURE, "demo").feel(port, 115200, rough)
-    assert answers == sensors.gesture(rough, plan)
-
-
-def test_gestures_are_told_by_an_inertial_sensor(copied: Copy, tmp_path: Path) -> None:
-    project = copied(GESTURE.name)
-    samples, gestures = part(GESTURE, "hand").stream(20, 0)
-    said = said_by_the_chip(project, "esp32s3", tmp_path, samples.astype(">i2").tobytes())
     names = part(GESTURE, "hand").NAMES
-    assert said == ["gesture: ok", *(names[name] for name, _, _ in gestures)]
+    said = by_the_chip(GESTURE, np.concatenate([samples, rough]).astype(">i2").tobytes())
+    assert said[: len(gestures) + 1] == ["gesture: ok", *(names[name] for name, _, _ in gestures)]
+    told = sensors.gesture(np.concatenate([samples, rough]), sensors.compiled(GESTURE, "4K"))
+    assert said[1:] == [line for line in told if line != "none"] and len(gestures) >= 3
 
 
-# ---- persons -----------------------------------------------------------------------------------------------------
+def test_persons_are_seen_by_a_camera(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
+    """Whose pictures are twice as wide and high, and head down unless it is told how it is mounted."""
+    pictures, _ = part(PERSON, "scenes").scenes(3, 11)
+    frames = [part(PERSON, "camera").lines(np.kron(picture, np.ones((2, 2, 1), np.uint8))) for picture in pictures]
+    said = by_the_chip(PERSON, b"".join(frame.tobytes() for frame in frames))
+    expected = sensors.person([part(PERSON, "camera").lines(picture) for picture in pictures],
+                              sensors.compiled(PERSON, "16K"))  # fmt: skip
+    assert said == ["person: ok", *expected] and len(set(said)) == 4
 
 
-def test_persons_are_seen_on_an_emulated_board(
-    copied: Copy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    port, plan = emulated(copied, PERSON)
-    answers = heard(monkeypatch)
-    assert part(PERSON, "demo").demo(port, 115200, pictures=3, seed=1)
-    assert capsys.readouterr().out.endswith("demo: 3/3 pictures right\n")
-    pictures, persons = part(PERSON, "scenes").scenes(3, 1_000_001)
-    assert answers == sensors.person([part(PERSON, "camera").lines(picture) for picture in pictures], plan)
-    assert [answer.endswith("person") for answer in answers] == persons.tolist()
-
-
-def test_persons_are_seen_by_a_camera_and_another_network(copied: Copy, tmp_path: Path) -> None:
-    """One of red, green and blue, as published person detectors are, by the lines that the README says; from a camera
-    whose pictures are twice as wide and high, and head down unless it is told how it is mounted."""
-    project = copied(PERSON.name, "build_src_filter = +<*> -<main_emulated.c>")
+@pytest.mark.thorough
+def test_persons_are_seen_by_another_network(copied: Copy, tmp_path: Path) -> None:
+    """One of red, green and blue, as published person detectors are, by the lines that the README says."""
+    project = copied(PERSON.name, SOURCES)
     ini, published = project.folder / "platformio.ini", rows.RUNTIME.parent / "networks" / "vww_int8.tflite"
     text = ini.read_text("utf-8").replace("model/person.tflite", f"person = {published}")
     text = text.replace("custom_tigris_stream = picture", "custom_tigris_stream = x")
     ini.write_text(text.replace("custom_tigris_mem = 9K", "custom_tigris_mem = 64K"), "utf-8")
     pictures, _ = part(PERSON, "scenes").scenes(3, 11)
     frames = [part(PERSON, "camera").lines(np.kron(picture, np.ones((2, 2, 1), np.uint8))) for picture in pictures]
-    said = said_by_the_chip(project, "esp32s3", tmp_path, b"".join(frame.tobytes() for frame in frames))
+    said = built_by_platformio(project, "esp32s3", tmp_path, b"".join(frame.tobytes() for frame in frames))
     assert said == ["person: ok", *scores(compile_model(published, fast="64K"), frames)]
     assert len(set(said)) == 4
 
@@ -165,3 +113,48 @@ def scores(plan: Compiled, frames: list[np.ndarray]) -> list[str]:
             score = int(made[1]) - output.zero_point
             lines.append(f"{score} person" if score > 128 else f"{score}")
     return lines
+
+
+# ---- on an emulated board, by the example's demo -----------------------------------------------------------------
+
+
+def expected_of_vibration(plan: Path) -> list[str]:
+    machine = part(VIBRATION, "machine")
+    pump = machine.Pump(1_000_000)
+    streams = [pump.run(2, fault) for fault in (None, *machine.FAULTS)]
+    return [line for samples in streams for line in sensors.vibration(samples, plan)]
+
+
+def expected_of_gestures(plan: Path) -> list[str]:
+    return sensors.gesture(part(GESTURE, "hand").stream(20, 0)[0], plan)
+
+
+def expected_of_persons(plan: Path) -> list[str]:
+    pictures, persons = part(PERSON, "scenes").scenes(3, 1_000_001)
+    expected = sensors.person([part(PERSON, "camera").lines(picture) for picture in pictures], plan)
+    assert [line.endswith("person") for line in expected] == persons.tolist()
+    return expected
+
+
+DEMOS = [
+    (VIBRATION, {"pumps": 1, "seconds": 2, "seed": 0}, expected_of_vibration, "4/4 faults found, 0 false alarms"),
+    (GESTURE, {"seconds": 20, "seed": 0}, expected_of_gestures, " gestures told, 0 false"),
+    (PERSON, {"pictures": 3, "seed": 1}, expected_of_persons, "3/3 pictures right"),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("example", "words", "expected", "said"), DEMOS, ids=["vibration", "gesture", "person"])
+def test_the_demo_works(
+    copied: Copy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], example: Path,
+    words: dict[str, int], expected: Callable[[Path], list[str]], said: str,
+) -> None:  # fmt: skip
+    project = copied(example.name)
+    assert "Model: [" in project.run("-t", "upload")
+    (plan,) = (project.build("emu_rv32") / "tigris").glob("*.tgrs")
+    found: list[str] = []
+    answer = Feed.answer
+    monkeypatch.setattr(Feed, "answer", lambda feed: found.append(line := answer(feed)) or line)
+    assert part(example, "demo").demo(f"socket://{HOST}:{project.port('emu_rv32')}", 115200, **words)
+    assert capsys.readouterr().out.endswith(f"{said}\n")
+    assert found == expected(plan)
