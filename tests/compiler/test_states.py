@@ -32,12 +32,12 @@ class Recurrent:
         self.quantiser = Quantiser()
         self.quantised = quantised
         self.heights = {"x": self.rng.choice([4, 6, 9])}
-        self.states = {f"s{index}": f"n{index}" for index in range(self.rng.randint(1, 4))}
+        self.states = {f"s{index}": f"n{index}" for index in range(self.rng.randint(1, 3))}
         for name in self.states:
             self.heights[name] = self.rng.choice([1, 2, self.heights["x"], self.heights["x"], 11])
         self.shapes = {name: (1, CHANNELS, height, WIDTH) for name, height in self.heights.items()}
         self.names = [self.quantise(name) for name in list(self.heights)]
-        for _ in range(self.rng.randint(2, 6)):
+        for _ in range(self.rng.randint(2, 4)):
             self.step()
         for held, new in self.states.items():
             self.end(new, self.heights[held])

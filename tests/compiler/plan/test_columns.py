@@ -63,6 +63,7 @@ def test_more_memory_is_not_worse(memory: tuple[int, int]) -> None:
     assert more < 1.03 * less
 
 
+@pytest.mark.thorough
 def test_tiles_never_take_more_flash_than_there_is() -> None:
     tiled = planned(fast=5000, slow="1M")
     tight = compile_model(wide(), fast=5000, slow="1M", flash=len(tiled.data) - 1)

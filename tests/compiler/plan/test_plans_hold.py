@@ -45,10 +45,10 @@ def made(kind: str, seed: int, length: int) -> Program:
 
 
 @pytest.mark.fuzzed
-@counted(works=examples(12, 60), works_without_slow_memory=examples(5, 25), shares_memory=examples(4, 20))
-@settings(max_examples=examples(36, 130, 360), deadline=None)
+@counted(works=examples(10, 50), works_without_slow_memory=examples(1, 8), shares_memory=examples(2, 12))
+@settings(max_examples=examples(40, 150, 400), deadline=None)
 @given(kind=st.sampled_from(["random", "batch", "wild"]), seed=st.integers(0, 10**6),
-       length=st.integers(1, examples(8, 20)), share=st.integers(15, 110), slow=st.booleans())
+       length=st.integers(1, examples(8, 16)), share=st.integers(25, 110), slow=st.booleans())
 def test_random_programs(seen, kind, seed, length, share, slow):
     program = made(kind, seed, length)
     ample = find_arrangement(ProgramIndex.of(program), Budget(None), 4, WeightOptions())

@@ -93,7 +93,7 @@ REPEATED = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(REPEATED, ["chain", "residual beside slow memory"]))
+@pytest.mark.parametrize("name", sampled(REPEATED, ["chain"]))
 def test_cuts_are_the_same_when_each_is_told_for_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What leads on from cuts that are alike is told of one and moved to the others."""
     for longest in ("BANDED_REACH", "SLOW_REACH", "AGAIN_REACH", "WHOLE_REACH"):

@@ -42,7 +42,8 @@ def test_a_label_that_may_pay_is_kept() -> None:
     assert other.beats(2, 1 << place, False, near) and not other.beats(2, 1 << place, False, far)
 
 
-@pytest.mark.parametrize(("seed", "share"), sampled([(0, 30), (1, 20), (9, 20)], 1))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("seed", "share"), [(0, 30), (9, 20)])
 def test_a_large_program_has_a_cut_where_the_likeliest_does_not_fit(seed: int, share: int) -> None:
     """Estimates of bands are optimistic, and of a large program few paths are drafted, unless none of them fits."""
     index = ProgramIndex.of(random_program(seed, 100))
@@ -51,10 +52,9 @@ def test_a_large_program_has_a_cut_where_the_likeliest_does_not_fit(seed: int, s
 
 
 @pytest.mark.parametrize(("make", "seed", "length", "share", "slow"), sampled([
-    (random_program, 0, 10, 0.3, 0), (random_program, 1, 16, 0.5, AMPLE), (wild_program, 1, 10, 0.3, AMPLE),
-    (wild_program, 2, 16, 0.5, 0), (random_program, 2, 16, 0.5, 0), (wild_program, 3, 16, 0.5, AMPLE),
-    (random_program, 3, 10, 0.3, AMPLE), (wild_program, 0, 10, 0.5, 0),
-], 3))  # fmt: skip
+    (random_program, 1, 10, 0.7, 0), (wild_program, 0, 10, 0.7, 0), (wild_program, 3, 10, 0.7, 0),
+    (wild_program, 1, 10, 0.3, AMPLE), (wild_program, 3, 16, 0.5, AMPLE), (random_program, 3, 10, 0.3, AMPLE),
+], 4))  # fmt: skip
 def test_a_bound_on_the_cost_leaves_out_nothing_cheaper(
     make: Callable[[int, int], Program], seed: int, length: int, share: float, slow: int,
     monkeypatch: pytest.MonkeyPatch,

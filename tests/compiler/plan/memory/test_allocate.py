@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, check, lower_bound
@@ -114,7 +115,7 @@ def moments(request):
     }
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(st.lists(PIECES, max_size=5), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12), st.integers(0, 9)),
                                               max_size=6), st.sampled_from([1, 4]))
 def test_bands_are_a_second_dimension_of_lives(groups, rows, alignment):

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from tests.harness.tiers import examples
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory import branch
 from tigris_pio.compiler.plan.memory import problem as problem_module
@@ -137,7 +138,7 @@ def test_bounds_of_some_sections_find_the_same(monkeypatch):
     """Drawn from one or two sections, which prune less, and nothing more."""
     monkeypatch.setattr(problem_module, "MOST_STACKED", 6)
     some = 0
-    for seed in range(20):
+    for seed in range(examples(8, 40)):
         requests = instance(seed, 5, 0.5)
         lowest = optimum(requests, 1)
         peak, answer = search(requests, 1)
@@ -145,7 +146,7 @@ def test_bounds_of_some_sections_find_the_same(monkeypatch):
         problem = state_problem(requests, 1)
         assert answer == search(requests, 1, run=lambda *a, p=problem: branch.run(p, *a))[1], seed
         some += 0 < problem.stacked < len(problem.sections)
-    assert some > 6
+    assert some > examples(2, 12)
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(heads=False), Rules(dominance=False, decomposition=False)])
