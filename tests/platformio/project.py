@@ -150,6 +150,17 @@ class Project:
             received = _receive(line, received, until, deadline)
         return received
 
+    def restart(self, environment: str, *images: tuple[int, bytes]) -> None:
+        """The board, with these bytes written to its flash."""
+        state, files = self.state(environment), []
+        board_process.stop(state)
+        for number, (offset, data) in enumerate(images):
+            files.append((offset, self.folder / f"image{number}.bin"))
+            files[-1][1].write_bytes(data)
+        board_process.write_flash(state, len(self.flash(environment)), files)
+        spec = board_process.read_spec(self.build(environment) / "emulator.json")
+        board_process.start(state, spec, 25000, fixed_port=False)
+
     def is_on(self, environment: str) -> bool:
         return board_process.running_process(self.state(environment)) is not None
 

@@ -101,19 +101,6 @@ def opener(shared_project):
     return project, project.run("-e", "emu_rv32", "-t", "upload", "-v")
 
 
-def restart(project, name):
-    spec = board_process.read_spec(project.build(name) / "emulator.json")
-    board_process.stop(project.state(name))
-    board_process.start(project.state(name), spec, 25000, fixed_port=False)
-
-
-def overwrite(project, name, offset, data):
-    path = project.folder / "data.bin"
-    path.write_bytes(data)
-    board_process.write_flash(project.state(name), len(project.flash(name)), [(offset, path)])
-    restart(project, name)
-
-
 @pytest.mark.thorough
 def test_the_board_is_stopped_and_started_by_platformio(bare):
     first, port = board_process.running_process(bare.state("emu_rv32")), bare.port("emu_rv32")
@@ -136,14 +123,14 @@ def test_a_board_runs_what_is_flashed(bare, name):
     assert 1000 < elapsed < 50000
     assert "panic" in bare.serial(name, b"panic", send=b"Write to flash").decode()
 
-    restart(bare, name)
+    bare.restart(name)
     text = bare.serial(name, b".\r\n").decode()
     assert f"instructions {elapsed}\r\n" in text, "instruction counts must repeat"
     assert f"chip {'12345678 1 1' if writes else 'ffffffff 0 0'}" in text, "what was written stays"
 
-    overwrite(bare, name, 0x10000, b"\xff" * 4096)
+    bare.restart(name, (0x10000, b"\xff" * 4096))
     assert "holds no application" in bare.serial(name, b"no application").decode()
-    overwrite(bare, name, 0x8000, b"\xff" * 4096)
+    bare.restart(name, (0x8000, b"\xff" * 4096))
     assert "boot: flash" in bare.serial(name, b"no partition table at 0x8000").decode()
 
 
@@ -193,9 +180,9 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener, name):
     assert plan != first and opener.flash(name)[offset : offset + len(plan)] == plan
     assert "open: ok." in opener.serial(name, b".\r\n").decode()
     for kind, (made, message) in OTHERS.items():
-        overwrite(opener, name, offset, made(plan))
+        opener.restart(name, (offset, made(plan)))
         assert f"open: {message}" in opener.serial(name, b".\r\n").decode(), kind
-    overwrite(opener, name, 0x8000, opener.flash(name)[0x8000:0x8C00].replace(b"model\0", b"wrong\0"))
+    opener.restart(name, (0x8000, opener.flash(name)[0x8000:0x8C00].replace(b"model\0", b"wrong\0")))
     assert "open: the partition table has no such partition" in opener.serial(name, b".\r\n").decode()
 
 

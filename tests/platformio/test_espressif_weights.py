@@ -26,7 +26,7 @@ MAIN = (
 INI = f"""
 [env:board]
 board = esp32-c3-devkitm-1
-custom_like = LIKE
+custom_like = pioarduino
 custom_tigris_python = {sys.executable}
 custom_tigris_models = float = kws.onnx
 custom_tigris_mem = 6K
@@ -37,21 +37,16 @@ custom_tigris_mode = c
 def printed(port: str) -> bytes:
     """What the firmware prints, to the end of its line."""
     with socket.create_connection(("127.0.0.1", int(port.rsplit(":", 1)[1])), timeout=20) as line:
-        text = b""
-        while not text.endswith(b"]\n") and (data := line.recv(4096)):
-            text += data
-    return text.strip()
+        return line.makefile("rb").readline().strip()
 
 
-@pytest.mark.parametrize("like,transport", [("espressif32", "socket"), ("pioarduino", "pty")])
-def test_weights_are_flashed_and_found(new_project, tmp_path, like, transport):
-    flags = "upload_flags = --no-stub\n" if transport == "socket" else ""
-    project = new_project({"src/main.c": MAIN}, INI.replace("LIKE", like) + flags, platform=ESPRESSIF_LIKE,
-                          framework="espidf")  # fmt: skip
+@pytest.mark.thorough
+def test_weights_are_flashed_and_found(new_project, tmp_path):
+    project = new_project({"src/main.c": MAIN}, INI, platform=ESPRESSIF_LIKE, framework="espidf")
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     generated = compile_model(OWN / "kws_int8.onnx", fast="6K").codegen(None, "float", weights="partition")
     weights = generated.files["model_float_weights.bin"]
-    with mock_chip("esp32c3", transport) as mock:
+    with mock_chip("esp32c3", "pty") as mock:
         said = project.run("-t", "upload", "--upload-port", mock.port)
         assert "'float' is model_float in C" in said
         assert f"Weights of model_float: {len(weights)} bytes at 0x0 of partition model" in said
@@ -64,9 +59,7 @@ def test_weights_are_flashed_and_found(new_project, tmp_path, like, transport):
             assert printed(port) == expected()
 
         mock.write(offset, b"another training")
-        content = bytearray(flash.read_bytes())
-        content[offset : offset + 16] = mock.read(offset, 16)
-        flash.write_bytes(content)
+        flash, firmware, _ = read_back(mock, project, "board", tmp_path)
         with chip_running(flash, firmware) as port:
             assert printed(port).startswith(b"[-1 ")
 

@@ -6,6 +6,8 @@ import json
 import shutil
 from collections.abc import Callable
 
+import pytest
+
 from tests.harness.command import tigris
 
 from .project import ROOT, Project
@@ -46,18 +48,18 @@ build_flags = -DWRONG_KERNEL
 """
 
 
-def test_a_kernel_that_is_wrong_on_riscv(shared_project: Callable[..., Project]) -> None:
+@pytest.mark.thorough
+def test_a_kernel_that_is_wrong_on_riscv(new_project: Callable[..., Project]) -> None:
     """In a rolling stage; named from the host, with the values of both."""
     main = (ROOT / "examples" / "digits" / "src" / "main.c").read_text("utf-8").replace("DIGITS", "KWS")
     at = main.index("static tigris_status open_model")
     main = main[:at] + WRONG_KERNEL + main[at:].replace("_SLOW_BYTES, NULL)", "_SLOW_BYTES, &faulty)")
     assert "&faulty" in main
-    project = shared_project({"src/main.c": main}, INI)
+    project = new_project({"src/main.c": main}, INI)
     shutil.copy(ROOT / "networks" / "kws_int8.onnx", project.folder / "kws.onnx")
     project.run("-t", "upload")
-    port = json.loads((project.state("emu_rv32") / "board.json").read_text("utf-8"))["port"]
     plan = project.build("emu_rv32") / "tigris" / "kws.tgrs"
-    words = (plan, "--port", f"socket://127.0.0.1:{port}", "--samples", "2", "--json")
+    words = (plan, "--port", f"socket://127.0.0.1:{project.port('emu_rv32')}", "--samples", "2", "--json")
     found = json.loads(tigris("hil", *words, status=1).stdout)["first_wrong"]
     assert found["name"] == "dwconv0/Conv"
     assert (found["kernel"], found["strategy"], found["cause"]) == ("depthwise_conv_2d int8", "rolling", "kernel")

@@ -20,6 +20,7 @@ from .project import ESPRESSIF_LIKE, ROOT, Project
 NETWORKS = ROOT / "networks"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("framework", ["arduino", "espidf"])
 def test_on_a_chip(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch, framework: str) -> None:
     """From ONNX; the stand-in platform takes espressif32's place."""
