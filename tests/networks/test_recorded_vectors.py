@@ -1,113 +1,144 @@
 """Networks through compiler, plan and C runtime; outputs as TensorFlow Lite Micro recorded them.
 
-The project's own, and those that TIGRIS_MODELS names.
+The project's own, as ONNX and as TensorFlow Lite files, and those that TIGRIS_MODELS names.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
 
 from bench.float_twin import float_twin
-from tests.networks.folders import OWN, Network, networks, pruned
+from tests.harness.tiers import sampled
+from tests.networks.folders import INT8, OWN, Network, networks, pruned
+from tests.networks.plans import compiled
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError
 
-NETWORKS = networks()
-FLOAT = ("ad", "kws", "resnet", "vww")
-#: (fast, slow): whole, tight without slow memory, and down to where every layer needs bands.
-BUDGETS = ((None, 0), ("64K", 0), ("42K", 0), ("16K", "64K"), ("8K", "64K"), ("4K", "64K"))
+NETWORKS = {str(network): network for network in networks()}
+#: (fast, slow): tight without slow memory, and down to where every layer needs bands.
+BUDGETS = (("64K", 0), ("42K", 0), ("16K", "64K"), ("8K", "64K"), ("4K", "64K"))
+FAST_BUDGETS = ("kws 4K", "micro_speech 8K", "ad 16K", "vww 42K", "resnet 42K")
+SWEEP = [(f"{name} {fast}", fast, slow) for name in NETWORKS for fast, slow in BUDGETS]
 
 
-def check_usage(compiled: Compiled, session: Session) -> None:
+def check_usage(plan: Compiled, session: Session) -> None:
     """What the runtime measured is what the plan promised."""
-    report = compiled.report
+    report = plan.report
     assert session.memory.fast_peak <= report["memory"]["fast_peak"]
     assert session.memory.slow_peak <= report["memory"]["slow_peak"]
     assert session.memory.slow_read == report["traffic"]["slow_read"]
     assert session.memory.slow_written == report["traffic"]["slow_written"]
 
 
-@pytest.mark.parametrize("fast,slow", BUDGETS)
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_every_recorded_output_comes_out_byte_for_byte(network: Network, fast, slow):
-    compiled = compile_model(network.path, fast=fast, slow=slow)
-    if fast is not None:
-        assert compiled.report["memory"]["fast_peak"] <= compiled.report["budget"]["fast"]
+def check_recorded(network: Network, plan: Compiled) -> None:
+    """Every recorded output comes out byte for byte."""
     compared = 0
-    with Session(compiled) as session:
+    with Session(plan) as session:
         (source,), (result,) = session.inputs, session.outputs
         for data in network.recorded():
             for stored, expected in zip(data["input_q"], data["output_tflm_q"], strict=True):
                 outputs = session.run_raw({source.name: stored.reshape(source.stored_shape)})
                 assert outputs[result.name].ravel().tolist() == expected.ravel().tolist()
                 compared += 1
-        check_usage(compiled, session)
+        check_usage(plan, session)
     assert compared >= 16
 
 
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_the_smallest_arena_changes_no_byte(network: Network):
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=str)
+def test_recorded_outputs(network: Network) -> None:
+    check_recorded(network, compile_model(network.path))
+
+
+@pytest.mark.parametrize(("case", "fast", "slow"), sampled(SWEEP, FAST_BUDGETS))
+def test_recorded_outputs_at_a_budget(case: str, fast: str, slow: Any) -> None:
+    network = NETWORKS[case.split(maxsplit=1)[0]]
+    plan = compile_model(network.path, fast=fast, slow=slow)
+    assert plan.report["memory"]["fast_peak"] <= plan.report["budget"]["fast"]
+    check_recorded(network, plan)
+
+
+@pytest.mark.parametrize("name", sampled(NETWORKS, ("micro_speech", "kws")))
+def test_the_smallest_arena_changes_no_byte(name: str) -> None:
     """Every map in as few bytes as the planner knows, outputs growing over inputs where that helps."""
     with pytest.raises(BudgetError) as refusal:
-        compile_model(network.path, fast="64")
+        compile_model(NETWORKS[name].path, fast="64")
     smallest = str(refusal.value).split("works is ")[1].split(" bytes")[0]
-    with Session(compile_model(network.path, fast=smallest)) as session:
-        (source,) = session.inputs
-        for data in network.recorded():
-            for stored, expected in zip(data["input_q"][::2], data["output_tflm_q"][::2], strict=True):
-                outputs = session.run_raw({source.name: stored.reshape(source.stored_shape)})
-                assert outputs["output"].ravel().tolist() == expected.ravel().tolist()
+    check_recorded(NETWORKS[name], compile_model(NETWORKS[name].path, fast=smallest))
 
 
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_the_float_interface_quantises_like_the_model(network: Network):
-    data = network.recorded()[0]
-    with Session(compile_model(network.path, fast="64K", slow="64K")) as session:
+@pytest.mark.parametrize("name", INT8)
+def test_a_tflite_file_is_its_twin(name: str) -> None:
+    """The recorded bytes, and the memory of the ONNX file."""
+    plan = compile_model(OWN / f"{name}_int8.tflite")
+    check_recorded(Network(OWN, name), plan)
+    twin = compiled(name)
+    assert plan.report["memory"] == twin.report["memory"] and plan.report["traffic"] == twin.report["traffic"]
+
+
+@pytest.mark.parametrize("name", ("kws", "vww"))
+def test_a_tflite_files_inputs_and_outputs_are_its_own(name: str) -> None:
+    """Images as the file has them, [N, H, W, C], in integers; from the path and from bytes."""
+    (data,) = Network(OWN, name).recorded()
+    with Session(compile_model((OWN / f"{name}_int8.tflite").read_bytes())) as session:
+        (source,), (result,) = session.inputs, session.outputs
+        assert (source.dtype, result.dtype) == ("int8", "int8")
+        assert source.shape == {"kws": (1, 49, 10, 1), "vww": (1, 96, 96, 3)}[name]
+        y = session.run({source.name: data["input_q"][0].reshape(source.stored_shape)})[result.name]
+        assert y.dtype == np.int8 and y.ravel().tolist() == data["output_tflm_q"][0].ravel().tolist()
+
+
+@pytest.mark.parametrize("name", sampled(NETWORKS, ("kws", "vww")))
+def test_the_float_interface_quantises_like_the_model(name: str) -> None:
+    data = NETWORKS[name].recorded()[0]
+    with Session(compile_model(NETWORKS[name].path)) as session:
         for i in range(3):
             y = session.run({"input": data["input_f32"][i][np.newaxis]})["output"]
             expected = (data["output_tflm_q"][i].astype(np.float32) - data["output_zero_point"]) * data["output_scale"]
             np.testing.assert_array_equal(y.ravel(), expected.ravel().astype(np.float32))
 
 
-@pytest.mark.parametrize("fast,slow", ((None, 0), ("64K", "1M"), ("24K", "1M")))
-@pytest.mark.parametrize("network", [network for network in NETWORKS if network.name in FLOAT], ids=str)
-def test_float_networks_agree_with_onnxruntime(network: Network, fast, slow):
+FLOAT = [(f"{name} {fast}", fast, slow) for name in ("ad", "kws", "resnet", "vww")
+         for fast, slow in ((None, 0), ("64K", "1M"), ("24K", "1M"))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "fast", "slow"), sampled(FLOAT, ("ad None", "kws 24K", "resnet None")))
+def test_float_networks_agree_with_onnxruntime(case: str, fast: str | None, slow: Any) -> None:
+    network = NETWORKS[case.split(maxsplit=1)[0]]
     twin = float_twin(network.path)
     reference = onnxruntime.InferenceSession(twin.SerializeToString(), providers=["CPUExecutionProvider"])
-    compiled = compile_model(twin, fast=fast, slow=slow)
-    with Session(compiled) as session:
+    plan = compile_model(twin, fast=fast, slow=slow)
+    with Session(plan) as session:
         for x in network.recorded()[0]["input_f32"][::3]:
             y = session.run({"input": x[np.newaxis]})["output"]
             (expected,) = reference.run(None, {"input": x[np.newaxis]})
             np.testing.assert_allclose(y.ravel(), expected.ravel(), rtol=1e-4, atol=1e-5 * np.abs(expected).max())
-        check_usage(compiled, session)
+        check_usage(plan, session)
 
 
-STORAGE = ({}, {"xip": True}, {"compress": "lz4"}, {"copy_weights": True})
-
-
-def first_output(compiled: Compiled, stored: np.ndarray) -> list[int]:
-    assert compiled.report["memory"]["fast_peak"] <= compiled.report["budget"]["fast"]
-    with Session(compiled) as session:
+def first_output(plan: Compiled, stored: np.ndarray) -> list[int]:
+    assert plan.report["memory"]["fast_peak"] <= plan.report["budget"]["fast"]
+    with Session(plan) as session:
         (source,), (result,) = session.inputs, session.outputs
         return session.run_raw({source.name: stored.reshape(source.stored_shape)})[result.name].ravel().tolist()
 
 
-@pytest.mark.parametrize("fast,slow", (("64K", 0), ("16K", "64K")))
-@pytest.mark.parametrize("name", ("kws", "resnet", "vww"))
-def test_storage_options_change_no_byte(name, fast, slow):
-    network = Network(OWN, name)
-    (data,) = network.recorded()
-    for options in STORAGE:
-        compiled = compile_model(network.path, fast=fast, slow=slow, **options)
-        assert first_output(compiled, data["input_q"][-1]) == data["output_tflm_q"][-1].tolist(), options
+@pytest.mark.parametrize("name", sampled(("kws", "resnet", "vww"), ("kws",)))
+def test_where_weights_lie_changes_no_byte(name: str) -> None:
+    (data,) = Network(OWN, name).recorded()
+    for (fast, slow), storage in zip((("64K", 0), ("16K", "64K"), ("64K", 0), ("16K", "64K")),
+                                     ({"xip": True}, {"copy_weights": True}, {"compress": "lz4"}, {"compress": "lz4"}),
+                                     strict=True):  # fmt: skip
+        plan = compiled(name, fast=fast, slow=slow, **storage)
+        assert first_output(plan, data["input_q"][-1]) == data["output_tflm_q"][-1].tolist(), storage
 
 
-@pytest.mark.parametrize("name", ("kws", "resnet", "vww"))
-def test_weights_of_which_half_are_zero_are_compressed(name):
+@pytest.mark.parametrize("name", sampled(("kws", "resnet"), ("kws",)))
+def test_weights_of_which_half_are_zero_are_compressed(name: str) -> None:
     network = Network(OWN, name)
     model, x = pruned(network.path), network.recorded()[0]["input_q"][-1]
     plain = compile_model(model, fast="300K")
@@ -116,10 +147,11 @@ def test_weights_of_which_half_are_zero_are_compressed(name):
     packed = compile_model(model, fast="300K", compress="lz4")
     assert {stage["weights"] for stage in packed.report["stages"]} == {"lz4"}
     assert len(packed.data) < 0.9 * len(plain.data)
-    for compiled in (packed, compile_model(model, fast="24K", slow="64K", compress="lz4")):
-        assert first_output(compiled, x) == expected
+    for plan in (packed, compile_model(model, fast="24K", slow="64K", compress="lz4")):
+        assert first_output(plan, x) == expected
 
 
-def test_compilation_is_reproducible(models_dir):
-    first = compile_model(models_dir / "vww_int8.onnx", fast="16K", slow="64K")
-    assert first.data == compile_model(models_dir / "vww_int8.onnx", fast="16K", slow="64K").data
+@pytest.mark.parametrize("name", sampled(("kws", "vww"), ("kws",)))
+def test_compilation_is_reproducible(name: str) -> None:
+    plans = [compile_model(OWN / f"{name}_int8.onnx", fast="16K", slow="64K") for _ in range(2)]
+    assert plans[0].data == plans[1].data
