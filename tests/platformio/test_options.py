@@ -26,20 +26,20 @@ def parse(folder, **values):
     return options.parse({f"custom_tigris_{k}": v for k, v in values.items() if v is not None}, folder)
 
 
-def test_defaults(folder):
-    settings = parse(folder)
-    assert settings.models == (Model("kws", folder / "kws.onnx"),)
-    assert (settings.mem, settings.flash, settings.flash_bytes) == ("64K", None, None)
-    assert (settings.xip, settings.compress, settings.labels, settings.backend) == (False, "none", ("model",), "auto")
-
-
-def test_all_options(folder):
-    settings = parse(
-        folder, mem="256K + 8M", flash="1.5M", xip="Yes", compress="None", partition="nn", backend="portable"
-    )
-    assert (settings.mem, settings.flash, settings.flash_bytes) == ("256K+8M", "1.5M", 3 << 19)
-    assert (settings.xip, settings.compress, settings.labels, settings.backend) == (True, "none", ("nn",), "portable")
-    assert parse(folder, compress="LZ4").compress == "lz4"
+@pytest.mark.parametrize(("values", "read"), [
+    ({}, {"mem": "64K", "flash": None, "flash_bytes": None, "xip": False, "compress": "none", "labels": ("model",),
+          "backend": "auto", "match": "interface", "auto_install": False, "check": True, "slots": 1, "mode": "plan",
+          "weights": "c", "slot_size": None, "cores": 1, "hop": None, "stream": ()}),
+    ({"mem": "256K + 8M", "flash": "1.5M", "xip": "Yes", "compress": "None", "partition": "nn", "match": "Exact",
+      "auto_install": "yes", "check": "no", "backend": "portable"},
+     {"mem": "256K+8M", "flash": "1.5M", "flash_bytes": 3 << 19, "xip": True, "compress": "none", "labels": ("nn",),
+      "match": "exact", "auto_install": True, "check": False, "backend": "portable"}),
+    ({"compress": "LZ4"}, {"compress": "lz4"}),
+])  # fmt: skip
+def test_what_is_read(folder, values, read):
+    settings = parse(folder, **values)
+    assert settings.models[0].path == folder / "kws.onnx" and settings.models[0].name == "kws"
+    assert {name: getattr(settings, name) for name in read} == read
 
 
 def test_several_models_with_names(folder):
@@ -124,6 +124,38 @@ def test_other_options_are_not_looked_at(folder):
         ({"partition": "far too long a name"}, "custom_tigris_partition = far too long a name: .* 1 to 16 letters"),
         ({"backend": "esp-nn", "backend_path": "no"}, r"custom_tigris_backend_path = no: .*/no is no folder; give a"),
         ({"backend_path": "."}, r"custom_tigris_backend_path = \.: is for a kernel library; set custom_tigris_backend"),
+        *(({"dims": text}, r"custom_tigris_dims = .*is not NAME=NUMBER")
+          for text in ("length", "length=", "=3", "length=long", "length=0")),
+        *(({"set": text}, r"custom_tigris_set = .*is not NAME=VALUE; write sr=16000")
+          for text in ("sr", "sr=", "=3", "sr = 16000")),
+        *(({"state": text}, r"custom_tigris_state = .*is not OUT=IN; write h_out=h")
+          for text in ("h", "h=", "=h", "h_out = h")),
+        *(({"hop": text}, r"custom_tigris_hop = .*is no number of rows; write 1 or more")
+          for text in ("0", "-1", "two", "1.5", "x=1")),
+        ({"limits": "nodes"}, "limits = nodes: `nodes` is not NAME=NUMBER; write nodes=200000"),
+        ({"cores": "3"}, "custom_tigris_cores = 3: must be one of 1, 2"),
+        ({"cores": "2", "mode": "c"}, "custom_tigris_cores = 2: is for plans, and custom_tigris_mode = c makes"),
+        ({"check": "sometimes"}, "custom_tigris_check = sometimes: is neither yes nor no"),
+        ({"match": "any"}, "custom_tigris_match = any: must be one of interface, exact"),
+        ({"slots": "3"}, "custom_tigris_slots = 3: must be one of 1, 2"),
+        ({"slots": "2", "match": "exact"}, "custom_tigris_slots = 2: .* custom_tigris_match = exact .*; leave one"),
+        ({"slot_size": "64K"}, "custom_tigris_slot_size = 64K: .*; set custom_tigris_slots = 2, too"),
+        ({"slots": "2", "slot_size": "big"}, "custom_tigris_slot_size = big: is no size"),
+        *(({"mode": "c", name: value}, f"custom_tigris_{name} = {value}: is for plans")
+          for name, value in (("partition", "nn"), ("slots", "2"), ("match", "exact"), ("check", "no"))),
+        ({"mode": "c", "backend": "cmsis-nn"}, "backend = cmsis-nn: its kernels are called by plans only"),
+        ({"mode": "asm"}, "custom_tigris_mode = asm: "),
+        ({"weights": "partition"}, "_weights = partition: is for models that are C.*custom_tigris_mode = c"),
+        ({"weights": "partition", "mode": "plan"}, "custom_tigris_weights = partition: .*or leave it out"),
+        ({"weights": "flash", "mode": "c"}, "custom_tigris_weights = flash: must be one of c, partition"),
+        ({"partition": "nn", "mode": "c"}, "_partition = nn: .*or set custom_tigris_weights = partition"),
+        ({"slots": "2", "mode": "c", "weights": "partition"}, "_slots = 2: is for plans, .*leave one out$"),
+        *(({"models": "\nkws = kws.onnx\nother = kws.onnx", "partition": text}, message) for text, message in (
+            ("\nkws = a", "custom_tigris_partition = kws = a: a line is missing: other = LABEL"),
+            ("\nkws = a\nothr = b", "custom_tigris_partition = othr = b: write LABEL, or lines of NAME = LABEL with"),
+            ("\na\nb", "_partition = a: write LABEL, or lines of NAME = LABEL with models' names: kws, other"),
+            ("\nkws = a b\nother = c", "custom_tigris_partition = a b: a partition's name has 1 to 16 letters"),
+        )),
         ({"backend": "gpu"}, "custom_tigris_backend = gpu: must be one of auto, portable, esp-nn, cmsis-nn, pie"),
         ({"backend": "pie", "backend_path": "."}, r"custom_tigris_backend_path = \.: is for a kernel library"),
     ],
@@ -133,24 +165,46 @@ def test_refusals_name_option_value_and_remedy(folder, values, message):
         parse(folder, **values)
 
 
-def test_a_kernel_library_reaches_the_compiler_with_the_chip(folder):
-    settings = replace(parse(folder, backend="ESP-NN", backend_path="."), chip="esp32s3")
-    assert settings.backend_path == folder
-    arguments = plans.compile_arguments(settings.models[0], settings)
-    assert arguments[-4:] == ["--backend", "esp-nn", "--chip", "esp32s3"]
-    for name in options.PORTABLE_BACKENDS:
-        settings = parse(folder, backend=name)
-        assert "--backend" not in plans.compile_arguments(settings.models[0], settings)
+@pytest.mark.parametrize(("values", "read", "words"), [
+    ({"dims": "length=512, batch=2\nchannels=3"}, ("length=512", "batch=2", "channels=3"),
+     "--dim length=512 --dim batch=2 --dim channels=3"),
+    ({"set": "sr=16000 a=b=-1.5\nlist=1,2,3"}, ("sr=16000", "a=b=-1.5", "list=1,2,3"),
+     "--set sr=16000 --set a=b=-1.5 --set list=1,2,3"),
+    ({"state": "h_out=h a=b=c\ncell=c"}, ("h_out=h", "a=b=c", "cell=c"),
+     "--state h_out=h --state a=b=c --state cell=c"),
+    ({"stream": "image\n  mask"}, ("image", "mask"), "--stream image --stream mask"),
+    ({"hop": "2"}, 2, "--hop 2"),
+    ({"cores": "2"}, 2, "--cores 2"),
+    ({"limits": "nodes=200000 constants=1000000"}, ("nodes=200000", "constants=1000000"),
+     "--limit nodes=200000 --limit constants=1000000"),
+    ({"backend": "ESP-NN", "backend_path": "."}, "esp-nn", "--backend esp-nn --chip esp32s3"),
+])  # fmt: skip
+def test_what_reaches_the_compiler(folder, values, read, words):
+    settings = replace(parse(folder, **values), chip="esp32s3")
+    assert getattr(settings, next(iter(values))) == read
+    arguments = " ".join(plans.compile_arguments(settings.models[0], settings))
+    assert words in arguments
+    plain = parse(folder, backend="portable" if "backend" in values else None)
+    assert words.split()[0] not in plans.compile_arguments(plain.models[0], plain)
 
 
 class Environment:
-    """What of SCons's takes definitions."""
+    """What of SCons's takes definitions and sources."""
 
     def __init__(self) -> None:
-        self.defines = []
+        self.defines, self.built = [], []
 
-    def Append(self, CPPDEFINES):
+    def Append(self, CPPDEFINES=(), **_):
         self.defines += CPPDEFINES
+
+    def BuildSources(self, *words):
+        self.built.append(words)
+
+    def BoardConfig(self):
+        return {"build.mcu": "esp32s3"}
+
+    def get(self, name):
+        return None
 
 
 def test_kernels_of_the_runtime_itself_are_defined_on_their_chip(folder):
@@ -163,6 +217,21 @@ def test_kernels_of_the_runtime_itself_are_defined_on_their_chip(folder):
             backend.add(Environment(), replace(settings, chip=chip))
     assert set(options.BACKENDS) == {*PORTABLE, *BACKENDS}
     assert {name: known.chips for name, known in BACKENDS.items() if known.chips} == options.CHIPS_OF
+
+
+def test_a_librarys_sources_are_compiled_for_the_chip(folder):
+    with pytest.raises(OptionError, match=r"esp-nn: needs the library's sources; clone github.com/espressif/esp-nn"):
+        backend.add(Environment(), parse(folder, backend="esp-nn"))
+    with pytest.raises(OptionError, match=r"_path = .*: has no include/esp_nn.h; give the folder of a checkout of"):
+        backend.add(Environment(), parse(folder, backend="esp-nn", backend_path="."))
+    (folder / "include").mkdir()
+    (folder / "include" / "esp_nn.h").touch()
+    environment = Environment()
+    backend.add(environment, parse(folder, backend="esp-nn", backend_path="."))
+    assert {"TIGRIS_ESP_NN", "TIGRIS_MODELS_BACKEND"} <= set(environment.defines)
+    ((target, sources, filters),) = environment.built
+    assert (target, sources) == ("$BUILD_DIR/tigris_backend", str(folder))
+    assert {"+<src/**/*_ansi.c>", "+<src/**/*_esp32s3.S>"} <= set(filters)
 
 
 @pytest.mark.parametrize(("chip", "made", "expected"), [
@@ -194,132 +263,21 @@ def test_the_compiler_knows_the_same_fastest_backends():
     assert libraries == backend.FASTEST
 
 
-def test_free_dimensions_reach_the_compiler(folder):
-    settings = parse(folder, limits="nodes=200000 constants=1000000")
-    arguments = plans.compile_arguments(settings.models[0], settings)
-    assert arguments[-4:] == ["--limit", "nodes=200000", "--limit", "constants=1000000"]
-    with pytest.raises(OptionError, match="limits = nodes: `nodes` is not NAME=NUMBER; write nodes=200000"):
-        parse(folder, limits="nodes")
-    settings = parse(folder, dims="length=512, batch=2\nchannels=3")
-    assert settings.dims == ("length=512", "batch=2", "channels=3")
-    arguments = plans.compile_arguments(settings.models[0], settings)
-    assert arguments[-6:] == ["--dim", "length=512", "--dim", "batch=2", "--dim", "channels=3"]
-
-
-@pytest.mark.parametrize("text", ["length", "length=", "=3", "length=long", "length=0"])
-def test_a_wrong_dimension_is_named(folder, text):
-    with pytest.raises(OptionError, match=r"custom_tigris_dims = .*is not NAME=NUMBER"):
-        parse(folder, dims=text)
-
-
-def test_inputs_that_are_set_reach_the_compiler(folder):
-    settings = parse(folder, set="sr=16000 a=b=-1.5\nlist=1,2,3")
-    assert settings.set == ("sr=16000", "a=b=-1.5", "list=1,2,3")
-    arguments = plans.compile_arguments(settings.models[0], settings)
-    assert arguments[-6:] == ["--set", "sr=16000", "--set", "a=b=-1.5", "--set", "list=1,2,3"]
-
-
-@pytest.mark.parametrize("text", ["sr", "sr=", "=3", "sr = 16000"])
-def test_a_wrong_value_of_an_input_is_named(folder, text):
-    with pytest.raises(OptionError, match=r"custom_tigris_set = .*is not NAME=VALUE; write sr=16000"):
-        parse(folder, set=text)
-
-
-def test_states_reach_the_compiler(folder):
-    settings = parse(folder, state="h_out=h a=b=c\ncell=c")
-    assert settings.state == ("h_out=h", "a=b=c", "cell=c")
-    arguments = plans.compile_arguments(settings.models[0], settings)
-    assert arguments[-6:] == ["--state", "h_out=h", "--state", "a=b=c", "--state", "cell=c"]
-
-
-@pytest.mark.parametrize("text", ["h", "h=", "=h", "h_out = h"])
-def test_a_wrong_state_is_named(folder, text):
-    with pytest.raises(OptionError, match=r"custom_tigris_state = .*is not OUT=IN; write h_out=h"):
-        parse(folder, state=text)
-
-
-def test_streams_reach_the_compiler(folder):
-    settings = parse(folder, stream="image\n  mask")
-    assert settings.stream == ("image", "mask") and parse(folder).stream == ()
-    assert plans.compile_arguments(settings.models[0], settings)[-4:] == ["--stream", "image", "--stream", "mask"]
-
-
-def test_two_cores_reach_the_compiler(folder):
-    settings = parse(folder, cores="2")
-    assert settings.cores == 2 and parse(folder).cores == 1
-    assert plans.compile_arguments(settings.models[0], settings)[-2:] == ["--cores", "2"]
-    assert "--cores" not in plans.compile_arguments(settings.models[0], parse(folder))
-    with pytest.raises(OptionError, match="custom_tigris_cores = 3: must be one of 1, 2"):
-        parse(folder, cores="3")
-    with pytest.raises(OptionError, match="custom_tigris_cores = 2: is for plans, and custom_tigris_mode = c makes"):
-        parse(folder, cores="2", mode="c")
-
-
-def test_a_hop_reaches_the_compiler(folder):
-    settings = parse(folder, hop="2")
-    assert settings.hop == 2 and parse(folder).hop is None
-    assert plans.compile_arguments(settings.models[0], settings)[-2:] == ["--hop", "2"]
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "x=1"])
-def test_a_wrong_hop_is_named(folder, text):
-    with pytest.raises(OptionError, match=r"custom_tigris_hop = .*is no number of rows; write 1 or more"):
-        parse(folder, hop=text)
-
-
-def test_matching_checking_and_installing(folder):
-    assert (parse(folder).match, parse(folder).auto_install) == ("interface", False)
-    settings = parse(folder, match="Exact", auto_install="yes")
-    assert (settings.match, settings.auto_install) == ("exact", True)
-    assert (parse(folder).check, parse(folder, check="no").check) == (True, False)
-    with pytest.raises(OptionError, match="custom_tigris_check = sometimes: is neither yes nor no"):
-        parse(folder, check="sometimes")
-    with pytest.raises(OptionError, match="custom_tigris_match = any: must be one of interface, exact"):
-        parse(folder, match="any")
-
-
-def test_a_partitions_name_has_up_to_16_letters(folder):
-    assert parse(folder, partition="a234567890123456").models[0].partition == "a234567890123456"
-
-
 def test_each_model_may_have_a_partition_of_its_own(folder):
     models = "\nkws = kws.onnx\nother = kws.onnx\nthird = kws.onnx"
     settings = parse(folder, models=models, partition="\nkws = a\nthird = a\nother = b")
     assert settings.labels == ("a", "b")
     assert [model.name for model in settings.models_in("a")] == ["kws", "third"]
     assert {model.partition for model in parse(folder, models=models, partition="c").models} == {"c"}
+    assert parse(folder, partition="a234567890123456").labels == ("a234567890123456",)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("\nkws = a", "custom_tigris_partition = kws = a: a line is missing: other = LABEL"),
-        ("\nkws = a\nothr = b", "custom_tigris_partition = othr = b: write LABEL, or lines of NAME = LABEL with"),
-        ("\na\nb", "custom_tigris_partition = a: write LABEL, or lines of NAME = LABEL with models' names: kws, other"),
-        ("\nkws = a b\nother = c", "custom_tigris_partition = a b: a partition's name has 1 to 16 letters"),
-    ],
-)
-def test_wrong_partitions_of_models_are_named(folder, text, message):
-    with pytest.raises(OptionError, match=message):
-        parse(folder, models="\nkws = kws.onnx\nother = kws.onnx", partition=text)
-
-
-def test_slots_are_as_large_as_was_said(folder):
-    assert (parse(folder).slots, parse(folder, flash="1M").slot_size) == (1, None)
-    for words, slot_size in (({}, None), ({"flash": "100000"}, 102400), ({"slot_size": "9K", "flash": "1M"}, 12288)):
-        settings = parse(folder, slots="2", **words)
-        assert (settings.slots, settings.slot_size) == (2, slot_size)
-
-
-@pytest.mark.parametrize(("words", "message"), [
-    ({"slots": "3"}, "custom_tigris_slots = 3: must be one of 1, 2"),
-    ({"slots": "2", "match": "exact"}, "custom_tigris_slots = 2: .* custom_tigris_match = exact .*; leave one out"),
-    ({"slot_size": "64K"}, "custom_tigris_slot_size = 64K: .*; set custom_tigris_slots = 2, too"),
-    ({"slots": "2", "slot_size": "big"}, "custom_tigris_slot_size = big: is no size"),
+@pytest.mark.parametrize(("words", "slot_size"), [
+    ({}, None), ({"flash": "100000"}, 102400), ({"slot_size": "9K", "flash": "1M"}, 12288)
 ])  # fmt: skip
-def test_slots_that_make_no_sense_are_refused(folder, words, message):
-    with pytest.raises(OptionError, match=message):
-        parse(folder, **words)
+def test_slots_are_as_large_as_was_said(folder, words, slot_size):
+    settings = parse(folder, slots="2", **words)
+    assert (settings.slots, settings.slot_size) == (2, slot_size)
 
 
 def test_a_table_has_room_for_slots():
@@ -336,33 +294,9 @@ def test_every_option_is_documented_with_its_default():
         assert "efault" in section or "Required" in section, name
 
 
-def test_models_as_c_go_without_what_is_flashed_alone(folder):
-    assert parse(folder).mode == "plan"
-    assert parse(folder, mode="C").mode == "c"
-    for name, value in (("partition", "nn"), ("slots", "2"), ("match", "exact"), ("check", "no")):
-        with pytest.raises(OptionError, match=f"custom_tigris_{name} = {value}: is for plans"):
-            parse(folder, mode="c", **{name: value})
-    with pytest.raises(OptionError, match="custom_tigris_backend = cmsis-nn: its kernels are called by plans only"):
-        parse(folder, mode="c", backend="cmsis-nn")
-    with pytest.raises(OptionError, match="custom_tigris_mode = asm: "):
-        parse(folder, mode="asm")
-
-
 def test_weights_of_models_as_c_may_have_a_partition(folder):
-    assert (parse(folder).weights, parse(folder, mode="c").weights) == ("c", "c")
+    assert (parse(folder, mode="C").mode, parse(folder, mode="c").weights) == ("c", "c")
     chosen = parse(folder, mode="c", weights="Partition", partition="nn")
     assert (chosen.weights, chosen.labels) == ("partition", ("nn",))
     assert parse(folder, mode="c", weights="partition").labels == ("model",)
     assert parse(folder, weights="c").mode == "plan"
-
-
-@pytest.mark.parametrize(("values", "message"), [
-    ({"weights": "partition"}, "custom_tigris_weights = partition: is for models that are C.*custom_tigris_mode = c"),
-    ({"weights": "partition", "mode": "plan"}, "custom_tigris_weights = partition: .*or leave it out"),
-    ({"weights": "flash", "mode": "c"}, "custom_tigris_weights = flash: must be one of c, partition"),
-    ({"partition": "nn", "mode": "c"}, "custom_tigris_partition = nn: .*or set custom_tigris_weights = partition"),
-    ({"slots": "2", "mode": "c", "weights": "partition"}, "custom_tigris_slots = 2: is for plans, .*leave one out$"),
-])  # fmt: skip
-def test_weights_that_make_no_sense_are_refused(folder, values, message):
-    with pytest.raises(OptionError, match=message):
-        parse(folder, **values)

@@ -70,11 +70,11 @@ def test_gestures_are_told_by_an_inertial_sensor(by_the_chip: Callable[[Path, by
     """Each once; and what this machine tells of a hand so weak that rounding decides, and of the ends of the range."""
     samples, gestures = part(GESTURE, "hand").stream(20, 0)
     rough = np.random.default_rng(0).choice([-32768, -32, -33, 31, 32, 32767], (100, 6)).astype(np.int16)
-    names, every = part(GESTURE, "hand").NAMES, np.concatenate([np.round(samples * 0.3), samples, rough])
+    names, every = part(GESTURE, "hand").NAMES, np.concatenate([samples, np.round(samples * 0.3), rough])
     said = by_the_chip(GESTURE, every.astype(">i2").tobytes())
     told = sensors.gesture(every, sensors.compiled(GESTURE, "4K"))
     assert said == ["gesture: ok", *(line for line in told if line != "none")]
-    assert said[-len(gestures) :] == [names[name] for name, _, _ in gestures] and len(gestures) >= 3
+    assert said[1 : len(gestures) + 1] == [names[name] for name, _, _ in gestures] and len(gestures) >= 3
 
 
 def test_persons_are_seen_by_a_camera(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
