@@ -13,6 +13,7 @@ from tests.compiler.synthetic import Builder, batched, chain, random_program, wi
 from tests.harness.tiers import sampled
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 
 MAP = 8 * 64
@@ -67,7 +68,8 @@ def test_the_cheapest_plan_known_is_found(name: str, program: Program, fast: int
     found, plan = search(program, budget)
     assert found <= 1.01 * cost, name
     assert plan is not None
-    check(*plan, budget)
+    finished = check(*plan, budget)
+    assert cost_of(finished) == pytest.approx(found, abs=len(finished.stages)), "predictions are rounded by stage"
 
 
 @pytest.mark.parametrize(("images", "eighths", "most"), [

@@ -68,15 +68,6 @@ def test_rows_that_nothing_reads_come_all_the_same(kernel: int) -> None:
     assert plan.stages[0].bands > 1
 
 
-def test_an_input_with_readers_far_apart_is_kept_whole() -> None:
-    b = Builder()
-    start = b.input(16, 20)
-    t = b.whole(start, 16, 20)
-    program = add_streams(b.program(b.pointwise(t, start)), ["in0"])
-    assert set(simulate(program, None).homes) == {"t1"}
-    assert simulate(program, 2 * 320 + 200).fast_bytes >= 2 * 320
-
-
 def test_a_batch_is_refused() -> None:
     b = Builder()
     name = b.input(8, 4)

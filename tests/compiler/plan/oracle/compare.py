@@ -21,7 +21,7 @@ from tests.compiler.plan.oracle.exhaustive import Found, Planner, Undecided
 from tests.compiler.plan.oracle.networks import random_network
 from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import batched, random_program, wild_program
-from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import plan_cost
@@ -151,11 +151,12 @@ def judge(case: Case) -> Outcome | None:
     )  # fmt: skip
 
 
-def check(index: ProgramIndex, arrangement: Arrangement, budget: Budget) -> None:
+def check(index: ProgramIndex, arrangement: Arrangement, budget: Budget) -> ExecutionPlan:
     """A plan hands every operator the rows it needs, and fits."""
     plan = finish(index, budget, ALIGNMENT, WeightOptions(), arrangement)
     assert budget.fast is not None and plan.fast_bytes <= budget.fast and plan.slow_bytes <= budget.slow
     Simulator(plan).run()
+    return plan
 
 
 def described(index: ProgramIndex, arrangement: Arrangement) -> str:
@@ -200,7 +201,7 @@ def main() -> None:
     outcomes: list[Outcome | None] = []
     for place, case in enumerate(itertools.islice(cases(options.cases), options.first, None), options.first):
         outcomes.append(outcome := judge(case))
-        print(place, case.name, "undecided" if outcome is None else outcome, flush=True)
+        print(place, outcome or f"{case.name} undecided", flush=True)
     print({name: round(value, 4) for name, value in statistics(outcomes).items()})
     decided = [outcome for outcome in outcomes if outcome is not None]
     for outcome in sorted(decided, key=lambda outcome: -(outcome.ratio or 0))[: options.worst]:
