@@ -1,4 +1,7 @@
-"""Runs the mutants; prints, by area, how many the tests killed. Exit status 1 if one survives or cannot be judged."""
+"""Runs the mutants; prints, by area, what share the tests killed. Exit status 1 if one survives or cannot be judged.
+
+The tests of the fast tier run first; `--tier all`, the default, runs all tests for the mutants that survive them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +24,9 @@ from pathlib import Path
 from tests.mutants.mutant import ROOT, Mutant, areas, mutants
 
 KILLED, SURVIVED, STALE = "killed", "survived", "no verdict"
+TIERS = ("fast", "all")
+#: pytest's exit status if all tests passed, or none belongs to the tier.
+PASSED = (0, 5)
 SYNTAX = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-fsyntax-only",
           "-Iruntime/include", "-Iruntime/src", "-Iruntime/backends")
 
@@ -34,6 +40,7 @@ class Verdict:
     outcome: str  #: KILLED, SURVIVED or STALE
     by: str  #: the first test that failed, or why there is no verdict
     seconds: float
+    tier: str  #: the last whose tests ran
 
 
 def copy_project(folder: Path) -> Path:
@@ -83,10 +90,10 @@ def compiles(mutant: Mutant, root: Path) -> str:
     return ""
 
 
-def run_tests(tests: tuple[str, ...], root: Path, seconds: float) -> tuple[int | None, str]:
+def run_tests(tests: tuple[str, ...], root: Path, seconds: float, tier: str) -> tuple[int | None, str]:
     """pytest's exit status (None: still running after `seconds`), and the test that failed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:randomly",
-               *tests]
+               "--tier", tier, *tests]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, start_new_session=True) as process:
@@ -100,57 +107,66 @@ def run_tests(tests: tuple[str, ...], root: Path, seconds: float) -> tuple[int |
     return process.returncode, failed[0].split(" - ")[0] if failed else output.strip()[-200:]
 
 
-_PASSING: dict[tuple[str, ...], tuple[bool, str]] = {}
+_PASSING: dict[tuple[tuple[str, ...], str], tuple[bool, str]] = {}
 _LOCK = threading.Lock()
 
 
-def passes_without(tests: tuple[str, ...], root: Path, seconds: float) -> tuple[bool, str]:
+def passes_without(tests: tuple[str, ...], root: Path, seconds: float, tier: str) -> tuple[bool, str]:
     """Whether these tests pass without any fault, tried once for all mutants that name them; and which one fails."""
     with _LOCK:
-        known = _PASSING.get(tests)
+        known = _PASSING.get((tests, tier))
     if known is None:
-        status, text = run_tests(tests, root, seconds)
+        status, text = run_tests(tests, root, seconds, tier)
         known = status == 0, text
         with _LOCK:
-            _PASSING[tests] = known
+            _PASSING[tests, tier] = known
     return known
 
 
-def judge(area: str, mutant: Mutant, root: Path, seconds: float) -> Verdict:
-    """Runs one mutant in the copy at `root`."""
+def judge(area: str, mutant: Mutant, root: Path, seconds: float, tiers: Sequence[str] = TIERS) -> Verdict:
+    """Runs one mutant in the copy at `root`: its tests in one tier after the other until one fails."""
     begun = time.monotonic()
 
     def verdict(outcome: str, by: str) -> Verdict:
-        return Verdict(area, mutant, outcome, by, time.monotonic() - begun)
+        return Verdict(area, mutant, outcome, by, time.monotonic() - begun, tier)
 
+    tier, status, text = tiers[0], None, ""
     try:
         with fault(mutant, root):
             stopped = compiles(mutant, root)
             if stopped:
                 return verdict(STALE, f"a compiler stops it: {stopped.strip()[-200:]}")
-            status, text = run_tests(mutant.tests, root, seconds)
+            for tier in tiers:
+                status, text = run_tests(mutant.tests, root, seconds, tier)
+                if status not in PASSED:
+                    break
     except ValueError as error:
         return verdict(STALE, str(error))
-    if status != 0:
-        # The one that failed is enough, and soon tried; whatever else ended the tests may have been any of them.
-        told = text.removeprefix("FAILED ").removeprefix("ERROR ")
-        passes, first = passes_without((told,) if status == 1 and "::" in told else mutant.tests, root, seconds)
-        if not passes:
-            return verdict(STALE, f"the tests fail without it: {first}")
+    if status in PASSED:
+        return verdict(SURVIVED, "")
+    # The one that failed is enough, and soon tried; whatever else ended the tests may have been any of them.
+    told = text.removeprefix("FAILED ").removeprefix("ERROR ")
+    failed = (told,) if status == 1 and "::" in told else mutant.tests
+    passes, first = passes_without(failed, root, seconds, tier)
+    if not passes:
+        return verdict(STALE, f"the tests fail without it: {first}")
     if status is None or status in (1, 2) or status < 0:
         return verdict(KILLED, text)
-    return verdict(SURVIVED, "") if status == 0 else verdict(STALE, f"pytest ended with {status}: {text}")
+    return verdict(STALE, f"pytest ended with {status}: {text}")
 
 
-def table(verdicts: list[Verdict]) -> str:
-    """By area: how many were killed, of how many with a verdict."""
-    lines = [f"{'area':<24} killed  of", ""]
+def table(verdicts: list[Verdict], tiers: Sequence[str] = TIERS) -> str:
+    """By area: how many have a verdict, and what share of them the fast tests and all tests killed."""
+    lines = [f"{'killed, in % by tier':<24}    of" + "".join(f"{name:>7}" for name in tiers)]
     groups = [(area, [v for v in verdicts if v.area == area]) for area in dict.fromkeys(v.area for v in verdicts)]
     for area, found in [*groups, ("total", verdicts)]:
         judged = [verdict for verdict in found if verdict.outcome != STALE]
-        killed = sum(verdict.outcome == KILLED for verdict in judged)
-        lines.append(f"{area:<24} {killed:>6}  {len(judged)}")
-    return "\n".join(lines)
+        killed = [verdict.tier for verdict in judged if verdict.outcome == KILLED]
+        counts = {"fast": killed.count("fast"), "all": len(killed)}
+        shares = "".join(f"{100 * counts[name] / max(1, len(judged)):>7.1f}" for name in tiers)
+        lines.append(f"{area:<24} {len(judged):>5}{shares}")
+    stale = [f"{verdict.area}: {verdict.mutant.name}: {verdict.by}" for verdict in verdicts if verdict.outcome == STALE]
+    return "\n".join([*lines, *(["", "without a verdict:", *stale] if stale else [])])
 
 
 def main() -> int:
@@ -159,7 +175,9 @@ def main() -> int:
     parser.add_argument("--only", metavar="TEXT", default="", help="mutants whose name has this text")
     parser.add_argument("--processes", type=int, default=2, help="copies of the project that run tests at once")
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="for one mutant's tests")
+    parser.add_argument("--tier", choices=TIERS, default="all", help="the tests that must see them")
     given = parser.parse_args()
+    tiers = TIERS[: TIERS.index(given.tier) + 1]
     unknown = [area for area in given.areas if area not in areas()]
     if unknown:
         parser.error(f"no area is called {unknown[0]}; there are {', '.join(areas())}")
@@ -174,16 +192,16 @@ def main() -> int:
         def one(item: tuple[str, Mutant]) -> Verdict:
             root = copies.get()
             try:
-                return judge(*item, root, given.timeout)
+                return judge(*item, root, given.timeout, tiers)
             finally:
                 copies.put(root)
 
         with ThreadPoolExecutor(given.processes) as pool:
             for verdict in pool.map(one, chosen):
                 verdicts.append(verdict)
-                print(f"{verdict.outcome:<10} {verdict.seconds:6.1f} s  {verdict.area}: {verdict.mutant.name}"
-                      f"  {verdict.by if verdict.outcome != SURVIVED else verdict.mutant.file}", flush=True)
-    print(f"\n{table(verdicts)}")
+                print(f"{verdict.outcome:<10} {verdict.tier:<4} {verdict.seconds:6.1f} s  {verdict.area}: "
+                      f"{verdict.mutant.name}  {verdict.by if verdict.outcome != SURVIVED else verdict.mutant.file}", flush=True)
+    print(f"\n{table(verdicts, tiers)}")
     return any(verdict.outcome != KILLED for verdict in verdicts)
 
 
