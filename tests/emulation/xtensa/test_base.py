@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 
@@ -27,7 +28,12 @@ def function(body: str, name: str = "f") -> str:
 
 
 def result(body: str, *arguments: int) -> int:
-    return Machine(parse(function(body))).call("f", arguments)
+    return machine(body).call("f", arguments)
+
+
+@functools.cache
+def machine(body: str) -> Machine:
+    return Machine(parse(function(body)))
 
 
 TWO: dict[str, Callable[[int, int], int]] = {
@@ -136,9 +142,9 @@ def test_memory() -> None:
  xor a2, a2, a6
  add a2, a2, a7"""
     raw = bytes(range(200, 232))
-    machine = Machine(parse(function(body)), memory)
+    reading = Machine(parse(function(body)), memory)
     expected = (raw[1] + int.from_bytes(raw[2:4], "little")) ^ (int.from_bytes(raw[4:6], "little", signed=True) & WORD)
-    assert machine.call("f", [block]) == expected + int.from_bytes(raw[8:12], "little") & WORD
+    assert reading.call("f", [block]) == expected + int.from_bytes(raw[8:12], "little") & WORD
     assert memory.content(block + 16, 8) == bytes((raw[1], raw[17], *raw[2:4], *raw[8:12]))
     assert not memory.strays and not memory.misaligned
 
