@@ -45,10 +45,10 @@ def made(kind: str, seed: int, length: int) -> Program:
 
 
 @pytest.mark.fuzzed
-@counted(works=examples(10, 50), works_without_slow_memory=examples(1, 8), shares_memory=examples(2, 12))
-@settings(max_examples=examples(40, 150, 400), deadline=None)
+@counted(works=examples(10, 30), works_without_slow_memory=examples(1, 4), shares_memory=examples(2, 8))
+@settings(max_examples=examples(40, 100, 400), deadline=None)
 @given(kind=st.sampled_from(["random", "batch", "wild"]), seed=st.integers(0, 10**6),
-       length=st.integers(1, examples(8, 16)), share=st.integers(25, 110), slow=st.booleans())
+       length=st.integers(1, examples(8, 14)), share=st.integers(25, 110), slow=st.booleans())
 def test_random_programs(seen, kind, seed, length, share, slow):
     program = made(kind, seed, length)
     ample = find_arrangement(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
@@ -61,8 +61,8 @@ def test_random_programs(seen, kind, seed, length, share, slow):
 
 
 @pytest.mark.fuzzed
-@settings(max_examples=examples(4, 15, 60), deadline=None)
-@given(seed=st.integers(0, 10**6), length=st.integers(1, examples(8, 14)))
+@settings(max_examples=examples(4, 10, 60), deadline=None)
+@given(seed=st.integers(0, 10**6), length=st.integers(1, examples(8, 10, 14)))
 def test_the_smallest_budget_named_works(seed, length):
     program = random_program(seed, length)
     with pytest.raises(BudgetError) as refusal:

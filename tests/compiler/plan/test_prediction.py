@@ -11,7 +11,6 @@ import pytest
 from bench.calibration_cases import Subject, compiled_at, content_of, network_subjects
 from bench.emulator import MACHINES, build, measure
 from bench.float_twin import float_twin
-from tests.harness.tiers import chosen, sampled
 from tests.networks.folders import OWN
 from tests.networks.plans import compiled
 from tigris_pio import compile_model
@@ -24,8 +23,7 @@ from tigris_pio.compiler.plan.prediction import predicted_instructions, stage_in
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The harness of the bench, by machine."""
     folder = tmp_path_factory.mktemp("bench")
-    machines = ("rv32imc",) if chosen() == "fast" else ("rv32imc", "cortex-m4", "cortex-m55")
-    return {name: build(MACHINES[name], folder) for name in machines}
+    return {name: build(MACHINES[name], folder) for name in ("rv32imc", "cortex-m4", "cortex-m55")}
 
 
 def check(programs: Mapping[str, Path], subject: Subject, made: Compiled) -> None:
@@ -37,10 +35,11 @@ def check(programs: Mapping[str, Path], subject: Subject, made: Compiled) -> Non
         assert predicted_instructions(made.plan, name) == pytest.approx(counted.run, rel=0.1), name
 
 
-@pytest.mark.parametrize(("name", "fast", "slow"), sampled([
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "fast", "slow"), [
     ("kws", "8K", 0), ("kws", "4K", "1M"), ("sww", "4K", 0), ("micro_speech", "256K", 0), ("resnet", "16K", "1M"),
     ("ad float", "1M", 0),
-], ["micro_speech"]))  # fmt: skip
+])  # fmt: skip
 def test_within_a_tenth_of_what_is_counted(
     programs: dict[str, Path], name: str, fast: str, slow: str | int
 ) -> None:
@@ -54,10 +53,11 @@ def test_within_a_tenth_of_what_is_counted(
     check(programs, Subject(name, "float32" if is_float else "int8", float_twin(path), (), inputs), made)
 
 
-@pytest.mark.parametrize(("name", "way", "fast"), sampled([
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "way", "fast"), [
     ("kws", "streamed", "8K"), ("sww", "hop 1", "4K"), ("plain", "batch 5", "8K"), ("plain", "streamed", "4K"),
     ("sww", "copied", "64K"), ("ad", "lz4", "64K"), ("sww", "slow memory", "2K"), ("branched", "", "16K"),
-], ["branched"]))  # fmt: skip
+])  # fmt: skip
 def test_other_ways_to_run(programs: dict[str, Path], name: str, way: str, fast: str) -> None:
     """Rows that come during the run, windows that overlap, batches, weights that are brought to fast memory; branches,
     maps that grow again, channels whose scale is not the usual one."""

@@ -31,10 +31,10 @@ def streaming(program: Program, seed: int) -> Program:
 
 
 @pytest.mark.fuzzed
-@counted(works=examples(8, 40), rolls=examples(1, 5))
-@settings(max_examples=examples(24, 100, 300), deadline=None)
+@counted(works=examples(8, 25), rolls=examples(1, 3))
+@settings(max_examples=examples(24, 70, 300), deadline=None)
 @given(make=st.sampled_from([random_program, wild_program]), seed=st.integers(0, 10**6),
-       length=st.integers(1, examples(8, 18)), share=st.integers(10, 100), slow=st.booleans())
+       length=st.integers(1, examples(8, 14)), share=st.integers(10, 100), slow=st.booleans())
 def test_random_programs(seen, make, seed, length, share, slow):
     program = streaming(make(seed, length), seed)
     index = ProgramIndex.of(program)

@@ -22,6 +22,7 @@ def test_the_collector_is_as_it_was_afterwards(active: bool) -> None:
     try:
         (gc.enable if active else gc.disable)()
         assert not search(False)
+        assert gc.isenabled() == active
         with pytest.raises(ValueError):
             search(True)
         assert gc.isenabled() == active
