@@ -199,8 +199,9 @@ def main() -> int:
         with ThreadPoolExecutor(given.processes) as pool:
             for verdict in pool.map(one, chosen):
                 verdicts.append(verdict)
+                where = verdict.by if verdict.outcome != SURVIVED else verdict.mutant.file
                 print(f"{verdict.outcome:<10} {verdict.tier:<4} {verdict.seconds:6.1f} s  {verdict.area}: "
-                      f"{verdict.mutant.name}  {verdict.by if verdict.outcome != SURVIVED else verdict.mutant.file}", flush=True)
+                      f"{verdict.mutant.name}  {where}", flush=True)
     print(f"\n{table(verdicts, tiers)}")
     return any(verdict.outcome != KILLED for verdict in verdicts)
 

@@ -36,7 +36,8 @@ def test_large(request): assert request.config.getoption("tier") == "fast" or do
 
 
 @pytest.mark.parametrize(("old", "new", "outcome", "tier"), [
-    pytest.param("2 * x", "3 * x", KILLED, "fast", marks=pytest.mark.thorough), ("2 * x", "min(2 * x, 9)", KILLED, "all"),
+    pytest.param("2 * x", "3 * x", KILLED, "fast", marks=pytest.mark.thorough),
+    ("2 * x", "min(2 * x, 9)", KILLED, "all"),
     ("4 * x", "x", STALE, "fast"), ("2 * x", "2 *", STALE, "fast"),
 ])  # fmt: skip
 def test_the_judge(copy: Path, old: str, new: str, outcome: str, tier: str) -> None:

@@ -50,7 +50,7 @@ def test_the_table_has_every_figure():
         assert {"layer by layer", "smallest without slow memory", *(f"{budget}: ours" for budget in BUDGETS)} < set(row)
 
 
-@pytest.mark.parametrize("name", sampled(TABLE, ("kws", "resnet")))
+@pytest.mark.parametrize("name", sampled(TABLE, ("kws",)))
 def test_smallest_memory_is_what_the_readme_says(name):
     model = OWN / f"{name}_int8.onnx"
     assert f"{smallest_alone(model):,}" == TABLE[name]["smallest without slow memory"]
@@ -74,12 +74,9 @@ def test_streamed_inputs_take_no_room(name: str, most: int) -> None:
     assert compiled.report["compute"]["recomputed_macs"] == 0
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "less", "more", "times"),
-    [("person_detect", 8592, 9008, 1.001), ("person_detect", 4000, 4192, 1.002), ("vww", 2896, 3040, 1.001),
-     ("resnet", 13_000, 14_464, 1.001)],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "less", "more", "times"), sampled((
+    ("person_detect", 8592, 9008, 1.001), ("person_detect", 4000, 4192, 1.002), ("vww", 2896, 3040, 1.001),
+    ("resnet", 13_000, 14_464, 1.001)), ("resnet",)))  # fmt: skip
 def test_more_memory_makes_no_plan_dearer(name: str, less: int, more: int, times: float) -> None:
     """Where offsets of the cut that is best in more memory do not fit, what is best in less is found; else .4 to 9 %
     were lost here."""

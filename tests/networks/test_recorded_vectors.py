@@ -22,7 +22,7 @@ from tigris_pio.errors import BudgetError
 NETWORKS = {str(network): network for network in networks()}
 #: (fast, slow): tight without slow memory, and down to where every layer needs bands.
 BUDGETS = (("64K", 0), ("42K", 0), ("16K", "64K"), ("8K", "64K"), ("4K", "64K"))
-FAST_BUDGETS = ("kws 4K", "micro_speech 8K", "ad 16K", "vww 42K", "resnet 42K")
+FAST_BUDGETS = ("kws 8K", "micro_speech 4K", "ad 16K", "vww 42K", "resnet 42K")
 SWEEP = [(f"{name} {fast}", fast, slow) for name in NETWORKS for fast, slow in BUDGETS]
 
 
