@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-import pytest
 
 from tests.compiler.models import ort
 from tigris_pio import Session
@@ -15,19 +14,14 @@ from .wake_word import compiled, listen, right, sounds, times
 
 
 def test_every_word_is_heard_and_nothing_else() -> None:
+    """As loud as it is trained on, and louder and quieter."""
     words = 0
-    for seed in range(4):
+    for seed, scale in ((0, 1), (1, 0.25), (1, 2), (2, 1)):
         audio, ends = sounds().stream(20, seed)
-        assert right(times(listen(audio, compiled())), ends) == (0, 0), seed
+        louder = np.clip(audio * scale, -32768, 32767).astype(np.int16)
+        assert right(times(listen(louder, compiled())), ends) == (0, 0), (seed, scale)
         words += len(ends)
     assert words > 18
-
-
-@pytest.mark.parametrize("scale", [0.25, 2])
-def test_loudness_does_not_matter(scale: float) -> None:
-    audio, ends = sounds().stream(20, 1)
-    louder = np.clip(audio * scale, -32768, 32767).astype(np.int16)
-    assert len(ends) > 3 and right(times(listen(louder, compiled())), ends) == (0, 0)
 
 
 def test_it_runs_in_int8_and_its_past_is_a_ring() -> None:
