@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 MODEL = Path(__file__).resolve().parents[2] / "examples" / "digits" / "model"
 
@@ -20,6 +21,7 @@ def test_accuracy_on_the_test_split() -> None:
     assert (best == data["labels"]).mean() >= 0.97
 
 
+@pytest.mark.thorough
 def test_test_digits_are_real_scans_with_their_labels() -> None:
     from sklearn.datasets import load_digits
 
