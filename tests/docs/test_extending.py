@@ -75,8 +75,8 @@ def apply(tree: Path, diff: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources with the changes of the page, built; checks.py is what it checks."""
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources with the changes of the page; checks.py is what it checks."""
     folder = tmp_path_factory.mktemp("extended")
     unwanted = shutil.ignore_patterns("__pycache__", "*.so", "emulated", "template")
     for name in ("tigris_pio", "runtime", "tests/tflite"):
@@ -93,8 +93,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             assert block.language == "python", block.place
             checks.append(block.text)
-    assert len(checks) == 5
     (folder / "checks.py").write_text("\n".join(checks), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tree(changed: Path) -> Path:
+    """Built."""
+    folder = changed
     subprocess.run([sys.executable, "-m", "tigris_pio.format.c_header"], cwd=folder, check=True)
     compile_sources(folder)
     return folder
@@ -118,6 +124,15 @@ def compile_sources(folder: Path) -> None:
     subprocess.run(["gcc", "-shared", *objects, "-lm", "-o", library], cwd=folder, check=True)
 
 
+def test_the_changes_of_the_page_fit_the_sources(changed: Path) -> None:
+    """Each hunk has its place; the checks are Python, and the backend is C."""
+    checks = (changed / "checks.py").read_text("utf-8")
+    compile(checks, "checks.py", "exec")
+    assert checks.count("\nassert ") == 6
+    subprocess.run(["gcc", *C99, "-fsyntax-only", "-Iruntime/include", "my_backend.c"], cwd=changed, check=True)
+
+
+@pytest.mark.thorough
 def test_the_checks_of_the_page_hold(tree: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run([sys.executable, "checks.py"], cwd=tree, env=environment, capture_output=True, text=True,
@@ -125,6 +140,7 @@ def test_the_checks_of_the_page_hold(tree: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_the_backend_gives_the_portable_bytes(tree: Path) -> None:
     """In a network with a LOOKUP; a counter in its kernel says that it ran."""
     compile_model(ROOT / "examples" / "digits" / "model" / "digits.onnx", fast="64K").save(tree / "digits.tgrs")

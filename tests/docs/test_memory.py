@@ -44,6 +44,7 @@ def test_the_document_is_the_commands() -> None:
     assert len(named) >= 9 and named <= known
 
 
+@pytest.mark.thorough
 def test_the_table_is_measured() -> None:
     table = PAGE.read_text("utf-8").partition("| budget |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
@@ -57,6 +58,7 @@ def test_the_table_is_measured() -> None:
         ], budget  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_the_refusal_is_the_compilers() -> None:
     (shown,) = blocks(PAGE, "output")
     (line,) = (block.text for block in blocks(PAGE, "sh") if "compile" in block.text)

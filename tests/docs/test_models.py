@@ -39,6 +39,7 @@ def the_perceptron(words: list[str]) -> bool:
     return True
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
 def test_every_block_runs_in_the_order_of_the_page(folder: Path) -> None:

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def elsewhere(words: list[str]) -> bool:
-    """What needs a board, or PlatformIO: tests/docs/test_first_project.py has it."""
+    """What needs a board, or PlatformIO: tests/docs/test_projects.py has it."""
     return words[:2] in (["tigris", "hil"], ["tigris", "new"])
 
 

@@ -14,6 +14,8 @@ from tests.docs.pages import PAGES, ROOT
 from tigris_pio.identity import Identity
 from tools import docs_site as site
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:

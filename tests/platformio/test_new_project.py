@@ -1,6 +1,6 @@
 """`tigris new`: three commands from a model to outputs that are the host's, without a change to what it wrote.
 
-Of an emulated board: tests/docs/test_first_project.py.
+Of an emulated board: tests/docs/test_projects.py.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tigris_pio.errors import UsageError
 from tigris_pio.platformio import options
 from tigris_pio.platformio.options import NAMES, PREFIX, OptionError
@@ -21,7 +22,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 VALUES = st.lists(PIECES, max_size=4).map("".join) | st.text(max_size=20)
 GOOD = {"models": "kws.onnx", "mem": "64K"}
-AS_THEY_ARE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+AS_THEY_ARE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60, 300))
 
 
 @pytest.fixture
@@ -35,19 +36,11 @@ def parse(folder: Path, values: dict[str, str]) -> options.Settings:
 
 
 @AS_THEY_ARE
-@given(name=st.sampled_from(NAMES), value=VALUES)
-def test_any_value_is_read_or_refused_by_the_options_name(folder: Path, name: str, value: str) -> None:
-    try:
-        parse(folder, {**GOOD, name: value})
-    except OptionError as error:
-        assert str(error).startswith(PREFIX), error
-
-
-@AS_THEY_ARE
 @given(values=st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=12), VALUES, max_size=5))
 def test_any_options_are_read_or_refused(folder: Path, values: dict[str, str]) -> None:
+    """By the option's name."""
     try:
-        parse(folder, values)
+        parse(folder, {**GOOD, **values})
     except OptionError as error:
         assert str(error).startswith(PREFIX), error
 
@@ -73,7 +66,7 @@ def test_sizes_are_read_as_written(
     assert read.flash is not None and parse_size(read.flash, "-f") == in_bytes(flash)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(60, 300))
 @given(VALUES)
 def test_the_compiler_reads_any_size_or_refuses_it(text: str) -> None:
     for read in (parse_size, parse_memory):
@@ -81,17 +74,3 @@ def test_the_compiler_reads_any_size_or_refuses_it(text: str) -> None:
             read(text, "-m")
         except UsageError as error:
             assert "-m" in str(error)
-
-
-NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,30}", fullmatch=True)
-LABEL = st.from_regex(r"[A-Za-z0-9_.-]{1,16}", fullmatch=True)
-
-
-@AS_THEY_ARE
-@given(models=st.dictionaries(NAME.map(str.lower), LABEL, min_size=2, max_size=5))
-def test_models_and_partitions_are_read_as_written(folder: Path, models: dict[str, str]) -> None:
-    lines = "\n".join(f"{name} = kws.onnx" for name in models)
-    labels = "\n".join(f"{name} = {label}" for name, label in models.items())
-    read = parse(folder, {**GOOD, "models": lines, "partition": labels})
-    assert {model.name: model.partition for model in read.models} == models
-    assert all(model.path == folder / "kws.onnx" for model in read.models)
