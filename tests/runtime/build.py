@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,11 +22,19 @@ from bench.emulator import SECTIONS
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime"
 INCLUDE = RUNTIME / "include"
-DSP_IN_C = f"-include{Path(__file__).with_name('dsp_in_c.h')}"
+HERE = Path(__file__).parent
 C99 = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wcast-qual", "-pedantic", "-Werror")
-#: Line numbers in reports are all that is wanted of -g, which takes a quarter of the time.
-SANITIZERS = ("-O1", "-g1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
-PLAIN = ("-O2", "-g")
+#: Of -g only line numbers are needed. Without optimisation the core compiles in 14 processor seconds instead of 26.
+SANITIZERS = ("-O0", "-g1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+PLAIN = ("-O1", "-g1")
+DSP_IN_C = f"-include{HERE / 'dsp_in_c.h'}"
+#: Kernels of other processors in a program for this one: the flags that choose them, the header that they depend on.
+VARIANTS = {
+    "dsp": ((DSP_IN_C,), "instruction_set.h"),
+    "fours": (("-DTIGRIS_MANY_REGISTERS",), "conv_2d_int8.h"),
+    "small": (("-Os",), "instruction_set.h"),
+    "small-dsp": (("-Os", DSP_IN_C), "instruction_set.h"),
+}
 
 COMPILERS = {
     "gcc": (["gcc"], "gcc"),
@@ -80,11 +89,6 @@ def compile_each(command: Sequence[str], sources: Iterable[Path], folder: Path) 
         return list(pool.map(compile_one, sources))
 
 
-def compile_all(machine: str, folder: Path, *flags: str) -> list[Path]:
-    """Objects of every source of the core for a machine of COMPILERS, warnings being errors."""
-    return compile_each([*compiler(machine), *C99, *flags, f"-I{INCLUDE}"], core_sources(), folder)
-
-
 @functools.cache
 def objects(machine: str) -> tuple[Path, ...]:
     """The core compiled with optimisation, once for all tests: for this machine as its programs share it, for rv32imc
@@ -92,10 +96,11 @@ def objects(machine: str) -> tuple[Path, ...]:
     if machine == "gcc":
         return tuple(core_objects(*PLAIN))
     small = ("-Os", *SECTIONS, "-fcallgraph-info=su,da") if machine == "rv32imc" else ("-O1",)
-    return tuple(compile_all(machine, _folder("tigris-objects-"), *small))
+    command = [*compiler(machine), *C99, *small, f"-I{INCLUDE}"]
+    return tuple(compile_each(command, core_sources(), own_folder("tigris-objects-")))
 
 
-def _folder(prefix: str) -> Path:
+def own_folder(prefix: str) -> Path:
     """One that goes with this process."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -137,15 +142,18 @@ def _compiler(flags: tuple[str, ...]) -> list[str]:
 @functools.cache
 def _objects(flags: tuple[str, ...], sources: tuple[Path, ...]) -> dict[str, Path]:
     """The sources compiled with these flags, once for all programs that link them, by name."""
-    return {path.stem: path for path in compile_each(_compiler(flags), sources, _folder("tigris-core-"))}
+    return {path.stem: path for path in compile_each(_compiler(flags), sources, own_folder("tigris-core-"))}
 
 
 @functools.cache
-def _dsp_sources() -> tuple[Path, ...]:
-    """Those with DSP instructions."""
-    command = [*_compiler((DSP_IN_C,)), "-MM", *map(str, core_sources())]
-    rules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ").splitlines()
-    return tuple(Path(rule.split()[1]) for rule in rules if any(word.endswith("/arm_dsp.h") for word in rule.split()))
+def _dependents(header: str) -> tuple[Path, ...]:
+    """Kernels that include a header of this name, or one that does."""
+    texts = {path: path.read_text("utf-8") for path in (RUNTIME / "src").rglob("*.[ch]")}
+    included = {path: set(re.findall(r'#include "(?:.*/)?([^"/]+)"', text)) for path, text in texts.items()}
+    names = {header}
+    while more := {path.name for path in texts if path.suffix == ".h" and included[path] & names} - names:
+        names |= more
+    return tuple(path for path in core_sources() if included[path] & names and path.parent.name == "kernels")
 
 
 def core_objects(*flags: str) -> list[Path]:
@@ -153,23 +161,25 @@ def core_objects(*flags: str) -> list[Path]:
     return list(_objects(flags, tuple(core_sources())).values())
 
 
-def compile_program(output: Path, sources: list[Path], *flags: str, dsp: bool = False) -> Path:
+def compile_program(output: Path, sources: list[Path], *flags: str, variant: str = "") -> Path:
     """Links `sources` with the runtime's core into `output`; the compiler's words on failure.
 
     Flags for headers and definitions are for `sources` alone: programs share a core compiled with the same others.
-    dsp: its kernels are those of Arm's DSP instructions, with C in their place.
+    variant: a key of VARIANTS.
     """
-    core_flags = tuple(flag for flag in flags if not flag.startswith(("-I", "-isystem", "-D")))
+    core_flags = tuple(flag for flag in flags if not flag.startswith(("-I", "-isystem", "-D", "-pthread")))
     core = _objects(core_flags, tuple(core_sources()))
-    if dsp:
-        core = core | _objects((*core_flags, DSP_IN_C), _dsp_sources())
+    if variant:
+        chosen_by, header = VARIANTS[variant]
+        core = core | _objects((*core_flags, *chosen_by), _dependents(header))
     _compile([*_compiler(flags), *map(str, (*sources, *core.values())), "-lm", "-o", str(output)])
     return output
 
 
-def compile_for(machine: str, output: Path, sources: list[Path], *flags: str) -> Path:
-    """The same for a machine of COMPILERS, in the folder of `output`; all flags are for the core as well."""
-    command = [*compiler(machine), *C99, *flags, f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}", "-DTIGRIS_TENSOR_ALIGN=4"]
-    parts = compile_each(command, [*core_sources(), *sources], output.parent)
-    _compile([*command, "-static", *map(str, parts), "-lm", "-o", str(output)])
-    return output
+@functools.cache
+def replay(variant: str = "", sources: tuple[Path, ...] = (), *flags: str) -> Path:
+    """The sanitised program that runs plans from its standard input (fuzz/replay.c), with further sources and flags."""
+    fuzz = HERE / "fuzz"
+    program = own_folder("tigris-replay-") / "replay"
+    own = [fuzz / "replay.c", fuzz / "run_plan.c", *sources]
+    return compile_program(program, own, f"-I{fuzz}", *SANITIZERS, *flags, variant=variant)

@@ -7,10 +7,10 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.runtime.build import RUNTIME, compile_program
+from tests.runtime.build import HERE, RUNTIME, compile_program, replay
 from tests.runtime.kernel_harness import Operator, Way
+from tests.runtime.random_layers import CONV, DEPTHWISE, window
 from tests.runtime.test_conv import int8_case
-from tests.runtime.test_dsp import CONV, DEPTHWISE, window
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.compiler.backends import pie
 from tigris_pio.compiler.ir.program import ProgramOp
@@ -25,6 +25,11 @@ DEFINES = ("-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
 def compile_pie(output: Path, sources: list[Path], *flags: str) -> Path:
     """A program of `sources`, which have the assembly's functions, with TIGRIS_PIE."""
     return compile_program(output, [*sources, *SOURCES], *DEFINES, *flags)
+
+
+def pie_replay() -> Path:
+    """The sanitised program that runs plans, with C in the assembly's place."""
+    return replay("", (HERE / "pie_in_c.c", *SOURCES), *DEFINES)
 
 
 def packed(op: Operator) -> Operator | None:

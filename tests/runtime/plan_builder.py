@@ -329,3 +329,20 @@ def with_crc(plan: bytes) -> bytes:
     """The plan with the checksum that its bytes ask for."""
     checksum = zlib.crc32(plan[CRC_COVERS_FROM:])
     return plan[: CRC_COVERS_FROM - 4] + checksum.to_bytes(4, "little") + plan[CRC_COVERS_FROM:]
+
+
+SECTIONS: dict[type[Record], str] = {
+    TensorRecord: "tensors",
+    IoRecord: "io",
+    StageRecord: "stages",
+    ViewRecord: "views",
+    OpRecord: "ops",
+    OperandRecord: "operands",
+}
+
+
+def changed(plan: bytes, record: type[Record], index: int, **fields: Any) -> bytes:
+    """The plan with fields of one record replaced."""
+    start = 0 if record is Header else getattr(Header.unpack(plan), SECTIONS[record]) + index * record.size()
+    packed = dataclasses.replace(record.unpack(plan, start), **fields).pack()  # type: ignore[type-var]
+    return with_crc(plan[:start] + packed + plan[start + record.size() :])

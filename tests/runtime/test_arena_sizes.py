@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
-import shutil
-import struct
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -17,17 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.models import make, node
+from tests.harness.tiers import examples, sampled
+from tests.networks.plans import compiled
 from tests.runtime.bands import Impossible
-from tests.runtime.build import PLAIN, SANITIZERS, compile_program
+from tests.runtime.build import HERE, PLAIN, compile_program, replay
+from tests.runtime.build import program as needed_program
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, plan_of, walk
+from tests.runtime.damage import damaged
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS, TIGRIS_ERR_SLOW_TOO_SMALL
+from tests.runtime.plan_builder import changed
+from tests.runtime.replays import Outcome, outcomes
 from tests.runtime.test_bands import chains
-from tests.runtime.test_damaged_plans import damaged, sections
 from tigris_pio import compile_model
 from tigris_pio.errors import BudgetError, RuntimeFailure
 from tigris_pio.format.enums import WeightMode
-from tigris_pio.format.record import Record
 from tigris_pio.format.records import Header, StageRecord, TensorRecord
 from tigris_pio.host import Session
 
@@ -35,21 +34,16 @@ NETWORKS = ("ad", "kws", "micro_speech", "person_detect", "resnet", "sww", "vww"
 SHARES = (100, 75, 50, 25)
 AMPLE = 1 << 20
 TOO_SMALL = (TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL)
-SOURCE = Path(__file__).parent / "arena_sizes.c"
 #: A plan and the bytes of fast and slow memory to run it in.
 Case = tuple[bytes, int, int]
-R = TypeVar("R", bound=Record)
-#: Status, bytes missing, and whether the outputs were the planned run's.
-Outcome = tuple[int, int, bool]
 
 
-def plan_at(models_dir: Path, name: str, fast: str, weights: str = "none") -> bytes:
+def plan_at(name: str, fast: str, weights: str = "none") -> bytes:
     """The network's plan at a budget, with slow memory where it does not fit without."""
-    model = models_dir / f"{name}_int8.onnx"
     try:
-        return compile_model(model, fast=fast, compress=weights).data
+        return compiled(name, fast=fast, compress=weights).data
     except BudgetError:
-        return compile_model(model, fast=fast, slow="1M", compress=weights).data
+        return compiled(name, fast=fast, slow="1M", compress=weights).data
 
 
 def cases_of(plan: bytes) -> Iterator[Case]:
@@ -60,54 +54,45 @@ def cases_of(plan: bytes) -> Iterator[Case]:
             yield plan, header.fast_bytes * share // 100, slow
 
 
-def outcomes(program: list[str], cases: list[Case]) -> list[Outcome]:
-    """What tests/runtime/arena_sizes.c says of each. A crash fails the test with its report."""
-    stream = b"".join(struct.pack("<III", len(plan), fast, slow) + plan for plan, fast, slow in cases)
-    result = subprocess.run(program, input=stream, capture_output=True, check=False, timeout=300)
-    lines = result.stdout.decode().splitlines()
-    report = result.stderr.decode(errors="replace")[-3000:]
-    assert result.returncode == 0, f"case {len(lines)} of {len(cases)}:\n{report}"
-    assert len(lines) == len(cases)
-    return [(int(status), int(missing), same == "1") for status, missing, same in (line.split() for line in lines)]
+def found(cases: list[Case], program: Path | None = None, command: Sequence[str] = ()) -> list[Outcome]:
+    """What the sanitised program says of each."""
+    return outcomes(program or replay(), [case[0] for case in cases], [case[1:] for case in cases], command)
+
+
+def is_same(outcome: Outcome) -> bool:
+    """Whether the plan ran, with the outputs of the planned run."""
+    return (outcome.status, outcome.small, outcome.ran_small, outcome.differs) == (0, 0, True, False)
 
 
 def enlarged(case: Case, outcome: Outcome) -> Case:
     """The case with as much more memory as was missing."""
     plan, fast, slow = case
-    status, missing, _ = outcome
-    in_fast = status == TIGRIS_ERR_FAST_TOO_SMALL
-    return plan, fast + missing * in_fast, slow + missing * (not in_fast)
+    in_fast = outcome.small == TIGRIS_ERR_FAST_TOO_SMALL
+    return plan, fast + outcome.missing * in_fast, slow + outcome.missing * (not in_fast)
 
 
-@pytest.fixture(scope="module")
-def sanitised(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The driver under AddressSanitizer and UndefinedBehaviorSanitizer."""
-    return [str(compile_program(tmp_path_factory.mktemp("arenas") / "sanitised", [SOURCE], *SANITIZERS))]
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-def test_networks_in_every_share_of_their_arenas(name: str, models_dir: Path, sanitised: list[str]) -> None:
+@pytest.mark.parametrize("name", sampled(NETWORKS, ("kws", "ad")))
+def test_networks_in_every_share_of_their_arenas(name: str) -> None:
     """Refused or bit-identical; with what the refusal says is missing, bit-identical too."""
-    plans = {plan_at(models_dir, name, fast) for fast in ("64K", "16K")} | {plan_at(models_dir, name, "64K", "lz4")}
+    plans = {plan_at(name, fast) for fast in ("64K", "16K")} | {plan_at(name, "64K", "lz4")}
     cases = [case for plan in sorted(plans) for case in cases_of(plan)]
-    found = outcomes(sanitised, cases)
-    refused = [(case, outcome) for case, outcome in zip(cases, found, strict=True) if outcome[0]]
-    assert all(same for status, _, same in found if not status)
-    assert all(outcome[0] in TOO_SMALL and 0 < outcome[1] < AMPLE for _, outcome in refused)
+    first = found(cases)
+    refused = [(case, outcome) for case, outcome in zip(cases, first, strict=True) if outcome.small]
+    assert all(is_same(outcome) for outcome in first if not outcome.small)
+    assert all(outcome.small in TOO_SMALL and 0 < outcome.missing < AMPLE for _, outcome in refused)
     # Half of the fast memory is enough for every network when there is slow memory.
     assert all(slow != AMPLE or fast * 2 < Header.unpack(plan).fast_bytes for (plan, fast, slow), _ in refused)
-    again = outcomes(sanitised, [enlarged(case, outcome) for case, outcome in refused])
+    again = found([enlarged(*pair) for pair in refused])
     # Where the bookkeeping alone did not fit, the first refusal could not know the rest.
-    further = [(enlarged(*pair), outcome) for pair, outcome in zip(refused, again, strict=True) if outcome[0]]
+    further = [(enlarged(*pair), outcome) for pair, outcome in zip(refused, again, strict=True) if outcome.small]
     assert all(fast < 1200 for (_, fast, _), _ in further)
-    again = [outcome for outcome in again if not outcome[0]]
-    again += outcomes(sanitised, [enlarged(*pair) for pair in further])
-    assert all(outcome == (0, 0, True) for outcome in again)
+    again = [outcome for outcome in again if not outcome.small] + found([enlarged(*pair) for pair in further])
+    assert all(is_same(outcome) for outcome in again)
 
 
 def test_recorded_outputs_in_half_of_the_fast_memory(models_dir: Path) -> None:
     """Through the host's session, whose guard zones lie around the arenas."""
-    plan = plan_at(models_dir, "kws", "16K")
+    plan = plan_at("kws", "16K")
     vectors = np.load(models_dir / "kws_vectors.npz")
     header = Header.unpack(plan)
     with Session(plan, fast_bytes=header.fast_bytes // 2, slow_bytes=AMPLE) as session:
@@ -120,7 +105,7 @@ def test_recorded_outputs_in_half_of_the_fast_memory(models_dir: Path) -> None:
         assert session.memory.slow_read > 0
 
 
-def test_outputs_that_are_made_early_stay_until_the_run_has_ended(sanitised: list[str]) -> None:
+def test_outputs_that_are_made_early_stay_until_the_run_has_ended() -> None:
     """Nothing reads them any more while the later operators look for room."""
     weights = {f"w{i}": np.full((4, 4, 3, 3), 0.01 * (i + 1), np.float32) for i in range(6)}
     names = ["x", "early", "b", "c", "d", "e", "late"]
@@ -129,21 +114,22 @@ def test_outputs_that_are_made_early_stay_until_the_run_has_ended(sanitised: lis
     header = Header.unpack(plan)
     cases = [(plan, fast, slow) for fast in range(header.fast_bytes // 4, header.fast_bytes, header.fast_bytes // 24)
              for slow in (header.fast_bytes // 2, header.fast_bytes, AMPLE)]
-    found = outcomes(sanitised, cases)
-    assert all(same for status, _, same in found if not status)
-    assert sum(same for _, _, same in found) >= len(cases) // 2
+    results = found(cases)
+    assert all(is_same(outcome) for outcome in results if not outcome.small)
+    assert sum(map(is_same, results)) >= len(cases) // 2
 
 
-def test_valgrind_sees_no_access_outside_the_arenas(models_dir: Path, tmp_path: Path) -> None:
-    assert shutil.which("valgrind"), "valgrind is needed: apt install valgrind"
-    program = compile_program(tmp_path / "plain", [SOURCE], *PLAIN)
-    rolling, network = dict(seeds())["chain-rolling-lz4"], plan_at(models_dir, "kws", "16K")
+@pytest.mark.thorough
+def test_valgrind_sees_no_access_outside_the_arenas(tmp_path: Path) -> None:
+    sources = [HERE / "fuzz" / name for name in ("replay.c", "run_plan.c")]
+    program = compile_program(tmp_path / "plain", sources, "-Wno-dangling-pointer", *PLAIN)
+    rolling, network = dict(seeds())["chain-rolling-lz4"], plan_at("kws", "16K")
     cases: list[Case] = [(rolling, fast, AMPLE) for fast in range(512, Header.unpack(rolling).fast_bytes, 64)]
     cases.append((network, Header.unpack(network).fast_bytes // 2, AMPLE))
-    valgrind = ["valgrind", "-q", "--error-exitcode=9", "--exit-on-first-error=yes", str(program)]
-    found = outcomes(valgrind, cases)
-    assert all(same for status, _, same in found if not status)
-    assert sum(same for _, _, same in found) >= len(cases) // 2
+    valgrind = needed_program("valgrind", "valgrind")
+    results = found(cases, program, [valgrind, "-q", "--error-exitcode=9", "--exit-on-first-error=yes"])
+    assert all(is_same(outcome) for outcome in results if not outcome.small)
+    assert sum(map(is_same, results)) >= len(cases) // 2
 
 
 def run(plan: bytes, height: int, fast: int | None = None, slow: int | None = None) -> bytes:
@@ -152,7 +138,7 @@ def run(plan: bytes, height: int, fast: int | None = None, slow: int | None = No
         return session.run_raw({"t0": x})[session.outputs[0].name].tobytes()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(30, 100), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(chains(), st.sampled_from(list(WeightMode)), st.data())
 def test_any_chain_in_arenas_of_any_size(chain: Chain, mode: WeightMode, data: st.DataObject) -> None:
     try:
@@ -171,48 +157,47 @@ def test_any_chain_in_arenas_of_any_size(chain: Chain, mode: WeightMode, data: s
     assert result == run(plan, chain.height)
 
 
-def test_damaged_plans_in_small_arenas(sanitised: list[str]) -> None:
+def test_damaged_plans_in_small_arenas() -> None:
     """A random part of all damages to a rolling and to a whole plan, in half of the memory each wants."""
-    choose = random.Random(7)
+    choose, count = random.Random(7), examples(300, 1000)
     cases: list[Case] = []
     for name in ("chain-rolling-lz4", "chain-tiled-copy", "00-conv_2d-int8-whole"):
         plan = dict(seeds())[name]
         header = Header.unpack(plan)
-        for candidate in choose.sample(list(damaged(plan)), 1000):
+        for candidate in choose.sample(list(damaged(plan)), count):
             fast = choose.randrange(header.state_bytes, 2 * header.fast_bytes)
             cases.append((candidate, fast, choose.choice([0, header.slow_bytes // 2, 8 * header.fast_bytes])))
-    statuses = [status for status, _, _ in outcomes(sanitised, cases)]
+    statuses = [outcome.small or outcome.status for outcome in found(cases)]
     assert {0, *TOO_SMALL} <= set(statuses)
-    assert statuses.count(0) > 200
+    assert statuses.count(0) > count // 5
 
 
-def changed(plan: bytes, kind: type[R], change: Callable[[R], R]) -> bytes:
-    """The plan with every record of one kind changed."""
-    data = bytearray(plan)
-    for record, start, count in sections(plan):
-        for offset in range(start, start + count * record.size(), record.size()) if record is kind else ():
-            data[offset : offset + record.size()] = change(kind.unpack(plan, offset)).pack()
-    return bytes(data)
-
-
-def test_empty_weight_blocks_are_moved_together(models_dir: Path, sanitised: list[str]) -> None:
+def test_empty_weight_blocks_are_moved_together(models_dir: Path) -> None:
     """An object of no bytes lies where the next one does; the search for the next once found it again and again."""
     plan = compile_model(models_dir / "ad_int8.onnx", fast="64K", copy_weights=True).data
-    plan = changed(plan, StageRecord, lambda s: dataclasses.replace(s, block_raw_bytes=0, block_stored_bytes=0))
-    found = outcomes(sanitised, [(plan, fast, 0) for fast in range(1000, 1400, 10)])
-    assert {status for status, _, _ in found} == {TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS}
+    for index in range(Header.unpack(plan).stage_count):
+        plan = changed(plan, StageRecord, index, block_raw_bytes=0, block_stored_bytes=0)
+    results = found([(plan, fast, 0) for fast in range(1000, 1400, 10)])
+    assert {outcome.small for outcome in results} == {TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS}
 
 
 @pytest.mark.parametrize(("views", "accepted"), [(65000, True), (65600, False)])
-def test_more_objects_than_the_bookkeeping_can_name(views: int, accepted: bool, sanitised: list[str]) -> None:
+def test_more_objects_than_the_bookkeeping_can_name(views: int, accepted: bool) -> None:
     """All that lies in fast memory moves up, to make room for the state of so many views."""
-    state, replace = 16 * views, dataclasses.replace
+    state = 16 * views
     plan = dict(seeds())["00-conv_2d-int8-whole"]
-    plan = changed(plan, TensorRecord, lambda t: replace(t, home_offset=t.home_offset + state))
-    plan = changed(plan, StageRecord, lambda s: replace(s, block_fast_offset=s.block_fast_offset + state))
-    plan = changed(plan, Header, lambda h: replace(h, state_bytes=state, fast_bytes=h.fast_bytes + 2 * state))
-    ((status, missing, same),) = outcomes(sanitised, [(plan, Header.unpack(plan).fast_bytes - 4096, 0)])
-    assert (status, missing, same) == ((0, 0, True) if accepted else (TIGRIS_ERR_FAST_TOO_SMALL, 2**32 - 1, False))
+    header = Header.unpack(plan)
+    for index in range(header.tensor_count):
+        offset = TensorRecord.unpack(plan, header.tensors + index * TensorRecord.size()).home_offset
+        plan = changed(plan, TensorRecord, index, home_offset=offset + state)
+    offset = StageRecord.unpack(plan, header.stages).block_fast_offset
+    plan = changed(plan, StageRecord, 0, block_fast_offset=offset + state)
+    plan = changed(plan, Header, 0, state_bytes=state, fast_bytes=header.fast_bytes + 2 * state)
+    (outcome,) = found([(plan, Header.unpack(plan).fast_bytes - 4096, 0)])
+    if accepted:
+        assert is_same(outcome)
+    else:
+        assert (outcome.small, outcome.missing) == (TIGRIS_ERR_FAST_TOO_SMALL, 2**32 - 1)
 
 
 def test_bookkeeping_that_does_not_fit_is_missing_fast_memory() -> None:

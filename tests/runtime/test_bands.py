@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.harness.tiers import counted
+from tests.harness.tiers import counted, examples
 from tests.runtime.bands import Impossible
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, Link, example_chain, output_paces, plan_of, walk, whole
 from tests.runtime.loader import TIGRIS_ERR_BANDS, bind_status
@@ -66,8 +66,8 @@ def rolled(chain: Chain) -> Chain:
     return dataclasses.replace(chain, windows=(True,) * count, keeps=(True,) * count, paces=paces)
 
 
-@counted(ran=150, impossible=5)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@counted(ran=examples(60, 150), impossible=examples(2, 5))
+@settings(max_examples=examples(60, 150), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(chain=chains(), mode=st.sampled_from(list(WeightMode)))
 def test_any_bands_give_the_bytes_of_whole_execution(seen: Counter[str], chain: Chain, mode: WeightMode) -> None:
     reference = whole(chain)
@@ -84,8 +84,8 @@ def test_any_bands_give_the_bytes_of_whole_execution(seen: Counter[str], chain: 
         assert run(plan_of(candidate, capacities, mode), chain.height) == expected
 
 
-@counted(refused=60)
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@counted(refused=examples(20, 60))
+@settings(max_examples=examples(32, 80), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(chain=chains(), data=st.data())
 def test_a_window_one_row_too_small_is_refused(seen: Counter[str], chain: Chain, data: st.DataObject) -> None:
     candidate = rolled(chain)
@@ -101,8 +101,8 @@ def test_a_window_one_row_too_small_is_refused(seen: Counter[str], chain: Chain,
     seen["refused"] += 1
 
 
-@counted(refused=10, right=30)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@counted(refused=examples(3, 10), right=examples(12, 30))
+@settings(max_examples=examples(60, 150), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(chain=chains(), data=st.data())
 def test_a_wrong_word_of_the_last_reader_is_refused_or_harmless(
     seen: Counter[str], chain: Chain, data: st.DataObject

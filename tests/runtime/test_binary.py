@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, Way, run, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
@@ -85,7 +86,7 @@ def int8_expected(kind: OpKind, params: BinaryInt8Params, a: np.ndarray, b: np.n
     return np.clip(scaled + params.output_zero_point, params.activation_min, params.activation_max)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(32, 80), deadline=None)
 @given(KINDS, shape_pairs(), seeds)
 def test_int8_is_exact(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: int) -> None:
     a_shape, b_shape, out = shapes
@@ -117,7 +118,7 @@ def test_sums_of_all_values(kind: OpKind, left_shift: int, shifts: tuple[int, in
     np.testing.assert_array_equal(run(op, Way(256)), int8_expected(kind, params, *inputs))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(KINDS, shape_pairs(), seeds)
 def test_float_agrees(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: int) -> None:
     a_shape, b_shape, out = shapes

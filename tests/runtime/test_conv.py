@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, Way, run, run_all_ways
 from tests.runtime.strategies import Window, int8_array, seeds, windows
@@ -116,21 +117,21 @@ def int8_case(
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 6), st.integers(1, 9), seeds)
 def test_conv_int8_is_exact(w: Window, batch: int, groups: int, inputs: int, outputs: int, seed: int) -> None:
     op, expected = int8_case(OpKind.CONV_2D, w, batch, groups, inputs, outputs, seed)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 9), st.integers(1, 3), seeds)
 def test_depthwise_int8_is_exact(w: Window, batch: int, channels: int, multiplier: int, seed: int) -> None:
     op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, w, batch, channels, 1, multiplier, seed)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(windows(only=(3, 2, 1)), st.integers(1, 9), seeds)
 def test_depthwise_along_lines_is_exact(w: Window, channels: int, seed: int) -> None:
     """What the kernel computes along rows or columns: 3x3, at most one position of padding."""
@@ -200,14 +201,14 @@ def float_case(
     return op, np.clip(sums + bias, low, high)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12, 30), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 6), st.integers(1, 6), seeds)
 def test_conv_float_agrees(w: Window, batch: int, groups: int, inputs: int, outputs: int, seed: int) -> None:
     op, expected = float_case(OpKind.CONV_2D, w, batch, groups, inputs, outputs, seed)
     np.testing.assert_allclose(run_all_ways(op), expected, rtol=1e-5, atol=1e-4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12, 30), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), seeds)
 def test_depthwise_float_agrees(w: Window, batch: int, channels: int, multiplier: int, seed: int) -> None:
     op, expected = float_case(OpKind.DEPTHWISE_CONV_2D, w, batch, channels, 1, multiplier, seed)

@@ -7,17 +7,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.runtime.build import SANITIZERS, compile_program
+from tests.runtime.build import replay
 from tests.runtime.kernel_harness import Operator, Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS
 from tests.runtime.operators import operators
-from tests.runtime.test_damaged_plans import FUZZ, outcomes
+from tests.runtime.replays import outcomes
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import OpKind
 
@@ -27,7 +26,6 @@ DEPTHWISE = (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D)
 SLIDING = [op for op in operators() if hasattr(op.params, "kernel_height") and op.kind is not OpKind.TRANSPOSE_CONV]
 TRANSPOSED = [op for op in operators() if op.kind is OpKind.TRANSPOSE_CONV]
 FAR = (1 << 29) - 1  #: rows that a row map may start above the input
-LARGEST = "-DRUN_PLAN_LARGEST_ARENA=1048576U"
 MOST = (1 << 16) - 1  #: of a stride, dilation or padding
 
 
@@ -97,12 +95,9 @@ def far_plans() -> Iterator[bytes]:
         yield plan_for(dataclasses.replace(op, params=params, rows=(RowMap.whole(6),)), Way(11))
 
 
-@pytest.mark.parametrize("dsp", [False, True], ids=("portable", "dsp-in-c"))
-def test_no_window_overflows(dsp: bool, tmp_path: Path) -> None:
-    program = compile_program(
-        tmp_path / "replay", [FUZZ / "replay.c", FUZZ / "run_plan.c"], f"-I{FUZZ}", LARGEST, *SANITIZERS, dsp=dsp
-    )
-    results = outcomes(program, list(far_plans()))
+@pytest.mark.parametrize("variant", ["", "dsp"], ids=("portable", "dsp-in-c"))
+def test_no_window_overflows(variant: str) -> None:
+    results = outcomes(replay(variant), far_plans())
     assert sum(result.ran and result.status == 0 for result in results) > 100
     # Kernels that a library may run in their stead do not take windows like these.
     assert {(result.status, result.ran) for result in results} == {(0, True), (TIGRIS_ERR_PARAMS, False)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.runtime.loader import bind_status_of_a_refused_plan
-from tests.runtime.test_refusals import changed, two_sines
+from tests.runtime.plan_builder import changed
+from tests.runtime.test_refusals import two_sines
 from tigris_pio.errors import PlanError
 from tigris_pio.format.records import ViewRecord
 from tigris_pio.host import Session

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.harness.tiers import examples
 from tests.runtime.kernel_harness import DTYPES, Operator, run_all_ways
 from tests.runtime.strategies import seeds
 from tests.runtime.test_binary import Shape, row_map, shape_pairs, step_fields, steps
@@ -126,7 +127,7 @@ def data_for(function: BinaryFunction, random: np.random.Generator, shape: Shape
 
 
 @pytest.mark.parametrize("function", BinaryFunction)
-@settings(max_examples=20)
+@settings(max_examples=examples(8, 20))
 @given(shapes=shape_pairs(), seed=seeds)
 def test_binary(function: BinaryFunction, shapes: tuple[Shape, Shape, Shape], seed: int) -> None:
     a_shape, b_shape, out = shapes
@@ -148,7 +149,7 @@ def test_nan(function: BinaryFunction, expected: float, first: bool) -> None:
     np.testing.assert_array_equal(run_all_ways(op), np.full((1, 1, 1, 1), expected))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(16, 40))
 @given(shape_pairs(), seeds)
 def test_where(shapes: tuple[Shape, Shape, Shape], seed: int) -> None:
     a_shape, b_shape, out = shapes

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run, run_all_ways
 from tests.runtime.strategies import seeds
 from tigris_pio.compiler.ir.program import RowMap
@@ -32,7 +33,7 @@ def gather(outer: int, length: int, inner: int, count: int, elementwise: bool, d
                     (RowMap.whole(outer), RowMap.whole(1)), (1, outer, count, inner), dtype)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(16, 40))
 @given(SIZES, SIZES, SIZES, SIZES, st.booleans(), st.sampled_from([DType.INT8, DType.FLOAT32]), seeds)
 def test_gather(outer: int, length: int, inner: int, count: int, elementwise: bool, dtype: DType, seed: int) -> None:
     op = gather(outer, length, inner, count, elementwise, dtype, seed)
@@ -75,7 +76,7 @@ def top_k(outer: int, length: int, inner: int, count: int, smallest: bool, seed:
                     (RowMap.whole(outer),), (1, 1, 1, outer * count * inner), DType.FLOAT32)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(16, 40))
 @given(SIZES, st.integers(1, 9), SIZES, st.booleans(), st.data(), seeds)
 def test_top_k(outer: int, length: int, inner: int, smallest: bool, data: st.DataObject, seed: int) -> None:
     count = data.draw(st.integers(1, length))
@@ -101,7 +102,7 @@ def scatter(outer: int, length: int, inner: int, count: int, dtype: DType, combi
     return Operator(OpKind.SCATTER, dtype, params, (x, positions, update), (RowMap.whole(1),) * 3, x.shape, dtype)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(24, 60))
 @given(SIZES, SIZES, SIZES, SIZES, st.sampled_from([(DType.INT8, 0), *((DType.FLOAT32, c) for c in range(5))]), seeds)
 def test_scatter(outer: int, length: int, inner: int, count: int, form: tuple[DType, int], seed: int) -> None:
     op = scatter(outer, length, inner, count, *form, seed)

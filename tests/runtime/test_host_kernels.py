@@ -3,32 +3,31 @@ layers of all sizes, on this processor, under AddressSanitizer and UndefinedBeha
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import platform
 import random
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.harness.tiers import examples, sampled
 from tests.networks.folders import Network, networks
-from tests.runtime.build import SANITIZERS, compile_for, compile_program
+from tests.networks.plans import compiled
+from tests.runtime.boards import arm_replay
 from tests.runtime.build import program as needed_program
+from tests.runtime.build import replay
+from tests.runtime.damage import damaged
 from tests.runtime.fuzz.keep import kept
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Operator, Way, plan_for, portable_kernels, run
-from tests.runtime.test_binary import int8_params, row_map, step_fields
+from tests.runtime.random_layers import CONV, DEPTHWISE, addition, random_layers, window
+from tests.runtime.replays import assert_same, outcomes
 from tests.runtime.test_conv import int8_case
-from tests.runtime.test_damaged_plans import FUZZ, damaged, outcomes
-from tests.runtime.test_dsp import CONV, DEPTHWISE, window
-from tests.runtime.test_dsp_in_c import assert_same
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio import Session, compile_model
 from tigris_pio.errors import ArgumentError
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 from tigris_pio.host import library
 
 BACKEND = "-DTIGRIS_DEFAULT_BACKEND=tigris_host_backend"
@@ -36,95 +35,18 @@ BACKEND = "-DTIGRIS_DEFAULT_BACKEND=tigris_host_backend"
 MOST_TAPS, MOST_OF_ONE, MOST_DEPTHWISE = 5120, 20480, 512
 
 
-@pytest.fixture(scope="module")
-def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def host_replay() -> Path:
     """The sanitised program that runs plans from its standard input."""
     assert fastest() != "portable", "this processor lacks the instructions"
-    program = tmp_path_factory.mktemp("host") / "replay"
-    return compile_program(program, [FUZZ / "replay.c", FUZZ / "run_plan.c"], f"-I{FUZZ}", BACKEND, *SANITIZERS)
+    return replay("", (), BACKEND)
 
 
-@pytest.fixture(scope="module")
-def on_arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program for 64-bit Arm, as a command that runs it here."""
-    folder = tmp_path_factory.mktemp("neon")
-    emulator = needed_program("qemu-aarch64", "qemu-user")
-    sources = [FUZZ / "replay.c", FUZZ / "run_plan.c"]
-    # run_plan.c leaves an address of its own in a session that ends with it.
-    flags = ("-O3", "-Wno-dangling-pointer", f"-I{FUZZ}", BACKEND)
-    program = compile_for("aarch64", folder / "replay", sources, *flags)
-    script = folder / "run"
-    script.write_text(f"#!/bin/sh\nexec {emulator} {program}\n")
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    return script
+def layer_plans(count: int, seed: int) -> list[bytes]:
+    return [plan_for(op, way) for op, way in random_layers(count, seed)]
 
 
-def scaled(op: Operator, seed: int) -> Operator:
-    """The operator with a range of outputs, and shifts of all sizes to both sides in place of usual ones."""
-    choose = np.random.default_rng(seed)
-    count = op.blobs["shift"].size
-    shift = choose.choice((-31, -30, -12, -9, -8, -7, -2, -1, 0, 1, 3), count).astype(np.int8)
-    multiplier = choose.integers(0, 1 << 31, count).astype(np.int32)
-    low, high = sorted(choose.integers(-128, 128, 2).tolist())
-    params = dataclasses.replace(op.params, activation_min=low, activation_max=high)  # type: ignore[type-var]
-    return dataclasses.replace(op, params=params, blobs={**op.blobs, "multiplier": multiplier, "shift": shift})
-
-
-def sliding(choose: random.Random, number: int) -> tuple[Operator, int]:
-    """A convolution of random size, and its rows."""
-    kind = choose.choice((CONV, DEPTHWISE))
-    kernel = choose.choice(((1, 1), (1, 1), (3, 3), (3, 3), (2, 5), (10, 1), (1, 4)))
-    stride, dilation = (
-        (choose.choice((1, 1, 2)), choose.choice((1, 2))),
-        choose.choice(((1, 1),) * 4 + ((2, 1), (1, 2))),
-    )
-    reach = ((kernel[0] - 1) * dilation[0], (kernel[1] - 1) * dilation[1])
-    top, bottom, left, right = (choose.randint(0, reach[i // 2]) for i in range(4))
-    least = [max(1, reach[0] + 1 - top - bottom), max(1, reach[1] + 1 - left - right)]
-    size = (choose.randint(least[0], least[0] + 5), choose.randint(least[1], least[1] + 6))
-    if kind == DEPTHWISE:
-        groups = choose.choice((1, 3, 8, 11, 16, 40))
-        form = (groups, 1, choose.choice((1, 8, 9, 20)) if groups == 1 else choose.choice((1, 1, 1, 2)))
-    else:
-        form = (
-            choose.choice((1, 1, 2)),
-            choose.choice((1, 2, 3, 4, 7, 8, 13, 16, 21, 33)),
-            choose.choice((1, 3, 4, 8, 9, 14, 16, 23)),
-        )
-    shape = window(size, kernel, stride, (top, bottom, left, right), dilation)
-    op = int8_case(kind, shape, 1, *form, number, strays=number % 4 == 1)[0]
-    return op, op.output_shape[1]
-
-
-def layers(count: int, seed: int) -> Iterator[tuple[Operator, Way]]:
-    """Operators of all kinds and random sizes: whole, in bands, and rolling through windows."""
-    choose = random.Random(seed)
-    for number in range(count):
-        what = choose.random()
-        if what < 0.7:
-            op, height = sliding(choose, number)
-        elif what < 0.85:
-            vectors, inputs = choose.randint(1, 9), choose.choice((1, 3, 4, 16, 22, 64, 131))
-            op = fully_connected_case(vectors, inputs, choose.randint(1, 40), 0, choose.random() < 0.7, number)[0]
-            height = vectors
-        else:
-            op, height = addition(choose.choice((OpKind.ADD, OpKind.SUB)), choose.randint(1, 5), number), 3
-        if "shift" in op.blobs and choose.random() < 0.5:
-            op = scaled(op, number)
-        ways = (Way(height), Way(min(2, height)), Way(1, windows=True, keep=op.kind in (CONV, DEPTHWISE)))
-        yield op, choose.choice(ways)
-
-
-def addition(
-    kind: OpKind, channels: int, seed: int, first: tuple[int, int] = (3, 5), second: tuple[int, int] = (3, 5)
-) -> Operator:
-    """ADD or SUB of maps of these heights and widths, of which the larger are the output's."""
-    values = np.random.default_rng(seed)
-    a, b, out = (1, *first, channels), (1, *second, channels), (1, 3, 5, channels)
-    inputs = tuple(values.integers(-128, 128, shape).astype(np.int8) for shape in (a, b))
-    params = int8_params(kind, values, step_fields(a, b, out))
-    rows = (row_map(a, out), row_map(b, out))
-    return Operator(kind, DType.INT8, params, inputs, rows, out, DType.INT8)
+def large_plans() -> list[bytes]:
+    return [plan_for(op, Way(op.output_shape[1])) for op in large()]
 
 
 def large() -> Iterator[Operator]:
@@ -167,11 +89,8 @@ def test_the_instructions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_layers_of_all_sizes() -> None:
     """`run` compares with the portable kernels."""
-    for op, way in layers(400, 1):
+    for op, way in random_layers(examples(150, 400), 1):
         run(op, way)
-
-
-def test_bounds() -> None:
     for op in large():
         run(op, Way(op.output_shape[1]))
 
@@ -191,7 +110,7 @@ def test_no_other_kernels_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("fast", "slow"), [(None, 0), ("8K", "64K")])
-@pytest.mark.parametrize("network", networks(), ids=str)
+@pytest.mark.parametrize("network", sampled(networks(), ("kws", "resnet")), ids=str)
 def test_networks_both_ways(network: Network, fast: str | None, slow: int | str) -> None:
     """What was recorded, by either kernels."""
     compiled = compile_model(network.path, fast=fast, slow=slow)
@@ -206,24 +125,21 @@ def test_networks_both_ways(network: Network, fast: str | None, slow: int | str)
                     assert output.ravel().tolist() == expected.ravel().tolist()
 
 
-def test_nothing_is_read_or_written_outside(replay: Path) -> None:
-    assert_same(replay, [plan for name, plan in seeds() if "int8" in name or "chain" in name])
-    assert_same(replay, [plan_for(op, way) for op, way in layers(300, 2)])
-    assert_same(replay, [plan_for(op, Way(op.output_shape[1])) for op in large()])
+def test_nothing_is_read_or_written_outside() -> None:
+    assert_same(host_replay(), [plan for name, plan in seeds() if "int8" in name or "chain" in name])
+    assert_same(host_replay(), layer_plans(examples(100, 300), 2) + large_plans())
 
 
-def test_damaged_plans(replay: Path) -> None:
-    """Of what fuzzing kept and of each kind of kernel."""
-    choose = random.Random(6)
+def test_damaged_plans() -> None:
+    """Of each kind of kernel, and of what fuzzing kept."""
+    choose, count = random.Random(6), examples(5, 40)
     plans = [plan for name, plan in seeds() if "int8" in name]
-    candidates = [candidate for plan in plans for candidate in choose.sample(list(damaged(plan)), 40)]
-    wide = [plan_for(op, way) for op, way in layers(30, 3)]
-    candidates += [candidate for plan in wide for candidate in choose.sample(list(damaged(plan)), 60)]
-    results = outcomes(replay, [*candidates, *kept().values()])
+    candidates = [damage for plan in (*plans, *layer_plans(30, 3)) for damage in choose.sample([*damaged(plan)], count)]
+    results = outcomes(host_replay(), [*candidates, *kept().values()])
     assert sum(result.ran for result in results) > len(plans)
 
 
-def test_64_bit_arm_gives_the_same_bytes(on_arm: Path, models_dir: Path) -> None:
-    assert_same(on_arm, [plan_for(op, way) for op, way in layers(300, 4)])
-    assert_same(on_arm, [plan_for(op, Way(op.output_shape[1])) for op in large()])
-    assert_same(on_arm, [compile_model(models_dir / f"{name}_int8.onnx").data for name in ("kws", "resnet", "sww")])
+def test_64_bit_arm_gives_the_same_bytes() -> None:
+    emulator = [needed_program("qemu-aarch64", "qemu-user")]
+    assert_same(arm_replay(), layer_plans(examples(100, 300), 4) + large_plans(), emulator)
+    assert_same(arm_replay(), [compiled(name).data for name in ("kws", "resnet", "sww")[: examples(1, 3)]], emulator)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.operators_int16 import int16_operators
@@ -59,7 +60,7 @@ def test_bands_change_nothing(op: Operator) -> None:
     run_all_ways(op)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(), st.sampled_from((OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D)), st.sampled_from((32, 64)),
        st.sampled_from((1, 2)), st.tuples(st.integers(1, 3), st.integers(1, 5), st.integers(1, 4)), seeds)
 def test_convolutions(w: Window, kind: OpKind, sum_bits: int, weight_bytes: int, sizes: tuple[int, int, int],
@@ -98,7 +99,7 @@ def test_sums_of_the_largest_products(inputs: int, sum_bits: int) -> None:
     np.testing.assert_array_equal(run_all_ways(op).reshape(2, 3), np.stack([expected, expected]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12, 30), deadline=None)
 @given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 4), seeds)
 def test_products(rows: int, depth: int, columns: int, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -111,7 +112,7 @@ def test_products(rows: int, depth: int, columns: int, seed: int) -> None:
     np.testing.assert_array_equal(run_all_ways(op).reshape(rows, columns), scaled(sums, 20000, -13, 64))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(st.sampled_from(((INT8, INT16), (INT16, INT8), (INT16, INT16))), st.integers(0, 3),
        st.lists(st.tuples(st.integers(1 << 30, (1 << 31) - 1) | st.integers(0, 9), st.integers(-9, 9)), min_size=2,
                 max_size=2), seeds)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import tigris
-from tests.runtime.build import PLAIN, core_objects
+from tests.runtime.build import SANITIZERS, core_objects
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-std=c99 -Wall -Wextra -Wconversion -pedantic -Werror"
@@ -58,8 +58,9 @@ def test_a_model_is_found_where_the_linker_put_it(folder):
     (folder / "main.c").write_text(PROGRAM, "utf-8")
     (folder / "model.s").write_text(documented(".section .rodata") + "\n.section .note.GNU-stack\n", "utf-8")
     runtime = ROOT / "runtime"
-    sources = [*core_objects(*PLAIN), *(runtime / "port").glob("*.c"), folder / "main.c", folder / "model.s"]
-    command = ["gcc", *FLAGS.split(), "-O1", '-DTIGRIS_PORT_LINKED="model"', f"-I{runtime / 'include'}", f"-I{folder}"]
+    sources = [*core_objects(*SANITIZERS), *(runtime / "port").glob("*.c"), folder / "main.c", folder / "model.s"]
+    command = ["gcc", *FLAGS.split(), *SANITIZERS, '-DTIGRIS_PORT_LINKED="model"']
+    command += [f"-I{runtime / 'include'}", f"-I{folder}"]
     subprocess.run([*command, *sources, "-lm", "-o", folder / "program"], cwd=folder, check=True)
     done = subprocess.run([folder / "program"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["-40", "-41", "0"]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
 from tigris_pio.compiler.ir.program import RowMap
@@ -21,7 +22,7 @@ def array_of(dtype: DType, shape: tuple[int, ...], seed: int) -> np.ndarray:
     return int8_array(random, shape) if dtype == DType.INT8 else random.standard_normal(shape).astype(np.float32)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12, 30), deadline=None)
 @given(DTYPES, st.permutations([1, 2, 3, 4]), st.permutations([1, 2, 3, 4]), seeds)
 def test_copy_reshapes(dtype: DType, shape: list[int], target: list[int], seed: int) -> None:
     x = array_of(dtype, tuple(shape), seed)
@@ -31,7 +32,7 @@ def test_copy_reshapes(dtype: DType, shape: list[int], target: list[int], seed: 
     np.testing.assert_array_equal(run_all_ways(op), x.reshape(target))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12, 30), deadline=None)
 @given(DTYPES, st.integers(1, 7), st.integers(0, 4), st.integers(0, 4), st.integers(1, 2), seeds)
 def test_copy_of_a_row_range(dtype: DType, rows: int, above: int, below: int, batch: int, seed: int) -> None:
     x = array_of(dtype, (batch, rows + above + below, 3, 2), seed)
@@ -42,7 +43,7 @@ def test_copy_of_a_row_range(dtype: DType, rows: int, above: int, below: int, ba
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(DTYPES, st.lists(st.integers(1, 4), min_size=1, max_size=6), st.randoms(use_true_random=False), seeds)
 def test_transpose_any_axes(dtype: DType, shape: list[int], order: np.random.Generator, seed: int) -> None:
     permutation = list(range(len(shape)))
@@ -63,7 +64,7 @@ def test_transpose_any_axes(dtype: DType, shape: list[int], order: np.random.Gen
     np.testing.assert_array_equal(run_all_ways(op).reshape(expected.shape), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(DTYPES, st.sampled_from(["depth_to_space", "space_to_depth", "shuffle"]), st.integers(1, 3), st.integers(1, 4),
        st.integers(2, 4), st.integers(1, 3), st.integers(1, 2), seeds)
 def test_transpose_in_bands(dtype: DType, form: str, block: int, rows: int, columns: int, depth: int, batch: int,
@@ -108,7 +109,7 @@ def test_transpose_of_a_batch(images: int) -> None:
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(
     DTYPES,
     st.sampled_from([0, 1, 2]),

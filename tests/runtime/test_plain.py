@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.strategies import Window, seeds, windows
 from tests.runtime.test_conv import int8_case
@@ -27,21 +28,21 @@ def plain(op: Operator, kind: OpKind) -> Operator:
     return dataclasses.replace(op, kind=kind, blobs=blobs)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(usual=True), st.integers(1, 2), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5), seeds)
 def test_conv_is_exact(w: Window, batch: int, groups: int, inputs: int, outputs: int, seed: int) -> None:
     op, expected = int8_case(OpKind.CONV_2D, w, batch, groups, inputs, outputs, seed)
     np.testing.assert_array_equal(run_all_ways(plain(op, OpKind.PLAIN_CONV_2D)), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(usual=True), st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), seeds)
 def test_depthwise_conv_is_exact(w: Window, batch: int, channels: int, multiplier: int, seed: int) -> None:
     op, expected = int8_case(OpKind.DEPTHWISE_CONV_2D, w, batch, channels, 1, multiplier, seed)
     np.testing.assert_array_equal(run_all_ways(plain(op, OpKind.PLAIN_DEPTHWISE_CONV_2D)), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 11), st.integers(0, 3), st.booleans(), seeds)
 def test_fully_connected_is_exact(
     rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int

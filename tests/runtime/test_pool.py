@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.strategies import Window, int8_array, seeds, windows
@@ -50,7 +51,7 @@ def clip_range(random: np.random.Generator) -> tuple[int, int]:
     return (int(low), int(high)) if random.random() < 0.3 else (-128, 127)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 5), st.booleans(), seeds)
 def test_average_int8_is_exact(w: Window, batch: int, channels: int, include_pad: bool, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -79,7 +80,7 @@ def test_average_int8_is_exact(w: Window, batch: int, channels: int, include_pad
     np.testing.assert_array_equal(run_all_ways(op), np.clip(half_away(mean), low, high))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(), st.integers(1, 4), st.booleans(), seeds)
 def test_rescaled_average_int8_is_exact(w: Window, channels: int, include_pad: bool, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -111,7 +112,7 @@ def test_rescaled_average_int8_is_exact(w: Window, channels: int, include_pad: b
     np.testing.assert_array_equal(run_all_ways(op), np.clip(scaled + out_zero, -128, 127))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 5), seeds)
 def test_max_int8_is_exact(w: Window, batch: int, channels: int, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -135,7 +136,7 @@ def test_max_int8_is_exact(w: Window, batch: int, channels: int, seed: int) -> N
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(), st.integers(1, 2), st.integers(1, 4), st.booleans(), st.booleans(), seeds)
 def test_float_agrees(w: Window, batch: int, channels: int, average: bool, include_pad: bool, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.kernel_harness import Operator, Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_OPERAND, TIGRIS_ERR_PARAMS, bind_status, statuses
 from tests.runtime.operators import operators
-from tests.runtime.plan_builder import PlanBuilder, with_crc
+from tests.runtime.plan_builder import PlanBuilder, changed, with_crc
 from tigris_pio.cli.inspect import inspect
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError
@@ -33,22 +33,6 @@ from tigris_pio.format.records import (
 )
 from tigris_pio.host import Session
 from tigris_pio.host.library import status_text
-
-SECTIONS: dict[type[Record], str] = {
-    TensorRecord: "tensors",
-    IoRecord: "io",
-    StageRecord: "stages",
-    ViewRecord: "views",
-    OpRecord: "ops",
-    OperandRecord: "operands",
-}
-
-
-def changed(plan: bytes, record: type[Record], index: int, **fields: Any) -> bytes:
-    """The plan with fields of one record replaced."""
-    start = 0 if record is Header else getattr(Header.unpack(plan), SECTIONS[record]) + index * record.size()
-    packed = dataclasses.replace(record.unpack(plan, start), **fields).pack()  # type: ignore[type-var]
-    return with_crc(plan[:start] + packed + plan[start + record.size() :])
 
 
 def example_plan() -> bytes:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run_all_ways
 from tests.runtime.references import requantise
 from tests.runtime.strategies import int8_array, seeds
@@ -72,7 +73,7 @@ def index_tables(draw: st.DrawFn, size: int) -> np.ndarray:
     return np.arange(size)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 150), deadline=None)
 @given(st.data(), DTYPES, st.integers(1, 2), st.tuples(st.integers(1, 8), SMALL, SMALL), seeds)
 def test_select(data: st.DataObject, dtype: DType, batch: int, extents: tuple[int, int, int], seed: int) -> None:
     x = array_of(dtype, (batch, *extents), seed)
@@ -127,7 +128,7 @@ def resampling(x: np.ndarray, counts: tuple[int, int], taps: tuple[int, int], se
     return Operator(OpKind.RESAMPLE, dtype, params, (x,), (rows,), shape4, dtype, blobs, images=x.shape[0]), expected
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(32, 80), deadline=None)
 @given(DTYPES, st.tuples(st.integers(1, 2), st.integers(1, 9), st.integers(1, 6), st.integers(1, 3)),
        st.tuples(st.integers(1, 12), SMALL), st.tuples(st.integers(1, 4), st.integers(1, 4)), seeds)
 def test_resample(dtype: DType, shape: tuple[int, ...], counts: tuple[int, int], taps: tuple[int, int],
@@ -196,7 +197,7 @@ def row_map(form: Transposed) -> RowMap:
     return RowMap(1, form.stride[0], min(first, form.pad[0]), form.pad[0])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(32, 80), deadline=None)
 @given(transposed, DTYPES, st.integers(1, 2), st.tuples(st.integers(1, 2), st.integers(1, 3)), st.integers(1, 2), seeds)
 def test_transpose_conv(form: Transposed, dtype: DType, groups: int, channels: tuple[int, int], batch: int,
                         seed: int) -> None:

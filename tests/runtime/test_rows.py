@@ -192,7 +192,7 @@ def configs(draw: st.DrawFn) -> Config:
 
 
 @pytest.mark.fuzzed
-@settings(max_examples=examples(150, 150, 5000), deadline=None)
+@settings(max_examples=examples(60, 150, 5000), deadline=None)
 @given(config=configs(), seed=st.integers(0, 2**32 - 1))
 def test_any_sizes(driver: Driver, config: Config, seed: int) -> None:
     check(driver, config, seed, before=seed % (config.frame_height + 1))
@@ -256,7 +256,7 @@ EDGES = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 24, 4095, 4096, 4097, 2**16, 2**31
 
 
 @pytest.mark.fuzzed
-@settings(max_examples=examples(200, 200, 5000), deadline=None)
+@settings(max_examples=examples(80, 200, 5000), deadline=None)
 @given(sizes=st.lists(EDGES, min_size=8, max_size=8), kinds=st.tuples(*[st.integers(0, 8)] * 4),
        sums=st.integers(0, 40), bytes_=st.integers(0, 200), line=st.integers(0, 40))
 def test_no_sizes_do_harm(driver: Driver, sizes: list[int], kinds: tuple[int, ...], sums: int, bytes_: int,

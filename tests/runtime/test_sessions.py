@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtime.build import C99, INCLUDE, PLAIN, compiler, objects, program
+from tests.runtime.build import C99, INCLUDE, PLAIN, SANITIZERS, compile_program, compiler, objects, program
 from tigris_pio import Session, compile_model
 
 #: Arguments of the program: arenas as planned, and three quarters of the fast memory, where everything is placed anew.
@@ -29,8 +29,10 @@ class Answer:
 
 
 def build(machine: str, folder: Path, *flags: str) -> Path:
-    """The program for a machine of COMPILERS."""
+    """The program for a machine of COMPILERS; for this one sanitised, unless flags say otherwise."""
     target = folder / f"sessions-{machine}"
+    if machine == "gcc" and not flags:
+        return compile_program(target, [SOURCE], *SANITIZERS)
     command = [*compiler(machine), *C99, *PLAIN, *flags, f"-I{INCLUDE}", str(SOURCE)]
     command += [*map(str, objects(machine)), "-lm", "-o", str(target)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -83,14 +85,16 @@ def test_sessions(arenas: tuple[int, ...], plans: list[Path], expected: Answer, 
     assert answer(build("gcc", tmp_path), *plans, *arenas) == expected
 
 
+@pytest.mark.thorough
 @ARENAS
 def test_valgrind_finds_nothing(arenas: tuple[int, ...], plans: list[Path], expected: Answer, tmp_path: Path) -> None:
     """No byte outside what was allocated is touched, and no result depends on one that was never written."""
     valgrind = program("valgrind", "valgrind")
     checks = ("-q", "--error-exitcode=9", "--leak-check=full", "--exit-on-first-error=yes")
-    assert answer(valgrind, *checks, build("gcc", tmp_path), *plans, *arenas) == expected
+    assert answer(valgrind, *checks, build("gcc", tmp_path, "-g1"), *plans, *arenas) == expected
 
 
+@pytest.mark.thorough
 def test_64_bit_arm_gives_the_same_bytes(plans: list[Path], expected: Answer, tmp_path: Path) -> None:
     emulator = program("qemu-aarch64", "qemu-user")
     assert answer(emulator, build("aarch64", tmp_path, "-static"), *plans) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,15 @@ from tests.compiler.lower.test_states import ring
 from tests.compiler.models import make, node
 from tests.compiler.test_states import Recurrent
 from tests.networks.folders import OWN
-from tests.runtime.build import INCLUDE, ROOT, SANITIZERS, compile_program
+from tests.runtime.build import ROOT, SANITIZERS, compile_program, replay
+from tests.runtime.damage import damaged
 from tests.runtime.loader import bind_status, statuses
-from tests.runtime.plan_builder import with_crc
-from tests.runtime.test_arena_sizes import changed
-from tests.runtime.test_damaged_plans import damaged, outcomes, replay  # noqa: F401 (a fixture)
+from tests.runtime.plan_builder import changed, with_crc
+from tests.runtime.replays import outcomes
 from tigris_pio import compile_model
-from tigris_pio.format.enums import Home, OpKind, TensorFlag
+from tigris_pio.format.enums import Home, OpKind, TensorFlag, WeightMode
 from tigris_pio.format.params import CommitParams
 from tigris_pio.format.reader import read_plan
-from tigris_pio.format.record import Record
 from tigris_pio.format.records import Header, StageRecord, TensorRecord
 
 SOURCE = Path(__file__).parent / "states.c"
@@ -36,6 +36,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_program(target, [SOURCE], "-D_POSIX_C_SOURCE=200112L", f"-I{ROOT / 'runtime' / 'src'}", *SANITIZERS)
 
 
+@functools.cache
 def plans() -> list[bytes]:
     """In bands, spilling to slow memory, with copied weights, whole, and a ring, which moves within itself."""
     made = Recurrent(11, quantised=True)
@@ -88,12 +89,11 @@ def with_params(plan: bytes, **changes: int) -> bytes:
 
 
 def with_state(plan: bytes, **changes: int) -> bytes:
-    return changed(plan, TensorRecord, lambda record: _if(record, changes))
-
-
-def _if(record: Record, changes: dict[str, int]) -> TensorRecord:
-    assert isinstance(record, TensorRecord)
-    return dataclasses.replace(record, **changes) if record.flags & TensorFlag.STATE else record
+    """The plan with fields of its states changed."""
+    for index, tensor in enumerate(read_plan(plan).tensors):
+        if tensor.flags & TensorFlag.STATE:
+            plan = changed(plan, TensorRecord, index, **changes)
+    return plan
 
 
 def test_what_a_commit_must_hold(plan: bytes) -> None:
@@ -110,28 +110,13 @@ def test_what_a_commit_must_hold(plan: bytes) -> None:
 
 
 def test_a_commit_takes_no_compressed_block(plan: bytes) -> None:
-    stage = commit_of(plan)[2]
-    seen = [0]
-
-    def compressed(record: Record) -> StageRecord:
-        assert isinstance(record, StageRecord)
-        seen[0] += 1
-        return dataclasses.replace(record, weight_mode=2 if seen[0] - 1 == stage else record.weight_mode,
-                                   block_fast_offset=Header.unpack(plan).state_bytes)
-
-    assert bind_status(changed(plan, StageRecord, compressed)) == statuses()["ERR_PARAMS"]
+    fields = {"weight_mode": WeightMode.LZ4, "block_fast_offset": Header.unpack(plan).state_bytes}
+    assert bind_status(changed(plan, StageRecord, commit_of(plan)[2], **fields)) == statuses()["ERR_PARAMS"]
 
 
-def test_damaged_plans_are_refused_or_run(plan: bytes, replay: Path) -> None:  # noqa: F811
+def test_damaged_plans_are_refused_or_run(plan: bytes) -> None:
     """Under sanitisers, in planned arenas and small ones."""
-    found = outcomes(replay, [plan, *plans()])
-    assert all(outcome.ran and outcome.status == 0 and not outcome.differs for outcome in found)
-    found = outcomes(replay, list(damaged(plan)))
-    assert {outcome.status for outcome in found} >= {0, statuses()["ERR_PARAMS"], statuses()["ERR_TENSOR"]}
-
-
-def test_only_models_with_states_link_what_these_need() -> None:
-    """What a build without them takes is tested in test_build; none of it names a COMMIT's kernel."""
-    sources = (ROOT / "runtime" / "src").glob("*.c")
-    assert [path.name for path in sources if "tigris_commit" in path.read_text("utf-8")] == []
-    assert "tigris_session_reset" in (INCLUDE / "tigris.h").read_text("utf-8")
+    results = outcomes(replay(), [plan, *plans()])
+    assert all(outcome.ran and outcome.status == 0 and not outcome.differs for outcome in results)
+    results = outcomes(replay(), damaged(plan))
+    assert {outcome.status for outcome in results} >= {0, statuses()["ERR_PARAMS"], statuses()["ERR_TENSOR"]}

@@ -10,8 +10,7 @@ import pytest
 
 from tests.compiler.models import make, node
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status, statuses
-from tests.runtime.plan_builder import with_crc
-from tests.runtime.test_refusals import changed
+from tests.runtime.plan_builder import changed, with_crc
 from tigris_pio import Session, compile_model
 from tigris_pio.errors import PlanError, RuntimeFailure
 from tigris_pio.format.enums import HeaderFlag, OpKind, ViewFlag

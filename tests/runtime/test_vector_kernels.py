@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
@@ -76,7 +77,7 @@ def vector_shapes(draw: Any) -> tuple[tuple[int, int, int], tuple[int, int, int,
 
 
 @pytest.mark.parametrize("function", ReduceFunction)
-@settings(max_examples=25)
+@settings(max_examples=examples(10, 25))
 @given(case=vector_shapes(), seed=seeds)
 def test_reduce(function: ReduceFunction, case: tuple[Any, Any, bool], seed: int) -> None:
     (outer, length, inner), shape, by_row = case
@@ -91,7 +92,7 @@ def test_reduce(function: ReduceFunction, case: tuple[Any, Any, bool], seed: int
 
 
 @pytest.mark.parametrize("function", [R.SUM, R.MEAN, R.MAXIMUM, R.MINIMUM])
-@settings(max_examples=25)
+@settings(max_examples=examples(10, 25))
 @given(case=vector_shapes(), zeros=st.tuples(st.integers(-128, 127), st.integers(-128, 127)),
        multiplier=st.integers(0, (1 << 31) - 1), shift=st.integers(-31, 5), seed=seeds)
 def test_reduce_int8(function: ReduceFunction, case: tuple[Any, Any, bool], zeros: tuple[int, int], multiplier: int,
@@ -118,7 +119,7 @@ def test_long_sums_lose_nothing() -> None:
 
 
 @pytest.mark.parametrize("dtype", [DType.INT8, DType.FLOAT32])
-@settings(max_examples=40)
+@settings(max_examples=examples(16, 40))
 @given(case=vector_shapes(), smallest=st.booleans(), last=st.booleans(), seed=seeds)
 def test_arg_reduce(dtype: DType, case: tuple[Any, Any, bool], smallest: bool, last: bool, seed: int) -> None:
     (outer, length, inner), shape, by_row = case
@@ -132,7 +133,7 @@ def test_arg_reduce(dtype: DType, case: tuple[Any, Any, bool], smallest: bool, l
 
 
 @pytest.mark.parametrize("function", VectorFunction)
-@settings(max_examples=25)
+@settings(max_examples=examples(10, 25))
 @given(case=vector_shapes(), seed=seeds)
 def test_vector(function: VectorFunction, case: tuple[Any, Any, bool], seed: int) -> None:
     (outer, length, inner), shape, by_row = case
@@ -163,7 +164,7 @@ def test_cumulative_sum(exclusive: int, reverse: int, expected: list[float]) -> 
 
 
 @given(st.tuples(SIZES, SIZES, st.integers(1, 8)), st.integers(0, 3), st.integers(0, 3), seeds)
-@settings(max_examples=40)
+@settings(max_examples=examples(16, 40))
 def test_lrn(sizes: tuple[int, int, int], before: int, after: int, seed: int) -> None:
     shape = (1, *sizes)
     x = np.random.default_rng(seed).normal(0, 2, shape).astype(np.float32)
@@ -174,7 +175,7 @@ def test_lrn(sizes: tuple[int, int, int], before: int, after: int, seed: int) ->
     np.testing.assert_allclose(run_all_ways(op), x / (2.0 + 0.1 * sums) ** 0.75, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(24, 60))
 @given(st.tuples(SIZES, SIZES), st.tuples(st.booleans(), st.booleans()), SIZES, SIZES, SIZES, st.booleans(), seeds)
 def test_mat_mul(batch: tuple[int, int], repeated: tuple[bool, bool], rows: int, depth: int, columns: int,
                  transposed: bool, seed: int) -> None:
@@ -197,7 +198,7 @@ def test_mat_mul(batch: tuple[int, int], repeated: tuple[bool, bool], rows: int,
     np.testing.assert_allclose(run_all_ways(op).reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(24, 60))
 @given(st.tuples(SIZES, SIZES, st.integers(1, 40), st.integers(1, 11)), st.tuples(st.booleans(), st.booleans()),
        st.booleans(), seeds)
 def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], turned: tuple[bool, bool], by_rows: bool,
@@ -235,7 +236,7 @@ def test_mat_mul_row_by_row() -> None:
     np.testing.assert_allclose(run_all_ways(op).reshape(6, 4), expected, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(16, 40))
 @given(st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
        st.booleans(), seeds)
 def test_mat_mul_of_interleaved_products(sizes: tuple[int, ...], int8: bool, seed: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
@@ -72,7 +73,7 @@ def fully_connected_case(
     return op, expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 11), st.integers(0, 3), st.booleans(), seeds)
 def test_fully_connected_int8_is_exact(
     rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int
@@ -102,7 +103,7 @@ def test_fully_connected_reads_a_whole_image_into_rows() -> None:
     np.testing.assert_allclose(run_all_ways(op).reshape(3, 6), expected, rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(st.integers(1, 3), st.integers(1, 40), st.integers(1, 6), st.integers(0, 3), seeds)
 def test_fully_connected_float_agrees(rows: int, inputs: int, outputs: int, form: int, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -137,7 +138,7 @@ def softmax_int8(x: np.ndarray, exponentials: np.ndarray, images: int = 1) -> Op
                     DType.INT8, {"exponentials": exponentials}, images)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(SHAPES, st.floats(2**-10, 0.6), seeds)
 def test_softmax_int8_is_exact(shape: tuple[int, int, int, int], scale: float, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -169,7 +170,7 @@ def test_softmax_int8_of_equal_values_of_any_length() -> None:
         assert set(run_all_ways(softmax_int8(x, exponentials_of(0.1))).ravel().tolist()) == {expected}, length
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(8, 20), deadline=None)
 @given(SHAPES, seeds)
 def test_softmax_float_agrees(shape: tuple[int, int, int, int], seed: int) -> None:
     x = (np.random.default_rng(seed).standard_normal(shape) * 5).astype(np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.runtime.test_refusals import changed
+from tests.runtime.plan_builder import changed
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.two_cores import split_steps

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.libraries import Sources, adapters, definitions, library_sources
+from tests.runtime.build import replay
 
 STAND_IN = Path(__file__).parent / "stand_in"
 STAND_IN_SOURCES = {"esp-nn": "esp_nn.c", "cmsis-nn": "cmsis_nn.c"}
@@ -37,6 +38,13 @@ def sources(backend: str, real: bool) -> Sources:
         return library_sources(backend, folder)
     files = (*adapters(), STAND_IN / STAND_IN_SOURCES[backend])
     return Sources(files, (*definitions(backend), f"-isystem{STAND_IN}"))
+
+
+def backend_replay(backend: str, real: bool) -> Path:
+    """The sanitised program that runs plans, with the backend."""
+    given = sources(backend, real)
+    # What a library computes from values is its own affair, where it reads and writes is not.
+    return replay("", given.files, *given.flags, *(["-w", "-fno-sanitize=undefined"] if real else []))
 
 
 def main() -> None:

@@ -6,23 +6,21 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.runtime.backends.libraries import CASES, case_name, sources
-from tests.runtime.build import SANITIZERS, compile_program
+from tests.harness.tiers import examples
+from tests.runtime.backends.libraries import CASES, backend_replay, case_name
+from tests.runtime.damage import overwritten
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
 from tests.runtime.operators import Operator, operators
-from tests.runtime.plan_builder import with_crc
-from tests.runtime.test_damaged_plans import FUZZ, WORDS, outcomes, values_for, words
-from tests.runtime.test_dsp_in_c import portable_outputs
-from tests.runtime.test_refusals import changed
+from tests.runtime.plan_builder import changed
+from tests.runtime.replays import assert_same, outcomes, portable_outputs
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType, OpKind, WeightMode
 from tigris_pio.format.params import FullyConnectedInt8Params
@@ -32,43 +30,25 @@ CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
 
 
 @pytest.fixture(scope="module", params=CASES, ids=case_name)
-def replay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of test_damaged_plans with a backend."""
-    name, real = request.param
-    given = sources(name, real)
-    # What a library computes from values is its own affair, where it reads and writes is not.
-    flags = [*given.flags, *SANITIZERS, *(["-w", "-fno-sanitize=undefined"] if real else [])]
-    program = tmp_path_factory.mktemp("adapters") / "replay"
-    return compile_program(program, [FUZZ / "replay.c", FUZZ / "run_plan.c", *given.files], f"-I{FUZZ}", *flags)
+def program(request: pytest.FixtureRequest) -> Path:
+    """The sanitised program that runs plans, with a backend."""
+    return backend_replay(*request.param)
 
 
-def test_every_geometry_gives_the_portable_bytes(replay: Path, request: pytest.FixtureRequest) -> None:
-    plans = list(geometries(700, dilated="cmsis" in request.node.name))
-    results = outcomes(replay, plans)
-    wrong = [i for i, (plan, result) in enumerate(zip(plans, results, strict=True))
-             if (result.status, result.differs, result.outputs) != (0, False, portable_outputs(plan))]  # fmt: skip
-    assert not wrong
+def test_every_geometry_gives_the_portable_bytes(program: Path, request: pytest.FixtureRequest) -> None:
+    assert_same(program, geometries(examples(250, 700), dilated="cmsis" in request.node.name))
 
 
-def test_damaged_plans(replay: Path) -> None:
+def test_damaged_plans(program: Path) -> None:
     """One to four words of plain operators, the same in every run."""
-    choose = random.Random(21)
+    choose, count = random.Random(21), examples(20, 60)
     plain = [plan for name, plan in seeds() if "plain" in name] + list(geometries(60, dilated=False))
-    plans = []
-    for plan in plain:
-        candidates = list(words(plan))
-        for _ in range(60):
-            copy = bytearray(plan)
-            for _ in range(choose.randint(1, 4)):
-                offset, size = choose.choice(candidates)
-                (old,) = struct.unpack_from(WORDS[size], copy, offset)
-                struct.pack_into(WORDS[size], copy, offset, choose.choice(sorted(values_for(old, size))))
-            plans.append(with_crc(bytes(copy)))
-    results = outcomes(replay, plans)
+    plans = [damage for plan in plain for damage in overwritten(choose, plan, count, 4)]
+    results = outcomes(program, plans)
     assert sum(result.ran for result in results) > len(plans) // 50
 
 
-def test_weights_that_a_run_overwrites(replay: Path) -> None:
+def test_weights_that_a_run_overwrites(program: Path) -> None:
     """Copied and unpacked constants with an input on top of them: what was checked is not what is read."""
     plain = [op for op in operators() if op.kind in (CONV, DEPTHWISE, OpKind.PLAIN_FULLY_CONNECTED)]
     plans = []
@@ -80,7 +60,7 @@ def test_weights_that_a_run_overwrites(replay: Path) -> None:
         # The window of the input or of the output, over each part of the block.
         for view, at in itertools.product((0, 1), range(0, stage.block_raw_bytes, 16)):
             plans.append(changed(plan, ViewRecord, view, offset=stage.block_fast_offset + at))
-    results = outcomes(replay, plans)
+    results = outcomes(program, plans)
     assert {result.ran for result in results} == {True}
 
 
@@ -91,26 +71,25 @@ UNUSUAL = [
 
 @pytest.mark.parametrize("kind", [CONV, DEPTHWISE], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("rows", [True, False], ids=("rows", "columns"))
-@pytest.mark.parametrize("change", UNUSUAL, ids=str)
-def test_geometry_that_libraries_do_not_expect_is_refused(kind: OpKind, rows: bool, change: dict[str, int]) -> None:
+def test_geometry_that_libraries_do_not_expect_is_refused(kind: OpKind, rows: bool) -> None:
     """Padding beyond a window's reach, windows that begin behind the input, input that no window reads."""
     usual = Axis(8, 3, 1, 1, 1)
-    unusual = usual._replace(**{name: value for name, value in change.items() if name != "output"})
-    output = change.get("output", unusual.output)
-    if not rows and unusual.before < 0:
-        pytest.skip("columns have no negative padding")
-    op = conv(kind, *((unusual, usual) if rows else (usual, unusual)), 4, 4, random.Random(1))
-    shape = (1, output, 8, 4) if rows else (1, 8, output, 4)
     assert bind_status(plan_for(conv(kind, usual, usual, 4, 4, random.Random(1)), Way(8))) == 0
-    assert bind_status(plan_for(dataclasses.replace(op, output_shape=shape), Way(shape[1]))) == TIGRIS_ERR_PARAMS
+    for change in UNUSUAL if rows else [change for change in UNUSUAL if change.get("before", 0) >= 0]:
+        unusual = usual._replace(**{name: value for name, value in change.items() if name != "output"})
+        output = change.get("output", unusual.output)
+        op = conv(kind, *((unusual, usual) if rows else (usual, unusual)), 4, 4, random.Random(1))
+        shape = (1, output, 8, 4) if rows else (1, 8, output, 4)
+        plan = plan_for(dataclasses.replace(op, output_shape=shape), Way(shape[1]))
+        assert bind_status(plan) == TIGRIS_ERR_PARAMS, change
 
 
-def test_dilation_is_refused_by_a_library_that_ignores_it(replay: Path, request: pytest.FixtureRequest) -> None:
+def test_dilation_is_refused_by_a_library_that_ignores_it(program: Path, request: pytest.FixtureRequest) -> None:
     dilated, usual = Axis(8, 3, 1, 2, 2, 2), Axis(8, 3, 1, 1, 1)
     plans = [plan_for(conv(kind, *axes, 4, 4, random.Random(1)), Way(8))
              for kind in (CONV, DEPTHWISE) for axes in ((dilated, usual), (usual, dilated))]  # fmt: skip
     refused = "esp-nn" in request.node.name
-    assert {result.status for result in outcomes(replay, plans)} == {TIGRIS_ERR_PARAMS if refused else 0}
+    assert {result.status for result in outcomes(program, plans)} == {TIGRIS_ERR_PARAMS if refused else 0}
 
 
 def _layer(vectors: int, features: int) -> Operator:
@@ -125,26 +104,27 @@ def _layer(vectors: int, features: int) -> Operator:
                     DType.INT8, blobs)  # fmt: skip
 
 
-def test_operands_that_vector_accesses_would_round(replay: Path) -> None:
+def test_operands_that_vector_accesses_would_round(program: Path) -> None:
     """Tensors on multiples of 4 alone: libraries whose loads and stores round addresses down are not handed those."""
     axis, odd, choose = Axis(8, 3, 1, 1, 1), Axis(8, 1, 1, 0, 0), random.Random(3)
     cases = [conv(DEPTHWISE, axis, axis, channels, channels, choose) for channels in (8, 16, 32)]
     cases += [conv(CONV, odd, odd, channels, 5, choose) for channels in (8, 16)]
     cases += [_layer(vectors, features) for vectors in (1, 4) for features in (7, 13, 20, 40)]
+    plans, expected = [], []
     for op in cases:
         plan = plan_for(op, Way(op.output_shape[1]))
-        expected = portable_outputs(plan)
         header = Header.unpack(plan)
         for shifts in ((0, 0), (4, 0), (0, 4), (8, 4)):
             moved = changed(plan, Header, 0, alignment=4, fast_bytes=header.fast_bytes + 64)
             for index, by in enumerate(shifts):
                 offset = TensorRecord.unpack(moved, header.tensors + index * TensorRecord.size()).home_offset
                 moved = changed(moved, TensorRecord, index, home_offset=offset + (16 if index else 0) + by)
-            (result,) = outcomes(replay, [moved])
-            assert (result.status, result.outputs) == (0, expected), (op.kind, op.output_shape, shifts)
+            plans.append(moved)
+            expected.append((0, portable_outputs(plan)))
+    assert [(result.status, result.outputs) for result in outcomes(program, plans)] == expected
 
 
-def test_too_tall_for_a_batch(replay: Path) -> None:
+def test_too_tall_for_a_batch(program: Path) -> None:
     """Five images given as rows of one."""
     plans = []
     for op in operators():
@@ -152,4 +132,4 @@ def test_too_tall_for_a_batch(replay: Path) -> None:
             plan = plan_for(dataclasses.replace(op, inputs=(np.repeat(op.inputs[0], 5, axis=0),)), Way(6))
             assert TensorRecord.unpack(plan, Header.unpack(plan).tensors).batch == 5
             plans.append(plan)
-    assert {result.status for result in outcomes(replay, plans)} == {TIGRIS_ERR_PARAMS}
+    assert {result.status for result in outcomes(program, plans)} == {TIGRIS_ERR_PARAMS}

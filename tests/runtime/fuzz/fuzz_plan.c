@@ -184,6 +184,6 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_bytes, const
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    (void)run_plan(data, bytes);
+    (void)run_plan(data, bytes, NULL);
     return 0;
 }

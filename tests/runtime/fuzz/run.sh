@@ -45,7 +45,8 @@ build_backend() {
         -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200112L -Iruntime/include -Iruntime/src $plan_sources -lm -o "$work/$1"
 }
 
-plan_sources="$fuzz/fuzz_plan.c $fuzz/run_plan.c $(find runtime/src -name '*.c' ! -name 'serve*')"
+# Small arenas: thousands of runs a second.
+plan_sources="-DRUN_PLAN_LARGEST_ARENA=262144U $fuzz/fuzz_plan.c $fuzz/run_plan.c $(find runtime/src -name '*.c' ! -name 'serve*')"
 # shellcheck disable=SC2086
 build fuzz_plan $plan_sources
 # shellcheck disable=SC2086

@@ -11,6 +11,7 @@
 
 #define PLAN_ALIGNMENT 16U
 #define MOST_KERNEL_CALLS 2000U
+#define AMPLE_SLOW_BYTES (UINT32_C(1) << 18)
 
 typedef struct arenas {
     uint8_t *fast;
@@ -125,9 +126,10 @@ static int take_rows(void *context, uint32_t output, uint32_t first, uint32_t ro
     return 0;
 }
 
-static tigris_status run_twice(tigris_session *session, uint32_t *outputs)
+/* Two runs of `calls` kernel calls at most. */
+static tigris_status run_twice(tigris_session *session, uint32_t calls, uint32_t *outputs)
 {
-    uint32_t left = MOST_KERNEL_CALLS;
+    uint32_t left = calls;
     session->yield = count_down;
     session->yield_context = &left;
     uint32_t written = 0U;
@@ -155,7 +157,7 @@ static tigris_status bind_small(tigris_session *session, const tigris_plan *plan
     const uint32_t quarter = header->fast_bytes / 4U;
     uint32_t fast_bytes = quarter + (choice >> 2) % (header->fast_bytes - quarter + 1U);
     const uint32_t some = (choice >> 16) % (2U * (header->fast_bytes + header->slow_bytes) + 1U);
-    const uint32_t amounts[] = {0U, some % (header->slow_bytes + 1U), some, RUN_PLAN_LARGEST_ARENA};
+    const uint32_t amounts[] = {0U, some % (header->slow_bytes + 1U), some, AMPLE_SLOW_BYTES};
     uint32_t slow_bytes = amounts[choice & 3U];
     for (uint32_t attempt = 0;; attempt++) {
         *given = allocate_arenas(fast_bytes, slow_bytes, header->alignment);
@@ -171,24 +173,48 @@ static tigris_status bind_small(tigris_session *session, const tigris_plan *plan
     }
 }
 
-static void run_small(const tigris_plan *plan, uint32_t choice, run_plan_outcome *outcome)
+static tigris_status bind_given(tigris_session *session, const tigris_plan *plan, const uint32_t small[2],
+                                arenas *given)
+{
+    *given = allocate_arenas(small[0], small[1], plan->header->alignment);
+    return tigris_session_init_dynamic(session, plan, given->fast, small[0], given->slow, small[1], NULL);
+}
+
+/* Whether a run that follows a cancelled one has the same outputs and finds its input at the same place. */
+static int is_unharmed_by_cancelling(tigris_session *session, uint32_t outputs)
+{
+    const void *input = tigris_input(session, 0U);
+    uint32_t again = 0U;
+    const tigris_status cancelled = run_twice(session, 1U, &again);
+    return (cancelled == TIGRIS_OK || cancelled == TIGRIS_ERR_CANCELLED) &&
+           run_twice(session, MOST_KERNEL_CALLS, &again) == TIGRIS_OK && again == outputs &&
+           input == tigris_input(session, 0U);
+}
+
+static void run_small(const tigris_plan *plan, uint32_t choice, const uint32_t small[2], run_plan_outcome *outcome)
 {
     tigris_session session;
     arenas given;
-    if (bind_small(&session, plan, choice, &given) == TIGRIS_OK && session.placement != NULL) {
+    outcome->small = small != NULL ? bind_given(&session, plan, small, &given)
+                                   : bind_small(&session, plan, choice, &given);
+    outcome->missing = session.bytes_short;
+    if (outcome->ran && outcome->small == TIGRIS_OK && (session.placement != NULL || small != NULL)) {
         uint32_t outputs = 0U;
-        const tigris_status status = run_twice(&session, &outputs);
+        const tigris_status status = run_twice(&session, MOST_KERNEL_CALLS, &outputs);
         outcome->ran_small = 1;
         outcome->differs = outcome->status == TIGRIS_OK && status == TIGRIS_OK && outputs != outcome->outputs;
+        if (outcome->status == TIGRIS_OK && small != NULL) {
+            outcome->differs |= status != TIGRIS_OK || !is_unharmed_by_cancelling(&session, outputs);
+        }
     }
     free_arenas(&given);
 }
 
 /* Binds in arenas of the sizes in the header; with as much fast memory more as the backend's scratch takes. */
-static tigris_status bind_planned(tigris_session *session, const tigris_plan *plan, arenas *given)
+static tigris_status bind_planned(tigris_session *session, const tigris_plan *plan, arenas *given, uint32_t *scratch)
 {
     const tigris_header_record *header = plan->header;
-    for (uint32_t more = 0U;; more = session->bytes_short) {
+    for (uint32_t more = 0U;; *scratch = more = session->bytes_short) {
         *given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
         const tigris_status status =
             tigris_session_init(session, plan, given->fast, given->fast_bytes, given->slow, given->slow_bytes, NULL);
@@ -203,30 +229,32 @@ static void run_planned(const tigris_plan *plan, run_plan_outcome *outcome)
 {
     arenas given;
     tigris_session session;
-    outcome->status = bind_planned(&session, plan, &given);
+    outcome->status = bind_planned(&session, plan, &given, &outcome->scratch);
     if (outcome->status == TIGRIS_OK) {
         outcome->ran = 1;
-        outcome->status = run_twice(&session, &outcome->outputs);
+        outcome->status = run_twice(&session, MOST_KERNEL_CALLS, &outcome->outputs);
     }
     free_arenas(&given);
 }
 
-run_plan_outcome run_plan(const uint8_t *data, size_t bytes)
+run_plan_outcome run_plan(const uint8_t *data, size_t bytes, const uint32_t small[2])
 {
     uint8_t *copy = allocate(bytes + (bytes == 0U), PLAN_ALIGNMENT);
     if (bytes != 0U) {
         memcpy(copy, data, bytes);
     }
-    run_plan_outcome outcome = {TIGRIS_OK, 0, 0, 0, 0U};
+    run_plan_outcome outcome = {TIGRIS_OK, 0, 0, 0, 0U, TIGRIS_OK, 0U, 0U};
     tigris_plan plan;
+    int may_run = 0;
     outcome.status = tigris_plan_open(&plan, copy, bytes);
     if (outcome.status == TIGRIS_OK) {
         (void)(tigris_plan_check_crc(&plan) == TIGRIS_OK);
         if (plan.header->fast_bytes <= RUN_PLAN_LARGEST_ARENA && plan.header->slow_bytes <= RUN_PLAN_LARGEST_ARENA) {
             run_planned(&plan, &outcome);
+            may_run = outcome.ran || small != NULL;
         }
-        if (outcome.ran) {
-            run_small(&plan, tigris_crc32(copy, bytes), &outcome);
+        if (may_run) {
+            run_small(&plan, tigris_crc32(copy, bytes), small, &outcome);
         }
     }
     free(copy);

@@ -1,0 +1,95 @@
+"""Programs for emulated machines that run many plans after one start."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import struct
+from pathlib import Path
+
+from bench.emulator import FIRMWARE, MACHINES, run_tool
+from tests.runtime.build import C99, HERE, INCLUDE, RUNTIME, compile_each, compiler, core_sources, own_folder
+from tests.runtime.kernel_harness import Operator, Way, plan_for, run
+
+#: Kernels of few_kernels.c and what they call.
+FEW = frozenset((
+    "conv_2d_int8", "depthwise_conv_2d_int8", "fully_connected_int8", "add_int8", "mul_int8", "average_pool_int8",
+    "max_pool_int8", "map_mean_int8", "softmax_int8", "check", "check_conv_int8", "check_fully_connected_int8",
+    "rows_int8", "scale_int8", "window",
+))  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A plan with its inputs' bytes and the output expected."""
+
+    plan: bytes
+    inputs: bytes
+    output: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the machine printed of a case."""
+
+    status: str
+    right: bool
+    instructions: int
+
+
+def case_of(op: Operator, rows: int = 0) -> Case:
+    """The operator in bands of so many rows (0: whole), with the host's output."""
+    expected = run(op, Way(op.output_shape[1]))
+    inputs = b"".join(array.tobytes() for array in op.inputs)
+    return Case(plan_for(op, Way(rows or op.output_shape[1])), inputs, expected.tobytes())
+
+
+def few_sources() -> list[Path]:
+    """The core with the kernels of few_kernels.c alone, those for particular processors among them."""
+    kept = [path for path in core_sources() if path.parent.name != "kernels" or path.stem in FEW]
+    return [*(path for path in kept if path.parent.name != "pie"), HERE / "few_kernels.c"]
+
+
+@functools.cache
+def board_program(name: str, every_kernel: bool = False) -> Path:
+    """cases_on_board.c for a machine of bench.emulator."""
+    machine, folder = MACHINES[name], own_folder("tigris-board-")
+    command = [f"{machine.toolchain}-gcc", *machine.flags, *C99, "-O1", f"-I{INCLUDE}"]
+    made = compile_each(command, core_sources() if every_kernel else few_sources(), folder)
+    script = f"cortex_{name.split('-')[1]}.ld"
+    run_tool([
+        *command[: 1 + len(machine.flags)], "-O1", "-std=gnu99", "-nostartfiles", f"-I{INCLUDE}", f"-I{FIRMWARE}",
+        str(HERE / "cases_on_board.c"), str(FIRMWARE / machine.support), *map(str, made), f"-L{FIRMWARE}",
+        f"-T{FIRMWARE / script}", "-lm", "-o", str(folder / "cases.elf"),
+    ])  # fmt: skip
+    return folder / "cases.elf"
+
+
+def answers(name: str, program: Path, cases: list[Case]) -> list[Answer]:
+    """Of each case, in one run of the emulated machine."""
+    machine, image = MACHINES[name], bytearray()
+    for case in cases:
+        parts = (case.plan, case.inputs, case.output)
+        image += struct.pack("<4I", *map(len, parts), 0)
+        image += b"".join(part + bytes(-len(part) % 16) for part in parts)
+    (program.parent / "cases.bin").write_bytes(image + bytes(16))
+    output = run_tool([
+        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
+        "-semihosting-config", "enable=on,target=native", "-kernel", str(program),
+        "-device", f"loader,file={program.parent / 'cases.bin'},addr={machine.plan_address:#x},force-raw=on",
+    ])  # fmt: skip
+    lines = [line.rsplit(" ", 2) for line in output.splitlines()]
+    assert len(lines) == len(cases), output[-500:]
+    return [Answer(status, right == "1", int(instructions)) for status, right, instructions in lines]
+
+
+@functools.cache
+def arm_replay() -> Path:
+    """fuzz/replay.c for 64-bit Arm with the host's kernels, which qemu-aarch64 runs."""
+    fuzz, folder = HERE / "fuzz", own_folder("tigris-neon-")
+    # run_plan.c leaves an address of its own in a session that ends with it.
+    command = [*compiler("aarch64"), *C99, "-O1", "-Wno-dangling-pointer", f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}",
+               f"-I{fuzz}", "-DTIGRIS_TENSOR_ALIGN=4", "-DTIGRIS_DEFAULT_BACKEND=tigris_host_backend"]  # fmt: skip
+    made = compile_each(command, [*few_sources(), fuzz / "replay.c", fuzz / "run_plan.c"], folder)
+    run_tool([*command, "-static", *map(str, made), "-lm", "-o", str(folder / "replay")])
+    return folder / "replay"

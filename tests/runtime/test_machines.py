@@ -1,0 +1,173 @@
+"""Kernels with instructions that no host has, on emulated machines: DSP instructions (Cortex-M4), vectors of Arm
+(Cortex-M55) and of RISC-V. The outputs are the portable kernels', which other tests hold to numpy's."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.emulator import NETWORKS, build, measure, samples, vector_machine
+from bench.instructions import fit
+from bench.layers import LAYERS, build_layer
+from tests.harness.tiers import examples
+from tests.networks.plans import compiled
+from tests.runtime.boards import Case, answers, board_program, case_of
+from tests.runtime.kernel_harness import Operator, Way, plan_for, run
+from tests.runtime.layer_tables import CONVS, DEPTHWISES, NONE, ROWS, SAME, THREES, THREES_WIDTHS, WINDOWS
+from tests.runtime.operators import operators
+from tests.runtime.random_layers import (
+    CONV,
+    DEPTHWISE,
+    FULL_RANGE,
+    PART_RANGE,
+    addition,
+    random_layers,
+    tiled_layers,
+    window,
+)
+from tests.runtime.strategies import int8_array
+from tests.runtime.test_conv import int8_case
+from tests.runtime.test_pool import geometry, row_map
+from tests.runtime.test_vectors import exponentials_of, fully_connected_case, softmax_int8
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import PoolInt8Params
+from tigris_pio.host import Session
+
+MACHINES = ("cortex-m4", "cortex-m55")
+
+
+def with_left_shifts(op: Operator) -> Operator:
+    """Some channels scaled to the left, with small weights so that not all outputs saturate."""
+    random = np.random.default_rng(3)
+    shift = op.blobs["shift"].copy()
+    shift[::3] = random.integers(-1, 4, len(shift[::3]))
+    multiplier = op.blobs["multiplier"].copy()
+    multiplier[::3] = random.integers(1 << 22, 1 << 26, len(shift[::3]))
+    return dataclasses.replace(op, blobs={**op.blobs, "shift": shift, "multiplier": multiplier})
+
+
+def convolutions() -> Iterator[Case]:
+    """Whole and row by row, of usual scales, of left shifts and of rare ones."""
+    ops = [int8_case(CONV, shape, 1, 1, *channels, channels[0])[0] for shape, *channels in CONVS]
+    ops += [int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels)[0] for shape, channels in DEPTHWISES]
+    # What no kernel for vectors takes.
+    ops += [int8_case(DEPTHWISE, DEPTHWISES[0][0], 1, *form, 5)[0] for form in ((6, 1, 1), (4, 1, 2))]
+    yield from (case_of(op, rows) for op in ops for rows in (0, 1))
+    yield from map(case_of, map(with_left_shifts, ops))
+    for shape, channels in DEPTHWISES:
+        yield case_of(int8_case(DEPTHWISE, shape, 1, channels, 1, 1, channels, strays=True)[0])
+    for kind, shape in WINDOWS:
+        form = (6, 1, 1) if kind == DEPTHWISE else (1, 5, 9)
+        for seed, rows in ((FULL_RANGE, 0), (PART_RANGE, min(2, shape.output[0]))):
+            yield case_of(int8_case(kind, shape, 1, *form, seed)[0], rows)
+    for shape, rows, seed, strays in itertools.product(ROWS, (1, 2, 4), (FULL_RANGE, PART_RANGE), (False, True)):
+        yield case_of(int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed, strays)[0], rows)
+    yield from map(case_of, tiled_layers(THREES, THREES_WIDTHS[:: examples(3, 1)]))
+
+
+def vectors() -> Iterator[Case]:
+    """Fully connected layers, sums and products, and softmax."""
+    for inputs, outputs in itertools.product((5, 16, 27, 640, 1061), (1, 4, 11)):
+        op, _ = fully_connected_case(3, inputs, outputs, 0, inputs != 16, inputs)
+        yield from (case_of(op), case_of(with_left_shifts(op)))
+    for kind, seed in itertools.product((OpKind.ADD, OpKind.SUB, OpKind.MUL), range(examples(1, 3))):
+        for channels, first, second in ((19, (5, 3), (5, 3)), (8, (4, 3), (1, 1)), (5, (4, 3), (4, 1))):
+            op = addition(kind, channels, seed, first, second)
+            yield from (case_of(op), case_of(op, 2))
+    for length, scale in itertools.product((1, 4, 10, 67), (2**-8, 0.1, 0.5)):
+        x = int8_array(np.random.default_rng(length), (1, 3, 2, length))
+        yield case_of(softmax_int8(x, exponentials_of(scale)))
+
+
+def pools() -> Iterator[Case]:
+    random = np.random.default_rng(5)
+    shapes = (window((7, 6), (2, 2), (2, 2), NONE), window((6, 7), (3, 3), (1, 2), SAME),
+              window((5, 5), (3, 4), (2, 1), (2, 2, 3, 3), (2, 1)))  # fmt: skip
+    forms = ((8, 0, -128), (19, 1, -128), (33, 2, -100))
+    for kind, shape, (channels, wanted, low) in itertools.product(
+        (OpKind.AVERAGE_POOL, OpKind.MAX_POOL), shapes, forms):  # fmt: skip
+        rescale = wanted if kind == OpKind.AVERAGE_POOL else 0
+        taps = shape.kernel[0] * shape.kernel[1]
+        params = PoolInt8Params(
+            **geometry(shape), rescale=rescale, include_pad=channels % 2, input_zero_point=-7,
+            output_zero_point=4 if rescale == 1 else -7, activation_min=low, activation_max=120, multiplier=0, shift=0,
+        )  # fmt: skip
+        blobs = {"multiplier": np.array([(1 << 30) + (1 << 29) // k for k in range(1, taps + 1)], np.int32),
+                 "shift": np.array([1 if k == 1 else -(k // 2) for k in range(1, taps + 1)], np.int8)}
+        x = int8_array(random, (1, *shape.input, channels))
+        op = Operator(kind, DType.INT8, params, (x,), (row_map(shape),), (1, *shape.output, channels), DType.INT8,
+                      blobs if rescale == 1 else {})  # fmt: skip
+        yield from (case_of(op), case_of(op, 1))
+
+
+def network(name: str, **options: object) -> Case:
+    """A recorded input and its output."""
+    data = np.load(NETWORKS / f"{name}_vectors.npz")
+    return Case(compiled(name, **options).data, data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+
+
+@functools.cache
+def cases() -> list[Case]:
+    return [*convolutions(), *vectors(), *pools(), network("kws", fast="6K", slow="1M")]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_kernels(machine: str) -> None:
+    found = answers(machine, board_program(machine), cases())
+    assert {answer.status for answer in found} == {"0"}
+    assert [place for place, answer in enumerate(found) if not answer.right] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_int8_operator(machine: str) -> None:
+    given = [case_of(op) for op in operators() if op.dtype == DType.INT8]
+    given += [network("sww", fast="4K", slow="1M"), network("resnet", fast="20K", slow="1M")]
+    found = answers(machine, board_program(machine, every_kernel=True), given)
+    assert all(answer.status == "0" and answer.right for answer in found)
+
+
+#: Instructions a multiplication at most on a Cortex-M55, an eighth above what was counted with -O1.
+MOST = {
+    "conv 3x3 16x16x32-32": 0.20, "depthwise 3x3 48x48x16": 0.98, "conv 1x1 24x24x32-64": 0.33,
+    "conv 3x3 32x32x3-16": 0.68, "depthwise 3x3 s2 24x24x32": 1.36, "fully connected 640-128": 0.23,
+}  # fmt: skip
+
+
+def layer_case(layer: Compiled) -> Case:
+    """Any input, with the host's output."""
+    with Session(layer) as session:
+        (source,), (result,) = session.inputs, session.outputs
+        x = np.random.default_rng(1).integers(-128, 128, source.stored_shape).astype(np.int8)
+        return Case(layer.data, x.tobytes(), session.run_raw({source.name: x})[result.name].tobytes())
+
+
+def test_layers_take_few_instructions_with_vectors() -> None:
+    """So that none of them runs a portable kernel."""
+    layers = {layer.name: fit(build_layer(layer), None)[0] for layer in LAYERS if layer.name in MOST}
+    found = answers("cortex-m55", board_program("cortex-m55"), list(map(layer_case, layers.values())))
+    assert all(answer.right for answer in found)
+    multiplications = [sum(op.macs for op in layer.plan.program.ops) for layer in layers.values()]
+    each = {name: answer.instructions / macs
+            for name, answer, macs in zip(layers, found, multiplications, strict=True)}  # fmt: skip
+    assert {name: count for name, count in each.items() if count > MOST[name]} == {}
+
+
+@pytest.mark.thorough
+def test_vectors_of_risc_v(tmp_path: Path) -> None:
+    for tool in ("clang", "qemu-system-riscv32"):
+        assert shutil.which(tool), f"no {tool} on the path: `python3 tools/prepare.py test` installs it"
+    machine = vector_machine(128)
+    program = build(machine, tmp_path)
+    for op, way in random_layers(8, 3):
+        expected = run(op, Way(op.output_shape[1]))
+        content = samples(b"".join(array.tobytes() for array in op.inputs), expected.tobytes())
+        assert measure(machine, program, plan_for(op, way), content, tmp_path).right, (op.kind, way)
