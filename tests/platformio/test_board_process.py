@@ -27,21 +27,14 @@ def image(tmp_path):
     return make
 
 
-def test_a_new_chip_is_erased_and_keeps_what_is_written(tmp_path, image):
-    board_process.write_flash(tmp_path, CHIP, [(0x1000, image("a", b"abc"))])
-    board_process.write_flash(tmp_path, CHIP, [(0x3000, image("b", b"xyz"))])
+def test_a_new_chip_is_erased_and_writing_erases_whole_sectors(tmp_path, image):
+    for offset, data in ((0x1000, b"abc"), (0x3000, b"xyz"), (0x6000, bytes(0x2000)), (0x6000, b"new")):
+        board_process.write_flash(tmp_path, CHIP, [(offset, image("a", data))])
     chip = (tmp_path / "flash.bin").read_bytes()
-    assert len(chip) == CHIP
-    assert (chip[0x1000:0x1004], chip[0x3000:0x3004]) == (b"abc\xff", b"xyz\xff")
-    assert set(chip[:0x1000] + chip[0x2000:0x3000] + chip[0x4000:]) == {0xFF}
-
-
-def test_writing_erases_whole_sectors(tmp_path, image):
-    board_process.write_flash(tmp_path, CHIP, [(0, image("a", bytes(0x2000)))])
-    board_process.write_flash(tmp_path, CHIP, [(0, image("b", b"new"))])
-    chip = (tmp_path / "flash.bin").read_bytes()
-    assert chip[:0x1000] == b"new".ljust(0x1000, b"\xff")
-    assert chip[0x1000:0x2000] == bytes(0x1000)
+    written = {0x1000: b"abc", 0x3000: b"xyz", 0x6000: b"new"}
+    sectors = [written.get(at, b"").ljust(0x1000, b"\xff") for at in range(0, CHIP, 0x1000)]
+    sectors[7] = bytes(0x1000)
+    assert chip == b"".join(sectors)
 
 
 @pytest.mark.parametrize(
@@ -59,16 +52,9 @@ def test_nothing_is_written_when_one_image_is_wrong(tmp_path, image, places, mes
     assert not (tmp_path / "flash.bin").exists()
 
 
-def test_a_missing_image_is_named(tmp_path):
-    with pytest.raises(BoardError, match=r"cannot read .*absent.bin: No such file"):
-        board_process.write_flash(tmp_path, CHIP, [(0, tmp_path / "absent.bin")])
-
-
 def test_ports_differ_between_environments_and_stay(tmp_path):
-    one = board_process.default_port(str(tmp_path), "a")
-    assert one == board_process.default_port(str(tmp_path), "a")
-    assert one != board_process.default_port(str(tmp_path), "b")
-    assert 20000 <= one < 32000
+    one, again, other = (board_process.default_port(str(tmp_path), name) for name in "aab")
+    assert one == again != other and 20000 <= one < 32000
 
 
 def test_a_port_is_a_local_socket():
@@ -132,9 +118,7 @@ def test_a_board_whose_record_is_lost_is_found_by_its_command_line(board):
     state, port = board
     pid = board_process.running_process(state)
     (state / "board.json").write_text("noise", "utf-8")
-    command = [sys.executable, board_process.__file__, "stop", "--state", str(state)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "The board is off\n"
+    assert board_process.stop(state)
     assert board_process.running_process(state) is None
     assert board_process._is_free(port)
     with contextlib.suppress(ChildProcessError):
@@ -142,7 +126,9 @@ def test_a_board_whose_record_is_lost_is_found_by_its_command_line(board):
     assert not board_process.stop(state)
 
 
-def test_a_missing_emulator_is_named_with_its_package(tmp_path):
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(BoardError, match=r"cannot read .*absent.bin: No such file"):
+        board_process.write_flash(tmp_path, CHIP, [(0, tmp_path / "absent.bin")])
     spec = board_process.Spec("qemu-system-nothing", (), CHIP, 0)
     with pytest.raises(BoardError, match=r"qemu-system-nothing is not installed.*sudo apt install"):
         board_process.start(tmp_path, spec, 20000, fixed_port=False)

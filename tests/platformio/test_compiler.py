@@ -39,18 +39,12 @@ def outputs(folder):
     return plans.Outputs(folder / "m.tgrs", folder / "m.h", folder / "m.json")
 
 
-def test_the_option_comes_first(fake_compiler, bare_python):
-    found = compiler.find(str(fake_compiler.python), {"TIGRIS_PYTHON": bare_python}, bare_python)
-    assert found.command == (str(fake_compiler.python), "-m", "tigris_pio")
-
-
-def test_then_the_environment_variable(fake_compiler, bare_python):
-    found = compiler.find(None, {"TIGRIS_PYTHON": str(fake_compiler.python)}, bare_python)
-    assert found.command[0] == str(fake_compiler.python)
-
-
-def test_then_platformios_own_python(fake_compiler):
-    assert compiler.find(None, {}, str(fake_compiler.python)).command[0] == str(fake_compiler.python)
+def test_where_it_is_looked_for(fake_compiler, bare_python):
+    """The option comes first, then the variable of the environment, then PlatformIO's own Python."""
+    made = str(fake_compiler.python)
+    for option, variables, own in ((made, {"TIGRIS_PYTHON": bare_python}, bare_python),
+                                   (None, {"TIGRIS_PYTHON": made}, bare_python), (None, {}, made)):  # fmt: skip
+        assert compiler.find(option, variables, own).command == (made, "-m", "tigris_pio")
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -91,14 +85,6 @@ def test_a_named_python_that_lacks_it_is_refused(bare_python):
         compiler.find(bare_python, {}, sys.executable)
     with pytest.raises(CompilerError, match="TIGRIS_PYTHON = /nonexistent/python: cannot be run"):
         compiler.find(None, {"TIGRIS_PYTHON": "/nonexistent/python"}, sys.executable)
-
-
-def test_the_second_time_a_plan_comes_from_the_cache(fake_compiler, model, tmp_path):
-    found = compiler.find(str(fake_compiler.python), {}, "")
-    assert plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "one"))
-    assert not plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "two"))
-    assert (tmp_path / "two" / "m.tgrs").read_bytes()[FAKE_HEAD:] == b"abc"
-    assert len(fake_compiler.runs()) == 1
 
 
 def test_a_compiler_found_through_pythonpath_is_run_with_it(fake_compiler, model, tmp_path, monkeypatch):

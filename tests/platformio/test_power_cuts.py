@@ -41,7 +41,7 @@ OPENER = """
 #include <tigris_models.h>
 #include <tigris_update.h>
 static uint8_t *flash;
-const char *try_open(uint8_t *from, uint32_t offset, int *status);
+const char *try_open(uint8_t *from, uint32_t offset, int in_slots, int *status, uint32_t *at);
 tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
 {
     (void)label;
@@ -56,43 +56,23 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
         ((uint8_t *)to)[i] = ((const uint8_t *)data)[i];
     return status;
 }
-static tigris_status never(const char *label, uint32_t offset)
-{
-    (void)label, (void)offset;
-    return TIGRIS_ERR_FLASH;
-}
-static tigris_status nothing(const char *label, uint32_t offset, const void *from, size_t bytes)
-{
-    (void)from, (void)bytes;
-    return never(label, offset);
-}
 static tigris_status used(const char *label, uint32_t offset, size_t bytes, int *erased)
 {
     (void)label, (void)offset, (void)bytes;
     *erased = 0;
     return TIGRIS_OK;
 }
-static const tigris_flash read_only = {never, nothing, used};
+static const tigris_flash read_only = {NULL, NULL, used};
 static const tigris_slots slots = {tigris_slots_open, &read_only, SLOT_BYTES};
-int open_slots(uint8_t *from, uint32_t offset, uint32_t *at);
-int open_slots(uint8_t *from, uint32_t offset, uint32_t *at)
+const char *try_open(uint8_t *from, uint32_t offset, int in_slots, int *status, uint32_t *at)
 {
     tigris_model model = TIGRIS_MODEL_DIGITS;
     tigris_plan plan;
     flash = from;
     model.offset = offset;
-    model.slots = &slots;
-    const int status = (int)tigris_model_open(&model, &plan);
-    *at = status == 0 ? (uint32_t)(plan.base - from) : 0U;
-    return status;
-}
-const char *try_open(uint8_t *from, uint32_t offset, int *status)
-{
-    tigris_model model = TIGRIS_MODEL_DIGITS;
-    tigris_plan plan;
-    flash = from;
-    model.offset = offset;
+    model.slots = in_slots ? &slots : NULL;
     *status = tigris_model_open(&model, &plan);
+    *at = *status == 0 ? (uint32_t)(plan.base - from) : 0U;
     return tigris_status_text((tigris_status)*status);
 }
 """
@@ -108,7 +88,7 @@ def plans(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opened(plans, tmp_path_factory):
-    """`opened(flash, offset)`: the status and its text, as the firmware sees it."""
+    """`opened(flash, offset)`: the status, its text and where the plan lies that was opened, as firmware sees it."""
     folder = tmp_path_factory.mktemp("opener")
     (folder / "tigris_model_digits.h").write_text(plans[2], "utf-8")
     placed = {"model": layout.place([("digits", plans[0])], partitions.Partition("model", "data", "0x40", 0, 1 << 20))}
@@ -117,52 +97,36 @@ def opened(plans, tmp_path_factory):
     runtime = ROOT / "runtime"
     core = (runtime / "src" / f"{name}.c" for name in ("plan", "extents", "records", "band", "crc32", "status"))
     sources = [*(runtime / "port" / f"{name}.c" for name in ("model", "slots", "slot_log")), *core]
-    command = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-Wl,--no-undefined"]
-    command += ["-DTIGRIS_TENSOR_ALIGN=4", f"-DFLASH_BYTES={FLASH_BYTES}U"]
-    command += [f"-DSLOT_BYTES={SLOT_BYTES}U"]
+    command = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-Wl,--no-undefined", "-DTIGRIS_TENSOR_ALIGN=4",
+               f"-DFLASH_BYTES={FLASH_BYTES}U", f"-DSLOT_BYTES={SLOT_BYTES}U"]  # fmt: skip
     options = [f"-I{runtime / 'include'}", f"-I{folder}", "-o", str(folder / "open.so")]
     subprocess.run([*command, *map(str, sources), str(folder / "open.c"), *options], check=True)
     library = ctypes.CDLL(str(folder / "open.so"))
     library.try_open.restype = ctypes.c_char_p
-    status = ctypes.c_int()
+    status, place = ctypes.c_int(), ctypes.c_uint32()
 
-    def opened(flash: bytearray, offset: int = 0) -> tuple[int, str]:
+    def opened(flash: bytearray, offset: int = 0, in_slots: bool = False) -> tuple[int, str, int]:
         memory = (ctypes.c_uint8 * len(flash)).from_buffer(flash)
-        text = library.try_open(memory, ctypes.c_uint32(offset), ctypes.byref(status))
-        return status.value, text.decode()
+        text = library.try_open(memory, ctypes.c_uint32(offset), int(in_slots), ctypes.byref(status),
+                                ctypes.byref(place))  # fmt: skip
+        return status.value, text.decode(), place.value
 
-    opened.shared = library
     return opened
 
 
-@pytest.fixture(scope="module")
-def opened_slots(opened):
-    """`opened_slots(flash)`: the status, and where the plan that was opened lies."""
-    at = ctypes.c_uint32()
-
-    def opened_slots(flash: bytearray) -> tuple[int, int]:
-        memory = (ctypes.c_uint8 * len(flash)).from_buffer(flash)
-        status = opened.shared.open_slots(memory, ctypes.c_uint32(SLOT_0), ctypes.byref(at))
-        return status, at.value
-
-    return opened_slots
-
-
-def by_upload_program(images):
-    """What esptool does to the flash: an image's sectors are erased, then it is written from its start."""
+def by_upload_program(images, at_once=1 << 30):
+    """What esptool does to the flash: an image's sectors are erased, then it is written; or some sectors at a time."""
     for call in upload.calls(images):
         for offset, data in call:
-            for at in range(offset, offset + len(data), SECTOR):
-                yield at, b"\xff" * SECTOR
-            yield offset, data
+            for start in range(0, len(data), at_once):
+                part = data[start : start + at_once]
+                for at in range(0, len(part), SECTOR):
+                    yield offset + start + at, b"\xff" * SECTOR
+                yield offset + start, part
 
 
 def by_upload_program_that_erases_as_it_goes(images):
-    for call in upload.calls(images):
-        for offset, data in call:
-            for at in range(0, len(data), SECTOR):
-                yield offset + at, b"\xff" * SECTOR
-                yield offset + at, data[at : at + SECTOR]
+    yield from by_upload_program(images, SECTOR)
 
 
 def by_emulated_board(images):
@@ -202,7 +166,7 @@ def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, bef
     flash[: len(held)] = held
     seen = Counter()
     for state in cut(flash, way([(0, new)])):
-        status, text = opened(state)
+        status, text, _ = opened(state)
         seen[status] += 1
         if status == OK:
             assert state[: len(new)] in (old, new)
@@ -244,7 +208,7 @@ def test_plans_in_one_partition_are_cut_each_for_itself(plans, opened, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_cut_leaves_the_plan_in_the_other_slot(plans, opened_slots, way):
+def test_a_cut_leaves_the_plan_in_the_other_slot(plans, opened, way):
     """The board runs a plan of the second slot; an upload writes the first one and erases the records, these last."""
     old, new, _ = plans
     flash = bytearray(b"\xff" * FLASH_BYTES)
@@ -256,11 +220,11 @@ def test_a_cut_leaves_the_plan_in_the_other_slot(plans, opened_slots, way):
     for number, state in enumerate(cut(flash, way([(0, image)]))):
         if number % 5:
             continue
-        status, at = opened_slots(state)
+        status, _, at = opened(state, SLOT_0, in_slots=True)
         assert status == OK
         assert state[at : at + len(new)] in (old, new)
         seen[at] += 1
-    assert opened_slots(flash) == (OK, SLOT_0)
+    assert opened(flash, SLOT_0, in_slots=True)[::2] == (OK, SLOT_0)
     assert flash[SLOT_0 : SLOT_0 + len(new)] == new
     assert seen[SLOT_0 + SLOT_BYTES] > 10
 
