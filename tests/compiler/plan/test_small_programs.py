@@ -35,34 +35,36 @@ class Case(NamedTuple):
     cost: int  #: of the cheapest plan that is known, in bytes; to be measured anew when the cost model changes
 
 
+#: The first twelve run in `make test`.
 CASES = [
-    Case("a border between two stages elsewhere", random_network(29, 7), 8140, 0, 47_240),
     Case("another tensor in slow memory", random_network(155, 4), 799, 932, 92_840),
+    Case("a border between two stages elsewhere", random_network(29, 7), 8140, 0, 47_240),
     Case("a stage that rolls as two", random_network(268, 7), 381, AMPLE, 269_602),
-    Case("another cut than those that cannot be placed", batched(random_network(205, 5), 2), 5816, 0, 206_205),
     Case("one pair of tensors less in shared memory", batched(random_network(292, 4), 2), 3410, 0, 28_587),
-    Case("two stages whose every way cannot be placed", random_network(54, 4), 384, 932, 127_612),
     Case("a tensor in the memory of one that a later stage makes", wild_program(335, 4), 116, 0, 7_309),
-    Case("taller bands than live bytes allow", random_network(2, 3), 229, 0, 18_136),
-    Case("rows made again instead of kept", random_network(43, 3), 655, 0, 8_821),
     Case("two stages that run whole as one", batched(random_network(163, 5), 2), 2585, 0, 21_361),
-    Case("four stages as one with a band more", batched(random_network(129, 5), 2), 1760, 3605, 17_980),
     Case("less memory for one stage", wild_program(8, 8), 858, 0, 29_388),
-    Case("less memory for all stages", random_program(3, 8), 825, 0, 12_212),
     Case("less memory for all stages of a wild program", wild_program(9, 8), 960, 0, 12_965),
-    Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 10_559),
-    Case("a cut that only just fits", random_program(0, 8), 698, 0, 11_643),
     Case("estimates for tall bands", wild_program(6, 8), 4197, 0, 27_994),
-    Case("rows made again", wild_program(7, 8), 1436, 0, 18_306),
     Case("memory above an output that grows over its input", random_network(36, 5), 480, 0, 44_692),
-    Case("short stages, for less run-time state", wild_program(5, 8), 504, AMPLE, 44_756),
     Case("halos loaded as often as bands are tall", wild_program(11, 8), 746, AMPLE, 102_218),
     Case("one load for two readers", twice_read(2), MAP + 512, 4 * MAP, 86_001),
+    Case("another cut than those that cannot be placed", batched(random_network(205, 5), 2), 5816, 0, 206_205),
+    Case("two stages whose every way cannot be placed", random_network(54, 4), 384, 932, 127_612),
+    Case("taller bands than live bytes allow", random_network(2, 3), 229, 0, 18_136),
+    Case("rows made again instead of kept", random_network(43, 3), 655, 0, 8_821),
+    Case("four stages as one with a band more", batched(random_network(129, 5), 2), 1760, 3605, 17_980),
+    Case("less memory for all stages", random_program(3, 8), 825, 0, 12_212),
+    Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 10_559),
+    Case("a cut that only just fits", random_program(0, 8), 698, 0, 11_643),
+    Case("rows made again", wild_program(7, 8), 1436, 0, 18_306),
+    Case("short stages, for less run-time state", wild_program(5, 8), 504, AMPLE, 44_756),
     Case("one load for four readers", twice_read(4), MAP + 512, 4 * MAP, 87_915),
 ]
 
 
-@pytest.mark.parametrize(("name", "program", "fast", "slow", "cost"), sampled(CASES, 9), ids=[c.name for c in CASES])
+@pytest.mark.parametrize(("name", "program", "fast", "slow", "cost"), sampled(CASES, [c.name for c in CASES[:12]]),
+                         ids=[c.name for c in CASES])
 def test_the_cheapest_plan_known_is_found(name: str, program: Program, fast: int, slow: int, cost: int) -> None:
     budget = Budget(fast, slow)
     found, plan = search(program, budget)

@@ -15,6 +15,7 @@ from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions
 from tigris_pio.compiler.plan.cut import crossings, offers, reach
 from tigris_pio.compiler.plan.cut.crossings import Crossings
+from tigris_pio.compiler.plan.cut.repeats import earliest_alike
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.index import ProgramIndex
 
@@ -88,11 +89,11 @@ REPEATED = {
     "skipping": (partial(skipping, 7), 0.75, 0),
     "residual beside slow memory": (partial(GRAPHS["residual"], 28), 0.6, 1 << 30),
     "grid beside slow memory": (partial(GRAPHS["grid"], 36), 0.6, 1 << 30),
-    "random": (partial(repeated, random_program(3, 6), 10), 0.6, 1 << 30),
+    **{f"random {seed}": (partial(repeated, random_program(seed, 6), 10), 0.6, 1 << 30) for seed in (1, 3, 5)},
 }
 
 
-@pytest.mark.parametrize("name", sampled(REPEATED, ["chain"]))
+@pytest.mark.parametrize("name", sampled(REPEATED, ["chain", "random 1", "random 3", "random 5"]))
 def test_cuts_are_the_same_when_each_is_told_for_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What leads on from cuts that are alike is told of one and moved to the others."""
     for longest in ("BANDED_REACH", "SLOW_REACH", "AGAIN_REACH", "WHOLE_REACH"):
@@ -118,3 +119,13 @@ def test_cuts_are_the_same_when_each_is_told_for_itself(name: str, monkeypatch: 
     told, alone = 0, found()
     assert not told
     assert (shared and dataclasses.replace(shared, led=0)) == (alone and dataclasses.replace(alone, led=0))
+
+
+def test_operators_are_alike_whose_tensors_live_as_long() -> None:
+    """The third window's output is read once more, by the last operator."""
+    builder = Builder()
+    names = [builder.input(16, 8)]
+    for _ in range(5):
+        names.append(builder.window(names[-1], 3, 1, 1, 8))
+    index = ProgramIndex.of(builder.program(builder.pointwise(names[5], names[3])))
+    assert list(earliest_alike(index, 1))[:5] == [0, 1, 2, 3, 1]
