@@ -12,7 +12,7 @@ from tests.harness.command import tigris
 from tests.networks.folders import OWN
 from tests.runtime.build import C99
 
-KWS = OWN / "kws_int8.onnx"
+KWS, MICRO_SPEECH = OWN / "kws_int8.onnx", OWN / "micro_speech_int8.onnx"
 
 
 def test_the_contract(tmp_path: Path) -> None:
@@ -32,10 +32,10 @@ int main(void) { static int8_t input[KWS_INPUT_BYTES], output[KWS_OUTPUT_BYTES];
 
 
 def test_slow_memory_is_an_argument(tmp_path: Path) -> None:
-    tigris("codegen", OWN / "resnet_int8.onnx", "-m", "8K+64K", "-o", tmp_path, "--name", "resnet")
-    header = (tmp_path / "resnet.h").read_text("utf-8")
-    assert "int8_t output[RESNET_OUTPUT_BYTES], void *fast, void *slow);" in header
-    assert "#define RESNET_SLOW_BYTES 0U" not in header
+    tigris("codegen", MICRO_SPEECH, "-m", "1K+64K", "-o", tmp_path, "--name", "words")
+    header = (tmp_path / "words.h").read_text("utf-8")
+    assert "int8_t output[WORDS_OUTPUT_BYTES], void *fast, void *slow);" in header
+    assert "#define WORDS_SLOW_BYTES 0U" not in header
 
 
 def test_json_is_the_report_and_what_was_written(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_json_is_the_report_and_what_was_written(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_when_it_does_not_fit(tmp_path: Path) -> None:
-    done = tigris("codegen", KWS, "-m", "1K", "-o", tmp_path / "src", status=1)
+    done = tigris("codegen", MICRO_SPEECH, "-m", "1K", "-o", tmp_path / "src", status=1)
     assert "smallest fast memory that works is" in done.stderr
     assert not (tmp_path / "src").exists()
 
@@ -63,5 +63,5 @@ def test_nothing_is_written_when_it_does_not_fit(tmp_path: Path) -> None:
 def test_wrong_usage(tmp_path: Path, arguments: tuple[str, str], said: str) -> None:
     (tmp_path / "file").touch()
     words = [str(tmp_path / "file") if word == "FILE" else word for word in arguments]
-    done = tigris("codegen", KWS, "-m", "64K", "-o", tmp_path / "src", *words, status=2)
+    done = tigris("codegen", MICRO_SPEECH, "-m", "64K", "-o", tmp_path / "src", *words, status=2)
     assert said in " ".join(done.stderr.split())

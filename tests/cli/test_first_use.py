@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -22,8 +23,8 @@ from click.testing import CliRunner, Result
 from tests.cli.test_hil_group import read_words as read_hil_words
 from tests.compiler.models import make, node
 from tests.networks.folders import OWN
+from tigris_pio import Session, compile_model
 from tigris_pio import __main__ as entry
-from tigris_pio import compile_model
 from tigris_pio.cli import console
 from tigris_pio.cli.hil.group import COMMANDS as HIL
 from tigris_pio.cli.main import COMMANDS, cli, main
@@ -53,12 +54,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+def network() -> onnx.ModelProto:
+    weights = {"w": np.ones((8, 4, 3, 3), np.float32)}
+    return make([node("Conv", "x w", "y", name="conv")], {"x": (1, 4, 16, 16)}, ["y"], weights)
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    path = tmp_path / "net.onnx"
-    weights = {"w": np.ones((8, 4, 3, 3), np.float32)}
-    onnx.save(make([node("Conv", "x w", "y", name="conv")], {"x": (1, 4, 16, 16)}, ["y"], weights), path)
-    return path
+    onnx.save(network(), tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
 
 
 def files(folder: Path) -> list[str]:
@@ -139,19 +143,14 @@ def test_a_model_is_compiled_before_it_runs(run: Run, model: Path) -> None:
         assert said.status == 1
         assert f"is a model; compile it first: tigris compile {model} -m 64K -o net.tgrs" in said.err
     with pytest.raises(PlanError, match="compile it first"):
-        from tigris_pio import Session
-
         Session(model)
-
-
-def test_a_plan_is_no_model(run: Run, model: Path) -> None:
     plan = model.with_suffix(".tgrs")
     compile_model(model).save(plan)
     said = run("compile", plan, "-m", "64K", "-o", "other.tgrs")
     assert (said.status, "is a plan" in said.err) == (2, True)
 
 
-NAMES = ["my model", "kws-v2", "3kws", "", "a/b", "naïve", "x" * 48, "a\n#define b"]
+NAMES = ["kws-v2", "3kws", "", "naïve", "x" * 48, "a\n#define b"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -228,11 +227,10 @@ def test_misspellings_are_answered_with_the_nearest(run: Run, command: tuple[str
     assert (said.status, words in said.err, said.out) == (2, True, "")
 
 
-@pytest.mark.parametrize("command", [("compile", "--json"), ("bogus", "--json"), ("inspect", "x", "--json", "-z")])
-def test_wrong_usage_is_a_document_too(run: Run, command: tuple[str, ...]) -> None:
-    said = run(*command)
-    assert said.status == 2
-    assert set(json.loads(said.out)) == {"error", "kind"}
+def test_wrong_usage_is_a_document_too(run: Run) -> None:
+    for command in (("compile", "--json"), ("bogus", "--json"), ("inspect", "x", "--json", "-z")):
+        said = run(*command)
+        assert (said.status, set(json.loads(said.out))) == (2, {"error", "kind"})
 
 
 # ---- Ctrl-C -------------------------------------------------------------------------------------------------------
@@ -327,11 +325,9 @@ def test_a_command_imports_what_it_uses_only() -> None:
 def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that examples name."""
     folder = tmp_path_factory.mktemp("examples")
-    weights = {"w": np.ones((8, 4, 3, 3), np.float32)}
-    network = make([node("Conv", "x w", "y", name="conv")], {"x": (1, 4, 16, 16)}, ["y"], weights)
     for name in ("float", "model", "kws", "detector"):
-        onnx.save(network, folder / f"{name}.onnx")
-        compile_model(network, fast="64K", name=name).save(folder / f"{name}.tgrs")
+        onnx.save(network(), folder / f"{name}.onnx")
+        compile_model(network(), fast="64K", name=name).save(folder / f"{name}.tgrs")
     shutil.copy(OWN / "kws_int8.tflite", folder / "kws.tflite")
     for name in ("x", "features"):
         np.save(folder / f"{name}.npy", np.zeros((1, 4, 16, 16), np.float32))
@@ -365,32 +361,16 @@ def test_colours_are_for_terminals_whose_user_wants_them(
     for name, value in {"TERM": "xterm-256color", **variables}.items():
         monkeypatch.setenv(name, value)
 
-    class Terminal:
-        """What is written to it."""
-
-        def __init__(self) -> None:
-            self.text = ""
-
+    class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-        def write(self, text: str) -> int:
-            self.text += text
-            return len(text)
-
-        def flush(self) -> None:
-            pass
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stdout", terminal)
-    made = console._console(stderr=False)
-    made.print("[bold red]error:[/] no")
-    assert ("\x1b[" in terminal.text) == coloured
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    console._console(stderr=False).print("[bold red]error:[/] no")
+    assert ("\x1b[" in sys.stdout.getvalue()) == coloured  # type: ignore[attr-defined]
 
 
-def test_progress_is_for_terminals() -> None:
-    done = CliRunner().invoke(cli, ["analyze", "--help"])
-    assert "\x1b" not in done.output
-    assert json.loads(json.dumps(console._STEPS)), "each stage has words"
+def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     with console.progress(quiet=False) as step:
-        step("load")  # not a terminal: says nothing
+        step("load")
+    assert capsys.readouterr().err == ""

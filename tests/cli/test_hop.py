@@ -15,17 +15,14 @@ from tigris_pio import Session, compile_model
 SWW = OWN / "sww_int8.onnx"
 
 
-def test_analyze_shows_a_run_beside_one_on_a_whole_window() -> None:
-    done = tigris("analyze", SWW, "-m", "16K", "--hop", "1")
+def test_analyze_shows_a_run_beside_one_on_a_whole_window(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = tigris("analyze", SWW, "-m", "16K", "--hop", "1", "--no-sweep", "--report", page)
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert any(line.startswith("hop 1 of 30 rows, axis 2 of the input: 46,040 MACs a run, ") for line in lines), done
     assert any(line.startswith("whole windows 826,368 MACs a run, ") for line in lines), done
-
-
-def test_the_page_says_it(tmp_path: Path) -> None:
-    tigris("analyze", SWW, "-m", "16K", "--hop", "1", "--no-sweep", "--report", tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text("utf-8")
-    assert "1 of 30 rows" in page and "a whole window takes 826,368 multiply-accumulates" in page
+    text = page.read_text("utf-8")
+    assert "1 of 30 rows" in text and "a whole window takes 826,368 multiply-accumulates" in text
 
 
 @pytest.mark.parametrize("memory, fits", [("16K", True), ("4K", False)])

@@ -38,56 +38,35 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-#: Command line that is refused, and what its message holds by caller.
+#: Command line that is refused, and what its message holds by caller in the order of BUILDS.
 REFUSALS = [
-    (["fixed.onnx", "-m", "1K"], ("(-m 7K)", "(custom_tigris_mem = 7K)", "(MEM 7K)")),
-    (["fixed.onnx", "-m", "2K"], ("memory: -m 2K+", "memory: custom_tigris_mem = 2K+", "memory: MEM 2K+")),
-    (["fixed.onnx", "-m", "256"], ("mean -m 256K?", "mean custom_tigris_mem = 256K?", "mean MEM 256K?")),
-    (["fixed.onnx", "-m", "64K", "-f", "1K"], ("is -f 2K", "is custom_tigris_flash = 2K", "is FLASH 2K")),
-    (
-        ["fixed.onnx", "-m", "64K", "-f", "1K"],
-        ("try --compress lz4", "try custom_tigris_compress = lz4", "try COMPRESS lz4"),
-    ),
-    (["fixed.onnx", "-m", "64X"], ("-m: '64X'", "custom_tigris_mem: '64X'", "MEM: '64X'")),
-    (["fixed.onnx", "-m", "64K+"], ("-m: '64K+'", "custom_tigris_mem: '64K+'", "MEM: '64K+'")),
-    (["fixed.onnx", "-m", "0"], ("-m: the", "custom_tigris_mem: the", "MEM: the")),
-    (["fixed.onnx", "-m", "64K", "-f", "much"], ("-f: 'much'", "custom_tigris_flash: 'much'", "FLASH: 'much'")),
-    (
-        ["fixed.onnx", "-m", "64K", "--compress", "zip"],
-        ("--compress: 'zip'", "custom_tigris_compress: 'zip'", "COMPRESS: 'zip'"),
-    ),
-    (
-        ["fixed.onnx", "-m", "64K", "--backend", "nn"],
-        ("--backend: 'nn'", "custom_tigris_backend: 'nn'", "BACKEND: 'nn'"),
-    ),
-    (
-        ["fixed.onnx", "-m", "64K", "--xip", "--compress", "lz4"],
-        (
-            "--xip with --compress lz4:",
-            "custom_tigris_xip = yes with custom_tigris_compress = lz4:",
-            "XIP with COMPRESS lz4:",
-        ),
-    ),
-    (
-        ["fixed.onnx", "-m", "64K", "--backend", "esp-nn", "--chip", "esp32s9"],
-        ("--chip", "board_build.mcu", "IDF_TARGET"),
-    ),
-    (["fixed.onnx", "-m", "64K", "--name", "a b"], ("--name: ", "custom_tigris_models: ", "NAME: ")),
-    (["fixed.onnx", "-m", "64K", "--dim", "n"], ("--dim: 'n'", "custom_tigris_dims: 'n'", "DIMS: 'n'")),
-    (["fixed.onnx", "-m", "64K", "--dim", "n=3"], ("--dim n=3", "custom_tigris_dims = n=3", "DIMS n=3")),
-    (["fixed.onnx", "-m", "64K", "--set", "n"], ("--set: 'n'", "custom_tigris_set: 'n'", "SET: 'n'")),
-    (["fixed.onnx", "-m", "64K", "--set", "n=3"], ("--set n=3", "custom_tigris_set = n=3", "SET n=3")),
-    (["fixed.onnx", "-m", "64K", "--set", "n=3", "--set", "n=4"], ("--set n=4", "custom_tigris_set = n=4", "SET n=4")),
-    (["fixed.onnx", "-m", "64K", "--state", "n"], ("--state: 'n'", "custom_tigris_state: 'n'", "STATE: 'n'")),
-    (["fixed.onnx", "-m", "64K", "--state", "n=m"], ("--state n=m", "custom_tigris_state = n=m", "STATE n=m")),
-    (["fixed.onnx", "-m", "64K", "--stream", "q"], ("--stream q:", "custom_tigris_stream = q:", "STREAM q:")),
-    (["fixed.onnx", "-m", "64K", "--hop", "n"], ("--hop: 'n'", "custom_tigris_hop: 'n'", "HOP: 'n'")),
-    (["fixed.onnx", "-m", "64K", "--hop", "99"], ("--hop 99:", "custom_tigris_hop = 99:", "HOP 99:")),
-    (
-        ["free.onnx", "-m", "64K", "--dim", "width=3"],
-        ("--dim height=", "custom_tigris_dims = height=", "DIMS height="),
-    ),
-]
+    ("fixed.onnx -m 1K", "(-m 7K)", "(custom_tigris_mem = 7K)", "(MEM 7K)"),
+    ("fixed.onnx -m 2K", "memory: -m 2K+", "memory: custom_tigris_mem = 2K+", "memory: MEM 2K+"),
+    ("fixed.onnx -m 256", "mean -m 256K?", "mean custom_tigris_mem = 256K?", "mean MEM 256K?"),
+    ("fixed.onnx -m 64K -f 1K", "is -f 2K", "is custom_tigris_flash = 2K", "is FLASH 2K"),
+    ("fixed.onnx -m 64K -f 1K", "try --compress lz4", "try custom_tigris_compress = lz4", "try COMPRESS lz4"),
+    ("fixed.onnx -m 64X", "-m: '64X'", "custom_tigris_mem: '64X'", "MEM: '64X'"),
+    ("fixed.onnx -m 64K+", "-m: '64K+'", "custom_tigris_mem: '64K+'", "MEM: '64K+'"),
+    ("fixed.onnx -m 0", "-m: the", "custom_tigris_mem: the", "MEM: the"),
+    ("fixed.onnx -m 64K -f much", "-f: 'much'", "custom_tigris_flash: 'much'", "FLASH: 'much'"),
+    ("fixed.onnx -m 64K --compress zip", "--compress: 'zip'", "custom_tigris_compress: 'zip'", "COMPRESS: 'zip'"),
+    ("fixed.onnx -m 64K --backend nn", "--backend: 'nn'", "custom_tigris_backend: 'nn'", "BACKEND: 'nn'"),
+    ("fixed.onnx -m 64K --xip --compress lz4", "--xip with --compress lz4:",
+     "custom_tigris_xip = yes with custom_tigris_compress = lz4:", "XIP with COMPRESS lz4:"),
+    ("fixed.onnx -m 64K --backend esp-nn --chip esp32s9", "--chip", "board_build.mcu", "IDF_TARGET"),
+    ("fixed.onnx -m 64K --name a-b", "--name: ", "custom_tigris_models: ", "NAME: "),
+    ("fixed.onnx -m 64K --dim n", "--dim: 'n'", "custom_tigris_dims: 'n'", "DIMS: 'n'"),
+    ("fixed.onnx -m 64K --dim n=3", "--dim n=3", "custom_tigris_dims = n=3", "DIMS n=3"),
+    ("fixed.onnx -m 64K --set n", "--set: 'n'", "custom_tigris_set: 'n'", "SET: 'n'"),
+    ("fixed.onnx -m 64K --set n=3", "--set n=3", "custom_tigris_set = n=3", "SET n=3"),
+    ("fixed.onnx -m 64K --set n=3 --set n=4", "--set n=4", "custom_tigris_set = n=4", "SET n=4"),
+    ("fixed.onnx -m 64K --state n", "--state: 'n'", "custom_tigris_state: 'n'", "STATE: 'n'"),
+    ("fixed.onnx -m 64K --state n=m", "--state n=m", "custom_tigris_state = n=m", "STATE n=m"),
+    ("fixed.onnx -m 64K --stream q", "--stream q:", "custom_tigris_stream = q:", "STREAM q:"),
+    ("fixed.onnx -m 64K --hop n", "--hop: 'n'", "custom_tigris_hop: 'n'", "HOP: 'n'"),
+    ("fixed.onnx -m 64K --hop 99", "--hop 99:", "custom_tigris_hop = 99:", "HOP 99:"),
+    ("free.onnx -m 64K --dim width=3", "--dim height=", "custom_tigris_dims = height=", "DIMS height="),
+]  # fmt: skip
 
 
 def foreign(caller: Caller) -> list[str]:
@@ -107,9 +86,10 @@ def check_words(text: str, caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("caller", BUILDS)
-@pytest.mark.parametrize("arguments,words", REFUSALS)
-def test_refusals(arguments: list[str], words: tuple[str, ...], caller: Caller, files: Path) -> None:
-    line = ["compile", str(files / arguments[0]), *arguments[1:], "-o", str(files / "out.tgrs")]
+@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row[0])
+def test_refusals(row: tuple[str, ...], caller: Caller, files: Path) -> None:
+    (model, *options), words = row[0].split(), row[1:]
+    line = ["compile", str(files / model), *options, "-o", str(files / "out.tgrs")]
     error = CliRunner(env={CALLER_VARIABLE: caller.value}).invoke(cli, line).exception
     assert isinstance(error, TigrisError)
     assert words[BUILDS.index(caller)] in str(error)

@@ -41,6 +41,7 @@ class Bridge:
         self._faults = (to_board, to_host)
         self._process: subprocess.Popen[bytes] | None = None
         self._stop = threading.Event()
+        self._booting = threading.Lock()  # a board that starts while the test ends is ended, too
         self._threads: list[threading.Thread] = []
         self._connection: int | None = None
         self._owned: list[int | socket.socket] = []
@@ -84,17 +85,20 @@ class Bridge:
         thread.start()
 
     def _end_process(self) -> None:
-        if self._process is not None:
+        with self._booting:
             process, self._process = self._process, None
+        if process is not None:
             process.kill()
             process.wait()
 
     def _boot(self) -> None:
-        if self._command is not None:
+        with self._booting:
+            if self._command is None or self._stop.is_set():
+                return
             words = [str(word) for word in self._command]
             process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
             self._process = process
-            self._start(lambda: self._from_board(process))
+        self._start(lambda: self._from_board(process))
 
     def _accept(self, listener: socket.socket) -> None:
         while not self._stop.is_set():

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 import statistics
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
-from rich.console import Console
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import DIGITS
+from tests.hil.conftest import DIGITS, Serve
 from tests.hil.test_commands import falls_silent
-from tigris_pio.cli.hil.bench import _operators
 from tigris_pio.hil.bench import BenchReport, OpCost, compare, document
 from tigris_pio.hil.client import BoardInfo, ModelInfo, RunInfo
-
-Connect = Callable[..., Bridge]
+from tigris_pio.hil.frames import FrameReader
+from tigris_pio.hil.protocol import Request
 
 
 def bench(plan: Path, url: str, *words: object, status: int = 0) -> Any:
@@ -30,15 +24,13 @@ def bench(plan: Path, url: str, *words: object, status: int = 0) -> Any:
 
 
 @pytest.fixture
-def port(real_board: Path, digits_plan: Path, line: Connect) -> str:
+def port(digits: Serve) -> str:
     """A board whose clock ticks when it is looked at: every run takes as many ticks."""
-    return line([real_board, "--counter", "looks", "--model", digits_plan]).url
+    return digits("--counter", "looks")
 
 
-def test_the_first_run_is_apart_and_the_others_are_summed_up(
-    real_board: Path, digits_plan: Path, line: Connect
-) -> None:
-    found = bench(digits_plan, line([real_board, "--model", digits_plan]).url, "--runs", 7)
+def test_the_first_run_is_apart_and_the_others_are_summed_up(digits: Serve, digits_plan: Path) -> None:
+    found = bench(digits_plan, digits(), "--runs", 7)
     first, *others = found["elapsed"]["all"]
     assert (found["runs"], found["wanted_runs"], found["partial"], len(others)) == (7, 7, False, 6)
     expected = {"first": first, "least": min(others), "most": max(others)}
@@ -61,17 +53,14 @@ def test_operators_are_those_of_one_run(port: str, digits_plan: Path) -> None:
     assert found["ops"][-1]["counts_per_mac"] is None  # a table
 
 
-def test_samples_are_run_in_turn(real_board: Path, digits_plan: Path, line: Connect) -> None:
-    from tigris_pio.hil.frames import FrameReader
-    from tigris_pio.hil.protocol import Request
-
+def test_samples_are_run_in_turn(digits: Serve, digits_plan: Path) -> None:
     reader, written = FrameReader(), []
 
     def listen(data: bytes) -> list[bytes]:
         written.extend(frame.payload[12:] for frame in reader.feed(data) if frame.type == Request.WRITE)
         return [data]
 
-    url = line([real_board, "--model", digits_plan], to_board=listen).url
+    url = digits(to_board=listen)
     bench(digits_plan, url, "--runs", 5, "--data", DIGITS / "model" / "digits_test.npz")
     assert len(written) == 5 == len(set(written))
 
@@ -122,34 +111,18 @@ def test_what_cannot_be_compared_is_said(port: str, digits_plan: Path, tmp_path:
         tigris("hil", "bench", digits_plan, "--port", "loop://", *words, status=2)
 
 
-def test_runs_so_far_survive_a_line_that_breaks(real_board: Path, digits_plan: Path, line: Connect) -> None:
-    url = line([real_board, "--model", digits_plan], to_host=falls_silent(3)).url
-    found = bench(digits_plan, url, "--silence", 1, status=3)
+def test_runs_so_far_survive_a_line_that_breaks(digits: Serve, digits_plan: Path) -> None:
+    url = digits(to_host=falls_silent(3))
+    found = bench(digits_plan, url, "--silence", 0.3, status=3)
     assert (found["kind"], found["partial"], found["runs"], found["ops"]) == ("HungBoardError", True, 3, [])
     assert len(found["elapsed"]["all"]) == 3
 
 
-def report(names: list[str], elapsed: float = 1234567.0) -> BenchReport:
-    board = BoardInfo("b", 2, 1, 112, 1, 0, "instructions", 0)
-    model = ModelInfo(0, "m", "ab" * 32, 1, 2, 3, 4, 0, 0, 1, 1, 0, "")
-    ops = tuple(OpCost(i, name, "depthwise_conv_2d", 12, elapsed, 7, 1000) for i, name in enumerate(names))
-    return BenchReport("port", board, model, (RunInfo(10**9, 1, 0, 0, 0),) * 3, 3, ops, 5000)
-
-
-def test_a_table_of_80_columns_breaks_no_word() -> None:
-    names = ["short", "a/very/long/name/of/a/node/that/no/terminal/has/room/for/Conv2D", "x" * 200, "層" * 99]
-    for width in (80, 140):
-        text = io.StringIO()
-        Console(file=text, width=width).print(_operators(report(names)))
-        lines = text.getvalue().strip().splitlines()
-        assert len(lines) == 2 + len(names) + 1
-        assert max(cell_len(text) for text in lines) <= width
-        assert all(f"{1234567:,}" in text and "depthwise_conv_2d" in text for text in lines[2:6])
-        assert ("a/very/" in lines[3]) and ("for/Conv2D " in lines[3])
-
-
 def test_operators_of_one_name_are_compared_in_their_order() -> None:
-    now = report(["same", "same", "new"])
-    before = replace(now, ops=(replace(now.ops[0], elapsed=1.0), replace(now.ops[1], elapsed=2.0)))
+    ops = tuple(OpCost(at, name, "add", 12, 3.0, 7, 1000) for at, name in enumerate(("same", "same", "new")))
+    model = ModelInfo(0, "m", "ab" * 32, 1, 2, 3, 4, 0, 0, 1, 1, 0, "")
+    board = BoardInfo("b", 2, 1, 112, 1, 0, "instructions", 0)
+    now = BenchReport("port", board, model, (RunInfo(10**9, 1, 0, 0, 0),) * 3, 3, ops, 5000)
+    before = replace(now, ops=(replace(ops[0], elapsed=1.0), replace(ops[1], elapsed=2.0)))
     changes = compare(now, document(before), 0.05).ops
     assert [(change.name, change.before) for change in changes] == [("same", 1.0), ("same", 2.0)]

@@ -1,8 +1,7 @@
-"""`tigris hil`, the digits demo and the pytest plugin, as users run them."""
+"""`tigris hil` and the digits demo, as users run them."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import signal
@@ -10,19 +9,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import DIGITS
+from tests.harness.command import tigris, tigris_process
+from tests.harness.tiers import sampled
+from tests.hil.conftest import DIGITS, Serve
 from tests.hil.test_check import corrupting
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.frames import FrameReader, encode
 from tigris_pio.hil.protocol import Request
 
-Connect = Callable[..., Bridge]
 ROOT = DIGITS.parents[1]
 
 
@@ -33,19 +32,20 @@ def run(*words: str | Path, folder: Path = ROOT) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
 
 
-def hil(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return tigris("hil", *words, status=None)
+def hil(*words: object, status: int = 0) -> tuple[dict[str, Any], str]:
+    """The document and what is said beside it."""
+    done = tigris("hil", *words, "--json", status=status)
+    return json.loads(done.stdout), done.stderr
 
 
 @pytest.fixture
-def port(real_board: Path, digits_plan: Path, line: Connect) -> str:
-    return line([real_board, "--fifo", "128", "--model", digits_plan]).url
+def port(digits: Serve) -> str:
+    return digits("--fifo", "128")
 
 
 def test_people_get_tables_and_a_verdict(port: str, digits_plan: Path) -> None:
     data = DIGITS / "model" / "digits_test.npz"
-    done = run("-m", "tigris_pio", "hil", digits_plan, "--port", port, "--data", data, "--samples", "20")
-    assert done.returncode == 0, done.stderr
+    done = tigris_process("hil", digits_plan, "--port", port, "--data", data, "--samples", "20")
     assert f"test board at {port}" in done.stdout
     assert "input and output included" in done.stdout
     assert "depthwise_conv_2d" in done.stdout
@@ -55,43 +55,29 @@ def test_people_get_tables_and_a_verdict(port: str, digits_plan: Path) -> None:
 
 
 def test_programs_get_one_document(port: str, digits_plan: Path) -> None:
-    done = hil(digits_plan, "--port", port, "--samples", "3", "--json")
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    report, _ = hil(digits_plan, "--port", port, "--samples", "3")
     assert (report["equal"], report["samples"], report["equal_samples"]) == (True, 3, 3)
-    assert report["compared_bytes"] == 30
-    assert report["board"]["name"] == "test board"
+    assert (report["kind"], report["compared_bytes"], report["board"]["name"]) == ("Equal", 30, "test board")
     assert report["memory"]["fast_peak"] <= report["memory"]["fast_given"]
     assert sum(op["elapsed"] for op in report["ops"]) <= report["elapsed"]["mean"]
     assert len(report["predictions"]) == 3
 
 
-def test_mismatch_ends_with_status_1(real_board: Path, digits_plan: Path, line: Connect) -> None:
-    command, fault = [real_board, "--model", digits_plan], corrupting(2, 0, 0x10)
-    done = hil(digits_plan, "--port", line(command, to_host=fault).url)
-    assert done.returncode == 1
+def test_mismatch_ends_with_status_1(digits: Serve, digits_plan: Path) -> None:
+    done = tigris("hil", digits_plan, "--port", digits(to_host=corrupting(2, 0, 0x10)), status=1)
     assert "sample 2: output probability: 1 of 10 elements differ, first at index 0: board" in done.stdout
     assert done.stdout.splitlines()[-1] == "7/8 outputs equal to the host"
-    done = hil(digits_plan, "--port", line(command, to_host=corrupting(0, 0, 1)).url, "--json")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["mismatches"][0]["sample"] == 0
+    report, _ = hil(digits_plan, "--port", digits(to_host=corrupting(0, 0, 1)), "--samples", "1", status=1)
+    assert (report["kind"], report["mismatches"][0]["sample"]) == ("Mismatch", 0)
 
 
 def test_info_needs_no_plan(port: str) -> None:
-    done = hil("--port", port, "--info")
-    assert done.returncode == 0, done.stderr
-    assert "digits: plan of" in done.stdout
-
-
-def test_info_for_programs(port: str) -> None:
-    done = hil("--port", port, "--info", "--json")
-    assert json.loads(done.stdout)["models"][0]["name"] == "digits"
+    assert "digits: plan of" in tigris("hil", "--port", port, "--info").stdout
+    assert hil("--port", port, "--info")[0]["models"][0]["name"] == "digits"
 
 
 def test_failures_are_documents_too(digits_plan: Path) -> None:
-    done = hil(digits_plan, "--port", "/dev/ttyNONE", "--json")
-    assert done.returncode == 3
-    document = json.loads(done.stdout)
+    document, _ = hil(digits_plan, "--port", "/dev/ttyNONE", status=3)
     assert "/dev/ttyNONE: cannot be opened" in document["error"]
     assert document["kind"] == "PortError"
 
@@ -105,10 +91,7 @@ def test_wrong_usage_ends_with_status_2(digits_plan: Path, tmp_path: Path) -> No
         ([digits_plan, "--port", "loop://", "--labels", "y.npy"], "--labels need the inputs"),
         (["--project", tmp_path], "no platformio.ini there"),
     ):
-        done = hil(*words)
-        assert done.returncode == 2, done.stderr
-        assert message in done.stderr
-        assert "Traceback" not in done.stderr
+        assert message in tigris("hil", *words, status=2).stderr
 
 
 def test_project_names_port_and_plan(port: str, digits_plan: Path, tmp_path: Path) -> None:
@@ -119,8 +102,7 @@ def test_project_names_port_and_plan(port: str, digits_plan: Path, tmp_path: Pat
     plans = tmp_path / "made here" / "two" / "tigris"
     plans.mkdir(parents=True)
     (plans / "digits.tgrs").write_bytes(digits_plan.read_bytes())
-    done = hil("--project", tmp_path, "--env", "two", "--samples", "2")
-    assert done.returncode == 0, done.stderr
+    done = tigris("hil", "--project", tmp_path, "--env", "two", "--samples", "2")
     assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
     for words, message in (
         ([], "choose an environment with --env: one, two, none"),
@@ -129,8 +111,7 @@ def test_project_names_port_and_plan(port: str, digits_plan: Path, tmp_path: Pat
         (["--env", "none"], "names no port, and no emulated board of it was started"),
         (["--env", "two", "--model", "kws"], "plans of digits; there is no kws"),
     ):
-        done = hil("--project", tmp_path, *words)
-        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+        assert message in tigris("hil", "--project", tmp_path, *words, status=2).stderr
 
 
 def test_demo_draws_and_counts(port: str, digits_plan: Path) -> None:
@@ -146,69 +127,24 @@ def test_demo_draws_and_counts(port: str, digits_plan: Path) -> None:
     assert sum(set(line) & set("▀▄█") != set() for line in lines) >= 8 * 4
 
 
-def test_demo_fails_on_a_mismatch(real_board: Path, digits_plan: Path, line: Connect) -> None:
-    url = line([real_board, "--model", digits_plan], to_host=corrupting(5, 3, 1)).url
+def test_demo_without_the_right_answers(digits: Serve, digits_plan: Path) -> None:
+    url = digits(to_host=corrupting(5, 3, 1))
     done = run(DIGITS / "demo.py", "--port", url, "--plan", digits_plan, "--count", "9")
-    assert done.returncode == 1
-    assert "unequal" in done.stdout
+    assert (done.returncode, "unequal" in done.stdout) == (1, True)
     assert "sample 5: output probability: 1 of 10 elements differ, first at index 3" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("demo: 8/9 outputs equal to the host, accuracy ")
-
-
-def test_demo_without_a_board(digits_plan: Path) -> None:
     done = run(DIGITS / "demo.py", "--port", "/dev/ttyNONE", "--plan", digits_plan)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: /dev/ttyNONE: cannot be opened")
-
-
-PLUGIN_TEST = """
-import numpy as np
-
-def test_board(tigris_board):
-    assert tigris_board.info.name == "test board"
-
-def test_outputs(tigris_check):
-    report = tigris_check([{"image": np.full((1, 1, 8, 8), 0.5, np.float32)}] * 2)
-    assert report.equal
-"""
-
-
-#: An installed plugin is loaded by itself, and only once.
-_INSTALLED = any(entry.name == "tigris" for entry in importlib.metadata.entry_points(group="pytest11"))
-LOAD = () if _INSTALLED else ("-p", "tigris_pio.hil.pytest_plugin")
-
-
-def plugin(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    (folder / "test_on_board.py").write_text(PLUGIN_TEST)
-    return run("-m", "pytest", *LOAD, "-rs", *words, folder=folder)
-
-
-def test_pytest_plugin_on_a_board(port: str, digits_plan: Path, tmp_path: Path) -> None:
-    done = plugin(tmp_path, "--tigris-port", port, "--tigris-plan", digits_plan)
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
-
-
-def test_pytest_plugin_without_a_board(tmp_path: Path) -> None:
-    done = plugin(tmp_path)
-    assert "2 skipped" in done.stdout
-    assert "needs a board: --tigris-port=URL" in done.stdout
+    assert done.returncode == 1 and done.stderr.startswith("error: /dev/ttyNONE: cannot be opened")
 
 
 # How a check ends.
 
 
-def test_the_results_so_far_survive_a_line_that_breaks(real_board: Path, digits_plan: Path, line: Connect) -> None:
-    for words in ((), ("--json",)):
-        url = line([real_board, "--model", digits_plan], to_host=falls_silent(3)).url
-        done = hil(digits_plan, "--port", url, "--silence", "1", *words)
-        assert done.returncode == 3, done.stdout + done.stderr
-        assert "began RUN and then gave no sign of life for 1 s" in done.stderr
-        if words:
-            report = json.loads(done.stdout)
-            assert (report["kind"], report["partial"], report["samples"]) == ("HungBoardError", True, 3)
-            assert report["equal_samples"] == 3
-        else:
-            assert done.stdout.splitlines()[-1] == "3/3 outputs equal to the host, 5 of 8 runs not made"
+def test_the_results_so_far_survive_a_line_that_breaks(digits: Serve, digits_plan: Path) -> None:
+    report, said = hil(digits_plan, "--port", digits(to_host=falls_silent(3)), "--silence", "0.5", status=3)
+    assert "began RUN and then gave no sign of life for 0.5 s" in said
+    assert (report["kind"], report["partial"], report["samples"]) == ("HungBoardError", True, 3)
+    assert report["equal_samples"] == 3
 
 
 def falls_silent(runs: int) -> Callable[[bytes], list[bytes]]:
@@ -226,10 +162,8 @@ def falls_silent(runs: int) -> Callable[[bytes], list[bytes]]:
     return pass_on
 
 
-@pytest.mark.parametrize("words", [(), ("--json",)])
-def test_the_results_so_far_survive_ctrl_c(
-    real_board: Path, digits_plan: Path, line: Connect, words: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("more", sampled(["--json", "--no-locate"], fast=1))
+def test_the_results_so_far_survive_ctrl_c(digits: Serve, digits_plan: Path, more: str) -> None:
     count = falls_silent(3)
     process: subprocess.Popen[str] | None = None
     sent: list[None] = []
@@ -239,12 +173,12 @@ def test_the_results_so_far_survive_ctrl_c(
             sent.append(process.send_signal(signal.SIGINT))
         return [data]
 
-    url = line([real_board, "--model", digits_plan], to_host=interrupt).url
-    command = [sys.executable, "-m", "tigris_pio", "hil", digits_plan, "--port", url, "--samples", "500", *words]
+    url = digits(to_host=interrupt)
+    command = [sys.executable, "-m", "tigris_pio", "hil", digits_plan, "--port", url, "--samples", "500", more]
     process = subprocess.Popen([str(word) for word in command], cwd=ROOT, stdout=-1, stderr=-1, text=True)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, "interrupted" in err) == (130, True), err
-    if words:
+    if more == "--json":
         report = json.loads(out)
         assert (report["kind"], report["partial"], report["wanted_samples"]) == ("Interrupted", True, 500)
         assert report["equal_samples"] == report["samples"]
@@ -252,17 +186,9 @@ def test_the_results_so_far_survive_ctrl_c(
         assert "of 500 runs not made" in out.splitlines()[-1]
 
 
-def test_the_outcome_has_a_name(port: str, real_board: Path, digits_plan: Path, line: Connect) -> None:
-    assert json.loads(hil(digits_plan, "--port", port, "--samples", "1", "--json").stdout)["kind"] == "Equal"
-    wrong = line([real_board, "--model", digits_plan], to_host=corrupting(0, 0, 1)).url
-    assert json.loads(hil(digits_plan, "--port", wrong, "--samples", "1", "--json").stdout)["kind"] == "Mismatch"
-
-
 def test_a_second_program_hears_that_the_board_is_busy(port: str, digits_plan: Path) -> None:
     with Board(port):
-        done = hil(digits_plan, "--port", port, "--json")
-        assert done.returncode == 3
-        report = json.loads(done.stdout)
+        report, _ = hil(digits_plan, "--port", port, status=3)
         assert report["kind"] == "BusyError"
         assert f"busy: process {os.getpid()} (" in report["error"]
-    assert hil("--port", port, "--info").returncode == 0
+    tigris("hil", "--port", port, "--info")

@@ -7,6 +7,7 @@ import zlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tigris_pio.hil.frames import LOG_KEPT, NOISE_KEPT, Frame, FrameReader, decode, describe_noise, encode
 from tigris_pio.hil.protocol import PAYLOAD_BYTES, FrameHeader
 
@@ -28,6 +29,7 @@ def test_a_full_frame_fits_the_fifo_of_a_uart() -> None:
     assert len(encode(Frame(4, 255, 65535, bytes([1]) * PAYLOAD_BYTES))) <= 128
 
 
+@settings(max_examples=examples(30, 100))
 @given(st.lists(st.tuples(text, frames), max_size=6), text, st.data())
 def test_frames_are_found_between_noise_in_any_pieces(
     parts: list[tuple[bytes, Frame]], tail: bytes, data: st.DataObject
@@ -41,25 +43,19 @@ def test_frames_are_found_between_noise_in_any_pieces(
     assert reader.unread() == b"".join(noise for noise, _ in parts) + tail
 
 
+@settings(max_examples=examples(30, 100))
 @given(frames, st.data())
-def test_a_changed_byte_loses_this_frame_only(frame: Frame, data: st.DataObject) -> None:
-    wire = bytearray(encode(frame))
-    at = data.draw(st.integers(1, len(wire) - 2))
-    wire[at] ^= data.draw(st.integers(1, 255))
-    after = Frame(1, 2, 3, b"next")
-    assert FrameReader().feed(bytes(wire) + encode(after)) == [after]
-
-
-@given(frames, st.data())
-def test_lost_bytes_lose_this_frame_only(frame: Frame, data: st.DataObject) -> None:
-    wire = encode(frame)
+def test_a_changed_byte_and_lost_bytes_lose_this_frame_only(frame: Frame, data: st.DataObject) -> None:
+    wire, after = encode(frame), Frame(1, 2, 3, b"next")
     first = data.draw(st.integers(1, len(wire) - 2))
+    changed = bytearray(wire)
+    changed[first] ^= data.draw(st.integers(1, 255))
     end = data.draw(st.integers(first + 1, len(wire) - 1))
-    after = Frame(1, 2, 3)
-    assert FrameReader().feed(wire[:first] + wire[end:] + encode(after)) == [after]
+    for damaged in (bytes(changed), wire[:first] + wire[end:]):
+        assert FrameReader().feed(damaged + encode(after)) == [after]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(50, 300))
 @given(st.binary(max_size=400))
 def test_random_bytes_are_no_frame(data: bytes) -> None:
     assert decode(data) is None

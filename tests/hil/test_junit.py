@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import DIGITS
+from tests.hil.conftest import DIGITS, Serve
 from tests.hil.test_check import corrupting
 from tests.hil.test_commands import falls_silent
-
-Connect = Callable[..., Bridge]
 
 #: The schema junit-10 of Jenkins' xUnit plugin, as far as it binds: of each element the attributes that it must and may
 #: have, and the elements in it. Times are digits with a point.
@@ -69,9 +65,9 @@ def report(tmp_path: Path) -> Path:
     return tmp_path / "hil.xml"
 
 
-def test_a_case_each_run(real_board: Path, digits_plan: Path, line: Connect, report: Path) -> None:
+def test_a_case_each_run(digits: Serve, digits_plan: Path, report: Path) -> None:
     boot = b"I (31) boot: ESP-IDF\x1b[0m & <1>\r\n"
-    url = line([real_board, "--model", digits_plan], greeting=boot).url
+    url = digits(greeting=boot)
     data = DIGITS / "model" / "digits_test.npz"
     words = ("--data", data, "--samples", 3, "--repeat", 2, "--junit", report, "--json")
     done = tigris("hil", "check", digits_plan, "--port", url, *words)
@@ -88,8 +84,8 @@ def test_a_case_each_run(real_board: Path, digits_plan: Path, line: Connect, rep
     assert suite.findtext("system-out") == "I (31) boot: ESP-IDF\\x1b[0m & <1>\n"
 
 
-def test_a_difference_is_a_failure(real_board: Path, digits_plan: Path, line: Connect, report: Path) -> None:
-    url = line([real_board, "--model", digits_plan], to_host=corrupting(2, 0, 0x10)).url
+def test_a_difference_is_a_failure(digits: Serve, digits_plan: Path, report: Path) -> None:
+    url = digits(to_host=corrupting(2, 0, 0x10))
     tigris("hil", digits_plan, "--port", url, "--samples", 4, "--junit", report, status=1)
     suite = read(report)
     assert outcomes(suite) == "..F."
@@ -98,10 +94,8 @@ def test_a_difference_is_a_failure(real_board: Path, digits_plan: Path, line: Co
     assert "output probability: 1 of 10 elements differ, first at index 0: board" in (failure.get("message") or "")
 
 
-def test_what_ends_a_check_is_an_error_of_its_run(
-    real_board: Path, digits_plan: Path, line: Connect, report: Path
-) -> None:
-    url = line([real_board, "--model", digits_plan], to_host=falls_silent(2)).url
+def test_what_ends_a_check_is_an_error_of_its_run(digits: Serve, digits_plan: Path, report: Path) -> None:
+    url = digits(to_host=falls_silent(2))
     words = ("--port", url, "--samples", 5, "--silence", 1, "--junit", report)
     assert "2/2 outputs equal to the host, 3 of 5 runs not made" in tigris("hil", digits_plan, *words, status=3).stdout
     suite = read(report)
@@ -112,9 +106,9 @@ def test_what_ends_a_check_is_an_error_of_its_run(
 
 @pytest.mark.parametrize(("fast", "status", "letter"), [(None, 3, "E"), ("64", 1, "F")])
 def test_a_check_that_never_began_is_one_case(
-    real_board: Path, digits_plan: Path, line: Connect, report: Path, fast: str | None, status: int, letter: str
+    digits: Serve, digits_plan: Path, report: Path, fast: str | None, status: int, letter: str
 ) -> None:
-    port = "/dev/ttyNONE" if fast is None else line([real_board, "--fast", fast, "--model", digits_plan]).url
+    port = "/dev/ttyNONE" if fast is None else digits("--fast", fast)
     done = tigris("hil", digits_plan, "--port", port, "--junit", report, status=status)
     suite = read(report)
     assert outcomes(suite) == letter
@@ -127,7 +121,7 @@ def test_a_report_that_cannot_be_written_is_said_before_the_board_is_asked(digit
     assert "does not exist" in tigris("hil", digits_plan, *words, status=2).stderr
 
 
-def test_each_pass_begins_the_states_anew(real_board: Path, digits_plan: Path, line: Connect) -> None:
+def test_each_pass_begins_the_states_anew() -> None:
     from tigris_pio.hil.samples import SampleSet
 
     steps = SampleSet(({}, {}, {}), (1, 2, 3), (0, 2)).repeated(2)

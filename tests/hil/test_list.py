@@ -15,10 +15,8 @@ import pytest
 from serial.tools import list_ports
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
+from tests.hil.conftest import Connect, Serve
 from tigris_pio.hil.client import Board
-
-Connect = Callable[..., Bridge]
 
 
 @dataclass
@@ -53,11 +51,9 @@ def listed(*words: object) -> dict[str, Any]:
     return {port["url"]: port for port in document["ports"]}
 
 
-def test_what_answers_on_each_port(
-    real_board: Path, digits_plan: Path, line: Connect, ports: Callable[..., None]
-) -> None:
-    good = line([real_board, "--model", digits_plan]).url
-    small = line([real_board, "--fast", "64", "--model", digits_plan, "--model", digits_plan]).url
+def test_what_answers_on_each_port(digits: Serve, digits_plan: Path, line: Connect, ports: Callable[..., None]) -> None:
+    good = digits()
+    small = digits("--fast", "64", "--model", digits_plan)
     silent, noisy = line().url, line(greeting=b"login: \r\n").url
     urls = [good, small, silent, noisy, "/dev/ttyNONE"]
     ports(*map(Port, urls))
@@ -74,10 +70,8 @@ def test_what_answers_on_each_port(
     assert f"{silent}\n    no answer within 1 s\n" in said
 
 
-def test_who_uses_a_port_is_named(
-    real_board: Path, digits_plan: Path, line: Connect, ports: Callable[..., None]
-) -> None:
-    url = line([real_board, "--model", digits_plan]).url
+def test_who_uses_a_port_is_named(digits: Serve, ports: Callable[..., None]) -> None:
+    url = digits()
     ports(Port(url))
     with Board(url):
         assert listed()[url]["state"] == "busy"

@@ -10,11 +10,9 @@ import pytest
 from serial.tools import list_ports
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
+from tests.hil.conftest import Serve
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.rig import labgrid
-
-Connect = Callable[..., Bridge]
 
 
 @pytest.fixture
@@ -36,10 +34,9 @@ def boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
 
 
 def test_a_board_is_chosen_by_its_name_or_its_tags(
-    real_board: Path, digits_plan: Path, line: Connect, boards: Callable[..., Path]
+    digits: Serve, digits_plan: Path, boards: Callable[..., Path]
 ) -> None:
-    command = [real_board, "--model", digits_plan]
-    one, two = line(command).url, line(command).url
+    one, two = digits(), digits()
     path = boards(desk=(one, ["fast"]), rack=(two, ["fast", "psram"]))
     for words, url in (
         (["--board", "rack"], two),
@@ -67,9 +64,9 @@ def test_boards_that_there_are_not(boards: Callable[..., Path]) -> None:
 
 
 def test_a_labgrid_place_is_acquired_and_released(
-    real_board: Path, digits_plan: Path, line: Connect, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    digits: Serve, digits_plan: Path, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, said = line([real_board, "--model", digits_plan]).url, []
+    url, said = digits(), []
 
     class Place:
         """As LabgridPlace; labgrid and its coordinator are elsewhere."""
@@ -93,9 +90,9 @@ def test_a_labgrid_place_is_acquired_and_released(
 
 
 def test_the_list_is_in_what_there_is(
-    real_board: Path, digits_plan: Path, line: Connect, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    digits: Serve, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = line([real_board, "--model", digits_plan]).url
+    url = digits()
     path = boards(desk=(url, ["fast"]), far=("rfc2217://127.0.0.1:1", []), rack=("labgrid:rack", []))
     path.write_text(path.read_text("utf-8") + '[[board]]\nname = "made"\nenv = "esp32"\n', "utf-8")
     found = {port["name"]: port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"]}

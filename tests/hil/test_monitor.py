@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.test_urls import rfc2217
+from tests.harness.tiers import examples
+from tests.hil.conftest import Connect, Serve
 from tigris_pio.hil.errors import PortError
 from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.monitor.decoder import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
@@ -40,14 +40,11 @@ from tigris_pio.hil.protocol import (
     StreamFrame,
 )
 
-Connect = Callable[..., Bridge]
-__all__ = ["rfc2217"]
-
 frames = st.builds(Frame, st.integers(0, 255), st.integers(0, 0xFFFFFF), st.integers(0, 65535), st.binary(max_size=200))
 words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(20, 80))
 @given(st.lists(st.one_of(frames, words)), st.data())
 def test_text_and_frames_are_told_apart_in_any_pieces(parts: list[Frame | str], data: st.DataObject) -> None:
     stream = b"".join(encode(part) if isinstance(part, Frame) else f"{part}\r\n".encode() for part in parts)
@@ -229,18 +226,12 @@ def test_a_line_that_ends_or_is_busy_is_the_lines_fault(line: Connect) -> None:
         assert "busy: process" in tigris("hil", "monitor", "--port", url, status=3).stderr
 
 
-@pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
-def test_over_rfc2217(real_board: Path, digits_plan: Path, line: Connect, rfc2217: Callable[[str], str]) -> None:
-    url = rfc2217(line([real_board, "--model", digits_plan]).url)
-    assert any("board test board" in said for said in monitor(url, "--poll", 0.2, "--seconds", 0.6))
-
-
-def test_another_program_talks_through_it(real_board: Path, digits_plan: Path, line: Connect) -> None:
+def test_another_program_talks_through_it(digits: Serve, digits_plan: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    board = [real_board, "--sleep", "2000", "--busy", "1", "--model", digits_plan]
-    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", line(board).url, "--listen", str(port)]
+    url = digits("--sleep", "2000", "--busy", "1")
+    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", url, "--listen", str(port)]
     process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
     assert process.stderr is not None
     assert f"the board is at socket://127.0.0.1:{port}, too" in process.stderr.readline()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM
+from tests.hil.conftest import CALM, Connect, Serve
 from tests.hil.raw import Raw
 from tigris_pio.hil import protocol
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.protocol import Answer, Direction, Refusal, Request, Select
 
-Connect = Callable[..., Bridge]
 NOT_A_PLAN, FAST_TOO_SMALL, ARGUMENT, TRUNCATED = -10, -2, -1, -12
 
 #: Payloads that each request takes, of every record's length and more.
@@ -48,10 +45,10 @@ STATES = [
 
 @pytest.mark.parametrize(("file", "options", "status"), STATES, ids=[f"{name} {' '.join(o)}" for name, o, _ in STATES])
 def test_every_request_is_answered(
-    real_board: Path, files: dict[str, Path], line: Connect, file: str, options: tuple[str, ...], status: int
+    serve: Serve, files: dict[str, Path], file: str, options: tuple[str, ...], status: int
 ) -> None:
     """The board runs under the address sanitiser: it would hang up."""
-    with Raw(line([real_board, *options, "--model", files[file]], pty=False).url) as raw:
+    with Raw(serve(files[file], *options, pty=False)) as raw:
         raw.greet()
         for request in [*list(Request)[1:], 0, 13, 99]:
             for payload in PAYLOADS:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import QUICK
+from tests.hil.conftest import QUICK, Serve
 from tests.hil.locating import Wrong
 from tests.hil.test_check import corrupting
 from tests.report.parsed import Element, check_page
@@ -22,8 +20,6 @@ from tigris_pio.report.checked import checked_page
 from tigris_pio.report.html import render_html
 from tigris_pio.report.page import Provenance
 
-Connect = Callable[..., Bridge]
-
 
 def table(root: Element, caption: str) -> list[dict[str, str]]:
     (found,) = [item for item in root.all("table") if item.one("caption").text.startswith(caption)]
@@ -32,11 +28,9 @@ def table(root: Element, caption: str) -> list[dict[str, str]]:
             for row in found.one("tbody").all("tr")]  # fmt: skip
 
 
-def test_a_check_has_a_page_with_what_the_board_measured(
-    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
-) -> None:
+def test_a_check_has_a_page_with_what_the_board_measured(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    url = line([real_board, "--model", digits_plan]).url
+    url = digits()
     done = tigris("hil", "check", digits_plan, "--port", url, "--samples", "3", "--json", "--report", page)
     document = json.loads(done.stdout)
     root = check_page(page.read_text("utf-8"))
@@ -53,9 +47,9 @@ def test_a_check_has_a_page_with_what_the_board_measured(
     assert [row["outputs"] for row in table(root, "3 runs")] == ["equal"] * 3
 
 
-def test_a_wrong_run_stands_first(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+def test_a_wrong_run_stands_first(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    url = line([real_board, "--model", digits_plan], to_host=corrupting(2, 3, 64)).url
+    url = digits(to_host=corrupting(2, 3, 64))
     tigris("hil", "check", digits_plan, "--port", url, "--samples", "4", "--report", page, status=1)
     root = check_page(page.read_text("utf-8"))
     rows = table(root, "4 runs")
@@ -67,12 +61,10 @@ def test_a_wrong_run_stands_first(real_board: Path, digits_plan: Path, line: Con
     assert section.all("p")
 
 
-def test_the_first_wrong_operator_is_named_and_marked(
-    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
-) -> None:
+def test_the_first_wrong_operator_is_named_and_marked(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     wrong = Wrong(OpKind.SOFTMAX, DType.INT8, 0, 2)
-    url = line([real_board, "--fault", wrong.spec, "--model", digits_plan]).url
+    url = digits("--fault", wrong.spec)
     tigris("hil", "check", digits_plan, "--port", url, "--samples", "2", "--report", page, status=1)
     root = check_page(page.read_text("utf-8"))
     (section,) = [item for item in root.all("section") if item.one("h2").text == "First wrong operator"]
@@ -81,10 +73,10 @@ def test_the_first_wrong_operator_is_named_and_marked(
     assert "softmax int8, in stage" in section.text and "Row 0, column 0, channel 2: board " in section.text
 
 
-def test_boards_that_count_otherwise_or_not_at_all(real_board: Path, digits_plan: Path, line: Connect) -> None:
+def test_boards_that_count_otherwise_or_not_at_all(digits: Serve, digits_plan: Path) -> None:
     """Instructions instead of time, no counter, no profile, no run made, labels, more runs than are shown."""
     plan = open_plan(digits_plan)
-    with Board(line([real_board, "--model", digits_plan]).url, timing=QUICK) as board:
+    with Board(digits(), timing=QUICK) as board:
         report = check(board, plan, random_samples(plan.session.inputs, 2).inputs, [0, 1])
 
     def page(**changes: Any) -> Element:

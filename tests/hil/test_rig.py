@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM, DIGITS
+from tests.hil.conftest import CALM, DIGITS, Connect, Serve
 from tests.hil.test_check import corrupting
 from tigris_pio import Session
 from tigris_pio.errors import ToolError, UsageError
@@ -31,7 +31,6 @@ from tigris_pio.hil.rig.labgrid import LabgridPlace
 from tigris_pio.hil.rig.place import Place
 from tigris_pio.hil.rig.rig import Process, Rig
 
-Connect = Callable[..., Bridge]
 LIST = """
 [[board]]
 name = "desk"
@@ -139,9 +138,6 @@ def test_mistakes_in_a_list_are_named(tmp_path: Path, text: str, message: str) -
     with pytest.raises(UsageError) as refused:
         read_list(write(tmp_path / "l.toml", text))
     assert message in str(refused.value) and "l.toml" in str(refused.value)
-
-
-def test_a_list_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="no such file"):
         read_list(Path("none.toml"))
 
@@ -150,15 +146,25 @@ def test_a_list_that_is_not_there() -> None:
 
 
 @pytest.fixture
-def rigs(tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect) -> Callable[..., list[Rig]]:
+def rig(tmp_path: Path, digits_plan: Path) -> Iterator[Callable[..., Rig]]:
+    """`rig(place, …)`: that of a process of a run, closed with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def make(*places: Place, number: int = 0, processes: int = 1, several: bool = False, wait: float = 0.2) -> Rig:
+            made = Rig(places, Process(tmp_path, number, processes), wait, digits_plan, several, CALM)
+            stack.callback(made.close)
+            return made
+
+        yield make
+
+
+@pytest.fixture
+def rigs(digits: Serve, rig: Callable[..., Rig]) -> Callable[..., list[Rig]]:
     """`rigs(boards, processes, several=False)`: the rigs of so many processes for so many boards."""
 
-    def make(boards: int, processes: int, several: bool = False, wait: float = 0.2) -> list[Rig]:
-        places = [Place(f"b{at}", line([real_board, "--model", digits_plan]).url) for at in range(boards)]
-        return [
-            Rig(places, Process(tmp_path, number, processes), wait, digits_plan, several, CALM)
-            for number in range(processes)
-        ]
+    def make(boards: int, processes: int, **options: Any) -> list[Rig]:
+        places = [Place(f"b{at}", digits()) for at in range(boards)]
+        return [rig(*places, number=number, processes=processes, **options) for number in range(processes)]
 
     return make
 
@@ -173,8 +179,7 @@ def test_each_process_takes_a_board_of_its_own(rigs: Callable[..., list[Rig]]) -
         third.board()
     first.close()
     assert third.board().name == first.boards[0].name or third.board().is_open
-    for rig in (second, third):
-        rig.close()
+    third.close()
 
 
 def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]]) -> None:
@@ -219,14 +224,14 @@ def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
 def test_two_that_need_all_boards_do_not_wait_for_each_other(rigs: Callable[..., list[Rig]]) -> None:
     done: list[int] = []
 
-    def use(rig: Rig) -> None:
-        rig.begin_test(needs_all=True)
-        rig.board()
+    def use(one: Rig) -> None:
+        one.begin_test(needs_all=True)
+        one.board()
         time.sleep(0.1)
-        done.append(len(rig.all()))
-        rig.end_test()
+        done.append(len(one.all()))
+        one.end_test()
 
-    threads = [threading.Thread(target=use, args=(rig,)) for rig in rigs(2, 2, several=True, wait=3.0)]
+    threads = [threading.Thread(target=use, args=(one,)) for one in rigs(2, 2, several=True, wait=3.0)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -235,82 +240,84 @@ def test_two_that_need_all_boards_do_not_wait_for_each_other(rigs: Callable[...,
 
 
 class Flashed(Project):
-    """Counts uploads; the first may fail."""
+    """Notes uploads; those of the environment `broken` fail, those of `slow` wait for a word."""
+
+    begun, go_on = threading.Event(), threading.Event()
 
     def upload(self, port: str | None = None) -> None:
         with (self.directory / "uploads").open("a") as file:
             file.write(f"{port}\n")
         if self.environment == "broken":
             raise ToolError("it does not link")
+        if self.environment == "slow":
+            self.begun.set()
+            self.go_on.wait(20)
+
+
+@pytest.fixture
+def flashed(tmp_path: Path, digits: Serve) -> Callable[[str], Place]:
+    """`flashed(environment)`: a board that is flashed before it is used."""
+    url = digits()
+
+    def place(name: str) -> Place:
+        (tmp_path / "uploads").unlink(missing_ok=True)
+        return Place(name, url, project=Flashed(tmp_path, name, tmp_path, tmp_path, {}), flash=True, upload_port="jtag")
+
+    return place
 
 
 def test_a_program_that_has_the_port_open_has_the_board(
-    tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect
+    tmp_path: Path, rig: Callable[..., Rig], flashed: Callable[[str], Place]
 ) -> None:
     """It is not flashed under that program's feet."""
-    url = line([real_board, "--model", digits_plan]).url
-    project = Flashed(tmp_path, "good", tmp_path, tmp_path, {})
-    rig = Rig([Place("desk", url, project=project, flash=True)], Process(tmp_path), 0.2, digits_plan, False, CALM)
-    with Board(url, timing=CALM), pytest.raises(BusyError, match="talks to this board"):
-        rig.board()
+    place = flashed("good")
+    desk = rig(place)
+    with Board(str(place.port), timing=CALM), pytest.raises(BusyError, match="talks to this board"):
+        desk.board()
     assert not (tmp_path / "uploads").exists()
-    assert rig.board().is_open and (tmp_path / "uploads").exists()
-    rig.close()
+    assert desk.board().is_open and (tmp_path / "uploads").exists()
 
 
+@pytest.mark.parametrize("name", ["good", "broken"])
 def test_a_board_is_flashed_once_in_a_run(
-    tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect, rigs: Callable[..., list[Rig]]
+    tmp_path: Path, rig: Callable[..., Rig], flashed: Callable[[str], Place], name: str
 ) -> None:
-    url = line([real_board, "--model", digits_plan]).url
-    for name, outcome in (("good", None), ("broken", "it does not link")):
-        (tmp_path / "uploads").unlink(missing_ok=True)
-        project = Flashed(tmp_path, name, tmp_path, tmp_path, {})
-        places = [Place(name, url, project=project, flash=True, upload_port="/dev/jtag")]
-        (tmp_path / name).mkdir()
-        for number in range(2):
-            rig = Rig(places, Process(tmp_path / name, number, 2), 5.0, digits_plan, False, CALM)
-            if outcome is None:
-                assert rig.board().info.name == "test board"
-            else:
-                with pytest.raises(ToolError, match=outcome):
-                    rig.board()
-            rig.close()
-        assert (tmp_path / "uploads").read_text().splitlines() == ["/dev/jtag"]
+    place = flashed(name)
+    for number in range(2):
+        one = rig(place, number=number, processes=2, wait=5.0)
+        if name == "good":
+            assert one.board().info.name == "test board"
+        else:
+            with pytest.raises(ToolError, match="it does not link"):
+                one.board()
+        one.close()
+    assert (tmp_path / "uploads").read_text().splitlines() == ["jtag"]
 
 
-def test_a_board_that_is_flashed_is_busy(tmp_path: Path, real_board: Path, digits_plan: Path, line: Connect) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    class Slow(Flashed):
-        def upload(self, port: str | None = None) -> None:
-            super().upload(port)
-            begun.set()
-            go_on.wait(20)
-
-    project = Slow(tmp_path, "slow", tmp_path, tmp_path, {})
-    places = [Place("slow", line([real_board, "--model", digits_plan]).url, project=project, flash=True)]
-    first, second = (Rig(places, Process(tmp_path, at, 1), 0.1, digits_plan, False, CALM) for at in range(2))
+def test_a_board_that_is_flashed_is_busy(
+    tmp_path: Path, rig: Callable[..., Rig], flashed: Callable[[str], Place]
+) -> None:
+    place = flashed("slow")
+    first, second = rig(place, wait=0.1), rig(place, wait=0.1)
     thread = threading.Thread(target=first.board)
     thread.start()
-    assert begun.wait(20)
+    assert Flashed.begun.wait(20)
     with pytest.raises(BusyError, match="no board was free"):
         second.board()
-    go_on.set()
+    Flashed.go_on.set()
     thread.join(20)
     first.close()
     assert second.board().is_open and (tmp_path / "uploads").read_text().count("\n") == 1
-    second.close()
 
 
 # ---- what it does ------------------------------------------------------------------------------------------------
 
 
 def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], digits_plan: Path) -> None:
-    (rig,) = rigs(1, 1)
-    board = rig.board()
+    board = rigs(1, 1)[0].board()
     with np.load(DIGITS / "model" / "digits_test.npz") as data:
-        images, labels = data["images" if "images" in data else data.files[0]], data["labels"]
-    image = images[0].reshape(1, 1, 8, 8).astype(np.float32)
+        images, labels = data["images"][:4].reshape(4, 1, 8, 8).astype(np.float32), data["labels"][:4]
+    image = images[:1]
     with Session(digits_plan) as session:
         expected = session.run({"image": image})["probability"]
     for inputs in ({"image": image}, image):
@@ -318,7 +325,7 @@ def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], di
     memory = board.memory()
     assert 0 < memory.fast_peak <= memory.fast_given
     assert [op.calls for op in board.profile()] and board.models()[0].name == "digits"
-    report = board.assert_matches(vectors={"image": images[:4].reshape(4, 1, 8, 8).astype(np.float32), "y": labels[:4]})
+    report = board.assert_matches(vectors={"image": images, "y": labels})
     assert report.accuracy is not None and report.equal_samples == 4
     assert board.assert_matches(vectors=[{"image": image}] * 2).wanted == 2
     board.reset()
@@ -326,31 +333,28 @@ def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], di
         board.run({"pixels": image})
     with pytest.raises(UsageError, match="no such file of vectors"):
         board.assert_matches(vectors="none.npz")
-    rig.close()
 
 
-def test_what_differs_is_in_the_message(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
-    url = line([real_board, "--model", digits_plan], to_host=corrupting(1, 0, 0x10)).url
-    rig = Rig([Place("desk", url)], Process(tmp_path), 1.0, digits_plan, False, CALM)
+def test_what_differs_is_in_the_message(digits: Serve, rig: Callable[..., Rig]) -> None:
+    desk = rig(Place("desk", digits(to_host=corrupting(1, 0, 0x10))))
     with pytest.raises(AssertionError, match=r"board desk: 7/8 outputs equal to the host\nsample 1: output prob"):
-        rig.board().assert_matches()
-    rig.close()
+        desk.board().assert_matches()
 
 
-def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path) -> None:
+def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Connect, rig: Callable[..., Rig]) -> None:
     bridge = line([real_board, "--model", digits_plan], greeting=b"booted\r\n")
-    rig = Rig([Place("desk", bridge.url)], Process(tmp_path), 1.0, digits_plan, False, CALM)
-    rig.begin_test()
-    board = rig.board()
+    desk = rig(Place("desk", bridge.url))
+    desk.begin_test()
+    board = desk.board()
     assert board.log == "booted\n"
-    rig.begin_test()
+    desk.begin_test()
     assert board.log == ""
     threading.Timer(0.1, bridge.say, [b"sensor 17 ready\r\nsensor 18 ready\r\n"]).start()
     assert [board.expect(r"sensor (\d+) ready").group(1) for _ in range(2)] == ["17", "18"]
     with pytest.raises(AssertionError, match=r"board desk did not print 'sensor' within 0.1 s, but:"):
         board.expect("sensor", timeout=0.1)
     assert board.sections() == [("Captured log of board desk", "sensor 17 ready\nsensor 18 ready\n")]
-    rig.close()
+    desk.close()
     assert board.log.startswith("sensor 17") and not board.is_open
 
 
@@ -404,18 +408,18 @@ def client(*words: str, user: str = "tester") -> str:
 
 @pytest.mark.vendor("TIGRIS_LABGRID")
 def test_a_labgrid_place_is_acquired_while_it_is_used(
-    labgrid: Callable[[int], None], real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+    labgrid: Callable[[int], None], digits: Serve, rig: Callable[..., Rig]
 ) -> None:
-    url = line([real_board, "--model", digits_plan], pty=False).url
+    url = digits(pty=False)
     labgrid(int(url.rsplit(":", 1)[1]))
-    rig = Rig([Place("lab", "labgrid:desk")], Process(tmp_path), 4.0, digits_plan, False, CALM)
+    lab = rig(Place("lab", "labgrid:desk"), wait=4.0)
     client("acquire", user="somebody")
     with pytest.raises(BusyError, match=r"no board was free for 4 s .*labgrid:desk: busy: acquired by .*/somebody"):
-        rig.board()
+        lab.board()
     client("release", user="somebody")
-    assert rig.board().assert_matches().equal
+    assert lab.board().assert_matches().equal
     assert "acquired: None" not in client("show")
-    rig.close()
+    lab.close()
     assert "acquired: None" in client("show")
     with suite.acquired("labgrid:desk") as port:
         assert port == url.replace("127.0.0.1", "localhost") and "acquired: None" not in client("show")

@@ -11,11 +11,10 @@ from onnx import save
 
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM, QUICK
+from tests.hil.conftest import CALM, QUICK, Connect, Serve
 from tests.hil.raw import Raw
 from tests.hil.test_samples import GAIN, IMAGE
-from tigris_pio import Session, compile_model
+from tigris_pio import Session
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
@@ -23,8 +22,6 @@ from tigris_pio.hil.errors import RefusedError, RunError
 from tigris_pio.hil.frames import FrameReader
 from tigris_pio.hil.protocol import Request, Select
 from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
-
-Connect = Callable[..., Bridge]
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +50,11 @@ def totals(board: Board, plan: Path, count: int) -> list[float]:
     return found
 
 
-def test_sequences_are_the_hosts(real_board: Path, sum_plan: Path, line: Connect) -> None:
+def test_sequences_are_the_hosts(serve: Serve, sum_plan: Path) -> None:
     """Also when board and host were elsewhere before."""
     plan = open_plan(sum_plan)
     samples = random_samples(plan.session.inputs, 12)
-    with Board(line([real_board, "--model", sum_plan]).url, timing=QUICK) as board:
+    with Board(serve(sum_plan), timing=QUICK) as board:
         assert totals(board, sum_plan, 3) == [1, 2, 3]
         plan.session.run_raw(samples.inputs[0])
         report = check(board, plan, samples.inputs, starts=(0, 5, 6))
@@ -68,8 +65,8 @@ def test_sequences_are_the_hosts(real_board: Path, sum_plan: Path, line: Connect
         assert not check(board, plan, samples.inputs, starts=()).equal
 
 
-def test_a_reset_is_asked_for_by_model(real_board: Path, sum_plan: Path, line: Connect) -> None:
-    with Board(line([real_board, "--model", sum_plan, "--model", sum_plan]).url, timing=QUICK) as board:
+def test_a_reset_is_asked_for_by_model(serve: Serve, sum_plan: Path) -> None:
+    with Board(serve(sum_plan, "--model", sum_plan), timing=QUICK) as board:
         assert totals(board, sum_plan, 2) == [1, 2]
         board.reset(1)
         assert totals(board, sum_plan, 1) == [3]
@@ -92,21 +89,18 @@ def losing(type_of_frame: int, times: int) -> tuple[Callable[[bytes], Iterable[b
     return pass_on, lost
 
 
-@pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("request_type", [Request.RUN, Request.RESET])
-def test_a_repeated_request_steps_once(
-    request_type: Request, times: int, real_board: Path, sum_plan: Path, line: Connect
-) -> None:
+@pytest.mark.parametrize(("request_type", "times"), [(Request.RUN, 2), (Request.RESET, 1)])
+def test_a_repeated_request_steps_once(serve: Serve, request_type: Request, times: int, sum_plan: Path) -> None:
     """Its answer was lost: the board sends it again, and the state is where one run has left it."""
     fault, lost = losing(request_type | 0x80, times)
-    with Board(line([real_board, "--model", sum_plan], to_host=fault).url, timing=QUICK) as board:
+    with Board(serve(sum_plan, to_host=fault), timing=QUICK) as board:
         board.reset(0)
         assert totals(board, sum_plan, 3) == [1, 2, 3]
         assert lost == [times] and board.repeats >= times
 
 
-def test_the_same_frame_again_and_late_steps_nothing(real_board: Path, sum_plan: Path, line: Connect) -> None:
-    with Raw(line([real_board, "--model", sum_plan], pty=False).url) as raw:
+def test_the_same_frame_again_and_late_steps_nothing(serve: Serve, sum_plan: Path) -> None:
+    with Raw(serve(sum_plan, pty=False)) as raw:
         raw.greet()
         frame = raw.next(Request.RUN, Select(0).pack())
         for _ in range(3):
@@ -121,13 +115,13 @@ def test_the_same_frame_again_and_late_steps_nothing(real_board: Path, sum_plan:
         assert raw.receive().type == 255
 
 
-def test_a_cancelled_run_is_not_a_step(real_board: Path, sum_plan: Path, line: Connect) -> None:
+def test_a_cancelled_run_is_not_a_step(serve: Serve, sum_plan: Path) -> None:
     """Ctrl-C at the first sign of life; the next session finds the state as it was."""
 
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    with Board(line([real_board, "--sleep", "5000", "--model", sum_plan]).url, timing=CALM) as board:
+    with Board(serve(sum_plan, "--sleep", "5000"), timing=CALM) as board:
         assert totals(board, sum_plan, 2) == [1, 2]
         board.write_input(0, 0, ones(1)[0]["x"].tobytes())
         with pytest.raises(KeyboardInterrupt):
@@ -136,8 +130,8 @@ def test_a_cancelled_run_is_not_a_step(real_board: Path, sum_plan: Path, line: C
         assert after in ([3], [4])  # 4: the run had ended before the host's word came
 
 
-def test_sequences_from_files(real_board: Path, sum_plan: Path, line: Connect, tmp_path: Path) -> None:
-    url = line([real_board, "--model", sum_plan]).url
+def test_sequences_from_files(serve: Serve, sum_plan: Path, tmp_path: Path) -> None:
+    url = serve(sum_plan)
     rng = np.random.default_rng(3)
     for shape, words in (((7, 6), "7/7"), ((7, 1, 6), "7/7"), ((2, 4, 6), "8/8"), ((2, 4, 1, 6), "8/8")):
         np.savez(tmp_path / "x.npz", x=rng.standard_normal(shape).astype(np.float32))
@@ -176,10 +170,3 @@ def test_a_board_that_cannot_reset_is_named(standin: Path, line: Connect) -> Non
     with Refusing(line([standin, "--model", "a"]).url, timing=QUICK) as board, pytest.raises(
             RunError, match="did not reset the model's states: some other status"):
         board.reset(0)
-
-
-def test_a_model_without_states_may_be_reset(digits_plan: Path) -> None:
-    with Session(digits_plan) as session:
-        session.reset()
-        assert session.states == () and session.state() == {}
-    assert compile_model(make([node("Neg", "x", "y")], {"x": (1, 2)}, ["y"])).report["states"] == []

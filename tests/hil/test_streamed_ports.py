@@ -12,13 +12,11 @@ from onnx import save
 
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM, QUICK
+from tests.hil.conftest import CALM, QUICK, Serve
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.samples import random_samples
 
-Connect = Callable[..., Bridge]
 RNG = np.random.default_rng(3)
 
 
@@ -52,18 +50,18 @@ def losing(every: int) -> Callable[[bytes], list[bytes]]:
 
 @pytest.mark.parametrize("faults", [{}, {"to_board": losing(1500)}, {"to_host": losing(1700)}],
                          ids=["clean", "to board", "to host"])  # fmt: skip
-def test_outputs_are_the_hosts(real_board: Path, plan_path: Path, line: Connect, faults: dict[str, object]) -> None:
+def test_outputs_are_the_hosts(serve: Serve, plan_path: Path, faults: dict[str, object]) -> None:
     plan = open_plan(plan_path)
     samples = random_samples(plan.session.inputs, 3)
-    with Board(line([real_board, "--model", plan_path], **faults).url, timing=CALM if not faults else QUICK) as board:
+    with Board(serve(plan_path, **faults), timing=CALM if not faults else QUICK) as board:
         report = check(board, plan, samples.inputs)
     assert report.equal and len(report.samples) == 3
 
 
-def test_a_run_without_its_rows_ends(real_board: Path, plan_path: Path, line: Connect) -> None:
+def test_a_run_without_its_rows_ends(serve: Serve, plan_path: Path) -> None:
     """What the host does not have is asked for until the host gives up; the board then says nothing of a result."""
     timing = dataclasses.replace(QUICK, run=1.0)
-    with Board(line([real_board, "--model", plan_path]).url, timing=timing) as board:
+    with Board(serve(plan_path), timing=timing) as board:
         board.write_input(0, 1, bytes(12))
         board.streamed_inputs[0] = bytes(40)  # the first rows only
         with pytest.raises(Exception, match=r"did not finish RUN|no sign of life|status -7"):

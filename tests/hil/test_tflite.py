@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Bridge
+from tests.hil.conftest import Serve
 from tests.tflite.tflm import Tflm
 from tests.tflite.writer import Operator, Tensor, constant, write
 from tigris_pio import Session, compile_model
 
-Connect = Callable[..., Bridge]
 VARIABLE = {"sharedName": "held", "container": ""}
 
 
@@ -33,13 +31,13 @@ def pictures() -> bytes:
     return write(tensors, operators, ["x"], ["y"])
 
 
-def test_sequences_in_the_files_own_form_are_the_hosts(real_board: Path, line: Connect, tmp_path: Path) -> None:
+def test_sequences_in_the_files_own_form_are_the_hosts(serve: Serve, tmp_path: Path) -> None:
     """Two sequences of three; and what the host computes is TensorFlow Lite Micro's."""
     plan = compile_model(pictures(), fast="4K")
     plan.save(tmp_path / "pictures.tgrs")
     x = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 3, 2), dtype=np.uint8)
     np.savez(tmp_path / "x.npz", x=x)
-    url = line([real_board, "--model", tmp_path / "pictures.tgrs"]).url
+    url = serve(tmp_path / "pictures.tgrs")
     done = tigris("hil", tmp_path / "pictures.tgrs", "--port", url, "--data", tmp_path / "x.npz")
     assert done.stdout.splitlines()[-1] == "6/6 outputs equal to the host"
     with Session(plan) as session:

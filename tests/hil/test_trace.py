@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.compiler.models import make, node
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM, QUICK
+from tests.harness.tiers import examples
+from tests.hil.conftest import CALM, QUICK, Connect, Plans, Serve
 from tests.hil.locating import mixed, remembering
 from tigris_pio.hil.check import HostPlan, check, open_plan
 from tigris_pio.hil.client import Board
@@ -22,8 +21,6 @@ from tigris_pio.hil.protocol import Direction, Range, Request, Select, Trace
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.host.calls import Call
 
-Connect = Callable[..., Bridge]
-Plans = Callable[..., Path]
 STATE = {"hn": "h", "cn": "c"}
 
 
@@ -48,16 +45,14 @@ def checksum(before: int, call: Call, rows: tuple[bytes, ...]) -> int:
 
 
 @pytest.mark.parametrize("model", ["kws", batches, remembering], ids=["rolling", "batches", "states"])
-def test_the_rows_of_every_call_are_the_hosts(
-    model: object, plans: Plans, real_board: Path, line: Connect
-) -> None:
+def test_the_rows_of_every_call_are_the_hosts(serve: Serve, model: object, plans: Plans) -> None:
     """Those that it made and those that it read, wherever they lie."""
     path = plans(model, "8K", **({"state": STATE} if model is remembering else {}))
     plan = open_plan(path)
-    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+    with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan, 2)
         calls = both.host(1)
-        for number, call in list(enumerate(calls, 1))[:: max(1, len(calls) // 25)]:
+        for number, call in list(enumerate(calls, 1))[:: max(1, len(calls) // examples(12, 25))]:
             traced = both.board(1, Asked(number, 1, 1))
             assert (traced.calls, traced.op, traced.image) == (number, call.op, call.image)
             assert (traced.first, traced.rows, traced.checksums) == (call.first, call.rows, {number: call.crc32})
@@ -72,10 +67,10 @@ def test_the_rows_of_every_call_are_the_hosts(
                 both.board_rows(0, len(host[0]) + 1)
 
 
-def test_checksums_are_taken_where_they_are_asked_for(plans: Plans, real_board: Path, line: Connect) -> None:
+def test_checksums_are_taken_where_they_are_asked_for(serve: Serve, plans: Plans) -> None:
     path = plans("kws", "8K")
     plan = open_plan(path)
-    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+    with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan)
         total = len(both.host(0))
         for asked, last in (
@@ -98,7 +93,7 @@ def test_checksums_are_taken_where_they_are_asked_for(plans: Plans, real_board: 
             both.board(0, Asked(1, 1, CHECKSUMS + 1))
 
 
-def test_rows_go_when_something_is_written_or_run(plans: Plans, real_board: Path, line: Connect) -> None:
+def test_rows_go_when_something_is_written_or_run(serve: Serve, plans: Plans) -> None:
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     (inputs,) = random_samples(plan.session.inputs, 1).inputs
@@ -116,7 +111,7 @@ def test_rows_go_when_something_is_written_or_run(plans: Plans, real_board: Path
         board.work(Trace, Request.TRACE, Range(0, 0, 1, 2, 1))
         board.read_rows(0, 0, 4)
 
-    url = line([real_board, "--model", path, "--model", path]).url
+    url = serve(path, "--model", path)
     with Board(url, timing=QUICK) as board:
         refused(board)
         for forget in (
@@ -137,12 +132,12 @@ def test_rows_go_when_something_is_written_or_run(plans: Plans, real_board: Path
         refused(board)
 
 
-def test_a_stopped_run_leaves_states_and_profile(plans: Plans, real_board: Path, line: Connect) -> None:
+def test_a_stopped_run_leaves_states_and_profile(serve: Serve, plans: Plans) -> None:
     """Before, between and behind runs that are checked; one that goes on to its end is a run like others."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     samples = random_samples(plan.session.inputs, 4)
-    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+    with Board(serve(path), timing=QUICK) as board:
         both = Replay(board, board.model(0), open_plan(path).session, samples.inputs)
         total = len(both.host(0))
         assert check(board, plan, samples.inputs).equal
@@ -162,10 +157,10 @@ def test_a_stopped_run_leaves_states_and_profile(plans: Plans, real_board: Path,
         assert both.outputs_equal(2)
 
 
-def test_rows_too_large_for_a_frame_come_as_a_stream(plans: Plans, real_board: Path, line: Connect) -> None:
+def test_rows_too_large_for_a_frame_come_as_a_stream(serve: Serve, plans: Plans) -> None:
     path = plans(mixed, "64K")
     plan = open_plan(path)
-    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+    with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan)
         both.board(0, Asked(1, 1, 1))
         output, *operands = both.host_rows(0, 1)
@@ -176,24 +171,24 @@ def test_rows_too_large_for_a_frame_come_as_a_stream(plans: Plans, real_board: P
         assert asked == output[100:112]
 
 
-def test_a_run_of_other_inputs_is_dropped(plans: Plans, real_board: Path, line: Connect) -> None:
+def test_a_run_of_other_inputs_is_dropped(serve: Serve, plans: Plans) -> None:
     path = plans("kws", "8K")
     plan = open_plan(path)
-    with Board(line([real_board, "--model", path]).url, timing=QUICK) as board:
+    with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan)
         board.write_input = lambda *_: None  # type: ignore[method-assign]
         with pytest.raises(InputsError, match="on other inputs than were sent"):
             both.board(0, Asked(1, 1, 1))
 
 
-def test_ctrl_c_stops_it(plans: Plans, real_board: Path, line: Connect) -> None:
+def test_ctrl_c_stops_it(serve: Serve, plans: Plans) -> None:
     path = plans("kws", "8K")
     plan = open_plan(path)
 
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    with Board(line([real_board, "--sleep", "20000", "--model", path]).url, timing=CALM) as board:
+    with Board(serve(path, "--sleep", "20000"), timing=CALM) as board:
         for index, data in enumerate(random_samples(plan.session.inputs, 1).inputs[0].values()):
             board.write_input(0, index, np.ascontiguousarray(data).tobytes())
         with pytest.raises(KeyboardInterrupt):

@@ -11,15 +11,12 @@ import pytest
 import serial
 import serial.rfc2217
 
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import QUICK
-from tests.hil.test_line import command, infer
+from tests.hil.conftest import QUICK, Connect, Serve, command
+from tests.hil.test_line import infer
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.rig.choose import Wanted, choose
 from tigris_pio.hil.rig.rig import Process, Rig
-
-Connect = Callable[..., Bridge]
 
 
 class _Wire:
@@ -36,7 +33,7 @@ class _Port(serial.Serial):
 
 
 @pytest.fixture
-def rfc2217() -> Iterator[Callable[[str], str]]:
+def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
     """`rfc2217(device)`: the URL of a server like esp_rfc2217_server for that device."""
     stop = threading.Event()
     threads: list[threading.Thread] = []
@@ -72,16 +69,10 @@ def rfc2217() -> Iterator[Callable[[str], str]]:
 
 
 @pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
-def test_rfc2217(standin: Path, line: Connect, rfc2217: Callable[[str], str]) -> None:
-    with Board(rfc2217(line(command(standin)).url), timing=QUICK) as board:
-        infer(board, 1)
-
-
-@pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
 def test_a_board_of_a_list_may_be_behind_rfc2217(
-    real_board: Path, digits_plan: Path, line: Connect, rfc2217: Callable[[str], str], tmp_path: Path
+    digits: Serve, digits_plan: Path, rfc2217: Callable[[str], str], tmp_path: Path
 ) -> None:
-    url = rfc2217(line([real_board, "--model", digits_plan]).url)
+    url = rfc2217(digits())
     text = f'[[board]]\nname = "lab"\nport = "{url}"\nbaud = 230400\ntags = ["far"]\n'
     (tmp_path / "tigris-boards.toml").write_text(text, "utf-8")
     rig = Rig(choose(Wanted(tmp_path, tags=("far",))), Process(tmp_path), 1.0, digits_plan, False, QUICK)

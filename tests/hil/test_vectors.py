@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.hil.bridge import Bridge
-from tests.hil.conftest import CALM
+from tests.hil.conftest import CALM, Connect, Serve
 from tests.hil.test_check import corrupting
 from tests.hil.test_commands import falls_silent
 from tigris_pio.errors import UsageError
@@ -20,7 +18,6 @@ from tigris_pio.hil.log import added
 from tigris_pio.hil.suite import run_suite
 from tigris_pio.hil.vectors import check_vectors, read_vectors, vector_files, vectors_of
 
-Connect = Callable[..., Bridge]
 SHAPE = (6, 5, 4)
 
 
@@ -36,13 +33,11 @@ def arrays(count: int = 3, **more: Any) -> dict[str, Any]:
     return {"left": left, "right": right, "total": left + right, **more}
 
 
-def test_outputs_in_the_file_are_compared(
-    plan: HostPlan, real_board: Path, two_inputs_plan: Path, line: Connect
-) -> None:
+def test_outputs_in_the_file_are_compared(serve: Serve, plan: HostPlan, two_inputs_plan: Path) -> None:
     right, wrong = arrays(), arrays()
     wrong["total"] = wrong["total"].copy()
     wrong["total"][2, 1, 0, 3] += 0.25
-    with Board(line([real_board, "--model", two_inputs_plan]).url, timing=CALM) as board:
+    with Board(serve(two_inputs_plan), timing=CALM) as board:
         assert check_vectors(board, plan, vectors_of(right, "a.npz", plan)).passed
         found = check_vectors(board, plan, vectors_of(wrong, "a.npz", plan))
         assert not found.passed and found.report.equal
@@ -98,22 +93,20 @@ def test_files_belong_to_models_by_their_names(tmp_path: Path) -> None:
         vector_files(tmp_path, ("kws", "vww"))
 
 
-def test_a_board_that_computes_something_else_fails_its_case(
-    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
-) -> None:
+def test_a_board_that_computes_something_else_fails_its_case(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
     plans = {"digits": open_plan(digits_plan)}
-    with Board(line([real_board, "--model", digits_plan], to_host=corrupting(2, 0, 0x10)).url, timing=CALM) as board:
+    with Board(digits(to_host=corrupting(2, 0, 0x10)), timing=CALM) as board:
         (case,) = run_suite(board, plans, tmp_path)
     assert (case.name, case.status) == ("digits: 8 random inputs", "failed")
     assert "7/8 outputs equal to the host\nsample 2: output probability: 1 of 10" in case.message
 
 
 def test_after_a_broken_line_the_rest_is_skipped(
-    real_board: Path, digits_plan: Path, line: Connect, tmp_path: Path
+    digits: Serve, digits_plan: Path, line: Connect, tmp_path: Path
 ) -> None:
     for name in ("a.npy", "b.npy", "c.npy"):
         np.save(tmp_path / name, np.zeros((3, 1, 8, 8), np.float32))
-    url = line([real_board, "--model", digits_plan], to_host=falls_silent(3)).url
+    url = digits(to_host=falls_silent(3))
     with Board(url, timing=Timing(answer=0.1, longest_answer=0.2, tries=3, silence=0.3)) as board:
         cases = list(run_suite(board, {"digits": open_plan(digits_plan)}, tmp_path))
     assert [(case.name, case.status) for case in cases] == [

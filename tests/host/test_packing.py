@@ -31,8 +31,7 @@ def packing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return found
 
 
-@pytest.mark.parametrize("options", [{"xip": True}, {"copy_weights": True}, {"compress": "lz4"}],
-                         ids=("in place", "copied", "compressed"))  # fmt: skip
+@pytest.mark.parametrize("options", [{"xip": True}, {"compress": "lz4"}], ids=("in place", "compressed"))
 def test_sessions_read_any_packing(packing: Packing, options: dict, models_dir: Path) -> None:
     model = models_dir / "kws_int8.onnx"
     plain = compile_model(model, fast="64K", **options)

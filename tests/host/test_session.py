@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -43,9 +44,8 @@ def negation_plan(scale: float = 0.5, zero_point: int = 3) -> bytes:
 def two_step_plan() -> bytes:
     """Negation into slow memory and back."""
     plan = PlanBuilder()
-    tensors = [
-        plan.tensor(name, SHAPE, home=home) for name, home in (("x", Home.FAST), ("m", Home.SLOW), ("y", Home.FAST))
-    ]
+    homes = {"x": Home.FAST, "m": Home.SLOW, "y": Home.FAST}
+    tensors = [plan.tensor(name, SHAPE, home=home) for name, home in homes.items()]
     plan.input(tensors[0])
     plan.output(tensors[2])
     for source, target in ((0, 1), (1, 2)):
@@ -83,12 +83,6 @@ def test_quantisation_rounds_half_to_even_and_saturates() -> None:
     np.testing.assert_array_equal(stored, expected)
 
 
-def test_run_raw_takes_and_gives_stored_arrays() -> None:
-    x = np.arange(-12, 12).reshape(SHAPE).astype(np.int8)
-    with Session(negation_plan()) as session:
-        np.testing.assert_array_equal(session.run_raw({"x": x})["y"], -x)
-
-
 def test_a_session_runs_again_and_others_run_between() -> None:
     x = np.arange(24).reshape(SHAPE).astype(np.int8)
     with Session(negation_plan()) as first, Session(two_step_plan()) as second:
@@ -98,16 +92,10 @@ def test_a_session_runs_again_and_others_run_between() -> None:
 
 
 def test_plans_come_as_bytes_paths_and_objects(tmp_path: Path) -> None:
-    data = negation_plan()
     path = tmp_path / "negation.tgrs"
-    path.write_bytes(data)
-
-    @dataclasses.dataclass(frozen=True)
-    class Compiled:
-        data: bytes
-
-    for plan in (data, path, str(path), Compiled(data)):
-        assert Session(plan).inputs[0].name == "x"
+    path.write_bytes(negation_plan())
+    for plan in (path.read_bytes(), path, str(path), SimpleNamespace(data=path.read_bytes())):
+        assert Session(plan).inputs[0].name == "x"  # type: ignore[arg-type]
 
 
 def test_memory_is_measured() -> None:
@@ -169,10 +157,10 @@ def test_wrong_inputs_are_named(inputs: object, message: str) -> None:
 
 def test_wrong_stored_inputs_are_named() -> None:
     with Session(negation_plan()) as session:
-        with pytest.raises(UsageError, match=r"float64 \[1, 4, 3, 2\], the plan stores int8 \[1, 4, 3, 2\]"):
-            session.run_raw({"x": np.zeros(SHAPE)})
-        with pytest.raises(UsageError, match=r"int8 \[4, 3, 2\]"):
-            session.run_raw({"x": np.zeros(SHAPE[1:], np.int8)})
+        for array, message in ((np.zeros(SHAPE), r"float64 \[1, 4, 3, 2\], the plan stores int8 \[1, 4, 3, 2\]"),
+                               (np.zeros(SHAPE[1:], np.int8), r"int8 \[4, 3, 2\]")):  # fmt: skip
+            with pytest.raises(UsageError, match=message):
+                session.run_raw({"x": array})
 
 
 def test_arenas_that_are_too_small_say_what_is_needed() -> None:
@@ -198,18 +186,13 @@ def test_fast_memory_takes_what_slow_memory_lacks() -> None:
 
 
 def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"absent\.tgrs: no such file; give a \.tgrs plan"):
-        Session(tmp_path / "absent.tgrs")
-    with pytest.raises(PlanError, match=r"no \.tgrs plan"):
-        Session(b"TGRS")
-    with pytest.raises(PlanError, match="the plan is empty"):
-        Session(b"")
-    with pytest.raises(PlanError, match="truncated"):
-        Session(negation_plan()[:-16])
-    damaged = bytearray(negation_plan())
-    damaged[-1] ^= 255
-    with pytest.raises(PlanError, match="checksum"):
-        Session(bytes(damaged))
+    data = negation_plan()
+    for plan, message in (
+        (tmp_path / "absent.tgrs", r"absent\.tgrs: no such file; give a \.tgrs plan"), (b"TGRS", r"no \.tgrs plan"),
+        (b"", "the plan is empty"), (data[:-16], "truncated"), (data[:-1] + bytes([data[-1] ^ 255]), "checksum"),
+    ):  # fmt: skip
+        with pytest.raises(PlanError, match=message):
+            Session(plan)
 
 
 def test_guard_zones_notice_a_write_outside() -> None:

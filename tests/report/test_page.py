@@ -33,8 +33,8 @@ PLANS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def analysed(model: Path | onnx.ModelProto, *memory: int | None) -> Compiled:
-    options = CompileOptions(budget=Budget(*memory))
+def analysed(model: Path | onnx.ModelProto, fast: int | None, slow: int = 0) -> Compiled:
+    options = CompileOptions(budget=Budget(fast, slow))
     return analyze_front(front(model, options), options)
 
 
