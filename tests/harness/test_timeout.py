@@ -35,7 +35,8 @@ IN_ONE_PROCESS = "import os, pytest\n\n@pytest.mark.parametrize('n', range(6))\n
 def pytest_in(folder: Path, *arguments: str, limit: float = 1.0) -> subprocess.CompletedProcess[str]:
     """Runs pytest on the tests in a folder, with the hooks of this suite."""
     (folder / "conftest.py").write_text(PLUGIN, "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TIGRIS_TEST_TIMEOUT": str(limit), "TIGRIS_TEST_GRACE": str(limit)}
+    limits = {"TIGRIS_TEST_TIMEOUT": str(limit), "TIGRIS_TEST_GRACE": str(limit)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **limits}
     environment.pop("PYTEST_XDIST_WORKER", None)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments, str(folder)]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=99, check=False)
