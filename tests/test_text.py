@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tests import retrained
+from tests.harness.tiers import examples
 from tests.report.parsed import parse
 from tigris_pio import compile_model
 from tigris_pio.cli import console
@@ -131,6 +132,7 @@ def test_people_see_what_they_read(text):
     assert visible_name(words) == words
 
 
+@settings(max_examples=examples(40, 100))
 @given(NAMES, st.dictionaries(NAMES, NAMES))
 def test_json_is_the_same_document_without_them(name, more):
     document = {"name": name, "more": more}
@@ -139,6 +141,7 @@ def test_json_is_the_same_document_without_them(name, more):
     assert not any(obeyed(character) for character in text if character != "\n")
 
 
+@settings(max_examples=examples(30, 100))
 @given(NAMES)
 def test_a_terminal_gets_text_only(name):
     for target in (console.out, console.err):

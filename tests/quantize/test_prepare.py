@@ -50,9 +50,9 @@ def network(path: Path, nodes: list[Node], opset: int = 17, inputs: str = "x", v
     onnx.save(model, path)
 
 
-def quantize(folder: Path, *more: str, inputs: str = "x", shape: tuple[int, ...] = (24, 3, 8, 8)) -> dict[str, Any]:
-    rng = np.random.default_rng(1)
-    arrays: Any = {name: rng.normal(size=shape) for name in inputs.split()}
+def quantize(folder: Path, *more: str, **samples: np.ndarray) -> dict[str, Any]:
+    """The command's JSON; random samples of the input x unless there are others."""
+    arrays: Any = samples or {"x": np.random.default_rng(1).normal(size=(24, 3, 8, 8))}
     np.savez(folder / "x.npz", **arrays)
     done = tigris("quantize", folder / "m.onnx", "--data", folder / "x.npz", "-o", folder / "o.onnx", "--json", *more)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -88,8 +88,7 @@ def test_all_runs_in_int8_under_the_names_that_the_compiler_gives(name: str, tmp
     assert [layer["name"] for layer in found["layers"]] == names.split()
 
 
-@pytest.mark.parametrize(("opset", "version", "weights_are_inputs"), [(7, 3, True), (9, 8, True), (13, 7, False),
-                                                                     (21, 10, False)])  # fmt: skip
+@pytest.mark.parametrize(("opset", "version", "weights_are_inputs"), [(7, 3, True), (13, 7, False), (21, 10, False)])
 def test_old_models_and_those_whose_weights_are_inputs(opset: int, version: int, weights_are_inputs: bool,
                                                        tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", BATCH_NORM, opset, version=version, weights_are_inputs=weights_are_inputs)
@@ -98,7 +97,7 @@ def test_old_models_and_those_whose_weights_are_inputs(opset: int, version: int,
     assert found["error"] < 0.05
 
 
-@pytest.mark.parametrize("name", ["conv", "norm", "relu", "d", "y"])
+@pytest.mark.parametrize("name", ["norm", "d", "y"])
 def test_what_is_folded_into_a_layer_names_it(name: str, tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", BATCH_NORM)
     assert quantize(tmp_path, "--keep-float", name)["kept_float"] == ["conv"]
@@ -106,17 +105,28 @@ def test_what_is_folded_into_a_layer_names_it(name: str, tmp_path: Path) -> None
 
 def test_two_inputs_and_a_batch(tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", [op("Add", "x z", "s"), conv("s", "y")], inputs="x z")
-    found = quantize(tmp_path, "--dim", "n=2", inputs="x z", shape=(8, 2, 3, 8, 8))
+    x, z = np.random.default_rng(1).normal(size=(2, 8, 2, 3, 8, 8))
+    found = quantize(tmp_path, "--dim", "n=2", x=x, z=z)
     assert found["samples"] == {"calibration": 6, "held_out": 2} and found["float_ops"] == []
     assert "6 samples" in found["warnings"][-1]
 
 
-def test_a_set_input_needs_no_samples(tmp_path: Path) -> None:
+def retyped(folder: Path, port: str, index: int, kind: int, shape: list[int] | None = None) -> None:
+    """Another type, or another shape too, of an input or output of the network."""
+    model = onnx.load(folder / "m.onnx")
+    item = getattr(model.graph, port)[index]
+    item.type.tensor_type.elem_type = kind
+    if shape is not None:
+        item.CopyFrom(helper.make_tensor_value_info(item.name, kind, shape))
+    onnx.save(model, folder / "m.onnx")
+
+
+def test_a_scalar_input_is_set_or_has_samples(tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", [conv("x", "c"), op("Mul", "c z", "y")], inputs="x z")
-    model = onnx.load(tmp_path / "m.onnx")
-    model.graph.input[1].CopyFrom(helper.make_tensor_value_info("z", TensorProto.FLOAT, []))
-    onnx.save(model, tmp_path / "m.onnx")
+    retyped(tmp_path, "input", 1, TensorProto.FLOAT, [])
     assert quantize(tmp_path, "--set", "z=2")["error"] < 0.05
+    rng = np.random.default_rng(1)
+    assert quantize(tmp_path, x=rng.normal(size=(24, 3, 8, 8)), z=rng.normal(size=24))["error"] < 0.1
 
 
 def test_operators_that_cannot_be_compiled_are_named_before_anything_else(tmp_path: Path) -> None:
@@ -128,9 +138,7 @@ def test_operators_that_cannot_be_compiled_are_named_before_anything_else(tmp_pa
 def test_an_output_may_be_the_class_itself(tmp_path: Path) -> None:
     nodes = [conv("x", "c"), op("GlobalAveragePool", "c", "d"), op("Flatten", "d", "e"), op("ArgMax", "e", "y", axis=1)]
     network(tmp_path / "m.onnx", nodes)
-    model = onnx.load(tmp_path / "m.onnx")
-    model.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
-    onnx.save(model, tmp_path / "m.onnx")
+    retyped(tmp_path, "output", 0, TensorProto.INT64)
     (output,) = quantize(tmp_path)["outputs"]
     assert output["agreement"] >= 0.8
 
@@ -143,23 +151,8 @@ def test_what_is_no_number_in_float_is_not_compared(tmp_path: Path) -> None:
     assert "--keep-float log keeps it in float" in done.stderr
 
 
-def test_a_scalar_input(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", [conv("x", "c"), op("Mul", "c z", "y")], inputs="x z")
-    model = onnx.load(tmp_path / "m.onnx")
-    model.graph.input[1].CopyFrom(helper.make_tensor_value_info("z", TensorProto.FLOAT, []))
-    onnx.save(model, tmp_path / "m.onnx")
-    rng = np.random.default_rng(1)
-    np.savez(tmp_path / "x.npz", x=rng.normal(size=(24, 3, 8, 8)), z=rng.normal(size=24))
-    done = tigris("quantize", tmp_path / "m.onnx", "--data", tmp_path / "x.npz", "-o", tmp_path / "o.onnx", "--json")
-    assert json.loads(done.stdout)["error"] < 0.1
-
-
 def test_an_input_of_bytes_that_is_cast_stays_bytes(tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", [op("Cast", "x", "f", to=TensorProto.FLOAT), conv("f", "c"), op("Relu", "c", "y")])
-    model = onnx.load(tmp_path / "m.onnx")
-    model.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
-    onnx.save(model, tmp_path / "m.onnx")
-    np.savez(tmp_path / "x.npz", x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
-    done = tigris("quantize", tmp_path / "m.onnx", "--data", tmp_path / "x.npz", "-o", tmp_path / "o.onnx", "--json")
-    found = json.loads(done.stdout)
+    retyped(tmp_path, "input", 0, TensorProto.UINT8)
+    found = quantize(tmp_path, x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
     assert found["float_ops"] == [] and found["error"] < 0.05

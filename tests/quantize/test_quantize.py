@@ -202,8 +202,7 @@ def images(digits: tuple[Path, Path]) -> np.ndarray:
     [
         (lambda x: {"picture": x, "other": x}, "holds picture, other"),
         (lambda x: {"image": x[:, :, :4]}, "takes [1, 1, 8, 8]"),
-        (lambda x: {"image": x[:1]}, "at least 2 are needed"),
-        (lambda x: {"image": x[:0]}, "at least 2 are needed"),
+        (lambda x: {"image": x[:1]}, "at least 2 are needed"), (lambda x: {"image": x[:0]}, "at least 2 are needed"),
         (lambda x: {"image": np.where(np.arange(len(x)) == 7, np.nan, x.T).T}, "sample 7 holds NaN"),
         (lambda x: {"image": x, "labels": np.zeros(3, int)}, "labels must be 100 integers"),
         (lambda x: {"image": np.full(x.shape, "a")}, "takes [1, 1, 8, 8]"),
@@ -232,18 +231,11 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
     assert f"{path}: not a numpy .npy or .npz file" in done.stderr
 
 
-def test_names_of_files_need_not_be_names_in_c(digits: tuple[Path, Path], tmp_path: Path) -> None:
-    model = tmp_path / "my model-2.onnx"
-    model.write_bytes(digits[0].read_bytes())
-    assert quantize(model, "--data", digits[1])["model"] == "my model-2"
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--data", "missing.npz"], "missing.npz: no such file"),
-        (["--images", "missing"], "missing: no such folder"),
-        ([], "no samples"),
+        (["--images", "missing"], "missing: no such folder"), ([], "no samples"),
         (["--data", "GOOD", "--images", "."], "one of them"),
         (["--data", "GOOD", "--labels", "classes"], "--labels classes"),
         (["--data", "GOOD", "--held-out", "100"], "--held-out 100"),
