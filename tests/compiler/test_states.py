@@ -129,8 +129,8 @@ def by_hand(model: onnx.ModelProto, states: Mapping[str, str], steps: Sequence[n
 
 @pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
 def test_any_budget_and_any_arenas(quantised: bool) -> None:
-    @counted(works=examples(2, 5), banded=examples(0, 1), small=examples(1, 3))
-    @settings(max_examples=examples(6, 16, 120), deadline=None)
+    @counted(works=examples(2, 5), banded=examples(0, 1), small=examples(1, 2))
+    @settings(max_examples=examples(6, 24, 120), deadline=None)
     @given(seed=st.integers(0, 10**6), share=st.integers(30, 100), slow=st.booleans(), arena=st.integers(40, 95))
     def check(seen: dict[str, int], seed: int, share: int, slow: bool, arena: int) -> None:
         made = Recurrent(seed, quantised)

@@ -77,7 +77,7 @@ def test_as_many_weight_blocks_are_copied_as_find_room(most, monkeypatch):
     def holed(requests, alignment):
         fast = allocate(requests, alignment)
         blocks = sum(request.name.startswith("weights ") for request in requests)
-        return dataclasses.replace(fast, peak=fast.peak if blocks <= most else 1 << 30)
+        return dataclasses.replace(fast, peak=fast.peak if blocks <= most else (18 << 10) + 16)
 
     monkeypatch.setattr(weight_blocks, "allocate", holed)
     compiled = compile_model(layers(0.5, 0.4, 0.3), fast="18K", copy_weights=True)

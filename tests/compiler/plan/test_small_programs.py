@@ -13,8 +13,11 @@ from tests.compiler.synthetic import Builder, batched, chain, random_program, wi
 from tests.harness.tiers import sampled
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.plan import search as planner
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import find_arrangement
 
 MAP = 8 * 64
 
@@ -35,20 +38,17 @@ class Case(NamedTuple):
     cost: int  #: of the cheapest plan that is known, in bytes; to be measured anew when the cost model changes
 
 
-#: The first twelve run in `make test`.
+#: All but the last three run in `make test`.
 CASES = [
     Case("another tensor in slow memory", random_network(155, 4), 799, 932, 92_840),
     Case("a border between two stages elsewhere", random_network(29, 7), 8140, 0, 47_240),
-    Case("a stage that rolls as two", random_network(268, 7), 381, AMPLE, 269_602),
     Case("one pair of tensors less in shared memory", batched(random_network(292, 4), 2), 3410, 0, 28_587),
     Case("a tensor in the memory of one that a later stage makes", wild_program(335, 4), 116, 0, 7_309),
     Case("two stages that run whole as one", batched(random_network(163, 5), 2), 2585, 0, 21_361),
     Case("less memory for one stage", wild_program(8, 8), 858, 0, 29_388),
-    Case("less memory for all stages of a wild program", wild_program(9, 8), 960, 0, 12_965),
     Case("estimates for tall bands", wild_program(6, 8), 4197, 0, 27_994),
     Case("memory above an output that grows over its input", random_network(36, 5), 480, 0, 44_692),
     Case("halos loaded as often as bands are tall", wild_program(11, 8), 746, AMPLE, 102_218),
-    Case("one load for two readers", twice_read(2), MAP + 512, 4 * MAP, 86_001),
     Case("another cut than those that cannot be placed", batched(random_network(205, 5), 2), 5816, 0, 206_205),
     Case("two stages whose every way cannot be placed", random_network(54, 4), 384, 932, 127_612),
     Case("taller bands than live bytes allow", random_network(2, 3), 229, 0, 18_136),
@@ -58,12 +58,13 @@ CASES = [
     Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 10_559),
     Case("a cut that only just fits", random_program(0, 8), 698, 0, 11_643),
     Case("rows made again", wild_program(7, 8), 1436, 0, 18_306),
+    Case("a stage that rolls as two", random_network(268, 7), 381, AMPLE, 269_602),
+    Case("less memory for all stages of a wild program", wild_program(9, 8), 960, 0, 12_965),
     Case("short stages, for less run-time state", wild_program(5, 8), 504, AMPLE, 44_756),
-    Case("one load for four readers", twice_read(4), MAP + 512, 4 * MAP, 87_915),
 ]
 
 
-@pytest.mark.parametrize(("name", "program", "fast", "slow", "cost"), sampled(CASES, [c.name for c in CASES[:12]]),
+@pytest.mark.parametrize(("name", "program", "fast", "slow", "cost"), sampled(CASES, [c.name for c in CASES[:-3]]),
                          ids=[c.name for c in CASES])
 def test_the_cheapest_plan_known_is_found(name: str, program: Program, fast: int, slow: int, cost: int) -> None:
     budget = Budget(fast, slow)
@@ -86,11 +87,9 @@ def test_chains_of_outputs_that_grow_over_inputs(images: int, eighths: int, most
     assert found - whole <= most
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(("make", "seed"), [(random_program, 0)])
-def test_slow_memory_is_limited_and_used_where_that_costs_less(make, seed) -> None:
+def test_slow_memory_is_limited_and_used_where_that_costs_less() -> None:
     """With less slow memory than the cheapest plan takes there is another plan, that takes less and costs no less."""
-    program = make(seed, 8)
+    program = random_program(0, 8)
     fast = int(0.3 * int(ProgramIndex.of(program).timeline.peak)) + 300
     costs = []
     slow = AMPLE
@@ -102,3 +101,13 @@ def test_slow_memory_is_limited_and_used_where_that_costs_less(make, seed) -> No
         slow = plan[1].slow.peak - 4
     assert costs[0] <= costs[1] < search(program, Budget(fast))[0]
     assert math.isinf(search(program, Budget(64))[0])
+
+
+def test_operators_that_run_whole_load_what_they_share_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an exhaustive search of cuts: it would find a plan in bands that costs as little."""
+    monkeypatch.setattr(planner, "cheapest_of_every_cut", lambda _index, _aim, _most: None)
+    index = ProgramIndex.of(twice_read(3))
+    found = find_arrangement(index, Budget(MAP + 512, 4 * MAP), 16, WeightOptions())
+    assert found is not None
+    (touching,) = (draft for draft in found.drafts if draft.slow_read)
+    assert touching.slow_read == MAP and not touching.segment.banded

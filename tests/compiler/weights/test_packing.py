@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.harness.tiers import examples
 from tigris_pio.compiler.weights.packing import (
     PACKED_KINDS,
     PACKINGS,
@@ -48,6 +49,7 @@ def test_every_packing_is_described() -> None:
 
 @pytest.mark.parametrize("kind", sorted(PACKED_KINDS))
 @pytest.mark.parametrize("packing", PACKINGS)
+@settings(max_examples=examples(25, 100))
 @given(numbers=st.tuples(st.integers(1, 40), st.integers(1, 40)), kernel=st.tuples(sizes, sizes), groups=sizes)
 def test_every_weight_comes_back_and_the_rest_is_zero(kind, packing, numbers, kernel, groups) -> None:
     params, shape = params_of(kind, groups), shape_of(kind, numbers, kernel, groups)

@@ -55,7 +55,7 @@ def test_a_set_tells_what_it_holds(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("graph", "memory"), sampled([
-    *((graph, (3 * MAP, 0)) for graph in GRAPHS), ("chain", (MAP // 2, 1 << 30)),
+    ("chain", (3 * MAP, 0)), ("grid", (3 * MAP, 0)), ("chain", (MAP // 2, 1 << 30)),
 ], 1))  # fmt: skip
 def test_cuts_are_the_same_with_a_place_each(
     graph: str, memory: tuple[int, int], monkeypatch: pytest.MonkeyPatch
