@@ -222,6 +222,7 @@ WRONG = {
     "BACKEND gpu": ["BACKEND = gpu: must be auto, portable, esp-nn or pie"],
     "BACKEND esp-nn": ["BACKEND = esp-nn: the component is not part of the project",
                        "idf.py add-dependency espressif/esp-nn"],
+    "BACKEND pie": ["BACKEND = pie: is for esp32s3, and the project's target is esp32c3; leave it out"],
     "XIP COPY_WEIGHTS": ["XIP with COPY_WEIGHTS: the one promises that no weight is copied"],
     "XIP COMPRESS LZ4": ["XIP with COMPRESS LZ4: the one promises that no weight is copied"],
     "WEIGHTS partition": ["WEIGHTS = partition: is for models that are C, a plan has its weights in it; add MODE c"],
@@ -250,6 +251,7 @@ WRONG_CALLS = {
 )
 def test_wrong_arguments_stop_the_configuration(project, text, parts):
     call(project, text)
+    project.variables["FAKE_CHIP"] = "esp32c3"
     (project.folder.parent / "compiler" / "runtime").mkdir(parents=True)
     done = project.try_configure()
     assert done.returncode != 0
@@ -396,26 +398,19 @@ def test_a_project_without_a_plan(project):
         assert "tigris_models.h" not in (project.build_folder / "build.ninja").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("chip", "component", "backend"), [
-    ("esp32s3", "espressif__esp-nn", "esp-nn"), ("esp32p4", "esp-nn", "esp-nn"), ("esp32s3", "", ""),
-    ("esp32c3", "espressif__esp-nn", ""),
+@pytest.mark.parametrize(("chip", "component", "arguments", "backend", "definition"), [
+    ("esp32s3", "espressif__esp-nn", "", "esp-nn", "TIGRIS_ESP_NN"),
+    ("esp32p4", "esp-nn", "", "esp-nn", "TIGRIS_ESP_NN"),
+    ("esp32s3", "", "", "", ""), ("esp32c3", "espressif__esp-nn", "", "", ""),
+    ("esp32s3", "", "BACKEND pie", "pie", "TIGRIS_PIE"),
 ])  # fmt: skip
-def test_the_kernels_are_the_fastest_that_the_project_has(project, chip, component, backend):
-    """With `auto`: ESP-NN where it has assembly, else the portable ones; a line says what is lost without."""
+def test_the_kernels(project, chip, component, arguments, backend, definition):
+    """With `auto` ESP-NN where it has assembly, else the portable ones; a line says what is lost without."""
     project.variables |= {"FAKE_CHIP": chip, "FAKE_COMPONENTS": component}
+    call(project, with_arguments(arguments))
     configured = words(project.configure())
-    assert ("define runtime PRIVATE TIGRIS_ESP_NN" in recorded(project)) is bool(backend)
+    assert [line for line in recorded(project) if line.startswith("define runtime PRIVATE")] == (
+        [f"define runtime PRIVATE {definition}"] if definition else [])  # fmt: skip
     assert ("it convolutions take 4 to 6 times the instructions" in configured) is (not backend and chip == "esp32s3")
     rules = (project.build_folder / "build.ninja").read_text("utf-8")
     assert (f"--backend {backend} --chip {chip} " in rules) if backend else ("--backend" not in rules)
-
-
-def test_the_kernels_in_vector_instructions_are_asked_for(project):
-    call(project, with_arguments("BACKEND pie"))
-    project.variables |= {"FAKE_CHIP": "esp32c3"}
-    refusal = words(project.try_configure().stdout)
-    assert "BACKEND = pie: is for esp32s3, and the project's target is esp32c3; leave it out" in refusal
-    project.variables |= {"FAKE_CHIP": "esp32s3"}
-    project.configure()
-    assert "define runtime PRIVATE TIGRIS_PIE" in recorded(project)
-    assert "--backend pie --chip esp32s3 " in (project.build_folder / "build.ninja").read_text("utf-8")

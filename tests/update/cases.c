@@ -115,14 +115,6 @@ static void a_confirmation_leaves_a_waiting_plan(void)
     DEMAND(opens(&plans[1]));
 }
 
-static void the_same_plan_again(void)
-{
-    commit(&plans[0]);
-    DEMAND(opens(&plans[0]) && plan.base == slot_bytes(1));
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
-    DEMAND(opens(&plans[0]) && plan.base == slot_bytes(1));
-}
-
 static void closing(void)
 {
     tigris_plan second;
@@ -361,17 +353,6 @@ static void records_are_read_as_written(void)
     }
 }
 
-static void numbers_begin_again(void)
-{
-    read_log();
-    state.number = UINT32_MAX - 200U;
-    for (uint32_t i = 0; i < 4U * PER_SECTOR; i++) {
-        append(TIGRIS_SLOT_CONFIRMED, i % 2U);
-        read_log();
-        DEMAND(state.slot == i % 2U && state.place == i % (2U * PER_SECTOR));
-    }
-}
-
 /* Whatever two sectors say, the next record is the last. */
 static void numbers_that_are_far_apart(void)
 {
@@ -488,7 +469,6 @@ static const struct {
     CASE(a_commit_is_one_program_operation),
     CASE(a_trial_is_one),
     CASE(a_confirmation_leaves_a_waiting_plan),
-    CASE(the_same_plan_again),
     CASE(closing),
     CASE(steps_out_of_order),
     CASE(two_updates_at_once),
@@ -502,7 +482,6 @@ static const struct {
     CASE(an_abort_takes_a_doubtful_commit_back),
     CASE(flash_that_forgets),
     CASE(records_are_read_as_written),
-    CASE(numbers_begin_again),
     CASE(numbers_that_are_far_apart),
     CASE(a_bit_that_is_missing),
     CASE(a_checksum_that_fits_a_torn_record),

@@ -8,59 +8,7 @@
 
 #include "nor.h"
 
-static FILE *server;
 static const char *answered = "";
-
-struct esp_http_client {
-    int is_open;
-} only;
-
-esp_http_client_handle_t esp_http_client_init(const esp_http_client_config_t *config)
-{
-    server = fopen(config->url, "rb");
-    return config->crt_bundle_attach == esp_crt_bundle_attach ? &only : NULL;
-}
-
-esp_err_t esp_crt_bundle_attach(void *conf)
-{
-    return conf == NULL ? ESP_FAIL : ESP_OK;
-}
-
-esp_err_t esp_http_client_open(esp_http_client_handle_t client, int write_len)
-{
-    client->is_open = 1;
-    return write_len == 0 ? ESP_OK : ESP_FAIL;
-}
-
-int64_t esp_http_client_fetch_headers(esp_http_client_handle_t client)
-{
-    return client->is_open ? 0 : -1;
-}
-
-int esp_http_client_get_status_code(esp_http_client_handle_t client)
-{
-    return client->is_open && server != NULL ? 200 : 404;
-}
-
-int esp_http_client_read(esp_http_client_handle_t client, char *buffer, int len)
-{
-    return client->is_open ? (int)fread(buffer, 1, (size_t)(len < 777 ? len : 777), server) : -1;
-}
-
-esp_err_t esp_http_client_close(esp_http_client_handle_t client)
-{
-    client->is_open = 0;
-    return ESP_OK;
-}
-
-esp_err_t esp_http_client_cleanup(esp_http_client_handle_t client)
-{
-    if (client->is_open)
-        abort();
-    if (server != NULL)
-        (void)fclose(server);
-    return ESP_OK;
-}
 
 size_t line_read(void *bytes, size_t most)
 {
@@ -88,11 +36,10 @@ static tigris_status line_from(const char *path)
 
 int main(int argc, char **argv)
 {
-    memset(nor.bytes, 0xFF, sizeof nor.bytes);
-    FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
-    if (file == NULL || fread(nor.bytes + TIGRIS_MODEL_KWS.offset, 1, TIGRIS_MODEL_KWS.slots->bytes, file) == 0)
+    static image first;
+    if (argc < 2 || !nor_load(argv[1], &first))
         return 2;
-    nor_start(UINT32_MAX, NOR_AFTER);
+    nor_format(TIGRIS_MODEL_KWS.offset, first.bytes, first.size);
     for (int i = 2; i + 1 < argc; i += 2) {
         const char *way = argv[i], *path = argv[i + 1];
         const tigris_status updated = way[0] == 'h'   ? update_from(path)

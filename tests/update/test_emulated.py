@@ -17,7 +17,6 @@ from tests.harness.tiers import examples
 from tests.platformio.project import EMULATED, ROOT, Project, board_process
 from tests.update.plans import network, plan
 from tigris_pio.format.records import Header
-from tigris_pio.platformio import partitions
 
 OK, NOT_A_PLAN, UNCONFIRMED = 0, -10, -50
 KILLS = examples(3, 8)
@@ -123,12 +122,6 @@ def test_an_update_lasts_when_it_is_confirmed(rv32: Board, plans: list[bytes]) -
     assert rv32.start() == (OK, new)
     assert rv32.confirm() == OK
     assert rv32.start() == rv32.start() == (OK, new)
-    table = board_process.read_flash(rv32.state, rv32.spec.flash_bytes, 0x8000, 0xC00)
-    model = partitions.find(partitions.parse_binary(table), "model")
-    assert model is not None
-    chip = (rv32.state / "flash.bin").read_bytes()[model.offset : model.end]
-    assert chip[0x2000 : 0x2000 + len(plans[0])] == plans[0]
-    assert chip[0x12000 : 0x12000 + len(plans[1])] == plans[1]
 
 
 def test_killed_at_any_time_it_opens_one_of_both(rv32: Board, plans: list[bytes]) -> None:
