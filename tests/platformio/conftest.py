@@ -60,24 +60,27 @@ def shared_project(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> 
     yield from _project_maker(tmp_path_factory.mktemp("shared"), core_dir)
 
 
+def copy_example(name: str, folder: Path, *options: str) -> Path:
+    """An example in `folder`; what it names of this checkout is found by absolute paths, and of Espressif's platform
+    the stand-in takes the place, with these options."""
+    shutil.copytree(ROOT / "examples" / name, folder, ignore=shutil.ignore_patterns(".pio", "build"))
+    ini = folder / "platformio.ini"
+    text = ini.read_text("utf-8").replace("../../tigris_pio/platformio/emulated", str(EMULATED)[len("symlink://") :])
+    text = text.replace("../..", str(ROOT)).replace("../digits", str(ROOT / "examples" / "digits"))
+    text = text.replace("platform = espressif32", "\n".join([f"platform = {ESPRESSIF_LIKE}", *options]))
+    ini.write_text(text, "utf-8")
+    for manifest in folder.rglob("idf_component.yml"):
+        manifest.write_text(manifest.read_text("utf-8").replace("../../..", str(ROOT)), "utf-8")
+    return folder
+
+
 @pytest.fixture
 def copied(tmp_path: Path, core_dir: Path) -> Iterator[Callable[..., Project]]:
-    """Copies an example; what it names of this checkout is found by absolute paths."""
+    """Copies examples as projects."""
     made: list[Project] = []
 
     def copy(name: str, *options: str) -> Project:
-        folder = tmp_path / "beispiele für alle" / name
-        shutil.copytree(ROOT / "examples" / name, folder, ignore=shutil.ignore_patterns(".pio", "build"))
-        ini = folder / "platformio.ini"
-        text = ini.read_text("utf-8").replace(
-            "../../tigris_pio/platformio/emulated", str(EMULATED)[len("symlink://") :]
-        )
-        text = text.replace("../..", str(ROOT)).replace("../digits", str(ROOT / "examples" / "digits"))
-        text = text.replace("platform = espressif32", "\n".join([f"platform = {ESPRESSIF_LIKE}", *options]))
-        ini.write_text(text, "utf-8")
-        for manifest in folder.rglob("idf_component.yml"):
-            manifest.write_text(manifest.read_text("utf-8").replace("../../..", str(ROOT)), "utf-8")
-        made.append(Project(folder, core_dir))
+        made.append(Project(copy_example(name, tmp_path / "beispiele für alle" / name, *options), core_dir))
         return made[-1]
 
     yield copy

@@ -15,7 +15,7 @@ import pytest
 
 from tigris_pio import compile_model
 
-from .project import EMULATED, ROOT
+from .project import ROOT
 
 # `pio pkg pack` downloads SPDX's list of licences to look ours up.
 PACK = """
@@ -45,6 +45,13 @@ if sys.prefix == {prefix!r}:
     sys.meta_path.insert(0, Hiding())
 """
 DIGITS = ROOT / "examples" / "digits" / "model" / "digits.onnx"
+INI = """[env:emu_rv32]
+board = emu_rv32
+lib_deps = tigris-pio={library}
+extra_scripts = pre:${{platformio.libdeps_dir}}/${{this.__env__}}/tigris-pio/tigris_pio/platformio/hook.py
+custom_tigris_models = {models}
+custom_tigris_mem = 64K
+"""
 SPEECH = ROOT / "networks" / "micro_speech_int8.tflite"
 
 
@@ -87,6 +94,7 @@ def test_the_component_holds_what_installing_needs():
     assert "tests/**/*" in patterns
 
 
+@pytest.mark.thorough
 def test_the_packed_library_installs_the_compiler(packed, new_project, core_dir, tmp_path, monkeypatch):
     """With custom_tigris_auto_install, from its own folder under the project's dependencies."""
     python = tmp_path / "python"
@@ -96,21 +104,15 @@ def test_the_packed_library_installs_the_compiler(packed, new_project, core_dir,
     (tmp_path / "hiding" / "sitecustomize.py").write_text(HIDING.format(prefix=sys.prefix), "utf-8")
     for name, value in (("NO_INDEX", "1"), ("NO_DEPS", "1"), ("NO_BUILD_ISOLATION", "0")):
         monkeypatch.setenv(f"PIP_{name}", value)
-    hook = "pre:${platformio.libdeps_dir}/${this.__env__}/tigris-pio/tigris_pio/platformio/hook.py"
-    ini = (
-        f"[env:emu_rv32]\nboard = emu_rv32\nlib_deps = tigris-pio=file://{packed}\nextra_scripts = {hook}\n"
-        f"custom_tigris_models =\n  {DIGITS}\n  speech = {SPEECH}\ncustom_tigris_mem = 64K\n"
-    )
-    project = new_project({"src/main.c": "int main(void) { return 0; }\n"}, ini, name="packed", platform=EMULATED)
+    ini = INI.format(library=f"file://{packed}", models=f"\n  {DIGITS}\n  speech = {SPEECH}")
+    project = new_project({"src/main.c": "int main(void) { return 0; }\n"}, ini, name="packed")
     # Without a C compiler: compiling models needs none.
     hidden = {"PYTHONPATH": str(tmp_path / "hiding"), "PYTHONEXEPATH": str(python), "CC": "/no/compiler"}
     folder = project.folder / ".pio" / "libdeps" / "emu_rv32" / "tigris-pio"
     plan, second = (Path(".pio", "build", "emu_rv32", "tigris", f"{name}.tgrs") for name in ("digits", "speech"))
     said = project.refused("-t", str(plan), **hidden)
     assert f'"{python}" -m pip install "{folder}"' in said
-    (project.folder / "platformio.ini").write_text(
-        (project.folder / "platformio.ini").read_text("utf-8") + "custom_tigris_auto_install = yes\n", "utf-8"
-    )
+    project.add_option("custom_tigris_auto_install = yes")
     environments = core_dir / "tigris-pio"
     kept = set(environments.glob("*"))
     try:
@@ -122,3 +124,24 @@ def test_the_packed_library_installs_the_compiler(packed, new_project, core_dir,
     assert f"Installing the model compiler, {folder}, in " in said
     assert (project.folder / plan).read_bytes() == compile_model(DIGITS, fast="64K", name="digits").data
     assert (project.folder / second).read_bytes() == compile_model(SPEECH, fast="64K", name="speech").data
+
+
+def git(folder, *words):
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.thorough
+def test_a_git_dependency_brings_library_and_hook(new_project, tmp_path):
+    origin = tmp_path / "origin"
+    for name in ("runtime", "tigris_pio"):
+        shutil.copytree(ROOT / name, origin / name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "host"))
+    shutil.copy(ROOT / "library.json", origin)
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "library")):
+        git(origin, *words)
+    ini = INI.format(library=f"git+file://{origin}", models=DIGITS)
+    main = "#include <tigris_models.h>\ntigris_plan plan;\n" \
+           "int main(void) { return (int)tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan); }\n"  # fmt: skip
+    project = new_project({"src/main.c": main}, ini, name="with git")
+    assert "Model: [" in project.run()
+    assert "Compiling" not in project.run()

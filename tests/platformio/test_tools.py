@@ -31,14 +31,9 @@ def bare_path(tmp_path, monkeypatch):
     return folder, log
 
 
-@pytest.mark.parametrize(
-    ("requirement", "version"), [("~4.41101.0", "4.11.1"), ("~4.40801.0", "4.8.1"), ("4.40502.0", "4.5.2")]
-)
-def test_platformio_numbers_scons_in_its_own_way(requirement, version):
-    assert core.scons_version(requirement) == version
-
-
-def test_an_unknown_numbering_is_refused():
+def test_platformio_numbers_scons_in_its_own_way():
+    asked = {"~4.41101.0": "4.11.1", "~4.40801.0": "4.8.1", "4.40502.0": "4.5.2"}
+    assert {requirement: core.scons_version(requirement) for requirement in asked} == asked
     with pytest.raises(core.CoreFailure, match="tool-scons ~5"):
         core.scons_version("~5")
 
@@ -114,8 +109,7 @@ def test_an_environment_for_tests_has_the_runtime_or_fails(tmp_path, monkeypatch
 
 
 def test_wrong_use_is_told():
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "prepare.py", "dinner"], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, ROOT / "tools" / "prepare.py", "dinner"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "usage: prepare.py demo|test|fuzz|dist" in done.stderr
