@@ -13,6 +13,8 @@ import tty
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from tigris_pio.hil.frames import Frame, FrameReader, encode
+
 #: What a direction of the line makes of bytes: pieces, delivered one by one.
 Fault = Callable[[bytes], Iterable[bytes]]
 
@@ -146,3 +148,19 @@ def slow_pieces(seconds: float, size: int = 1) -> Fault:
             yield data[at : at + size]
 
     return deliver
+
+
+def answering(answers: Callable[[Frame], Iterable[Frame]]) -> str:
+    """The URL of a board without a process: what it says to each frame."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        reader = FrameReader()
+        with listener, connection:
+            while data := connection.recv(4096):
+                for frame in reader.feed(data):
+                    connection.sendall(b"".join(map(encode, answers(frame))))
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"socket://127.0.0.1:{listener.getsockname()[1]}"

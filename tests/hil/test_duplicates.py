@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
-import socket
-import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.harness.tiers import sampled
+from tests.hil.bridge import answering
 from tests.hil.conftest import CALM, Client
 from tests.hil.raw import REFUSED, Raw
 from tests.hil.test_line import infer
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import InputsError, RefusedError
-from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.protocol import (
     SEQUENCES,
     VERSION,
@@ -35,8 +33,6 @@ from tigris_pio.hil.protocol import (
 Host = Callable[..., Raw]
 CANCELLED = -5
 RUN, INFO = (Request.RUN, Select(0).pack()), (Request.INFO, Select(0).pack())
-#: An impatient host: what is lost costs little time.
-HASTY = Timing(connect=10.0, answer=0.05, longest_answer=0.4, tries=20, run=20.0)
 
 
 def write(index: int, first: int, data: bytes, model: int = 0) -> tuple[int, bytes]:
@@ -192,87 +188,27 @@ def test_another_host_hears_that_the_board_is_busy(host: Host) -> None:
     assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
 
 
-# A relay that delivers frames again, late, or in another order.
-
-
-class Relay:
-    """A direction of the line on which a share of the frames is duplicated, delayed, or both."""
-
-    def __init__(self, seed: int, share: float) -> None:
-        self._random, self._share = random.Random(seed), share
-        self._rest = b""
-        self._held: list[tuple[int, bytes]] = []  # when they are due, counted in frames
-        self.frames = self.faults = 0
-
-    def __call__(self, data: bytes) -> Iterable[bytes]:
-        *whole, self._rest = (self._rest + data).split(b"\0")
-        for coded in filter(None, whole):
-            yield from self._frame(b"\0" + coded + b"\0")
-
-    def _frame(self, frame: bytes) -> Iterator[bytes]:
-        self.frames += 1
-        if self._random.random() >= self._share:
-            yield frame
-        else:
-            self.faults += 1
-            kind = self._random.choice(("again", "again later", "later"))
-            if kind != "later":
-                yield frame
-            if kind == "again":
-                yield frame
-            else:
-                self._held.append((self.frames + self._random.randrange(1, 13), frame))
-        due = [held for when, held in self._held if when <= self.frames]
-        self._held = [(when, held) for when, held in self._held if when > self.frames]
-        yield from due
-
-
-@pytest.mark.parametrize(("share", "inferences"), sampled([(0.05, 20), (0.01, 100)], fast=1))
-def test_a_relay_that_repeats_delays_and_reorders(client: Client, share: float, inferences: int) -> None:
-    up, down = Relay(1, share), Relay(2, share)
-    board = client(timing=HASTY, to_board=up, to_host=down)
-    for seed in range(inferences):
-        infer(board, seed)
-    assert up.frames + down.frames > inferences * 20
-    assert up.faults + down.faults > share * inferences * 10
-
-
 # The host's side.
 
 
-class Forger:
-    """A board that gives each answer after forged ones: of other sessions and other numbers."""
-
-    def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"socket://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        connection, _ = self._listener.accept()
-        reader = FrameReader()
-        with self._listener, connection:
-            while data := connection.recv(4096):
-                for frame in reader.feed(data):
-                    connection.sendall(b"".join(encode(answer) for answer in self._answers(frame)))
-
-    def _answers(self, frame: Frame) -> Iterator[Frame]:
-        right = (frame.sequence, frame.session)
-        kind = frame.type | 0x80
-        if frame.type == Request.HELLO:
-            forged, payload = Hello(1, 9, 9, 9, 9, b"", b"").pack(), Hello(VERSION, 112, 1, 1, 0, b"", b"forger").pack()
-        else:
-            forged, payload = b"\xee" * 4, b"good"
-        for sequence, session in ((-1, 0), (1, 0), (256, 0), (65536, 0), (0, 1), (0, 256)):
-            yield Frame(kind, (right[0] + sequence) % SEQUENCES, right[1] ^ session, forged)
-            yield Frame(Answer.ERROR, (right[0] + sequence) % SEQUENCES, right[1] ^ session, bytes(4))
-        yield Frame(frame.type, *right, b"\xee" * 4)
-        yield Frame(kind ^ 1, *right, b"\xee" * 4)
-        yield Frame(kind, *right, payload)
+def forged(frame: Frame) -> Iterator[Frame]:
+    """The right answer after others: of other sessions and other numbers."""
+    right = (frame.sequence, frame.session)
+    kind = frame.type | 0x80
+    if frame.type == Request.HELLO:
+        wrong, payload = Hello(1, 9, 9, 9, 9, b"", b"").pack(), Hello(VERSION, 112, 1, 1, 0, b"", b"forger").pack()
+    else:
+        wrong, payload = b"\xee" * 4, b"good"
+    for sequence, session in ((-1, 0), (1, 0), (256, 0), (65536, 0), (0, 1), (0, 256)):
+        yield Frame(kind, (right[0] + sequence) % SEQUENCES, right[1] ^ session, wrong)
+        yield Frame(Answer.ERROR, (right[0] + sequence) % SEQUENCES, right[1] ^ session, bytes(4))
+    yield Frame(frame.type, *right, b"\xee" * 4)
+    yield Frame(kind ^ 1, *right, b"\xee" * 4)
+    yield Frame(kind, *right, payload)
 
 
 def test_only_the_answer_to_the_last_request_is_taken() -> None:
-    with Board(Forger().url, timing=CALM) as board:
+    with Board(answering(forged), timing=CALM) as board:
         assert board.info.name == "forger"
         for _ in range(3):
             assert board._ask(Request.READ, b"", 4) == b"good"

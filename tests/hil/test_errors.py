@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.hil.bridge import answering
 from tests.hil.conftest import CALM, Connect, command
 from tests.hil.raw import REFUSED, Raw
 from tigris_pio.hil.client import Board, Timing
@@ -24,7 +24,7 @@ from tigris_pio.hil.errors import (
     SilentBoardError,
     VersionError,
 )
-from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.lock import lock_path
 from tigris_pio.hil.protocol import VERSION, Answer, Busy, Hello, Refusal, Request, Select
 
@@ -100,22 +100,6 @@ def test_port_where_nothing_is() -> None:
 HELLO = Request.HELLO | 0x80
 
 
-def hello_server(payload: bytes, kind: int) -> str:
-    """Answers one HELLO with a payload."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        connection, _ = listener.accept()
-        reader = FrameReader()
-        with listener, connection:
-            while data := connection.recv(4096):
-                for frame in reader.feed(data):
-                    connection.sendall(encode(Frame(kind, frame.sequence, frame.session, payload)))
-
-    threading.Thread(target=serve, daemon=True).start()
-    return f"socket://127.0.0.1:{listener.getsockname()[1]}"
-
-
 @pytest.mark.parametrize(
     ("payload", "kind", "error", "message"),
     [
@@ -129,7 +113,7 @@ def hello_server(payload: bytes, kind: int) -> str:
 )  # fmt: skip
 def test_boards_that_cannot_be_talked_to(payload: bytes, kind: int, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        Board(hello_server(payload, kind), timing=SHORT)
+        Board(answering(lambda frame: [Frame(kind, frame.sequence, frame.session, payload)]), timing=SHORT)
 
 
 def test_line_that_ends(standin: Path, line: Connect) -> None:

@@ -17,13 +17,10 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.frames import Frame, FrameReader, encode
-from tigris_pio.hil.locate.first_wrong import MEMORY, ORDER, Departure, Element, FirstWrong, PlanWords
-from tigris_pio.hil.locate.trace import Replay
-from tigris_pio.hil.locate.values import ValueSearch
+from tigris_pio.hil.locate.first_wrong import MEMORY, ORDER, FirstWrong, PlanWords
 from tigris_pio.hil.protocol import Error, Refusal, Request, Trace
 from tigris_pio.hil.report import document, location_lines
 from tigris_pio.hil.samples import random_samples
-from tigris_pio.host.calls import Call
 
 K = OpKind
 STATE = {"hn": "h", "cn": "c"}
@@ -161,43 +158,6 @@ def test_rounding_within_the_tolerance_is_passed_over(plans: Plans, serve: Serve
     assert "its inputs depart from the host's by no more than the tolerance 0.0001" in found.sentences()[2]
     exact = checked(serve(path, "--fault", wrong.spec), plan).first_wrong
     assert exact is not None and exact.name == "negate"
-
-
-def test_values_are_followed_to_where_they_come_from(plans: Plans) -> None:
-    """add0/Add reads what conv0/Conv and conv2/Conv made; what lies between shows nothing."""
-    path = plans("resnet", "64K")
-    plan = open_plan(path)
-    (inputs,) = random_samples(plan.session.inputs, 1).inputs
-    _, made = plan.session.run_raw_calls(inputs)
-    names = [plan.file.text(plan.file.ops[call.op].name) for call in made]
-    assert names[:4] == ["conv0/Conv", "conv1/Conv", "conv2/Conv", "add0/Add"]
-    some = Departure(1, 1, Element(0, 0, 0, 0, 1, 2, None))
-
-    class Known(ValueSearch):
-        def __init__(self, *calls: int) -> None:
-            self.looked: list[int] = []
-            self.calls = calls
-            super().__init__(Host(), PlanWords(plan.file), 0, 1e-3)
-
-        def _look(self, call: int) -> Departure | None:
-            self.looked.append(call)
-            return some if call in self.calls else None
-
-    class Host(Replay):
-        def __init__(self) -> None:
-            pass
-
-        def host(self, step: int) -> tuple[Call, ...]:
-            return made
-
-    assert Known(1, 4).first(4) == 1
-    assert Known(3, 4).first(4) == 3
-    assert Known(2, 4).first(4) == 2
-    assert Known(4, 16).first(16) == 16  # got inputs that do not depart
-    assert Known(1).first(4) is None
-    search = Known(1, 4, 16)
-    assert search.first(16) in (1, 4, 16) and len(search.looked) == len(set(search.looked))
-    assert search.writer_of(plan.session.outputs[0].name, 0) == len(made)
 
 
 def test_memory_that_changes_after_the_run(digits: Serve, digits_plan: Path) -> None:

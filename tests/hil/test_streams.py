@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.harness.tiers import examples
 from tests.hil.conftest import CALM, Client, Connect, command
 from tests.hil.raw import REFUSED, Raw
 from tests.hil.test_line import infer
@@ -34,7 +31,7 @@ from tigris_pio.hil.protocol import (
     StreamFrame,
     Window,
 )
-from tigris_pio.hil.window import Receiver, Sender
+from tigris_pio.hil.window import Sender
 
 BYTES, DATA = 1000, 240
 INPUT = random.Random(8).randbytes(BYTES)
@@ -219,33 +216,7 @@ def test_a_restart_in_the_middle_of_a_stream_is_noticed(standin: Path, line: Con
         infer(board, 1)
 
 
-# The accounts, over lines that lose, repeat and reorder.
-
-
-@settings(max_examples=examples(20, 60), deadline=None)
-@given(st.integers(0, 150), st.integers(0, 2**32), st.floats(0, 0.4))
-def test_all_frames_come_and_never_more_than_the_window(frames: int, seed: int, share: float) -> None:
-    generator = random.Random(seed)
-    sender, come, next_missing, sent = Sender(frames), set[int](), 0, 0
-    for _ in range(2000):
-        due = sender.due()
-        assert all(next_missing - 2 * WINDOW <= number < sender.next + WINDOW for number in due)
-        assert sender.under_way <= WINDOW
-        sent += len(due)
-        arriving = [number for number in due for _ in range(generator.choice((1, 1, 2))) if generator.random() >= share]
-        if generator.random() < share:
-            generator.shuffle(arriving)
-        come.update(arriving)
-        while next_missing in come:
-            next_missing += 1
-        bits = sum(1 << number - next_missing for number in come if number > next_missing)
-        if sender.done:
-            break
-        if arriving and generator.random() >= share:
-            sender.acknowledge(Window(next_missing, 0, bits))
-        else:
-            sender.doubt()
-    assert sender.done and len(come) == frames
+# The host's account of frames; test_simulated_line.py has lines that lose, repeat and reorder.
 
 
 def test_a_lost_frame_is_sent_again_as_soon_as_a_later_one_has_come() -> None:
@@ -262,28 +233,3 @@ def test_a_lost_frame_is_sent_again_as_soon_as_a_later_one_has_come() -> None:
         numbers += sender.due()
         sender.acknowledge(Window(min(len(numbers), sender.next + 8), 0, 0))
     assert numbers == list(range(100)), "without losses each is sent once"
-
-
-@settings(max_examples=examples(20, 60), deadline=None)
-@given(st.integers(1, 3000), st.integers(1, 100), st.integers(0, 2**32), st.floats(0, 0.4))
-def test_a_receiver_gets_all_bytes(size: int, frame_bytes: int, seed: int, share: float) -> None:
-    generator = random.Random(seed)
-    source = generator.randbytes(size)
-    receiver, window, sent = Receiver(size, frame_bytes), Window(), 0
-    for _ in range(2000):
-        numbers = [window.next + bit for bit in range(WINDOW) if window.bits >> bit & 1]
-        end = min(receiver.frames, window.next + WINDOW)
-        numbers += range(sent, end)
-        sent = max(sent, end)
-        generator.shuffle(numbers)
-        told = None
-        for number in numbers:
-            payload = number.to_bytes(2, "little") + source[number * frame_bytes :][:frame_bytes]
-            if generator.random() >= share:
-                receiver.take(payload)
-                told = receiver.credit() or told
-        if receiver.done:
-            break
-        window = told if told is not None and generator.random() >= share else receiver.doubt()
-    assert receiver.data == source
-    assert not receiver.take(bytes(2) + source[:frame_bytes]), "it has come"
