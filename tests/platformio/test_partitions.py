@@ -187,6 +187,12 @@ def test_any_table_stays_valid_with_a_model(sectors, least, chip_mb):
     assert model.size >= least * 0x10000
 
 
+def test_an_application_off_its_boundary_is_refused_wherever_the_table_comes_from():
+    table = [Partition("factory", "app", "factory", 0x11000, 0x10000, "")]
+    with pytest.raises(PartitionError, match="`factory` at 0x11000 must start on a 64 KB boundary"):
+        partitions.check(table, 4 * MB)
+
+
 # ---- as gen_esp32part.py reads them ------------------------------------------------------------------------------
 
 
