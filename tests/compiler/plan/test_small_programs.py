@@ -9,25 +9,14 @@ import pytest
 
 from tests.compiler.plan.oracle.compare import AMPLE, check, search
 from tests.compiler.plan.oracle.networks import random_network
-from tests.compiler.synthetic import Builder, batched, chain, random_program, wild_program
+from tests.compiler.synthetic import batched, chain, random_program, wild_program
 from tests.harness.tiers import sampled
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan import search as planner
 from tigris_pio.compiler.plan.aim import WeightOptions
-from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.compiler.plan.cost import cost_of, plan_cost
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement
-
-MAP = 8 * 64
-
-
-def twice_read(readers: int) -> Program:
-    """Two maps as inputs, which do not fit together; all of the second is read by each of `readers` operators."""
-    builder = Builder()
-    first, second = builder.input(8, 64), builder.input(8, 64)
-    made = [builder.whole(first, 1, 32), *(builder.whole(second, 1, 32) for _ in range(readers))]
-    return builder.program(*made)
 
 
 class Case(NamedTuple):
@@ -35,7 +24,7 @@ class Case(NamedTuple):
     program: Program
     fast: int
     slow: int
-    cost: int  #: of the cheapest plan that is known, in bytes; to be measured anew when the cost model changes
+    cost: int  #: of the cheapest plan that is known; to be measured anew when the cost model changes
 
 
 #: All but the last three run in `make test`.
@@ -103,11 +92,11 @@ def test_slow_memory_is_limited_and_used_where_that_costs_less() -> None:
     assert math.isinf(search(program, Budget(64))[0])
 
 
-def test_operators_that_run_whole_load_what_they_share_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an exhaustive search of cuts: it would find a plan in bands that costs as little."""
-    monkeypatch.setattr(planner, "cheapest_of_every_cut", lambda _index, _aim, _most: None)
-    index = ProgramIndex.of(twice_read(3))
-    found = find_arrangement(index, Budget(MAP + 512, 4 * MAP), 16, WeightOptions())
-    assert found is not None
-    (touching,) = (draft for draft in found.drafts if draft.slow_read)
-    assert touching.slow_read == MAP and not touching.segment.banded
+def test_slow_memory_is_used_where_that_costs_less_than_a_plan_without() -> None:
+    index = ProgramIndex.of(random_program(3, 8))
+    whole = find_arrangement(index, Budget(None), 4, WeightOptions())
+    assert whole is not None
+    fast = int(0.7 * whole.fast_bytes)
+    alone, beside = (find_arrangement(index, Budget(fast, slow), 4, WeightOptions()) for slow in (0, AMPLE))
+    assert alone is not None and beside is not None
+    assert beside.slow.peak and plan_cost(index, beside.drafts) < plan_cost(index, alone.drafts)
