@@ -92,7 +92,8 @@ class Case:
 
     @property
     def _file(self) -> list[int]:
-        return getattr(self.state, self.unit.file)
+        file: list[int] = getattr(self.state, self.unit.file)
+        return file
 
     def __getitem__(self, register: str) -> int:
         return self._file[self.unit.numbers[register]]
@@ -102,7 +103,7 @@ class Case:
 
     @property
     def total(self) -> int:
-        return getattr(self.state, self.unit.total)
+        return int(getattr(self.state, self.unit.total))
 
     @total.setter
     def total(self, value: int) -> None:
@@ -120,7 +121,8 @@ class Case:
             assert self.machine.run_one(at) is None
 
     def at(self, address: int, size: int = 16) -> Vector:
-        return np.frombuffer(self.machine.memory.content(address, size), np.uint8).copy()
+        content: bytes = self.machine.memory.content(address, size)
+        return np.frombuffer(content, np.uint8).copy()
 
     def place(self, size: int = 16, writes: bool = False) -> int:
         """Where an access to the address goes: rounded down, unless the ESP32-P4's CFG says otherwise."""
