@@ -145,7 +145,7 @@ def test_lost_answer_to_a_run_is_repeated_without_a_second_run(client: Client) -
 @pytest.mark.parametrize("size", [1, 64])
 def test_chopped_delivery(client: Client, size: int) -> None:
     pieces = slow_pieces(0.0002, size)
-    infer(client("--fifo", "128", to_board=pieces, to_host=pieces), size)
+    infer(client("--fifo", "128", timing=CALM, to_board=pieces, to_host=pieces), size)
 
 
 @pytest.mark.parametrize("fifo", [0, 128])
