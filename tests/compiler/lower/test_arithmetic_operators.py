@@ -122,6 +122,7 @@ def test_gemm_of_activations(attributes: dict[str, Any], bias: tuple[int, ...] |
     check(model, inputs)
 
 
+@pytest.mark.thorough
 def test_attention_of_a_transformer() -> None:
     """Projections, heads as a Reshape and a Transpose, scores, Softmax, and back."""
     constants = {"wq": noise(8, 8), "wk": noise(8, 8), "wv": noise(8, 8), "s": np.array([1, 6, 2, 4]),

@@ -110,7 +110,7 @@ def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[
 
 
 @pytest.mark.parametrize("which", ["int8", "float"])
-@settings(max_examples=examples(25, 25, 100), deadline=None)
+@settings(max_examples=examples(12, 25, 100), deadline=None)
 @given(data=st.data())
 def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
     of = {"int8": int8, "float": floating}[which]()
@@ -190,6 +190,7 @@ def test_a_map_of_constants_is_not_cut() -> None:
     assert {op.kind for op in of.ops if may_be_tiled(of, op)} == {OpKind.CONV_2D, OpKind.MUL}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", WeightMode)
 def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
     """Unless it is brought to fast memory: then each stage has a block of its own."""

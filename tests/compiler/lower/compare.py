@@ -1,0 +1,153 @@
+"""Compares compiled models with a reference, in ample and in little memory; models of one node, for tables of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import onnx
+
+from tests.compiler.lower.program_interpreter import run
+from tests.compiler.models import make, node, ort
+from tigris_pio import Session
+from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, back, front
+from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.search import Effort, find_plan
+from tigris_pio.format.enums import OpKind
+
+RANDOM = np.random.default_rng(7)
+SLOW = 1 << 24
+#: Shares of the fast memory that a run without a limit takes.
+SHARES = (0.4, 0.7)
+Arrays = Mapping[str, np.ndarray]
+Shape = tuple[int, ...]
+
+
+def noise(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def outputs(plan: Compiled | bytes, inputs: Arrays) -> dict[str, np.ndarray]:
+    """The runtime's results of one run."""
+    with Session(plan) as session:
+        return session.run(inputs)
+
+
+def kinds(compiled: Compiled) -> list[OpKind]:
+    return [op.kind for op in compiled.plan.program.ops]
+
+
+def in_little_memory(compiled: Compiled) -> bytes | None:
+    """A plan for less fast memory, with slow memory beside it; None if there is none."""
+    index = ProgramIndex.of(compiled.plan.program)
+    for share in SHARES:
+        budget = Budget(int(compiled.plan.fast_bytes * share), SLOW)
+        plan = find_plan(index, budget, 16, WeightOptions(), effort=Effort.FIRST)
+        if plan is not None:
+            return write_plan(plan, False)
+    return None
+
+
+def check(model: onnx.ModelProto, inputs: Arrays, expected: Arrays | None = None, rtol: float = 1e-5,
+          atol: float = 1e-5, interpreted: bool = False, little: bool = True) -> Compiled:
+    """The runtime's results are the reference's (default: onnxruntime's), and the same bytes in little memory.
+
+    interpreted: numpy computes them from the format's definitions as well
+    little: False where plans for little memory take seconds to find
+    """
+    start = front(model, CompileOptions())
+    compiled = back(start, CompileOptions())
+    results = outputs(compiled, inputs)
+    for name, value in (ort(model, inputs) if expected is None else expected).items():
+        for found in (results, run(start.program, inputs)) if interpreted else (results,):
+            assert (found[name].shape, found[name].dtype) == (value.shape, value.dtype), name
+            np.testing.assert_allclose(found[name], value, rtol, atol, err_msg=name)
+    small = in_little_memory(compiled) if little else None
+    for name, array in ({} if small is None else outputs(small, inputs)).items():
+        assert array.tobytes() == results[name].tobytes(), name
+    return compiled
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """An input of the model, and the values that it runs with."""
+
+    values: np.ndarray
+
+
+#: The shape of an input of the model; that of a random constant, as a list; a constant; None: left out.
+Input = Shape | list[int] | Given | np.ndarray | np.generic | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A model of one node.
+
+    expected: the reference, of all inputs in their order; None: onnxruntime
+    found: kinds of the plan's operators, in turn; empty: any
+    """
+
+    op: str
+    inputs: Sequence[Input]
+    attributes: Mapping[str, object]
+    opset: int
+    types: Sequence[type]
+    expected: Callable[..., Sequence[np.ndarray]] | None
+    found: Sequence[OpKind]
+
+    def check(self, rtol: float = 1e-5, atol: float = 1e-5, interpreted: bool = False, pooled: bool = False,
+              little: bool = True) -> None:
+        """Compares the runtime's results with the reference's.
+
+        pooled: the first input comes from a pooling of 1 x 1, so its channels are stored last
+        """
+        random = np.random.default_rng(7)
+        names: list[str] = []
+        given: dict[str, np.ndarray] = {}
+        weights: dict[str, np.ndarray] = {}
+        for index, item in enumerate(self.inputs):
+            name = "-" if item is None else f"x{index}"
+            names.append(name)
+            if isinstance(item, Given):
+                given[name] = item.values
+            elif isinstance(item, tuple):
+                given[name] = random.standard_normal(item).astype(np.float32)
+            elif isinstance(item, list):
+                weights[name] = random.standard_normal(item).astype(np.float32)
+            elif item is not None:
+                weights[name] = np.asarray(item)
+        results = [f"y{index}" for index in range(len(self.types))]
+        nodes = [node(self.op, " ".join(names), " ".join(results), **self.attributes)]
+        if pooled:
+            nodes.insert(0, node("MaxPool", "x0", "pooled", kernel_shape=[1, 1]))
+            nodes[1].input[0] = "pooled"
+        types = {name: onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for name, kind in
+                 [*zip(results, self.types, strict=True), *((name, array.dtype) for name, array in given.items())]}
+        model = make(nodes, {name: array.shape for name, array in given.items()}, results, weights, self.opset, types)
+        expected = None
+        if self.expected is not None:
+            values = [(weights | given)[name] for name in names if name != "-"]
+            arrays = zip(self.expected(*values), self.types, strict=True)
+            expected = {name: np.asarray(value).astype(kind) for name, (value, kind) in
+                        zip(results, arrays, strict=True)}
+            for output in model.graph.output:
+                output.CopyFrom(onnx.helper.make_tensor_value_info(output.name, types[output.name],
+                                                                   expected[output.name].shape))
+        compiled = check(model, given, expected, rtol, atol, interpreted, little)
+        assert kinds(compiled)[pooled:] == list(self.found) or not self.found
+
+
+def case(op: str, *inputs: Input, opset: int = 17, types: Sequence[type] = (np.float32,),
+         expected: Callable[..., Sequence[np.ndarray]] | None = None, found: Sequence[OpKind] = (),
+         **attributes: object) -> Case:
+    """A case for a table; attributes by name."""
+    return Case(op, inputs, attributes, opset, types, expected, found)
