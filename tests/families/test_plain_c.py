@@ -50,6 +50,7 @@ def check(turn: int, folder: Path) -> None:
 
 
 @pytest.mark.fuzzed
+@pytest.mark.thorough
 def test_each_in_some_way(tmp_path: Path) -> None:
     for turn in range(examples(1, 1, 10)):
         check(turn, tmp_path / str(turn))

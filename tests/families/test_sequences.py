@@ -12,6 +12,7 @@ from tests.families.catalogue import float_model, int8_model
 from tests.families.measure import run
 from tests.families.quantised import sample_inputs
 from tests.families.test_families import same
+from tests.harness.tiers import sampled
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
@@ -27,7 +28,10 @@ ENOUGH = {
 }
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in ENOUGH.items() for name in names])
+CASES = [(kind, name) for kind, names in ENOUGH.items() for name in names]
+
+
+@pytest.mark.parametrize(("kind", "name"), sampled(CASES, 1))
 def test_little_memory_is_enough(kind: Callable[[str], onnx.ModelProto], name: str) -> None:
     model = kind(name)
     start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
@@ -36,6 +40,7 @@ def test_little_memory_is_enough(kind: Callable[[str], onnx.ModelProto], name: s
     same(run(start, CompileOptions(), inputs), tight)
 
 
+@pytest.mark.thorough
 def test_a_refusal_is_exact() -> None:
     """The outputs at what it names are those of any run; in an alignment less no order works."""
     model = int8_model("mlp_mixer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from tests.harness import timeout
 
 KEY = "processes left behind"
+#: Seconds that processes have to end by themselves: an emulated board's watcher looks once a second.
+PATIENCE = 3.0
 
 
 def _description(process: int) -> str:
@@ -37,6 +40,9 @@ class Leftovers:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """After the last test; fixtures of the whole session have ended."""
+        deadline = time.monotonic() + PATIENCE
+        while timeout.started_by(os.environ.get(timeout.MARK, "")) and time.monotonic() < deadline:
+            time.sleep(0.1)
         for process in timeout.started_by(os.environ.get(timeout.MARK, "")):
             if text := _description(process):
                 self.found.append(text)

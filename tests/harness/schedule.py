@@ -12,21 +12,17 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: Seconds of files that take more than a few. Only the order counts: it lets the processes end together.
 LONG = {
-    "platformio/test_espressif.py": 80,
-    "platformio/test_hook.py": 70,
-    "platformio/test_boards.py": 60,
-    "platformio/test_examples.py": 60,
-    "families/test_families.py": 50,
-    "esp_idf/test_cmake.py": 50,
-    "runtime/test_build.py": 45,
-    "node_tests/test_budgets.py": 30,
-    "node_tests/test_node_tests.py": 30,
-    "node_tests/test_zoo.py": 30,
-    "platformio/test_backends.py": 30,
-    "platformio/test_dependency.py": 30,
-    "runtime/test_arena_sizes.py": 20,
-    "networks/test_recorded_vectors.py": 15,
-    "fuzz/test_graphs.py": 15,
+    "platformio/test_hook.py": 30,
+    "platformio/test_espressif.py": 28,
+    "esp_idf/test_cmake.py": 25,
+    "platformio/test_boards.py": 22,
+    "platformio/test_pio_test.py": 20,
+    "platformio/test_qemu.py": 20,
+    "update/test_power_cuts.py": 15,
+    "families/test_families.py": 15,
+    "node_tests/test_node_tests.py": 12,
+    "compiler/plan/test_small_programs.py": 12,
+    "docs/test_extending.py": 10,
 }
 #: Files whose tests share nothing that takes long to make: each test goes where there is room.
 APART: frozenset[str] = frozenset()

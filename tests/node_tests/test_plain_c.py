@@ -62,8 +62,8 @@ def check(cases: tuple[Case, ...], folder: Path, least: int) -> None:
 
 @pytest.mark.fuzzed
 def test_float_ones(tmp_path: Path) -> None:
-    check(direct_float_cases()[:: examples(6, 6, 1)], tmp_path, 120)
+    check(direct_float_cases()[:: examples(48, 6, 1)], tmp_path, 120)
 
 
 def test_quantised_ones(tmp_path: Path) -> None:
-    check(quantised_cases()[::2], tmp_path, 10)
+    check(quantised_cases()[:: examples(16, 2)], tmp_path, examples(1, 10))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.harness.tiers import sampled
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends import BACKENDS, Assignment, find_backend
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
@@ -63,7 +64,7 @@ def test_what_stays_portable_is_named_with_its_reason(name: str, models_dir: Pat
     assert portable == {"name": "portable", "ops": 13, "portable": []}
 
 
-@pytest.mark.parametrize("fast", ["256K", "96K", "48K", "32K"])
+@pytest.mark.parametrize("fast", sampled(["256K", "96K", "48K", "32K"], 1))
 def test_plan_and_scratch_fit_the_budget_together(name: str, fast: str, models_dir: Path) -> None:
     compiled = compile_model(models_dir / "resnet_int8.onnx", fast=fast, slow="1M", backend=name)
     memory = compiled.report["memory"]

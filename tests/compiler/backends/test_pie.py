@@ -79,6 +79,7 @@ def test_scales_without_words_stay_portable(models_dir: Path, monkeypatch: pytes
             np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.thorough
 def test_what_fits_with_portable_kernels_fits(models_dir: Path) -> None:
     """Down to the last byte: an operator whose scratch is too much keeps its portable kernel."""
     model = models_dir / "kws_int8.onnx"

@@ -13,6 +13,7 @@ from tests.compiler.codegen.c_model import CModel, build, noise, same
 from tests.compiler.models import make, node
 from tests.compiler.slide.test_slide import spotter
 from tests.compiler.test_states import Recurrent
+from tests.harness.tiers import examples
 from tests.networks.folders import OWN
 from tests.networks.test_batches import network
 from tests.runtime.build import C99
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.timeout(1200)
 
 def plans() -> Iterator[tuple[str, Compiled]]:
     """Models with a label each."""
-    for seed in range(24):
+    for seed in range(examples(2, 12)):
         made = Recurrent(seed, quantised=seed % 2 == 1)
         model, ties = made.model(), made.ties()
         ample = compile_model(model, state=ties)
@@ -41,7 +42,8 @@ def plans() -> Iterator[tuple[str, Compiled]]:
     for batch in (2, 3):
         for fast, slow in ((None, 0), ("2K", "64K"), ("600", "64K")):
             yield f"batch {batch} at {fast}", compile_model(network(batch), fast=fast, slow=slow)
-    for name, fast in (("kws", "6K"), ("kws", "64K"), ("resnet", "17K"), ("person_detect", "16K")):
+    streamed = (("kws", "6K"), ("kws", "64K"), ("resnet", "17K"), ("person_detect", "16K"))
+    for name, fast in streamed[: examples(2, 4)]:
         path = OWN / f"{name}_int8.onnx"
         yield f"{name} streamed at {fast}", compile_model(path, fast=fast, stream="input")
     yield "kws streamed out", compile_model(OWN / "kws_int8.onnx", fast="6K", stream=["input", "output"])

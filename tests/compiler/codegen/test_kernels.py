@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.tiers import sampled
 from tests.runtime.build import C99, compile_each
 from tigris_pio.compiler.codegen.c_source import Declaration, parse, resolved, without_guard
 from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
@@ -30,6 +31,7 @@ def text_of(found: Bundle, weights_in_calls: bool) -> str:
     return f"{includes}\n{TYPES}\n{laid_out(found.text, weights_in_calls)}\n{calls}"
 
 
+@pytest.mark.thorough
 def test_every_kernel_compiles_alone(tmp_path: Path) -> None:
     symbols = sorted(set(entries()) - WITHOUT)
     assert len(symbols) > 90
@@ -38,7 +40,7 @@ def test_every_kernel_compiles_alone(tmp_path: Path) -> None:
     assert len(compile_each(["gcc", *C99], sorted(tmp_path.glob("*.c")), tmp_path)) == len(symbols)
 
 
-@pytest.mark.parametrize("weights_in_calls", [False, True])
+@pytest.mark.parametrize("weights_in_calls", sampled([False, True], 1))
 def test_all_kernels_compile_in_one_file(weights_in_calls: bool, tmp_path: Path) -> None:
     (tmp_path / "all.c").write_text(text_of(bundle(sorted(set(entries()) - WITHOUT)), weights_in_calls))
     compile_each(["gcc", *C99, "-O1"], [tmp_path / "all.c"], tmp_path)

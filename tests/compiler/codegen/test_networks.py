@@ -16,6 +16,7 @@ from bench.emulator import NETWORKS
 from tests.compiler.codegen.c_model import CModel, build, compile_for_m4, noise, same
 from tests.compiler.plan.test_columns import wide
 from tests.families.catalogue import float_model
+from tests.harness.tiers import examples
 from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.codegen import Generated
@@ -31,7 +32,7 @@ BUDGETS = {
     "ad": [("64K", 0)],
     "person_detect": [("32K", 0), ("16K", 0), ("8K", "64K")],
 }
-CASES = [(name, fast, slow) for name, budgets in BUDGETS.items() for fast, slow in budgets]
+CASES = [(name, fast, slow) for name, budgets in BUDGETS.items() for fast, slow in budgets][:: examples(5, 1)]
 
 
 @functools.cache
@@ -134,6 +135,7 @@ def test_the_header_is_cpp(tmp_path: Path) -> None:
         assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.thorough
 def test_the_static_analyser_finds_nothing(tmp_path: Path) -> None:
     """With the checks of the runtime's own sources."""
     compiled("resnet", "20K", 0).codegen(tmp_path, "m")
@@ -142,6 +144,7 @@ def test_the_static_analyser_finds_nothing(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout
 
 
+@pytest.mark.thorough
 def test_sanitisers_find_nothing(tmp_path: Path) -> None:
     """Compiled with clang, at budgets where all kinds of stages occur."""
     plans = [compiled("vww", "32K", 0), compiled("resnet", "8K", "64K")]
@@ -198,6 +201,7 @@ def test_weights_in_every_way(compress: str, copy: bool, weights: str, tmp_path:
         assert same(CModel(build([generated], tmp_path), plan, generated, session), noise(session, 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weights", ["c", "partition"])
 def test_tiles_of_columns_have_their_weights_once(weights: str, tmp_path: Path) -> None:
     plan = compile_model(wide(), fast=5000, slow="1M")

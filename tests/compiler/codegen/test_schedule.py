@@ -40,8 +40,8 @@ def run(loops: Sequence[Loop]) -> list[Action]:
     return actions
 
 
-@counted(bands=20, loops=10)
-@settings(max_examples=examples(60, 60, 400), deadline=None)
+@counted(bands=examples(5, 20), loops=examples(2, 10))
+@settings(max_examples=examples(15, 60, 400), deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(20, 100), slow=st.booleans())
 def test_random_programs(seen: dict[str, int], seed: int, length: int, share: int, slow: bool) -> None:
     program = random_program(seed, length)

@@ -12,6 +12,7 @@ from bench.emulator import MACHINES, NETWORKS, samples
 from bench.plain_c import link, run
 from bench.stack import beside_kernels, call_graph, deepest
 from tests.compiler.codegen.c_model import compile_for_m4
+from tests.harness.tiers import sampled
 from tigris_pio import compile_model
 from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.pipeline import Compiled
@@ -37,7 +38,7 @@ def taken(plan: Compiled, optimise: str, folder: Path) -> int:
     return beside_kernels(folder / "m.ci", "m_run", kernels)
 
 
-@pytest.mark.parametrize("name,fast,slow", SMALLEST + BESIDE_SLOW)
+@pytest.mark.parametrize("name,fast,slow", sampled(SMALLEST + BESIDE_SLOW, ["micro_speech", "kws"]))
 def test_beside_the_deepest_kernel(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
     assert 0 < taken(compiled(name, fast, slow), "-Os", tmp_path) <= KEEPS_MORE.get((name, fast), MOST)
 

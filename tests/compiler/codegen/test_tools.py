@@ -65,6 +65,7 @@ def test_gccs_analyser_finds_nothing(source: Path) -> None:
     assert said(source.parent, "gcc", *C99, "-O1", "-fanalyzer", "-c", "m.c", "-o", "analysed.o") == ""
 
 
+@pytest.mark.thorough
 def test_clangs_analyser_finds_nothing(source: Path) -> None:
     """But for what the runtime's sources mark for clang-tidy, with the reason beside it."""
     text = said(source.parent, program("clang", "clang"), "--analyze", "--analyzer-output", "text", "m.c")

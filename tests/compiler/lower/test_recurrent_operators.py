@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.models import make, node, ort
-from tests.harness.tiers import sampled
+from tests.harness.tiers import examples, sampled
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError, UnsupportedError
@@ -168,7 +168,7 @@ def test_batch_first(op: str, direction: str) -> None:
     check(first, {name: array.transpose(axes[name]) for name, array in expected.items()})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(8, 40), deadline=None)
 @given(st.sampled_from(sorted(GATES)), st.sampled_from(sorted(DIRECTIONS)), st.integers(1, 9), st.integers(1, 3),
        st.integers(1, 17), st.integers(1, 9), st.sampled_from(["y h c", "y", "- h"]))
 def test_any_sizes(op: str, direction: str, steps: int, batch: int, inputs: int, units: int, outputs: str) -> None:
