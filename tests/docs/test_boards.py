@@ -33,6 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "build"
 
 
+@pytest.mark.thorough
 def test_another_board(folder: Path) -> None:
     """Linked in; and the port at a fixed address, with that address an array's."""
     port, program = (block.text for block in blocks(PAGE, "c"))

@@ -18,6 +18,7 @@ FLAGS = ("-O1", "-g1", "-fsanitize=thread", "-pthread")
 DEFINES = ("-D_ISOC11_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-DESP_PLATFORM", "-DTIGRIS_CORES=2")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("processors", [2, 1])
 def test_the_other_core(processors: int, tmp_path: Path, models_dir: Path) -> None:
     """One program a chip: its sessions have the recorded bytes with the task, without it and after it."""

@@ -182,6 +182,7 @@ def test_each_process_takes_a_board_of_its_own(rigs: Callable[..., list[Rig]]) -
     third.close()
 
 
+@pytest.mark.thorough
 def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]]) -> None:
     first, second = rigs(1, 2, wait=20.0)
     turns: list[int] = []

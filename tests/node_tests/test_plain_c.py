@@ -61,8 +61,9 @@ def check(cases: tuple[Case, ...], folder: Path, least: int) -> None:
 
 
 @pytest.mark.fuzzed
+@pytest.mark.thorough
 def test_float_ones(tmp_path: Path) -> None:
-    check(direct_float_cases()[:: examples(48, 6, 1)], tmp_path, 120)
+    check(direct_float_cases()[:: examples(6, 6, 1)], tmp_path, 120)
 
 
 def test_quantised_ones(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Project:
     ini = folder / "platformio.ini"
     text = ini.read_text("utf-8").replace("[env:esp32s3]", "[env:c3]")
     ini.write_text(text.replace("esp32-s3-devkitc-1", "esp32-c3-devkitm-1"), "utf-8")
-    project = Project(folder, core_dir)
+    project = Project(folder, core_dir, shares_objects=False)
     project.run()
     return project
 

@@ -44,7 +44,7 @@ def plans() -> list[bytes]:
     options: dict[str, Any]
     for options in ({}, {"fast": "1K", "slow": "64K"}, {"copy_weights": True}):
         found.append(compile_model(made.model(), state=made.ties(), alignment=32, **options))
-    other = Recurrent(4, quantised=False)
+    other = Recurrent(3, quantised=False)
     peak = compile_model(other.model(), state=other.ties()).report["memory"]["fast_peak"]
     found.append(compile_model(other.model(), state=other.ties(), alignment=32, fast=peak, slow="64K"))
     found.append(compile_model(ring((1, 3, 5, 2), (1, 3, 1, 2), 2), state={"n": "h"}, alignment=32))

@@ -13,6 +13,7 @@ import pytest
 from bench.emulator import MACHINES, build, measure, samples
 from bench.libraries import library_sources
 from bench.quantised_net import QuantisedNet
+from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
 from tests.runtime.backends.libraries import VARIABLES, checkout
 from tigris_pio import compile_model
@@ -79,7 +80,7 @@ def test_all_to_the_arena_is_worse() -> None:
     assert least["cost"] > 1.5 * chosen["cost"]
 
 
-@pytest.mark.parametrize("name", ["kws", "resnet"])
+@pytest.mark.parametrize("name", sampled(["kws", "resnet"], 1))
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: one["chip"])
 def test_what_fits_portable_fits(name: str, library: dict[str, str]) -> None:
     model = OWN / f"{name}_int8.onnx"

@@ -16,7 +16,7 @@ from bench.emulator import NETWORKS
 from tests.compiler.codegen.c_model import CModel, build, compile_for_m4, noise, same
 from tests.compiler.plan.test_columns import wide
 from tests.families.catalogue import float_model
-from tests.harness.tiers import examples
+from tests.harness.tiers import examples, sampled
 from tests.runtime.build import C99, COMPILERS, ROOT, compiler, program
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.codegen import Generated
@@ -106,8 +106,8 @@ int main(void)
     assert lines[2] == "-4 -1"
 
 
-@pytest.mark.parametrize("machine", COMPILERS)
-@pytest.mark.parametrize("name,fast", [("kws", "6K"), ("resnet", "20K")])
+@pytest.mark.parametrize("machine", sampled(COMPILERS, ["gcc", "rv32imc"]))
+@pytest.mark.parametrize("name,fast", sampled([("kws", "6K"), ("resnet", "20K")], 1))
 def test_no_warnings(machine: str, name: str, fast: str, tmp_path: Path) -> None:
     compiled(name, fast, 0).codegen(tmp_path, "m")
     command = [*compiler(machine), *C99, "-O2", "-c", "m.c", "-o", "m.o"]

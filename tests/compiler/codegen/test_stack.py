@@ -21,6 +21,7 @@ from tigris_pio.compiler.pipeline import Compiled
 SMALLEST = [("micro_speech", "2192", 0), ("kws", "4416", 0), ("vww", "28304", 0), ("resnet", "11520", 0),
             ("person_detect", "13904", 0), ("sww", "4K", 0), ("ad", "64K", 0)]  # fmt: skip
 BESIDE_SLOW = [("kws", "3K", "64K"), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
+DEEPEST = [("kws", "4416", 0), ("person_detect", "13904", 0), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
 #: Bytes at most; and of the plan for which gcc keeps two registers more.
 MOST, KEEPS_MORE = 48, {("vww", "8K"): 56}
 
@@ -44,9 +45,7 @@ def test_beside_the_deepest_kernel(name: str, fast: str, slow: str | int, tmp_pa
 
 
 @pytest.mark.parametrize("optimise,most", [("-O2", MOST), ("-O0", 112)])
-@pytest.mark.parametrize(
-    "name,fast,slow", [("kws", "4416", 0), ("person_detect", "13904", 0), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
-)
+@pytest.mark.parametrize("name,fast,slow", sampled(DEEPEST, 1))
 def test_when_it_is_fast_or_debugged(
     name: str, fast: str, slow: str | int, optimise: str, most: int, tmp_path: Path
 ) -> None:

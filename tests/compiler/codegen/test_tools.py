@@ -61,6 +61,7 @@ def test_cppcheck_finds_nothing(source: Path) -> None:
     assert said(source.parent, *command, known, "--error-exitcode=1", "-D__GNUC__=12", "m.c") == ""
 
 
+@pytest.mark.thorough
 def test_gccs_analyser_finds_nothing(source: Path) -> None:
     assert said(source.parent, "gcc", *C99, "-O1", "-fanalyzer", "-c", "m.c", "-o", "analysed.o") == ""
 

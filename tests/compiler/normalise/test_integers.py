@@ -17,6 +17,7 @@ from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
 from tests.compiler.models import make, node, normal, ort
+from tests.harness.tiers import sampled
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UnsupportedError
@@ -202,7 +203,7 @@ def check(model: onnx.ModelProto, scarce: bool = True) -> Compiled:
     return ample
 
 
-@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("name", sampled(MOVES, 9))
 def test_every_type_at_every_position(name: str) -> None:
     move = MOVES[name]
     places: dict[str, tuple[list[Move], list[Move], list[Move]]] = {
@@ -223,7 +224,7 @@ def test_every_type_at_every_position(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
-@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("name", sampled(MOVES, 9))
 def test_every_operator_with_little_memory(name: str, kind: str) -> None:
     """One chain at a time, through slow memory; and integers that nothing dequantises, which stay what they are."""
     chains = Chains()
@@ -314,7 +315,7 @@ CASES: dict[str, Made] = {function.__name__: function for function in (
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES, 5))
 def test_integers_meant_otherwise(case: str, kind: str) -> None:
     nodes, outputs = CASES[case](kind)
     weights = {"s": SCALE, "s2": np.float32(0.0371), "flat": ints(4, 24), "seven": np.float32(7),

@@ -15,8 +15,9 @@ from tigris_pio.errors import UsageError
 @pytest.mark.fuzzed
 @pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
 def test_every_run_gives_what_its_whole_window_gives(quantised: bool) -> None:
-    @counted(kept=15, apart=2, edges=5, halted=5, fewer=10, small=5)
-    @settings(max_examples=examples(60, 60, 600), deadline=None)
+    @counted(kept=examples(2, 15), apart=examples(0, 2), edges=examples(0, 5), halted=examples(0, 5),
+             fewer=examples(1, 10), small=examples(0, 5))  # fmt: skip
+    @settings(max_examples=examples(8, 60, 600), deadline=None)
     @given(seed=st.integers(0, 10**6), hop=st.integers(1, 6), share=st.integers(50, 100))
     def check(seen: dict[str, int], seed: int, hop: int, share: int) -> None:
         model = Signal(seed, quantised).model()

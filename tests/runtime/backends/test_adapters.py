@@ -35,6 +35,7 @@ def program(request: pytest.FixtureRequest) -> Path:
     return backend_replay(*request.param)
 
 
+@pytest.mark.thorough
 def test_every_geometry_gives_the_portable_bytes(program: Path, request: pytest.FixtureRequest) -> None:
     assert_same(program, geometries(examples(250, 700), dilated="cmsis" in request.node.name))
 
