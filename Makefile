@@ -2,7 +2,7 @@
 # make demo-wake-word   the same with the wake word, which listens to synthesised sound
 # make demo-vibration   with pumps that an accelerometer feels; demo-gesture: with gestures that an IMU does;
 # make demo-person      with pictures whose lines a camera sends
-# make test    set everything up and run the tests, a few of each kind, in PROCESSES=3 processes, of which some wait
+# make test    set everything up and run the tests, a few of each kind, in PROCESSES=2 processes
 # make test-all     all tests: every case of the tables, every network, every shape on the emulated machines
 # make test-times   the processor seconds of the last run's tests, by folder and file
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
@@ -18,7 +18,7 @@
 
 PYTHON ?= python3
 SECONDS ?= 60
-PROCESSES ?= 3
+PROCESSES ?= 2
 
 VENV_PYTHON := .venv/bin/python
 # A core folder of our own: complete without PlatformIO's registry, and apart from the user's. Hundreds of short Python
