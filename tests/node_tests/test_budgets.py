@@ -1,56 +1,73 @@
-"""Node tests that pass give the same bytes when memory is scarce."""
+"""Node tests when memory is scarce: the same bytes as with plenty, from the plan and from its C."""
 
 from __future__ import annotations
 
-import numpy as np
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
 import pytest
 
-from tests.harness.tiers import sampled
-from tests.node_tests.cases import Case, direct_float_cases
+from tests.compiler.codegen.c_model import Array, CModel, build
+from tests.harness.tiers import examples
+from tests.node_tests.cases import Case, direct_float_cases, quantised_cases, spread
 from tests.node_tests.runner import ways, with_constants
 from tigris_pio import Session
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import back, front
+from tigris_pio.compiler.pipeline import Compiled, Front, back, front
 from tigris_pio.errors import BudgetError, TigrisError
 
-#: Shares of the fast memory that a plan takes when it may; the rest is offered as slow memory.
-SHARES = (0.6, 0.3)
-#: Of so many parts that the node tests come in, the first are tried.
-PARTS, TRIED = 64, 16
+#: Shares of the fast memory that a plan takes when it may, in turn; the rest is offered as slow memory.
+SHARES = (0.6, 0.3, 0.9)
 
 
-def _results(plan: object, arrays: dict[str, np.ndarray]) -> list[bytes]:
-    session = Session(plan)  # type: ignore[arg-type]
-    return [value.tobytes() for value in session.run({io.name: arrays[io.name] for io in session.inputs}).values()]
+@dataclasses.dataclass(frozen=True)
+class Squeezed:
+    """A case's plan at less memory, or with plenty where there is none; stored inputs, and outputs with plenty."""
+
+    name: str
+    plan: Compiled
+    is_smaller: bool
+    inputs: dict[str, Array]
+    outputs: dict[str, Array]
 
 
-def _squeezed(case: Case) -> tuple[int, list[str]]:
-    """Plans made with less memory, and what differs."""
-    recording = case.recordings[0]
-    arrays = dict(zip((value.name for value in case.model.graph.input), recording.inputs, strict=True))
-    count, problems = 0, []
-    bound = list(ways(case))[-1]
-    try:
-        start = front(with_constants(case.model, {name: arrays[name] for name in bound}), CompileOptions())
-        ample = back(start, CompileOptions())
-    except TigrisError:
-        return 0, []
-    expected = _results(ample, arrays)
-    for share in SHARES:
-        budget = Budget(max(64, int(ample.plan.fast_bytes * share)), 16 << 20)
-        try:
-            plan = back(start, CompileOptions(budget))
-        except BudgetError:
+def squeezed(cases: Sequence[Case]) -> Iterator[Squeezed]:
+    """The cases that compile."""
+    for place, case in enumerate(cases):
+        arrays = dict(zip((value.name for value in case.model.graph.input), case.recordings[0].inputs, strict=True))
+        if (start := compiles(case, arrays)) is None:
             continue
-        count += 1
-        if _results(plan, arrays) != expected:
-            problems.append(f"{case.name} at {share:g}")
-    return count, problems
+        ample = plan = back(start, CompileOptions())
+        size = max(64, int(ample.plan.fast_bytes * SHARES[place % len(SHARES)]))
+        with contextlib.suppress(BudgetError):
+            plan = back(start, CompileOptions(Budget(size, 16 << 20)))
+        with Session(ample) as session:
+            inputs = {io.name: io.to_stored(io.check_model_array(arrays[io.name])) for io in session.inputs}
+            yield Squeezed(case.name, plan, plan is not ample, inputs, session.run_raw(inputs))
 
 
-@pytest.mark.parametrize("part", sampled(range(TRIED), 1))
-def test_budgets_do_not_change_results(part: int) -> None:
-    results = [_squeezed(case) for case in direct_float_cases()[part::PARTS]]
-    assert [problem for _, problems in results for problem in problems] == []
-    assert sum(count for count, _ in results) > 0
+def compiles(case: Case, arrays: dict[str, Array]) -> Front | None:
+    """The first way in which it does."""
+    for bound in ways(case):
+        with contextlib.suppress(TigrisError):
+            return front(with_constants(case.model, {name: arrays[name] for name in bound}), CompileOptions())
+    return None
+
+
+@pytest.mark.fuzzed
+def test_less_memory_does_not_change_results(tmp_path: Path) -> None:
+    every = spread(direct_float_cases(), examples(1, 2, 1000)), spread(quantised_cases(), examples(2, 4))
+    found = [item for cases in every for item in squeezed(list(cases)[:: examples(4, 1)])]
+    generated = [item.plan.codegen(None, f"n{place}", layout="split") for place, item in enumerate(found)]
+    library, wrong = build(generated, tmp_path), []
+    for item, made in zip(found, generated, strict=True):
+        with Session(item.plan) as session:
+            for kind, got in (("plan", session.run_raw(item.inputs)),
+                              ("C", CModel(library, item.plan, made, session).run(item.inputs))):  # fmt: skip
+                wrong += [f"{item.name}: {kind}: {name}" for name, array in item.outputs.items()
+                          if got[name].tobytes() != array.tobytes()]
+    assert wrong == []
+    assert sum(item.is_smaller for item in found) >= examples(25, 200)
