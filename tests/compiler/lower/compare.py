@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from tests.compiler.lower.program_interpreter import run
-from tests.compiler.models import make, node, ort
+from tests.compiler.models import Quantiser, make, node, ort
 from tigris_pio import Session
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
@@ -75,6 +75,32 @@ def check(model: onnx.ModelProto, inputs: Arrays, expected: Arrays | None = None
     for name, array in ({} if small is None else outputs(small, inputs)).items():
         assert array.tobytes() == results[name].tobytes(), name
     return compiled
+
+
+#: Integers with their scale, or scales and axis; or real numbers.
+Constant = tuple[np.ndarray, np.ndarray | float, int] | np.ndarray | np.generic
+
+
+def quantised(nodes: Sequence[onnx.NodeProto], inputs: Mapping[str, tuple[Shape, float, int]], out: tuple[float, int],
+              constants: Mapping[str, Constant] | None = None, unsigned: bool = False,
+              opset: int = 17) -> onnx.ModelProto:
+    """A model of nodes between quantised inputs and the quantised output y, of the last node's first result.
+
+    inputs: shape, scale and zero point
+    out: scale and zero point
+    """
+    q = Quantiser(unsigned)
+    names = {name: q.pair(name, scale, zero) for name, (_, scale, zero) in inputs.items()}
+    for name, value in (constants or {}).items():
+        if isinstance(value, tuple):
+            names[name] = q.constant(name, *value)
+        else:
+            q.weights[name] = np.asarray(value)
+    for item in nodes:
+        item.input[:] = [names.get(name, name) for name in item.input]
+    q.add(*nodes)
+    q.add(node("Identity", q.pair(nodes[-1].output[0], *out), "y"))
+    return make(q.nodes, {name: shape for name, (shape, *_) in inputs.items()}, ["y"], q.weights, opset)
 
 
 @dataclasses.dataclass(frozen=True)

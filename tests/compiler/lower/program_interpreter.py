@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tests.compiler.lower import fixed_point as fx
+from tests.runtime import references
 from tigris_pio.compiler.ir.program import Program, ProgramIo, ProgramOp, ProgramTensor
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
 from tigris_pio.format.record import Record
@@ -117,7 +117,7 @@ def execute(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor) -> np.n
     if op.kind == OpKind.SOFTMAX:
         vectors = inputs[0].reshape(-1, op.params.length)
         assert inputs[0].shape[3] == op.params.length
-        return fx.softmax_int8(vectors, op.blobs["exponentials"]) if int8 else softmax_float(vectors)
+        return references.softmax_int8(vectors, op.blobs["exponentials"]) if int8 else softmax_float(vectors)
     if op.kind == OpKind.LOOKUP:
         return op.blobs["table"][inputs[0].astype(np.int16) + 128]
     if op.kind == OpKind.UNARY:
@@ -217,42 +217,33 @@ def transposed_convolution(op: ProgramOp, source: np.ndarray, out: ProgramTensor
     return finish(op, cropped + op.blobs["bias"], int8, np.arange(out.channels))
 
 
-def tap_slices(op: ProgramOp, source: np.ndarray, out: ProgramTensor, fill: float) -> list[np.ndarray]:
-    """For each kernel tap [KH*KW], the input value at every output position; `fill` outside the tensor."""
+def windows(op: ProgramOp, source: np.ndarray, out: ProgramTensor, fill: float) -> np.ndarray:
+    """[batch, out height, out width, kernel height, kernel width, channels]; `fill` outside the tensor."""
     p = op.params
     top, left = -op.operands[0].rows.first, p.pad_left
     need_h = (out.height - 1) * p.stride_height + (p.kernel_height - 1) * p.dilation_height + 1
     need_w = (out.width - 1) * p.stride_width + (p.kernel_width - 1) * p.dilation_width + 1
-    pad_h, pad_w = max(0, need_h - top - source.shape[1]), max(0, need_w - left - source.shape[2])
-    padded = np.pad(source, ((0, 0), (top, pad_h), (left, pad_w), (0, 0)), constant_values=fill)
-    return [
-        padded[:, y : y + (out.height - 1) * p.stride_height + 1 : p.stride_height,
-               x : x + (out.width - 1) * p.stride_width + 1 : p.stride_width]
-        for y in range(0, p.kernel_height * p.dilation_height, p.dilation_height)
-        for x in range(0, p.kernel_width * p.dilation_width, p.dilation_width)
-    ]
+    pads = (top, max(0, need_h - top - source.shape[1]), left, max(0, need_w - left - source.shape[2]))
+    return references.windows(
+        references.pad_rows_and_columns(source, pads, fill), (p.kernel_height, p.kernel_width),
+        (p.stride_height, p.stride_width), (p.dilation_height, p.dilation_width), (out.height, out.width))
 
 
 def convolution(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -> np.ndarray:
     """Sums are exact in double: |sum| < 2^53."""
     p = op.params
-    taps = tap_slices(op, source.astype(np.float64), out, p.input_zero_point if int8 else 0.0)
+    taps = windows(op, source.astype(np.float64), out, p.input_zero_point if int8 else 0.0)
     weights = op.blobs["weights"].astype(np.float64)
-    total = np.zeros((out.batch, out.height, out.width, out.channels))
     if op.kind == OpKind.DEPTHWISE_CONV_2D:
         assert weights.shape == (p.kernel_height, p.kernel_width, out.channels) and p.groups == 1
-        repeat = out.channels // source.shape[3]
-        for tap, weight in zip(taps, weights.reshape(-1, out.channels), strict=True):
-            total += np.repeat(tap, repeat, axis=3) * weight
+        total = (np.repeat(taps, out.channels // source.shape[3], axis=5) * weights).sum(axis=(3, 4))
     else:
         each_in, each_out = source.shape[3] // p.groups, out.channels // p.groups
         assert weights.shape == (out.channels, p.kernel_height, p.kernel_width, each_in)
-        flat = weights.reshape(out.channels, -1, each_in)
-        for index, tap in enumerate(taps):
-            for group in range(p.groups):
-                outs = slice(group * each_out, (group + 1) * each_out)
-                ins = slice(group * each_in, (group + 1) * each_in)
-                total[..., outs] += tap[..., ins] @ flat[outs, index].T
+        total = np.concatenate([
+            np.tensordot(taps[..., group * each_in : (group + 1) * each_in],
+                         weights[group * each_out : (group + 1) * each_out], ((3, 4, 5), (1, 2, 3)))
+            for group in range(p.groups)], axis=3)
     return finish(op, total + op.blobs["bias"], int8, np.arange(out.channels))
 
 
@@ -281,21 +272,20 @@ def finish(op: ProgramOp, total: np.ndarray, int8: bool, channels: np.ndarray) -
     p = op.params
     if not int8:
         return np.clip(total.astype(np.float32), np.float32(p.activation_min), np.float32(p.activation_max))
-    scaled = fx.multiply(total.astype(np.int64), op.blobs["multiplier"][channels], op.blobs["shift"][channels])
+    scaled = references.requantise(total, op.blobs["multiplier"][channels], op.blobs["shift"][channels])
     return np.clip(scaled + p.output_zero_point, p.activation_min, p.activation_max).astype(np.int8)
 
 
 def pooling(op: ProgramOp, source: np.ndarray, out: ProgramTensor, int8: bool) -> np.ndarray:
     p = op.params
-    valid = np.stack(tap_slices(op, np.ones_like(source, np.int64), out, 0))
+    valid = windows(op, np.ones_like(source, np.int64), out, 0)
     if op.kind == OpKind.MAX_POOL:
-        assert valid.any(axis=0).all()
-        lowest = -128 if int8 else -np.inf
-        result = np.stack(tap_slices(op, source.astype(np.float64), out, lowest)).max(axis=0)
+        assert valid.any(axis=(3, 4)).all()
+        result = windows(op, source.astype(np.float64), out, -128 if int8 else -np.inf).max(axis=(3, 4))
         return np.clip(result, p.activation_min, p.activation_max).astype(source.dtype)
     fill = p.input_zero_point if int8 and p.include_pad else 0
-    total = np.stack(tap_slices(op, source.astype(np.float64), out, fill)).sum(axis=0)
-    taps = np.full(valid.shape[1:], len(valid)) if p.include_pad else valid.sum(axis=0)
+    total = windows(op, source.astype(np.float64), out, fill).sum(axis=(3, 4))
+    taps = np.full_like(total, p.kernel_height * p.kernel_width, int) if p.include_pad else valid.sum(axis=(3, 4))
     if not int8:
         return np.clip(total / taps, p.activation_min, p.activation_max).astype(np.float32)
     factors = (op.blobs["multiplier"][taps - 1], op.blobs["shift"][taps - 1]) if p.rescale == 1 else None
@@ -319,7 +309,7 @@ def int8_mean(p: Record, sums: np.ndarray, taps: np.ndarray,
               factors: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
     """`factors`: multiplier and shift when input and output scales differ."""
     if factors is not None:
-        mean = fx.multiply(sums - taps * p.input_zero_point, *factors) + p.output_zero_point
+        mean = references.requantise(sums - taps * p.input_zero_point, *factors) + p.output_zero_point
     else:
         mean = np.where(sums > 0, (2 * sums + taps) // (2 * taps), -((-2 * sums + taps) // (2 * taps)))
     return np.clip(mean, p.activation_min, p.activation_max).astype(np.int8)
@@ -342,9 +332,9 @@ def binary(op: ProgramOp, inputs: list[np.ndarray], out: ProgramTensor, int8: bo
         return np.clip(function(*operands), np.float32(p.activation_min), np.float32(p.activation_max))
     centred = [array.astype(np.int64) - p.zero_point[index] for index, array in enumerate(operands)]
     if op.kind != OpKind.MUL:
-        centred = [fx.multiply(array << p.left_shift, p.multiplier[index], p.shift[index])
+        centred = [references.requantise(array << p.left_shift, p.multiplier[index], p.shift[index])
                    for index, array in enumerate(centred)]
-    result = fx.multiply(function(*centred), p.output_multiplier, p.output_shift) + p.output_zero_point
+    result = references.requantise(function(*centred), p.output_multiplier, p.output_shift) + p.output_zero_point
     return np.clip(result, p.activation_min, p.activation_max).astype(np.int8)
 
 

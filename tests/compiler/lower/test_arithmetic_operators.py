@@ -6,8 +6,8 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.compare import Case, Given, case, check, ints, kinds, noise
-from tests.compiler.models import Quantiser, make, node, ort
+from tests.compiler.lower.compare import Case, Given, case, check, ints, kinds, noise, quantised
+from tests.compiler.models import make, node, ort
 from tests.runtime import references
 from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import OpKind
@@ -120,10 +120,8 @@ def test_small_inputs_are_cast(dtype: type) -> None:
 
 def test_int8_product_of_activations_is_tensorflow_lites() -> None:
     """Between quantised tensors MatMul stays in int8: exact sums, one requantisation."""
-    q = Quantiser()
-    q.add(node("MatMul", f"{q.pair('a', 0.05, 3)} {q.pair('b', 0.02, -7)}", "m"),
-          node("Identity", q.pair("m", 0.1, 11), "y"))
-    compiled = compile_model(make(q.nodes, {"a": (2, 3, 5), "b": (2, 5, 4)}, ["y"], q.weights))
+    inputs = {"a": ((2, 3, 5), 0.05, 3), "b": ((2, 5, 4), 0.02, -7)}
+    compiled = compile_model(quantised([node("MatMul", "a b", "m")], inputs, (0.1, 11)))
     assert kinds(compiled) == [OpKind.MAT_MUL]
     a, b = (RANDOM.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 2, 3, 5), (1, 2, 5, 4)))
     with Session(compiled) as session:

@@ -10,13 +10,13 @@ import onnx
 import pytest
 from onnx import TensorProto
 
+from tests.compiler.lower.compare import outputs
 from tests.compiler.models import make, node, ort
 from tests.runtime import references
 from tests.tflite.compare import plans
 from tests.tflite.writer import RELU6, SAME, VALID, Operator, Tensor, constant, write
-from tigris_pio import Session
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import front
+from tigris_pio.compiler.pipeline import Front, front
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(41)
@@ -71,8 +71,12 @@ def model(layer: Layer, dtype: str, per_channel: bool) -> tuple[onnx.ModelProto,
     return make(nodes, {"x": layer.shape}, ["y"], constants, types=types), weights, zeros, scales
 
 
-@pytest.mark.parametrize("per_channel", [False, True])
-@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def _same(start: Front, x: np.ndarray, expected: np.ndarray) -> None:
+    for compiled in plans(start):
+        np.testing.assert_array_equal(outputs(compiled, {"x": x})["y"], expected)
+
+
+@pytest.mark.parametrize(("dtype", "per_channel"), [("uint8", False), ("int8", True)])
 @pytest.mark.parametrize("name", LAYERS)
 def test_sums_are_exact(name: str, dtype: str, per_channel: bool) -> None:
     """The integers' sums by onnxruntime in float64-wide integers, then TensorFlow Lite's requantisation."""
@@ -96,9 +100,7 @@ def test_sums_are_exact(name: str, dtype: str, per_channel: bool) -> None:
         real = float(np.float32(X[0])) * scale / float(np.float32(Y[0]))
         expected[at] = references.requantise(sums[at], *references.quantised_multiplier(real))
     expected = np.clip(expected + Y[1], 0, 255)
-    for compiled in plans(start):
-        with Session(compiled) as session:
-            np.testing.assert_array_equal(session.run({"x": x})["y"], expected)
+    _same(start, x, expected)
 
 
 def test_what_fits_without_zero_points_needs_no_sums() -> None:
@@ -136,21 +138,16 @@ def test_old_uint8_networks(op: str, weights: tuple[int, ...], padding: int) -> 
     real = float(np.float32(X[0]) * np.float32(scale)) / float(np.float32(Y[0]))
     expected = references.requantise(sums, *references.quantised_multiplier(real)) + Y[1]
     low, high = Y[1], min(255, Y[1] + round(6 / Y[0]))
-    for compiled in plans(start):
-        with Session(compiled) as session:
-            np.testing.assert_array_equal(session.run({"x": x})["y"], np.clip(expected, low, high))
+    _same(start, x, np.clip(expected, low, high))
 
 
 def _sums(op: str, x: np.ndarray, w: np.ndarray, padding: int) -> np.ndarray:
     if op == "FULLY_CONNECTED":
         return x @ w.T
-    if padding == SAME:
-        x = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    size = (x.shape[1] - 2, x.shape[2] - 2)
-    windows = references.windows(x, (3, 3), (1, 1), (1, 1), size)
-    if op == "CONV_2D":
-        return np.einsum("nyxijc,oijc->nyxo", windows, w)
-    return np.einsum("nyxijc,ijc->nyxc", np.repeat(windows, 2, axis=-1), w[0])
+    x = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))) if padding == SAME else x
+    windows = references.windows(x, (3, 3), (1, 1), (1, 1), (x.shape[1] - 2, x.shape[2] - 2))
+    return (np.einsum("nyxijc,oijc->nyxo", windows, w) if op == "CONV_2D"
+            else np.einsum("nyxijc,ijc->nyxc", np.repeat(windows, 2, axis=-1), w[0]))
 
 
 @pytest.mark.parametrize("window", [(3, 2, VALID), (2, 2, SAME), (9, 8, VALID)])
@@ -168,6 +165,4 @@ def test_old_uint8_pools(window: tuple[int, int, int]) -> None:
             taps = x[0, row * height : (row + 1) * height, column * width : (column + 1) * width].astype(np.int64)
             count = taps.shape[0] * taps.shape[1]
             expected[0, row, column] = (taps.sum(axis=(0, 1)) + count // 2) // count
-    for compiled in plans(start):
-        with Session(compiled) as session:
-            np.testing.assert_array_equal(session.run({"x": x})["y"], expected)
+    _same(start, x, expected)

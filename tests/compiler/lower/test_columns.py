@@ -7,12 +7,12 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.quantised_net import QuantisedNet
+from tests.compiler.lower.compare import noise
 from tests.compiler.models import make, node, program
 from tests.compiler.simulator import Simulator
 from tests.harness.tiers import examples
@@ -27,8 +27,6 @@ from tigris_pio.compiler.plan.search import Effort, find_plan
 from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
 from tigris_pio.format.enums import OpKind, WeightMode
 from tigris_pio.format.reader import read_plan
-
-RANDOM = np.random.default_rng(8)
 
 
 def encoder() -> tuple[QuantisedNet, tuple[str, str]]:
@@ -50,29 +48,13 @@ def int8() -> Program:
 
 @functools.cache
 def floating() -> Program:
-    weights = {
-        "w": RANDOM.standard_normal((4, 3, 3, 3)).astype(np.float32),
-        "f": np.float32(0.3),
-        "d": RANDOM.standard_normal((4, 1, 3, 3)).astype(np.float32),
-        "s": np.array([1, 1, 2, 2], np.float32),
-        "each": RANDOM.standard_normal((1, 4, 1, 1)).astype(np.float32),
-    }
+    weights = {"w": noise(4, 3, 3, 3), "f": np.float32(0.3), "d": noise(4, 1, 3, 3), "each": noise(1, 4, 1, 1),
+               "s": np.array([1, 1, 2, 2], np.float32)}
     nodes = [
-        node("Conv", "x w", "a", pads=[1, 2, 1, 0], strides=[1, 2]),
-        node("Relu", "a", "b"),
-        node("Conv", "b d", "c", group=4, pads=[1, 1, 1, 1]),
-        node("Mul", "c each", "m"),
-        node("Sigmoid", "m", "e"),
-        node("Mul", "m e", "g"),
-        onnx.helper.make_node(
-            "Resize",
-            ["g", "", "s"],
-            ["h"],
-            name="resize",
-            mode="nearest",
-            nearest_mode="floor",
-            coordinate_transformation_mode="asymmetric",
-        ),
+        node("Conv", "x w", "a", pads=[1, 2, 1, 0], strides=[1, 2]), node("Relu", "a", "b"),
+        node("Conv", "b d", "c", group=4, pads=[1, 1, 1, 1]), node("Mul", "c each", "m"), node("Sigmoid", "m", "e"),
+        node("Mul", "m e", "g"), node("Resize", "g - s", "h", mode="nearest", nearest_mode="floor",
+                                      coordinate_transformation_mode="asymmetric"),
         node("AveragePool", "h", "i", kernel_shape=[2, 3], pads=[0, 1, 0, 1], count_include_pad=1),
         node("Concat", "i i", "y", axis=1),
     ]
@@ -133,16 +115,8 @@ def test_tiles_in_bands_beside_slow_memory(which: str) -> None:
 
 def test_all_of_these_operators_may_be_tiled() -> None:
     kinds = {op.kind for op in int8().ops if may_be_tiled(int8(), op)}
-    assert kinds >= {
-        OpKind.CONV_2D,
-        OpKind.DEPTHWISE_CONV_2D,
-        OpKind.AVERAGE_POOL,
-        OpKind.MAX_POOL,
-        OpKind.ADD,
-        OpKind.LOOKUP,
-        OpKind.SELECT,
-        OpKind.CONCAT,
-    }
+    assert kinds >= {OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.AVERAGE_POOL, OpKind.MAX_POOL, OpKind.ADD,
+                     OpKind.LOOKUP, OpKind.SELECT, OpKind.CONCAT}
     kinds = {op.kind for op in floating().ops if may_be_tiled(floating(), op)}
     assert kinds >= {OpKind.CONV_2D, OpKind.MUL, OpKind.UNARY, OpKind.SELECT, OpKind.AVERAGE_POOL}
 
@@ -158,34 +132,21 @@ def test_work_is_counted_by_columns() -> None:
 
 
 def test_a_layer_that_is_not_made_of_columns_stays_whole() -> None:
-    model = make(
-        [
-            node("Conv", "x w", "a", pads=[1, 1, 1, 1]),
-            node("GlobalAveragePool", "a", "b"),
-            node("Softmax", "a", "c", axis=3),
-            node("Concat", "a a", "d", axis=3),
-        ],
-        {"x": (1, 3, 6, 8)},
-        ["b", "c", "d"],
-        {"w": RANDOM.standard_normal((2, 3, 3, 3)).astype(np.float32)},
-    )
+    nodes = [node("Conv", "x w", "a", pads=[1, 1, 1, 1]), node("GlobalAveragePool", "a", "b"),
+             node("Softmax", "a", "c", axis=3), node("Concat", "a a", "d", axis=3)]
+    model = make(nodes, {"x": (1, 3, 6, 8)}, ["b", "c", "d"], {"w": noise(2, 3, 3, 3)})
     of = program(model)
     assert {op.kind for op in of.ops if may_be_tiled(of, op)} <= {OpKind.CONV_2D}
-    batched = dataclasses.replace(
-        int8(), tensors={n: dataclasses.replace(t, batch=2) for n, t in int8().tensors.items()}
-    )
+    tensors = {name: dataclasses.replace(item, batch=2) for name, item in int8().tensors.items()}
+    batched = dataclasses.replace(int8(), tensors=tensors)
     assert not any(may_be_tiled(batched, op) for op in batched.ops)
 
 
 def test_a_map_of_constants_is_not_cut() -> None:
     """A number for each column stays whole, one for all does not hinder."""
     grid = np.linspace(-1, 1, 8, dtype=np.float32).reshape(1, 1, 1, 8)
-    model = make(
-        [node("Conv", "x w", "a", pads=[1, 1, 1, 1]), node("Sub", "a grid", "b"), node("Mul", "b one", "c")],
-        {"x": (1, 3, 6, 8)},
-        ["c"],
-        {"w": RANDOM.standard_normal((2, 3, 3, 3)).astype(np.float32), "grid": grid, "one": np.float32(3)},
-    )
+    nodes = [node("Conv", "x w", "a", pads=[1, 1, 1, 1]), node("Sub", "a grid", "b"), node("Mul", "b one", "c")]
+    model = make(nodes, {"x": (1, 3, 6, 8)}, ["c"], {"w": noise(2, 3, 3, 3), "grid": grid, "one": np.float32(3)})
     of = program(model)
     assert {op.kind for op in of.ops if may_be_tiled(of, op)} == {OpKind.CONV_2D, OpKind.MUL}
 

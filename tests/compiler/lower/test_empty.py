@@ -3,8 +3,6 @@ name. Never a plan that the runtime refuses."""
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import onnx
 import pytest
@@ -95,10 +93,11 @@ def test_empty_tensors_between_nodes(reader):
     assert ran or reader in ("ArgMax", "ReduceMean", "ReduceMax", "GlobalAveragePool", "GlobalMaxPool")
 
 
-@pytest.mark.parametrize("op", ["AveragePool", "MaxPool", "Conv", "Slice", "Gather", "Pad", "Tile", "MatMul"])
-@pytest.mark.parametrize("unsigned", [False, True])
+@pytest.mark.parametrize(("op", "unsigned"), [
+    ("AveragePool", False), ("MaxPool", True), ("Conv", False), ("Slice", True), ("Gather", False), ("Pad", True),
+    ("Tile", False), ("MatMul", True)])
 def test_quantised(op, unsigned):
-    for before, after, behind in itertools.product((True, False), repeat=3):
+    for before, after, behind in ((True, True, True), (True, False, False), (False, True, False), (False, False, True)):
         q, weights = Quantiser(unsigned), {}
         x = q.pair("x", 0.1, 0) if before else "x"
         made = step(op, MAKERS[op], "e", "culprit", weights)

@@ -8,8 +8,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.compiler.lower.compare import Case, case, check, noise
-from tests.compiler.models import Quantiser, make, node
+from tests.compiler.lower.compare import Case, case, check, noise, quantised
+from tests.compiler.models import make, node
 from tigris_pio import compile_model
 from tigris_pio.errors import TigrisError
 
@@ -46,25 +46,19 @@ def test_float(each: Case) -> None:
     each.check()
 
 
-@pytest.mark.parametrize(("form", "per_channel"), zip(FORMS, itertools.cycle((False, True)), strict=False))
+@pytest.mark.parametrize(("form", "per_channel"), list(zip(FORMS, itertools.cycle((False, True)), strict=False)))
 def test_quantised(form: Form, per_channel: bool) -> None:
     """Within a step of the output's scale: onnxruntime rounds a product of real numbers, kernels an integer sum."""
-    q, feeds, weights, names = Quantiser(), {}, {}, []
-    for name, shape in shapes_of(form).items():
-        if name == "b" and "b" in form[-1]:
-            scale = np.full(4, 0.02, np.float32) if per_channel else 0.02
-            integers = RANDOM.integers(-127, 128, shape).astype(np.int8)
-            names.append(q.constant("b", integers, scale, axis=0 if form[1] else 1))
-        elif name == "c" and "c" in form[-1]:
-            weights["c"] = noise(*shape)
-            names.append("c")
-        else:
-            feeds[name] = RANDOM.uniform(-2, 2, shape).astype(np.float32)
-            names.append(q.pair(name, 0.02, 3))
-    q.add(node("Gemm", " ".join(names), "r", **attributes_of(form)))
-    q.add(node("Identity", q.pair("r", 0.2, -5), "y"))
-    model = make(q.nodes, {name: array.shape for name, array in feeds.items()}, ["y"], {**q.weights, **weights})
-    check(model, feeds, rtol=0, atol=0.2001)
+    shapes, constants = shapes_of(form), {}
+    if "b" in form[-1]:
+        integers = RANDOM.integers(-127, 128, shapes["b"]).astype(np.int8)
+        constants["b"] = (integers, np.full(4, 0.02, np.float32) if per_channel else 0.02, 0 if form[1] else 1)
+    if "c" in form[-1] and "c" in shapes:
+        constants["c"] = noise(*shapes["c"])
+    inputs = {name: (shape, 0.02, 3) for name, shape in shapes.items() if name not in constants}
+    model = quantised([node("Gemm", " ".join(shapes), "r", **attributes_of(form))], inputs, (0.2, -5), constants)
+    check(model, {name: RANDOM.uniform(-2, 2, shape).astype(np.float32) for name, (shape, *_) in inputs.items()},
+          rtol=0, atol=0.2001, little=False)
 
 
 @pytest.mark.parametrize(("a", "b", "c", "constants"), [

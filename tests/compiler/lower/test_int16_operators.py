@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,21 +9,19 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from tests.compiler.models import make, node, ort
-from tigris_pio import Session, compile_model
+from tests.compiler.lower.compare import Shape, check, noise, outputs
+from tests.compiler.models import make, node
+from tests.harness.tiers import chosen
+from tigris_pio import compile_model
+from tigris_pio.errors import TigrisError
 from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(16)
-Shape = tuple[int, ...]
 #: Step and zero point of numbers around -4 to 4, by element type.
 NUMBERS: Mapping[str, tuple[float, int]] = {
     "int8": (0.035, 7), "uint8": (0.035, 120), "int16": (1.4e-4, 0), "uint16": (1.4e-4, 1 << 15),
 }
 MIXED = (("int16", "int16"), ("uint16", "int16"), ("int8", "int16"), ("int16", "int8"), ("uint16", "uint8"))
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 class Model:
@@ -63,14 +60,8 @@ class Model:
         self.add("Identity", output, "y")
         model = make(self.nodes, shapes, ["y"], self.weights, 17 if self.domain else 21)
         model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
-        inputs = {name: noise(*shape) * 1.5 for name, shape in shapes.items()}
-        compiled = compile_model(model)
-        with Session(compiled) as session:
-            got = session.run(inputs)["y"]
-        expected = ort(model, inputs)["y"]
-        assert got.shape == expected.shape and got.dtype == expected.dtype
-        difference = np.abs(got.astype(np.float64) - expected) / scale
-        assert difference.max() <= steps + 1e-2, difference.max()
+        inputs = {name: noise(*shape) * np.float32(1.5) for name, shape in shapes.items()}
+        compiled = check(model, inputs, rtol=0, atol=(steps + 1e-2) * scale, little=chosen() != "fast")
         ops = compiled.plan.program.ops
         assert {op.kind for op in ops if op.dtype is DType.FLOAT32} <= set(floats)
         return [op.kind for op in ops]
@@ -86,18 +77,21 @@ def layer(model: Model, op: str, source: str, weights: Shape, scale: float, **at
     return model.add(op, f"{source} {weight} {bias}", "l", **attributes)
 
 
-@pytest.mark.parametrize("domain", ["", "com.microsoft"])
-@pytest.mark.parametrize(("source", "result"), MIXED)
-@pytest.mark.parametrize(("op", "shape", "weights", "attributes"), [
+#: Each with two pairs of element types in turn.
+LAYERS = [(*layer, *MIXED[(index + turn) % len(MIXED)], ("", "com.microsoft")[(index + turn) % 2])
+          for index, layer in enumerate((
     ("Conv", (1, 3, 8, 7), (6, 3, 3, 3), {"pads": [0, 1, 2, 1], "strides": [2, 1]}),
     ("Conv", (1, 6, 8, 7), (6, 1, 3, 3), {"group": 6, "pads": [1, 1, 1, 1]}),
     ("Conv", (1, 40, 5, 5), (4, 40, 5, 5), {}),
     ("Conv", (1, 4, 16), (8, 2, 5), {"pads": [2, 2], "group": 2}),
     ("ConvTranspose", (1, 4, 5, 6), (4, 3, 3, 3), {"strides": [2, 2]}),
     ("Gemm", (3, 12), (5, 12), {"transB": 1}),
-])
-def test_layers(domain: str, source: str, result: str, op: str, shape: Shape, weights: Shape,
-                attributes: Mapping[str, object]) -> None:
+)) for turn in (0, 3)]
+
+
+@pytest.mark.parametrize(("op", "shape", "weights", "attributes", "source", "result", "domain"), LAYERS)
+def test_layers(op: str, shape: Shape, weights: Shape, attributes: Mapping[str, object], source: str, result: str,
+                domain: str) -> None:
     model = Model(domain)
     last = layer(model, op, model.pair("x", source), weights, NUMBERS[source][0], **attributes)
     last = model.add("Relu", last, "r")
@@ -106,69 +100,38 @@ def test_layers(domain: str, source: str, result: str, op: str, shape: Shape, we
     assert kinds.count(OpKind.RESCALE) == ("8" in source) + ("8" in result) and len(kinds) <= 3
 
 
-@pytest.mark.parametrize(("source", "result"), MIXED)
-@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Max", "Min"])
-def test_two_tensors(op: str, source: str, result: str) -> None:
-    model = Model()
-    inputs = f"{model.pair('a', source)} {model.pair('b', 'int16')}"
-    scale = NUMBERS[result][0] * 3
-    out = model.pair(model.add(op, inputs, "s"), result, scale)
-    kind = OpKind.EXTREME if op in ("Max", "Min") else OpKind[op.upper()]
-    assert kind in model.check({"a": (1, 3, 4, 5), "b": (1, 3, 1, 1)}, out, scale)
+IMAGE = (1, 3, 16, 15)
+#: The operator, shapes of its inputs, attributes, how much larger its results are, steps, and a kind in the plan.
+OPERATORS: list[tuple[str, Sequence[Shape], Mapping[str, object], float, float, OpKind | None]] = [
+    *((op, [(1, 3, 4, 5), (1, 3, 1, 1)], {}, 3, 1, OpKind.EXTREME if op in ("Max", "Min") else OpKind[op.upper()])
+      for op in ("Add", "Sub", "Mul", "Max", "Min")),
+    # The logistic function and tanh of TensorFlow Lite's table are up to two steps off.
+    *((op, [IMAGE], {}, 1, 1.5, None) for op in ("Relu", "Abs", "Neg", "Sigmoid", "Tanh", "Elu", "Gelu", "HardSwish",
+                                                 "Softplus", "Sin", "Erf", "HardSigmoid")),
+    ("LeakyRelu", [IMAGE], {"alpha": 0.2}, 1, 1.5, None),
+    *((op, [(1, 5, 7, 6)], attributes, 1, 1, None) for op, attributes in (
+        ("AveragePool", {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1]}),
+        ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
+        ("MaxPool", {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1]}), ("GlobalAveragePool", {}), ("GlobalMaxPool", {}))),
+    *((op, [(2, 3, 4, 5)], {"keepdims": 0}, 2, 1, OpKind.REDUCE) for op in ("ReduceMean", "ReduceSum", "ReduceMax",
+                                                                            "ReduceMin")),
+    ("MatMul", [(2, 3, 4, 9), (1, 3, 9, 6)], {}, 8, 1, OpKind.MAT_MUL),
+]
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16"])
-def test_a_constant_of_its_own_type(dtype: str) -> None:
-    model = Model()
-    values = RANDOM.integers(-120, 121, (1, 3, 1, 1)).astype(dtype)
-    inputs = f"{model.pair('x', 'int16')} {model.constant('k', values, 0.02)}"
-    out = model.pair(model.add("Add", inputs, "s"), "int16", 3e-4)
-    assert OpKind.ADD in model.check({"x": (1, 3, 4, 5)}, out, 3e-4)
-
-
-@pytest.mark.parametrize(("source", "result"), MIXED)
-@pytest.mark.parametrize(("op", "attributes"), [
-    ("Relu", {}), ("LeakyRelu", {"alpha": 0.2}), ("Abs", {}), ("Neg", {}), ("Sigmoid", {}), ("Tanh", {}), ("Elu", {}),
-    ("Gelu", {}), ("HardSwish", {}), ("Softplus", {}), ("Sin", {}), ("Erf", {}), ("HardSigmoid", {}),
-])
-def test_one_tensor(op: str, attributes: Mapping[str, object], source: str, result: str) -> None:
-    """The logistic function and tanh of TensorFlow Lite's table are up to two steps off."""
-    model = Model()
-    out = model.pair(model.add(op, model.pair("x", source), "f", **attributes), result)
-    model.check({"x": (1, 3, 16, 15)}, out, NUMBERS[result][0], 1.5)
-
-
-@pytest.mark.parametrize("op", ["Sqrt", "Log", "Reciprocal"])
-def test_functions_too_steep_for_straight_lines_run_in_float(op: str) -> None:
-    model = Model()
-    model.add("Abs", model.pair("x", "int16"), "a")
-    model.weights["one"] = np.float32(0.001)
-    raised = model.pair(model.add("Max", f"{model.pair('a', 'int16')} one", "m"), "int16")
-    out = model.pair(model.add(op, raised, "f"), "int16")
-    kinds = model.check({"x": (1, 3, 16, 15)}, out, NUMBERS["int16"][0], 1.0, (OpKind.UNARY, OpKind.BINARY))
-    assert OpKind.UNARY in kinds
-
-
-@pytest.mark.parametrize(("source", "result"), MIXED)
-@pytest.mark.parametrize(("op", "attributes"), [
-    ("AveragePool", {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1]}),
-    ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
-    ("MaxPool", {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1]}), ("GlobalAveragePool", {}), ("GlobalMaxPool", {}),
-])
-def test_pools(op: str, attributes: Mapping[str, object], source: str, result: str) -> None:
-    model = Model()
-    out = model.pair(model.add(op, model.pair("x", source), "p", **attributes), result)
-    model.check({"x": (1, 5, 7, 6)}, out, NUMBERS[result][0])
-
-
-@pytest.mark.parametrize(("source", "result"), MIXED)
-@pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"])
-def test_reductions(op: str, source: str, result: str) -> None:
-    model = Model()
-    model.weights["axes"] = np.array([1, 3])
-    scale = NUMBERS[result][0] * 2
-    out = model.pair(model.add(op, f"{model.pair('x', source)} axes", "m", keepdims=0), result, scale)
-    assert OpKind.REDUCE in model.check({"x": (2, 3, 4, 5)}, out, scale)
+@pytest.mark.parametrize("number", range(len(OPERATORS)), ids=lambda number: OPERATORS[number][0])
+def test_operators(number: int) -> None:
+    """With two pairs of element types in turn."""
+    op, shapes, attributes, factor, steps, kind = OPERATORS[number]
+    for source, result in (MIXED[number % len(MIXED)], MIXED[(number + 2) % len(MIXED)]):
+        model = Model()
+        model.weights |= {"axes": np.array([1, 3])} if op.startswith("Reduce") else {}
+        inputs = [model.pair(name, source if name == "a" else "int16") for name, _ in zip("ab", shapes, strict=False)]
+        scale = NUMBERS[result][0] * factor
+        out = model.pair(model.add(op, " ".join([*inputs, *model.weights.keys() & {"axes"}]), "r", **attributes),
+                         result, scale)
+        kinds = model.check(dict(zip("ab", shapes, strict=False)), out, scale, steps)
+        assert kind is None or kind in kinds
 
 
 @pytest.mark.parametrize(("source", "result"), MIXED)
@@ -180,13 +143,24 @@ def test_softmax(source: str, result: str) -> None:
     assert OpKind.SOFTMAX in model.check({"x": (3, 17)}, out, scale, 1 if scale > 1e-4 else 8)
 
 
-@pytest.mark.parametrize(("source", "result"), MIXED)
-def test_products_of_activations(source: str, result: str) -> None:
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_a_constant_of_its_own_type(dtype: str) -> None:
     model = Model()
-    scale = NUMBERS[result][0] * 8
-    product = model.add("MatMul", f"{model.pair('a', source)} {model.pair('b', 'int16')}", "m")
-    shapes = {"a": (2, 3, 4, 9), "b": (1, 3, 9, 6)}
-    assert OpKind.MAT_MUL in model.check(shapes, model.pair(product, result, scale), scale)
+    values = RANDOM.integers(-120, 121, (1, 3, 1, 1)).astype(dtype)
+    inputs = f"{model.pair('x', 'int16')} {model.constant('k', values, 0.02)}"
+    out = model.pair(model.add("Add", inputs, "s"), "int16", 3e-4)
+    assert OpKind.ADD in model.check({"x": (1, 3, 4, 5)}, out, 3e-4)
+
+
+@pytest.mark.parametrize("op", ["Sqrt", "Log", "Reciprocal"])
+def test_functions_too_steep_for_straight_lines_run_in_float(op: str) -> None:
+    model = Model()
+    model.add("Abs", model.pair("x", "int16"), "a")
+    model.weights["one"] = np.float32(0.001)
+    raised = model.pair(model.add("Max", f"{model.pair('a', 'int16')} one", "m"), "int16")
+    out = model.pair(model.add(op, raised, "f"), "int16")
+    kinds = model.check({"x": (1, 3, 16, 15)}, out, NUMBERS["int16"][0], 1.0, (OpKind.UNARY, OpKind.BINARY))
+    assert OpKind.UNARY in kinds
 
 
 def test_moves_of_integers_are_exact() -> None:
@@ -203,24 +177,12 @@ def test_moves_of_integers_are_exact() -> None:
     kinds = {"x": onnx.TensorProto.INT16, "y": onnx.TensorProto.INT16}
     data = make(model.nodes, {"x": (1, 6, 3, 4)}, ["y"], model.weights, 21, kinds)
     x = RANDOM.integers(-32768, 32768, (1, 6, 3, 4)).astype(np.int16)
-    with Session(compile_model(data)) as session:
-        got = session.run({"x": x})["y"]
+    got = outputs(compile_model(data), {"x": x})["y"]
     expected = ReferenceEvaluator(data).run(None, {"x": x})[0]  # onnxruntime pads no int16
     assert got.dtype == np.int16 and np.array_equal(got, expected)
 
 
-@pytest.mark.parametrize(("one", "two"), list(itertools.product(("int16", "uint16"), ("int8", "uint8", "int16"))))
-def test_integers_at_the_ends(one: str, two: str) -> None:
-    """An input of integers that a DequantizeLinear gives a scale, and the output of a QuantizeLinear."""
-    if one == "uint16":
-        with pytest.raises(Exception, match="uint16"):
-            _ends(one, two)
-    else:
-        got, expected = _ends(one, two)
-        assert got.dtype == expected.dtype and np.abs(got.astype(int) - expected.astype(int)).max() <= 1
-
-
-def _ends(one: str, two: str) -> tuple[np.ndarray, np.ndarray]:
+def ends(one: str, two: str) -> onnx.ModelProto:
     model = Model()
     for name, dtype in (("x", one), ("y", two)):
         step, zero = NUMBERS[dtype]
@@ -229,11 +191,18 @@ def _ends(one: str, two: str) -> tuple[np.ndarray, np.ndarray]:
     model.add("Relu", "d", "r")
     model.add("QuantizeLinear", "r ys yz", "y")
     kinds = {name: onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for name, kind in (("x", one), ("y", two))}
-    data = make(model.nodes, {"x": (3, 40)}, ["y"], model.weights, 21, kinds)
-    x = RANDOM.integers(*(np.iinfo(one).min, np.iinfo(one).max), (3, 40)).astype(one)
-    compiled = compile_model(data)
-    with Session(compiled) as session:
-        return session.run({"x": x})["y"], ort(data, {"x": x})["y"]
+    return make(model.nodes, {"x": (3, 40)}, ["y"], model.weights, 21, kinds)
+
+
+@pytest.mark.parametrize("two", ["int8", "uint8", "int16"])
+def test_integers_at_the_ends(two: str) -> None:
+    """An input of integers that a DequantizeLinear gives a scale, and the output of a QuantizeLinear."""
+    check(ends("int16", two), {"x": RANDOM.integers(-32768, 32767, (3, 40)).astype(np.int16)}, rtol=0, atol=1)
+
+
+def test_an_input_of_uint16_is_refused() -> None:
+    with pytest.raises(TigrisError, match="uint16"):
+        compile_model(ends("uint16", "int16"))
 
 
 def test_a_zero_point_of_int16_is_kept() -> None:

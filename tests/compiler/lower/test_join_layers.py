@@ -6,16 +6,12 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.program_interpreter import run
-from tests.compiler.models import Quantiser, make, node, ort, program
-from tigris_pio import Session, compile_model
+from tests.compiler.lower.compare import check, kinds, noise
+from tests.compiler.models import Quantiser, make, node
+from tigris_pio import compile_model
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(4)
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 def joined(shape: tuple[int, ...], sizes: tuple[int, ...], outputs: tuple[str, ...] = ("y",)) -> onnx.ModelProto:
@@ -26,18 +22,10 @@ def joined(shape: tuple[int, ...], sizes: tuple[int, ...], outputs: tuple[str, .
     return make(nodes, {"x": shape}, list(outputs), weights)
 
 
-def kinds(model: onnx.ModelProto) -> list[OpKind]:
-    return [op.kind for op in program(model).ops if op.kind not in (OpKind.QUANTIZE, OpKind.DEQUANTIZE)]
-
-
 @pytest.mark.parametrize("shape", [(1, 16), (1, 6, 16)])
 def test_float(shape: tuple[int, ...]) -> None:
-    model, x = joined(shape, (5, 8, 3)), noise(*shape)
-    assert kinds(model) == [OpKind.FULLY_CONNECTED]
-    expected = ort(model, {"x": x})["y"]
-    with Session(compile_model(model)) as session:
-        np.testing.assert_allclose(session.run({"x": x})["y"], expected, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(run(program(model), {"x": x})["y"], expected, rtol=1e-5, atol=1e-5)
+    compiled = check(joined(shape, (5, 8, 3)), {"x": noise(*shape)}, interpreted=True)
+    assert kinds(compiled) == [OpKind.FULLY_CONNECTED]
 
 
 def test_int8() -> None:
@@ -51,19 +39,14 @@ def test_int8() -> None:
     parts = [q.pair(f"p{i}", 0.07, -4) for i in range(len(sizes))]
     q.add(node("Concat", " ".join(parts), "c", axis=1), node("Identity", q.pair("c", 0.07, -4), "y"))
     model, data = make(q.nodes, {"x": (1, 16)}, ["y"], q.weights), {"x": noise(1, 16)}
-    assert kinds(model) == [OpKind.FULLY_CONNECTED]
-    with Session(compile_model(model)) as session:
-        got = session.run(data)["y"]
-    np.testing.assert_array_equal(got, run(program(model), data)["y"])
-    np.testing.assert_allclose(got, ort(model, data)["y"], atol=0.0701)
-    assert len(np.unique(got)) > 8
+    assert kinds(check(model, data, rtol=0, atol=0.0701, interpreted=True)) == [OpKind.FULLY_CONNECTED]
 
 
 def test_layers_that_somebody_else_reads_stay() -> None:
-    assert kinds(joined((1, 16), (5, 8), ("y", "p0"))).count(OpKind.FULLY_CONNECTED) == 2
+    assert kinds(compile_model(joined((1, 16), (5, 8), ("y", "p0")))).count(OpKind.FULLY_CONNECTED) == 2
 
 
 def test_layers_of_different_vectors_stay() -> None:
     nodes = [node("MatMul", "x w", "p"), node("MatMul", "z w", "q"), node("Concat", "p q", "y", axis=1)]
     model = make(nodes, {"x": (1, 16), "z": (1, 16)}, ["y"], {"w": noise(16, 4)})
-    assert kinds(model).count(OpKind.FULLY_CONNECTED) == 2
+    assert kinds(compile_model(model)).count(OpKind.FULLY_CONNECTED) == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.compiler.lower.compare import Case, case, check, ints, kinds, noise
-from tests.compiler.models import Quantiser, make, node, program
+from tests.compiler.lower.compare import Case, case, check, ints, kinds, noise, quantised
+from tests.compiler.models import make, node, program
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType, OpKind
 
@@ -53,10 +53,8 @@ def test_one_node(each: Case) -> None:
 
 
 def test_int8_maximum_over_three_axes_stays_int8() -> None:
-    q = Quantiser()
-    q.add(node("MaxPool", q.pair("x", 0.05, 3), "m", kernel_shape=[2, 3, 2]))
-    q.add(node("Identity", q.pair("m", 0.05, 3), "y"))
-    compiled = check(make(q.nodes, {"x": (1, 2, 4, 5, 6)}, ["y"], q.weights), {"x": noise(1, 2, 4, 5, 6)})
+    model = quantised([node("MaxPool", "x", "m", kernel_shape=[2, 3, 2])], {"x": ((1, 2, 4, 5, 6), 0.05, 3)}, (0.05, 3))
+    compiled = check(model, {"x": noise(1, 2, 4, 5, 6)})
     assert {op.dtype for op in compiled.plan.program.ops} == {DType.INT8}
     assert set(kinds(compiled)) - {OpKind.COPY, OpKind.TRANSPOSE} == {OpKind.MAX_POOL}
 

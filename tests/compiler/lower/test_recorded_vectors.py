@@ -14,8 +14,8 @@ import onnxruntime
 import pytest
 
 from bench.float_twin import float_twin
-from tests.compiler.lower import fixed_point
 from tests.compiler.lower.program_interpreter import run, run_tensors, to_stored
+from tests.compiler.lower.test_numerics import softmax_real
 from tests.networks.folders import INT8
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.load import load_model
@@ -45,7 +45,7 @@ def test_int8_networks_equal_tflite_micro(models_dir: Path, name: str) -> None:
             assert program.ops[-1].kind == OpKind.SOFTMAX
             logits = program.ops[-1].operands[0].tensor
             np.testing.assert_array_equal(values[logits].reshape(-1), data["logits_tflm_q"][index].reshape(-1))
-            real = fixed_point.softmax_int8_real(values[logits].reshape(1, -1), program.tensors[logits].scale)
+            real = softmax_real(values[logits].reshape(1, -1), program.tensors[logits].scale)
             np.testing.assert_array_equal(real.reshape(-1), data["output_tflm_q"][index].reshape(-1))
 
 

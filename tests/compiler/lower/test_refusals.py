@@ -6,7 +6,8 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.models import Quantiser, make, node, program
+from tests.compiler.lower.compare import quantised
+from tests.compiler.models import make, node, program
 from tigris_pio.compiler.lower import supported_operators
 from tigris_pio.errors import ModelError, UnsupportedError
 
@@ -62,13 +63,10 @@ def test_three_spatial_dimensions() -> None:
 
 
 def test_bias_beyond_32_bits() -> None:
-    q = Quantiser()
-    weight = q.constant("w", np.full((2, 3, 1, 1), 100, np.int8), np.full(2, 1e-5))
-    q.weights["b"] = np.array([1.0, 3e4], np.float32)
-    q.add(node("Conv", f"{q.pair('x', 0.001, 0)} {weight} b", "c", "wide"))
-    q.add(node("Identity", q.pair("c", 0.05, 0), "y"))
+    constants = {"w": (np.full((2, 3, 1, 1), 100, np.int8), np.full(2, 1e-5), 0), "b": np.array([1, 3e4], np.float32)}
+    model = quantised([node("Conv", "x w b", "c", "wide")], {"x": (X, 0.001, 0)}, (0.05, 0), constants)
     with pytest.raises(UnsupportedError, match=r"wide .*bias of output channel 1 does not fit 32 bits"):
-        program(make(q.nodes, {"x": X}, ["y"], q.weights))
+        program(model)
 
 
 def test_scales_of_blocks_that_are_computed() -> None:

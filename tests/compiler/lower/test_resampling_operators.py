@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from tests.compiler.lower.compare import Case, Shape, case, check, ints, noise, outputs
-from tests.compiler.models import Quantiser, make, node, program
+from tests.compiler.lower.compare import Case, Shape, case, check, ints, noise, outputs, quantised
+from tests.compiler.models import make, node, program
 from tigris_pio import compile_model
 from tigris_pio.errors import ModelError, UnsupportedError
 from tigris_pio.format.enums import DType, OpKind
@@ -57,6 +57,8 @@ OTHERS = [
     *(resized(shape, scales, None, mode=mode) for mode in ("nearest", "linear")
       for shape, scales in (((1, 3, 10), [1, 1, 2]), ((4, 6), [2, 1.5]), ((2, 3, 4, 5), [1, 1, 2, 2]))),
     *(resized((1, 2, 9, 12), None, [1, 2, 4, 5], mode=mode, antialias=1) for mode in ("linear", "cubic")),
+    *(case("Resize", (1, 2, 6, 8), None, None, ints(9, 16), axes=[2, 3], keep_aspect_ratio_policy=policy, mode="linear",
+           opset=18) for policy in ("not_larger", "not_smaller")),
     *(case(op, (1, 2, 4, 5), np.array([1, 1, 2, 2], np.float32), mode=mode, opset=opset)
       for mode in ("nearest", "linear") for op, opset in (("Upsample", 9), ("Resize", 10))),
 ]
@@ -94,14 +96,11 @@ def test_conv_transpose_that_contradicts_itself_is_refused(attributes: dict[str,
     ((4, 2, 3, 2), {"dilations": [2, 1]}),
 ])
 def test_int8_conv_transpose(axis: int | None, weights: Shape, attributes: dict[str, object]) -> None:
-    q = Quantiser()
     scale = np.float32(0.01) if axis is None else (np.abs(noise(weights[1])) * 0.01 + 0.002).astype(np.float32)
-    source = q.pair("x", 0.02, 7)
-    weight = q.constant("w", RANDOM.integers(-127, 128, weights).astype(np.int8), scale, axis=1)
-    q.weights["b"] = noise(weights[1] * int(attributes.get("group", 1))) * np.float32(0.1)  # type: ignore[call-overload]
-    q.add(node("ConvTranspose", f"{source} {weight} b", "c", **attributes))
-    q.add(node("Identity", q.pair("c", 0.05, -9), "y"))
-    model = make(q.nodes, {"x": (1, 4, 5, 4)}, ["y"], q.weights)
+    constants = {"w": (RANDOM.integers(-127, 128, weights).astype(np.int8), scale, 1),
+                 "b": noise(weights[1] * int(str(attributes.get("group", 1)))) * np.float32(0.1)}
+    model = quantised([node("ConvTranspose", "x w b", "c", **attributes)], {"x": ((1, 4, 5, 4), 0.02, 7)}, (0.05, -9),
+                      constants)
     (op,) = check(model, {"x": noise(1, 4, 5, 4)}, atol=0.0501, interpreted=True).plan.program.ops
     assert (op.kind, op.dtype) == (OpKind.TRANSPOSE_CONV, DType.INT8)
 
@@ -156,12 +155,8 @@ def tensorflow_bilinear(x: np.ndarray, height: int, width: int, half_pixel: bool
 @pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners"])
 @pytest.mark.parametrize("size", [(10, 8), (5, 7), (3, 2), (13, 1)])
 def test_int8_bilinear_is_tensorflow_lites(coordinates: str, size: tuple[int, int]) -> None:
-    q = Quantiser()
-    source = q.pair("x", 0.05, 3)
-    q.weights["z"] = np.array([1, 3, *size], np.int64)
-    q.add(node("Resize", f"{source} - - z", "r", mode="linear", coordinate_transformation_mode=coordinates))
-    q.add(node("Identity", q.pair("r", 0.05, 3), "y"))
-    model = make(q.nodes, {"x": (1, 3, 5, 4)}, ["y"], q.weights)
+    layer = node("Resize", "x - - z", "r", mode="linear", coordinate_transformation_mode=coordinates)
+    model = quantised([layer], {"x": ((1, 3, 5, 4), 0.05, 3)}, (0.05, 3), {"z": ints(1, 3, *size)})
     assert [op.kind for op in program(model).ops] == [OpKind.RESAMPLE]
     stored = RANDOM.integers(-128, 128, (1, 3, 5, 4))
     x = ((stored - 3) * np.float32(0.05)).astype(np.float32)

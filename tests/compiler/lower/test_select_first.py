@@ -6,18 +6,13 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.program_interpreter import run
-from tests.compiler.models import Quantiser, make, node, ort, program
+from tests.compiler.lower.compare import check, noise
+from tests.compiler.models import Quantiser, make, node, program
 from tests.families.layers import check_layers
-from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(8)
 TOKENS, SIZE = 12, 8
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 def attention(first: int, end: int, outputs: tuple[str, ...] = ("y",)) -> onnx.ModelProto:
@@ -50,9 +45,7 @@ def test_attention_of_a_few_tokens(first: int, end: int) -> None:
     keys_and_values = 2 * TOKENS * SIZE * SIZE
     macs = sum(op.macs for op in program(model).ops)
     assert macs - keys_and_values == (whole - keys_and_values) * (end - first) // TOKENS
-    with Session(compile_model(model)) as session:
-        got = session.run(x)["y"]
-    np.testing.assert_allclose(got, ort(model, x)["y"], rtol=1e-4, atol=1e-4)
+    check(model, x, rtol=1e-4, atol=1e-4)
 
 
 def test_most_of_the_tokens_stay_where_they_are() -> None:
@@ -76,9 +69,7 @@ def test_int8_layer_by_layer() -> None:
     q.add(node("Gather", f"{b} at", "c", axis=1))
     q.add(node("Identity", q.pair("c", 0.06, -4), "y"))
     model, data = make(q.nodes, {"x": (1, TOKENS, SIZE)}, ["y"], q.weights), {"x": noise(1, TOKENS, SIZE)}
-    compiled = compile_model(model)
+    compiled = check(model, data, rtol=0, atol=0.0601, interpreted=True)
     partial = {name: value for name, value in compiled.plan.program.values.items() if value.before}
     assert {value.before for value in partial.values()} == {5 * SIZE} and len(partial) >= 2
     assert check_layers(model, compiled, data) > 0
-    with Session(compiled) as session:
-        np.testing.assert_array_equal(session.run(data)["y"], run(program(model), data)["y"])

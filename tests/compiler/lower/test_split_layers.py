@@ -6,21 +6,17 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.models import Quantiser, make, node, ort, program
+from tests.compiler.lower.compare import check, noise
+from tests.compiler.models import Quantiser, make, node, program
 from tests.families.layers import check_layers
-from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(6)
 TOKENS, SIZE = 10, 8
 
 
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
-
-
-def kinds(model: onnx.ModelProto) -> list[OpKind]:
-    return [op.kind for op in program(model).ops if op.kind not in (OpKind.QUANTIZE, OpKind.DEQUANTIZE)]
+def layers(model: onnx.ModelProto, kind: OpKind = OpKind.FULLY_CONNECTED) -> int:
+    return [op.kind for op in program(model).ops].count(kind)
 
 
 def parted(outputs: tuple[str, ...] = ("y",), step: int = 1) -> onnx.ModelProto:
@@ -37,17 +33,14 @@ def parted(outputs: tuple[str, ...] = ("y",), step: int = 1) -> onnx.ModelProto:
 
 def test_float() -> None:
     """Parts may overlap, and need not cover all."""
-    model, x = parted(), {"x": noise(1, TOKENS, SIZE)}
-    assert sorted(kinds(model)) == sorted([OpKind.FULLY_CONNECTED] * 3 + [OpKind.MUL, OpKind.ADD])
-    assert sum(op.macs for op in program(model).ops) == TOKENS * SIZE * 15
-    with Session(compile_model(model)) as session:
-        np.testing.assert_allclose(session.run(x)["y"], ort(model, x)["y"], rtol=1e-5, atol=1e-5)
+    ops = check(parted(), {"x": noise(1, TOKENS, SIZE)}).plan.program.ops
+    assert sorted(op.kind for op in ops) == sorted([OpKind.FULLY_CONNECTED] * 3 + [OpKind.MUL, OpKind.ADD])
+    assert sum(op.macs for op in ops) == TOKENS * SIZE * 15
 
 
 @pytest.mark.parametrize("model", [parted(("y", "l")), parted(step=2)], ids=["an output", "every second"])
 def test_layers_that_are_needed_whole_stay(model: onnx.ModelProto) -> None:
-    assert kinds(model).count(OpKind.FULLY_CONNECTED) == 1
-    assert kinds(model).count(OpKind.SELECT) == 3
+    assert layers(model) == 1 and layers(model, OpKind.SELECT) == 3
 
 
 def joint(windows: int, zero: int = 0, turned: bool = True) -> onnx.ModelProto:
@@ -73,19 +66,13 @@ def joint(windows: int, zero: int = 0, turned: bool = True) -> onnx.ModelProto:
     return make(q.nodes, {"x": shape}, ["y"], q.weights)
 
 
-@pytest.mark.parametrize("windows", [1, 4])
-@pytest.mark.parametrize("zero", [0, 60])
+@pytest.mark.parametrize(("windows", "zero"), [(1, 0), (4, 0), (4, 60)])
 def test_int8(windows: int, zero: int) -> None:
     """Each part has its own constants, whether its weights have a zero point or not."""
     model, x = joint(windows, zero), {"x": noise(TOKENS, windows, SIZE)}
     layer = OpKind.ASYMMETRIC_FULLY_CONNECTED if zero else OpKind.FULLY_CONNECTED
-    assert kinds(model).count(layer) == 3 and OpKind.SELECT not in kinds(model)
-    compiled = compile_model(model)
-    check_layers(model, compiled, x)
-    with Session(compiled) as session:
-        got = session.run(x)["y"]
-    np.testing.assert_allclose(got, ort(model, x)["y"], atol=0.131)
-    assert len(np.unique(got)) > 8
+    assert layers(model, layer) == 3 and layers(model, OpKind.SELECT) == 0
+    check_layers(model, check(model, x, rtol=0, atol=0.131), x)
 
 
 def test_windows_of_one_matrix_are_images() -> None:
@@ -98,8 +85,6 @@ def test_windows_of_one_matrix_are_images() -> None:
 def test_a_copy_moves_to_the_smaller_tensor() -> None:
     """The rows are an input, which stays one image: it is copied, not the wider result."""
     model, x = joint(4, turned=False), {"x": noise(4 * TOKENS, SIZE)}
-    found = program(model)
+    found = check(model, x, rtol=0, atol=0.131).plan.program
     copies = [found.tensors[op.output].bytes for op in found.ops if op.kind is OpKind.COPY]
     assert copies == [4 * TOKENS * SIZE]
-    with Session(compile_model(model)) as session:
-        np.testing.assert_allclose(session.run(x)["y"], ort(model, x)["y"], atol=0.131)

