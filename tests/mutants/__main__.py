@@ -1,12 +1,14 @@
 """Runs the mutants; prints, by area, what share the tests killed. Exit status 1 if one survives or cannot be judged.
 
 The tests of the fast tier run first; `--tier all`, the default, runs all tests for the mutants that survive them.
+The test that killed a mutant in an earlier run is kept in .tigris/mutants.json and is tried before the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 import queue
 import shutil
@@ -27,6 +29,8 @@ KILLED, SURVIVED, STALE = "killed", "survived", "no verdict"
 TIERS = ("fast", "all")
 #: pytest's exit status if all tests passed, or none belongs to the tier.
 PASSED = (0, 5)
+#: By "area: mutant" the tier and the test that killed it last.
+KILLERS = ROOT / ".tigris" / "mutants.json"
 SYNTAX = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-fsyntax-only",
           "-Iruntime/include", "-Iruntime/src", "-Iruntime/backends")
 
@@ -51,6 +55,9 @@ def copy_project(folder: Path) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    # Checked by content: a mutant may have the size of the text before it, and come within the same second.
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash",
+                    folder / "tigris_pio", folder / "tests"], check=True)
     return folder
 
 
@@ -104,7 +111,8 @@ def run_tests(tests: tuple[str, ...], root: Path, seconds: float, tier: str) -> 
             process.communicate()
             return None, "no end"
     failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return process.returncode, failed[0].split(" - ")[0] if failed else output.strip()[-200:]
+    test = failed[0].split(" - ")[0].removeprefix("FAILED ").removeprefix("ERROR ") if failed else ""
+    return process.returncode, test or output.strip()[-200:]
 
 
 _PASSING: dict[tuple[tuple[str, ...], str], tuple[bool, str]] = {}
@@ -123,9 +131,16 @@ def passes_without(tests: tuple[str, ...], root: Path, seconds: float, tier: str
     return known
 
 
-def judge(area: str, mutant: Mutant, root: Path, seconds: float, tiers: Sequence[str] = TIERS) -> Verdict:
-    """Runs one mutant in the copy at `root`: its tests in one tier after the other until one fails."""
+def judge(area: str, mutant: Mutant, root: Path, seconds: float, tiers: Sequence[str] = TIERS,
+          killer: tuple[str, str] | None = None) -> Verdict:
+    """Runs one mutant in the copy at `root`: its tests in one tier after the other until one fails.
+
+    `killer`, a tier and a test, is tried first; if it doesn't fail, it says nothing.
+    """
     begun = time.monotonic()
+    attempts = [(tier, mutant.tests) for tier in tiers]
+    if killer and killer[0] in tiers:
+        attempts.insert(0, (killer[0], (killer[1],)))
 
     def verdict(outcome: str, by: str) -> Verdict:
         return Verdict(area, mutant, outcome, by, time.monotonic() - begun, tier)
@@ -136,17 +151,16 @@ def judge(area: str, mutant: Mutant, root: Path, seconds: float, tiers: Sequence
             stopped = compiles(mutant, root)
             if stopped:
                 return verdict(STALE, f"a compiler stops it: {stopped.strip()[-200:]}")
-            for tier in tiers:
-                status, text = run_tests(mutant.tests, root, seconds, tier)
-                if status not in PASSED:
+            for tier, tests in attempts:
+                status, text = run_tests(tests, root, seconds, tier)
+                if status == 1 or (tests == mutant.tests and status not in PASSED):
                     break
     except ValueError as error:
         return verdict(STALE, str(error))
     if status in PASSED:
         return verdict(SURVIVED, "")
     # The one that failed is enough, and soon tried; whatever else ended the tests may have been any of them.
-    told = text.removeprefix("FAILED ").removeprefix("ERROR ")
-    failed = (told,) if status == 1 and "::" in told else mutant.tests
+    failed = (text,) if status == 1 and "::" in text else mutant.tests
     passes, first = passes_without(failed, root, seconds, tier)
     if not passes:
         return verdict(STALE, f"the tests fail without it: {first}")
@@ -184,6 +198,7 @@ def main() -> int:
     chosen = [(area, mutant) for area in given.areas or areas() for mutant in mutants(area)
               if given.only in mutant.name]
     verdicts = []
+    killers = json.loads(KILLERS.read_text("utf-8")) if KILLERS.is_file() else {}
     with tempfile.TemporaryDirectory(prefix="tigris-mutants-") as folder:
         copies: queue.Queue[Path] = queue.Queue()
         for index in range(given.processes):
@@ -192,7 +207,7 @@ def main() -> int:
         def one(item: tuple[str, Mutant]) -> Verdict:
             root = copies.get()
             try:
-                return judge(*item, root, given.timeout, tiers)
+                return judge(*item, root, given.timeout, tiers, killers.get(f"{item[0]}: {item[1].name}"))
             finally:
                 copies.put(root)
 
@@ -202,6 +217,10 @@ def main() -> int:
                 where = verdict.by if verdict.outcome != SURVIVED else verdict.mutant.file
                 print(f"{verdict.outcome:<10} {verdict.tier:<4} {verdict.seconds:6.1f} s  {verdict.area}: "
                       f"{verdict.mutant.name}  {where}", flush=True)
+                if verdict.outcome == KILLED and "::" in verdict.by:
+                    killers[f"{verdict.area}: {verdict.mutant.name}"] = verdict.tier, verdict.by
+                    KILLERS.parent.mkdir(exist_ok=True)
+                    KILLERS.write_text(json.dumps(killers, indent=1), "utf-8")
     print(f"\n{table(verdicts, tiers)}")
     return any(verdict.outcome != KILLED for verdict in verdicts)
 

@@ -36,7 +36,6 @@ def test_large(request): assert request.config.getoption("tier") == "fast" or do
 
 
 @pytest.mark.parametrize(("old", "new", "outcome", "tier"), [
-    pytest.param("2 * x", "3 * x", KILLED, "fast", marks=pytest.mark.thorough),
     ("2 * x", "min(2 * x, 9)", KILLED, "all"),
     ("4 * x", "x", STALE, "fast"), ("2 * x", "2 *", STALE, "fast"),
 ])  # fmt: skip
@@ -45,6 +44,12 @@ def test_the_judge(copy: Path, old: str, new: str, outcome: str, tier: str) -> N
     verdict = judge("", Mutant("", "double.py", old, new, ("test_double.py",)), copy, 60)
     assert (verdict.outcome, verdict.tier) == (outcome, tier)
     assert (copy / "double.py").read_text("utf-8") == before
+
+
+def test_a_killer_that_is_gone_decides_nothing(copy: Path) -> None:
+    mutant = Mutant("", "double.py", "2 * x", "3 * x", ("test_double.py",))
+    found = [judge("", mutant, copy, 60, killer=("fast", f"test_double.py::test_{name}")) for name in ("double", "gone")]
+    assert [(verdict.outcome, verdict.by) for verdict in found] == [(KILLED, "test_double.py::test_double")] * 2
 
 
 def test_a_survivor_of_the_fast_tier(copy: Path) -> None:
