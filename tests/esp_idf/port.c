@@ -10,34 +10,10 @@
 #include "tigris_models.h"
 #include "tigris_update.h"
 
-#define HEADER_BITS (8U * (uint32_t)sizeof(tigris_header_record))
-#define SECTOR 4096U
-#define MOST_OUTPUT 64U
-
 static tigris_plan plan;
 static tigris_session session;
-static TIGRIS_ALIGNED uint8_t arena[TIGRIS_MODEL_DIGITS_FAST_BYTES];
-static uint8_t outputs[2][MOST_OUTPUT], bytes[1U << 18];
+static uint8_t bytes[1U << 18];
 static uint32_t calls;
-
-static tigris_status start(void *fast)
-{
-    tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
-    if (status != TIGRIS_OK)
-        return plan.header == NULL ? status : TIGRIS_OK; /* what failed is no plan */
-    status = tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_DIGITS_FAST_BYTES, NULL, 0, NULL);
-    if (status == TIGRIS_OK)
-        for (uint32_t i = 0; i < tigris_input_bytes(&session, 0); i++)
-            ((uint8_t *)tigris_input(&session, 0))[i] = (uint8_t)(i * 37U + 11U);
-    return status;
-}
-
-static tigris_status open_and_run(void)
-{
-    chip.window_pages = 64;
-    const tigris_status status = start(arena);
-    return status == TIGRIS_OK ? tigris_run(&session) : status;
-}
 
 /* open: partition's bytes, free pages of the window, what the firmware was built with. Prints the status, that for a
  * partition which the table lacks, and how many bytes were mapped. */
@@ -63,75 +39,6 @@ static void open_model(char **argv)
     printf("%d %d %u\n", status, (int)tigris_model_open(&elsewhere, &plan), (unsigned)chip.mapped_bytes);
 }
 
-/* ---- damage: an old plan and `flips`, `mixtures` or `cuts`. Runs those that open. Prints a line of numbers for each:
- * which, the status, and what the outputs are: 0 wrong or none, 1 the old plan's, 2 the new one's. ---- */
-
-static void report(uint32_t which)
-{
-    const tigris_status status = open_and_run();
-    int like = 0;
-    for (int i = 0; i < 2 && status == TIGRIS_OK; i++)
-        like = memcmp(tigris_output(&session, 0), outputs[i], tigris_output_bytes(&session, 0)) == 0 ? i + 1 : like;
-    printf("%u %d %d\n", (unsigned)which, (int)status, like);
-}
-
-static void flips(uint8_t *flash, uint32_t bits)
-{
-    for (uint32_t bit = 0; bit < bits; bit += bit < HEADER_BITS ? 1U : 97U) {
-        flash[bit / 8U] ^= (uint8_t)(1U << bit % 8U);
-        report(bit);
-        flash[bit / 8U] ^= (uint8_t)(1U << bit % 8U);
-    }
-}
-
-/* Every choice of sectors of the new plan over the old one. */
-static void mixtures(uint8_t *flash, const uint8_t *before, const uint8_t *after, uint32_t sectors)
-{
-    for (uint32_t choice = 0; choice < 1U << sectors; choice++) {
-        for (uint32_t i = 0; i < sectors; i++)
-            memcpy(flash + i * SECTOR, (choice >> i & 1U ? after : before) + i * SECTOR, SECTOR);
-        report(choice);
-    }
-}
-
-/* An upload that ends at any multiple of 64 bytes: the first sector last, and each erased before it is written. */
-static void cuts(uint8_t *flash, const uint8_t *before, const uint8_t *after, uint32_t sectors)
-{
-    memcpy(flash, before, sectors * SECTOR);
-    for (uint32_t i = 1; i <= sectors; i++) {
-        const uint32_t sector = i % sectors * SECTOR;
-        memset(flash + sector, 0xff, SECTOR);
-        report(i * SECTOR);
-        for (uint32_t at = 0; at < SECTOR; at += 64U) {
-            memcpy(flash + sector + at, after + sector + at, 64U);
-            report(i * SECTOR + at + 64U);
-        }
-    }
-}
-
-/* The plan of a flash file, whose outputs are kept at `index`. */
-static uint8_t *known(const char *path, int index)
-{
-    chip_start(path, FLASH_BYTES);
-    if (open_and_run() != TIGRIS_OK)
-        exit(2);
-    memcpy(outputs[index], tigris_output(&session, 0), tigris_output_bytes(&session, 0));
-    return chip_flash();
-}
-
-static void damage(char **argv)
-{
-    const uint8_t *before = known(argv[0], 0), *after = known(argv[-1], 1);
-    const uint32_t size = plan.header->total_bytes, sectors = (size + SECTOR - 1U) / SECTOR;
-    chip_start(argv[-1], FLASH_BYTES);
-    if (argv[1][0] == 'f')
-        flips(chip_flash(), 8U * size);
-    else if (argv[1][0] == 'm')
-        mixtures(chip_flash(), before, after, sectors);
-    else
-        cuts(chip_flash(), before, after, sectors);
-}
-
 /* ---- run: with the port's arenas and hooks. Prints `name value` lines. ---- */
 
 static int counted_yield(void *pauses)
@@ -153,7 +60,9 @@ static void run(char **argv)
     printf("absent_psram %d\nno_bytes %d\n", tigris_esp_slow_arena(4096) == NULL, tigris_esp_fast_arena(0) == NULL);
     const uint32_t before = tigris_esp_microseconds(NULL);
     printf("step_us %" PRIu32 "\n", tigris_esp_microseconds(NULL) - before);
-    tigris_status status = start(fast);
+    tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
+    if (status == TIGRIS_OK)
+        status = tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_DIGITS.fast_bytes, NULL, 0, NULL);
     session.yield = counted_yield;
     session.yield_context = &pauses;
     status = status == TIGRIS_OK ? tigris_run(&session) : status;
@@ -214,15 +123,8 @@ static void update(char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int arguments;
-        void (*act)(char **argv);
-    } acts[] = {{"open", 3, open_model}, {"damage", 2, damage}, {"run", 0, run}, {"update", 2, update}};
-    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++)
-        if (argc == acts[i].arguments + 3 && strcmp(argv[1], acts[i].name) == 0) {
-            acts[i].act(argv + 3);
-            return 0;
-        }
-    return 2;
+    if (argc < 3)
+        return 2;
+    (argv[1][0] == 'o' ? open_model : argv[1][0] == 'u' ? update : run)(argv + 3);
+    return 0;
 }

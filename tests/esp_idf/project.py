@@ -73,16 +73,8 @@ class Project:
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, **self.environment}
-        return subprocess.run(
-            command,
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=self.timeout,
-            check=False,
-        )
+        return subprocess.run(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=self.timeout, check=False)  # fmt: skip
 
     def try_configure(self) -> subprocess.CompletedProcess[str]:
         variables = [f"-D{name}={value}" for name, value in self.variables.items()]

@@ -26,10 +26,8 @@ def test_the_other_core(processors: int, tmp_path: Path, models_dir: Path) -> No
                               f"-DportNUM_PROCESSORS={processors}")  # fmt: skip
     data = np.load(models_dir / "kws_vectors.npz")
     compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", cores=2)
-    files = [tmp_path / name for name in ("plan", "input", "output")]
-    contents = compiled.data, data["input_q"][0], data["output_tflm_q"][0]
-    for path, content in zip(files, contents, strict=True):
-        path.write_bytes(bytes(content))
+    contents = {"plan": compiled.data, "input": data["input_q"][0], "output": data["output_tflm_q"][0]}
+    files = [tmp_path / name for name in contents if (tmp_path / name).write_bytes(bytes(contents[name]))]
     done = subprocess.run([program, *files], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [(name, int(value)) for name, value in (line.split() for line in done.stdout.splitlines())]

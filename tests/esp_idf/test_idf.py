@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 from tigris_pio import Session
@@ -33,7 +32,6 @@ COMPILERS = {**XTENSA, **dict.fromkeys(RISCV, ("riscv32-esp-elf-gcc",))}
 MOCKED = ("esp32", "esp32s3", "esp32c3", "esp32c6")
 # Older versions of ESP-IDF lack them, or have them as a preview.
 NEWER = ("esp32c5", "esp32c61")
-ABSENT = -42
 
 
 def new_project(folder: Path, chip: str) -> Project:
@@ -79,17 +77,6 @@ def linux(tmp_path_factory, models_dir):
     return project
 
 
-@pytest.fixture
-def restored(linux):
-    """The same, for a test that changes it: it is as before afterwards."""
-    names = ("main/CMakeLists.txt", "models/kws.onnx")
-    before = {name: (linux.folder / name).read_bytes() for name in names}
-    yield linux
-    for name, content in before.items():
-        (linux.folder / name).write_bytes(content)
-    linux.build()
-
-
 def flash(project: Project) -> bytes:
     """Flash as it would be after `idf.py flash`."""
     image = bytearray(b"\xff" * FLASH_BYTES)
@@ -99,16 +86,15 @@ def flash(project: Project) -> bytes:
     return bytes(image)
 
 
-def run(project: Project, stored_input: bytes, flash_image: bytes | None) -> str:
-    """What the application prints; without an image, ESP-IDF puts the flash together itself."""
+def run(project: Project, stored_input: bytes) -> str:
+    """What the application prints."""
     folder = project.folder
     (folder / "input.bin").write_bytes(stored_input)
-    environment = {**os.environ, "INPUT_FILE": str(folder / "input.bin")}
-    if flash_image is not None:
-        (folder / "flash.bin").write_bytes(flash_image)
-        environment["FLASH_FILE"] = str(folder / "flash.bin")
+    (folder / "flash.bin").write_bytes(flash(project))
+    files = {"INPUT_FILE": str(folder / "input.bin"), "FLASH_FILE": str(folder / "flash.bin")}
     program = project.build_folder / "tigris_on_linux.elf"
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([program], env={**os.environ, **files}, capture_output=True, text=True, timeout=60,
+                          check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -119,11 +105,6 @@ def output_bytes(printed: str) -> bytes:
     return bytes.fromhex(match[1])
 
 
-def registers_images(project: Project) -> bool:
-    """ESP-IDF 6.1 and later load registered images into the emulated flash."""
-    return (project.build_folder / "linux_flash_data.txt").is_file()
-
-
 def test_outputs_are_the_hosts_and_the_references(linux, models_dir):
     recorded = np.load(models_dir / "kws_vectors.npz")
     with Session(linux.build_folder / "tigris" / "kws.tgrs") as session:
@@ -131,17 +112,8 @@ def test_outputs_are_the_hosts_and_the_references(linux, models_dir):
         shape = session.inputs[0].stored_shape
         for sample, reference in zip(recorded["input_q"][:4], recorded["output_tflm_q"][:4], strict=True):
             (expected,) = session.run_raw({name: sample.reshape(shape)}).values()
-            printed = run(linux, sample.tobytes(), flash(linux))
+            printed = run(linux, sample.tobytes())
             assert output_bytes(printed) == expected.tobytes() == reference.tobytes()
-
-
-def test_the_registered_image_is_found_without_help(linux, models_dir):
-    sample = np.load(models_dir / "kws_vectors.npz")["input_q"][0]
-    printed = run(linux, sample.tobytes(), None)
-    if registers_images(linux):
-        assert output_bytes(printed) == output_bytes(run(linux, sample.tobytes(), flash(linux)))
-    else:
-        assert f"status {ABSENT}:" in printed
 
 
 @pytest.mark.vendor("TIGRIS_ESP_NN")
@@ -156,34 +128,9 @@ def test_esp_nn_runs_the_model_as_a_component(tmp_path, models_dir):
     project.build()
     recorded = np.load(models_dir / "kws_vectors.npz")
     for sample, reference in zip(recorded["input_q"][:2], recorded["output_tflm_q"][:2], strict=True):
-        assert output_bytes(run(project, sample.tobytes(), flash(project))) == reference.tobytes()
+        assert output_bytes(run(project, sample.tobytes())) == reference.tobytes()
     program = project.build_folder / "tigris_on_linux.elf"
     assert b"esp_nn_depthwise_conv_s8" in program.read_bytes()
-
-
-def test_a_changed_option_is_built(restored):
-    restored.edit("main/CMakeLists.txt", "MEM 64K", "MEM 96K COPY_WEIGHTS")
-    output = restored.build()
-    assert "Compiling model kws" in output
-    assert "Building C object esp-idf/main" in output
-    assert "status 0: ok" in run(restored, bytes(490), flash(restored))
-
-
-def test_a_model_trained_anew_runs_below_the_same_firmware(restored, models_dir):
-    """Other weights: no object is compiled and nothing linked; the plan is another."""
-    model, program = restored.folder / "models" / "kws.onnx", restored.build_folder / "tigris_on_linux.elf"
-    sample = np.load(models_dir / "kws_vectors.npz")["input_q"][1].tobytes()
-    objects = [*restored.build_folder.rglob("*.obj"), program]
-    before = {path: path.stat().st_mtime_ns for path in objects}
-    first = output_bytes(run(restored, sample, flash(restored)))
-    trained = onnx.load(model)
-    int8 = [tensor for tensor in trained.graph.initializer if tensor.data_type == onnx.TensorProto.INT8]
-    weights = max(int8, key=lambda tensor: len(tensor.raw_data))
-    weights.raw_data = bytes(len(weights.raw_data))
-    onnx.save(trained, model)
-    assert "Compiling model kws" in restored.build()
-    assert {path: path.stat().st_mtime_ns for path in objects} == before
-    assert output_bytes(run(restored, sample, flash(restored))) != first
 
 
 @pytest.mark.parametrize("chip", COMPILERS)
@@ -213,11 +160,8 @@ def assert_flashed_alone(project: Project, chip: str) -> None:
     expected = (project.build_folder / "tigris" / "model.bin").read_bytes()
     with mock_chip(chip, "socket") as device:
         # The mock reads flash back through the ROM only, which is left once esptool has loaded its stub.
-        project.environment = {
-            **project.environment,
-            "ESPPORT": device.port,
-            "SERIAL_TOOL_EXTRA_PRE_CMD_ARGS": "--no-stub",
-        }
+        extra = {"ESPPORT": device.port, "SERIAL_TOOL_EXTRA_PRE_CMD_ARGS": "--no-stub"}
+        project.environment = {**project.environment, **extra}
         project.build("model-flash")
         assert device.read(MODEL_OFFSET, len(expected)) == expected
         assert device.read(0x10000, 64) == b"\xff" * 64

@@ -1,17 +1,12 @@
 /* Tasks and binary semaphores of FreeRTOS as POSIX has them. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include "chip.h"
 #include "freertos/FreeRTOS.h"
 #include "freertos/semphr.h"
 #include "freertos/task.h"
-
-typedef struct semaphore {
-    pthread_mutex_t mutex;
-    pthread_cond_t given;
-    int is_given;
-} semaphore;
 
 typedef struct start {
     TaskFunction_t run;
@@ -23,9 +18,8 @@ SemaphoreHandle_t xSemaphoreCreateBinary(void)
     if (chip.semaphores_left == 0U)
         return NULL;
     chip.semaphores_left--;
-    semaphore *made = calloc(1, sizeof *made);
-    (void)pthread_mutex_init(&made->mutex, NULL);
-    (void)pthread_cond_init(&made->given, NULL);
+    sem_t *made = malloc(sizeof *made);
+    (void)sem_init(made, 0, 0);
     return made;
 }
 
@@ -37,26 +31,16 @@ void vSemaphoreDelete(SemaphoreHandle_t handle)
 
 BaseType_t xSemaphoreTake(SemaphoreHandle_t handle, TickType_t ticks)
 {
-    semaphore *taken = handle;
     if (ticks != portMAX_DELAY)
         abort();
-    (void)pthread_mutex_lock(&taken->mutex);
-    while (!taken->is_given)
-        (void)pthread_cond_wait(&taken->given, &taken->mutex);
-    taken->is_given = 0;
-    (void)pthread_mutex_unlock(&taken->mutex);
+    while (sem_wait(handle) != 0) {
+    }
     return pdTRUE;
 }
 
 BaseType_t xSemaphoreGive(SemaphoreHandle_t handle)
 {
-    semaphore *given = handle;
-    (void)pthread_mutex_lock(&given->mutex);
-    const int was_given = given->is_given;
-    given->is_given = 1;
-    (void)pthread_cond_signal(&given->given);
-    (void)pthread_mutex_unlock(&given->mutex);
-    return was_given ? pdFALSE : pdTRUE;
+    return sem_post(handle) == 0 ? pdTRUE : pdFALSE;
 }
 
 static void *begin(void *context)
