@@ -126,18 +126,8 @@ def test_shifted_sums() -> None:
 
 
 def test_calls_and_the_stack() -> None:
-    text = """.globl f
-f: addi sp, sp, -16
- sw ra, 12(sp)
- lw t0, 16(sp)
- call twice
- add a0, a0, t0
- lw ra, 12(sp)
- addi sp, sp, 16
- ret
-twice: add a0, a0, a0
- jr ra
-"""
+    text = (".globl f\nf: addi sp, sp, -16\n sw ra, 12(sp)\n lw t0, 16(sp)\n call twice\n add a0, a0, t0\n"
+            " lw ra, 12(sp)\n addi sp, sp, 16\n ret\ntwice: add a0, a0, a0\n jr ra")  # fmt: skip
     machine = Machine(parse(text))
     assert machine.call("f", [5, *[0] * 7, 100]) == 110
     assert machine.executed == 10

@@ -11,9 +11,8 @@ import pytest
 from bench.assembly.source import read
 from bench.xtensa import assembler
 from bench.xtensa.kernels import SOURCES
-from tests.emulation.xtensa import esp_nn
 
-VARIABLE = "TIGRIS_XTENSA_CONFIG"
+VARIABLE, ESP_NN = "TIGRIS_XTENSA_CONFIG", "TIGRIS_ESP_NN"
 pytestmark = pytest.mark.vendor(VARIABLE)
 
 
@@ -31,10 +30,10 @@ def test_own_kernels(name: str, tmp_path: Path) -> None:
     assert len(found) > 500
 
 
-@pytest.mark.vendor(esp_nn.VARIABLE)
+@pytest.mark.vendor(ESP_NN)
 def test_vector_instructions_of_esp_nn(tmp_path: Path) -> None:
     """The assembler takes its far branches apart, so only the vectors' instructions are the same."""
-    sources = sorted((Path(os.environ[esp_nn.VARIABLE]) / "src").rglob("*_esp32s3.S"))
+    sources = sorted((Path(os.environ[ESP_NN]) / "src").rglob("*_esp32s3.S"))
     vectors = 0
     for source in sources:
         found, expected = ([one for one in code if one[0].startswith("ee.")] for code in both(source, tmp_path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections.abc import Callable
 
@@ -47,17 +48,15 @@ TWO: dict[str, Callable[[int, int], int]] = {
     "max": lambda x, y: max(signed(x), signed(y)), "min": lambda x, y: min(signed(x), signed(y)),
     "maxu": max, "minu": min, "salt": lambda x, y: int(signed(x) < signed(y)), "saltu": lambda x, y: int(x < y),
     "quou": lambda x, y: x // y, "remu": lambda x, y: x % y,
-    "quos": lambda x, y: int(signed(x) / signed(y)), "rems": lambda x, y: signed(x) - signed(y) * int(signed(x) /
-    signed(y)),
+    "quos": lambda x, y: int(signed(x) / signed(y)),
+    "rems": lambda x, y: signed(x) - signed(y) * int(signed(x) / signed(y)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TWO)
 def test_of_two_registers(name: str) -> None:
-    for x in VALUES:
-        for y in VALUES:
-            if y == 0 and name[:3] in ("quo", "rem"):
-                continue
+    for x, y in itertools.product(VALUES, VALUES):
+        if y != 0 or name[:3] not in ("quo", "rem"):
             assert result(f"{name} a2, a2, a3", x, y) == TWO[name](x, y) & WORD, (x, y)
 
 
@@ -71,9 +70,8 @@ ONE: dict[str, Callable[[int], int]] = {
     "nsau a2, a2": lambda x: 32 - x.bit_length(),
     "nsa a2, a2": lambda x: 31 - (x if x < 1 << 31 else x ^ WORD).bit_length(),
     "addi a2, a2, -128": lambda x: x - 128, "addmi a2, a2, 0x7f00": lambda x: x + 0x7F00,
-    "slli a2, a2, 7": lambda x: x << 7, "srli a2, a2, 15": lambda x: x >> 15, "srai a2, a2, 31": lambda x: signed(x) >>
-    31,
-    "sext a2, a2, 7": lambda x: (x & 255) - (256 if x & 128 else 0),
+    "slli a2, a2, 7": lambda x: x << 7, "srli a2, a2, 15": lambda x: x >> 15,
+    "srai a2, a2, 31": lambda x: signed(x) >> 31, "sext a2, a2, 7": lambda x: (x & 255) - (256 if x & 128 else 0),
     "clamps a2, a2, 7": lambda x: max(-128, min(127, signed(x))), "extui a2, a2, 4, 9": lambda x: x >> 4 & 511,
     "ssai 9\n sll a2, a2": lambda x: x << 23, "ssai 9\n srl a2, a2": lambda x: x >> 9,
     "ssai 9\n sra a2, a2": lambda x: signed(x) >> 9, "ssl a3\n sll a2, a2": lambda x: x << 5,
@@ -106,9 +104,8 @@ BRANCHES: dict[str, Callable[[int, int], bool]] = {
 @pytest.mark.parametrize("branch", BRANCHES)
 def test_branches(branch: str) -> None:
     body = f"{branch}, 1f\n movi a2, 0\n j 2f\n1: movi a2, 1\n2:"
-    for x in VALUES:
-        for y in VALUES:
-            assert result(body, x, y) == int(BRANCHES[branch](x, y)), (x, y)
+    for x, y in itertools.product(VALUES, VALUES):
+        assert result(body, x, y) == int(BRANCHES[branch](x, y)), (x, y)
 
 
 @pytest.mark.parametrize("name", ["loopgtz", "loopnez", "loop"])
@@ -131,16 +128,8 @@ def test_a_branch_out_of_a_loop_and_one_to_its_end() -> None:
 def test_memory() -> None:
     memory = Memory()
     block = memory.add("block", bytes(range(200, 232)), writable=True)
-    body = """l8ui a4, a2, 1
- l16ui a5, a2, 2
- l16si a6, a2, 4
- l32i a7, a2, 8
- s8i a4, a2, 16
- s16i a5, a2, 18
- s32i a7, a2, 20
- add a2, a4, a5
- xor a2, a2, a6
- add a2, a2, a7"""
+    body = ("l8ui a4, a2, 1\n l16ui a5, a2, 2\n l16si a6, a2, 4\n l32i a7, a2, 8\n s8i a4, a2, 16\n s16i a5, a2, 18\n"
+            " s32i a7, a2, 20\n add a2, a4, a5\n xor a2, a2, a6\n add a2, a2, a7")  # fmt: skip
     raw = bytes(range(200, 232))
     reading = Machine(parse(function(body)), memory)
     expected = (raw[1] + int.from_bytes(raw[2:4], "little")) ^ (int.from_bytes(raw[4:6], "little", signed=True) & WORD)
@@ -164,13 +153,10 @@ def test_what_is_touched_outside_is_noted() -> None:
 def test_calls_have_windows_of_their_own() -> None:
     """Arguments from a10 on, the result in a10; a2 … a7 are kept, the rest is not, and stack arguments lie behind
     six."""
-    text = (
-        function("movi a7, 5\n mov a10, a2\n mov a11, a3\n call8 g\n add a2, a10, a7")
-        + function("mov a8, a2\n movi a7, 99\n sub a2, a8, a3", "g")
-        + function("l32i a2, a1, 64\n l32i a3, a1, 68\n sub a2, a2, a3", "h")
-        + function("mov a2, a9", "unset")
-    )
-    machine = Machine(parse(text))
+    bodies = {"f": "movi a7, 5\n mov a10, a2\n mov a11, a3\n call8 g\n add a2, a10, a7",
+              "g": "mov a8, a2\n movi a7, 99\n sub a2, a8, a3", "unset": "mov a2, a9",
+              "h": "l32i a2, a1, 64\n l32i a3, a1, 68\n sub a2, a2, a3"}  # fmt: skip
+    machine = Machine(parse("".join(function(body, name) for name, body in bodies.items())))
     assert machine.call("f", [30, 4]) == 31
     assert machine.call("h", [0, 0, 0, 0, 0, 0, 50, 8]) == 42
     assert machine.call("unset", []) == UNSET

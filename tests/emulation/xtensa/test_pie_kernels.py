@@ -1,6 +1,5 @@
 """This project's kernels for the ESP32-S3 under the interpreter: the portable kernels' bytes, within their operands,
-in no
-more instructions than they are said to take."""
+in no more instructions than they are said to take."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from bench.xtensa import base, pie
 from bench.xtensa import kernels as pie_kernels
 from tigris_pio.compiler.backends import pie_streams
 from tigris_pio.compiler.backends.pie_scales import Scale, VectorScale
-from tigris_pio.compiler.backends.pie_streams import dense, depthwise
 
 Ints = NDArray[np.int64]
 
@@ -36,14 +34,24 @@ def values(choose: np.random.Generator, *shape: int) -> NDArray[np.int8]:
     return choose.integers(-128, 128, shape).astype(np.int8)
 
 
+def layer_of(weights: NDArray[np.int8], own: Scale) -> pie_streams.Layer:
+    """A dense layer, or a depthwise one of weights with three axes."""
+    layer = (pie_streams.depthwise if weights.ndim == 3 else pie_streams.dense)(weights, own)
+    assert layer is not None
+    return layer
+
+
+def products(x: NDArray[np.int8], w: NDArray[np.int8]) -> Ints:
+    return x.astype(np.int64) @ w.T.astype(np.int64)
+
+
 #: inputs, outputs, zero point, the activation's limits, pixels, and most instructions a product.
 DENSE = [
     (32, 32, -128, (-128, 127), 20, 0.203), (32, 64, -128, (-128, 127), 12, 0.199), (32, 32, 5, (-128, 127), 20, 0.211),
     (32, 8, 5, (-100, 90), 3, 0.30), (64, 64, -128, (-128, 127), 5, 0.134), (64, 64, 7, (-128, 127), 3, 0.155),
-    (64, 10, 7, (0, 127), 2, 0.26), (16, 8, 3, (-128, 127), 20, 0.42), (16, 96, -128, (-128, 127), 9, 0.33), (27, 16,
-    -128, (-128, 127), 2, 0.27),
-    (96, 24, 0, (-128, 127), 3, 0.22), (144, 24, 0, (-128, 100), 2, 0.20), (256, 10, 3, (-128, 127), 1, 0.27),
-    (640, 16, 3, (-128, 127), 1, 0.15), (1, 1, 0, (-128, 127), 1, 500),
+    (64, 10, 7, (0, 127), 2, 0.26), (16, 8, 3, (-128, 127), 20, 0.42), (16, 96, -128, (-128, 127), 9, 0.33),
+    (27, 16, -128, (-128, 127), 2, 0.27), (96, 24, 0, (-128, 127), 3, 0.22), (144, 24, 0, (-128, 100), 2, 0.20),
+    (256, 10, 3, (-128, 127), 1, 0.27), (640, 16, 3, (-128, 127), 1, 0.15), (1, 1, 0, (-128, 127), 1, 500),
 ]  # fmt: skip
 
 
@@ -51,19 +59,17 @@ DENSE = [
 def test_dense(inputs: int, outputs: int, zero_point: int, limits: tuple[int, int], pixels: int, most: float) -> None:
     choose = np.random.default_rng(2)
     w, own = weights(choose, outputs, inputs), scale(choose, outputs, inputs, zero_point, *limits)
-    layer = dense(w, own)
-    assert layer is not None
+    layer = layer_of(w, own)
     x = values(choose, pixels, inputs)
     got, executed = pie_kernels.dense(layer, x, outputs)
-    np.testing.assert_array_equal(got, own.exact(x.astype(np.int64) @ w.T.astype(np.int64)))
+    np.testing.assert_array_equal(got, own.exact(products(x, w)))
     assert executed <= most * pixels * outputs * inputs
 
 
 def test_convolution_over_patches() -> None:
     choose = np.random.default_rng(3)
     w, own = weights(choose, 32, 3, 3, 32), scale(choose, 32, 288, -128)
-    layer = dense(w.reshape(32, -1), own)
-    assert layer is not None
+    layer = layer_of(w.reshape(32, -1), own)
     x = values(choose, 5, 6, 32)
     got, executed = pie_kernels.convolution(layer, x, 3, 32)
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), (3, 3), (0, 1))
@@ -77,8 +83,7 @@ def test_convolution_over_patches() -> None:
 def test_depthwise(channels: int, stride: int, zero_point: int, limits: tuple[int, int], most: float) -> None:
     choose = np.random.default_rng(4)
     w, own = weights(choose, 3, 3, channels), scale(choose, channels, 9, zero_point, *limits)
-    layer = depthwise(w, own)
-    assert layer is not None
+    layer = layer_of(w, own)
     x = values(choose, 7, 9, channels)
     got, executed = pie_kernels.depthwise(layer, x, stride)
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), (3, 3), (0, 1))[::stride, ::stride]
@@ -102,12 +107,11 @@ def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, hig
     own, w = scale(choose, 16, inputs, zero_point, low, high), weights(choose, 16, inputs)
     if inputs == 9:
         cube = w.T.reshape(3, 3, 16)
-        layer, x = depthwise(cube, own), values(choose, 3, 3, 16)
+        layer, x = layer_of(cube, own), values(choose, 3, 3, 16)
         sums = (x.astype(np.int64) * cube).sum(axis=(0, 1))
     else:
-        layer, x = dense(w, own), values(choose, 2, inputs)
-        sums = x.astype(np.int64) @ w.T.astype(np.int64)
-    assert layer is not None
+        layer, x = layer_of(w, own), values(choose, 2, inputs)
+        sums = products(x, w)
     got, _ = pie_kernels.depthwise(layer, x, 1) if inputs == 9 else pie_kernels.dense(layer, x, 16)
     np.testing.assert_array_equal(got.reshape(sums.shape), own.exact(sums))
     assert layer.function == expected_function(inputs, whole, zero_point, (low, high))
@@ -140,14 +144,11 @@ def test_outputs_that_never_change() -> None:
                   shift=np.where(np.arange(16) % 3, usual.shift, -30),
                   offset=np.where(np.arange(16) % 3, usual.offset, 1 << 29))  # fmt: skip
     own = replace(own, multiplier=np.where(np.arange(16) == 9, 0, own.multiplier), offset=own.offset.astype(np.int64))
-    layer = dense(w, own)
-    assert layer is not None
+    layer = layer_of(w, own)
     x = values(choose, 3, 32)
-    sums = x.astype(np.int64) @ w.T.astype(np.int64)
-    np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(sums))
+    np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(products(x, w)))
     none = replace(own, multiplier=np.zeros(16, np.int64))
-    layer = dense(w, none)
-    assert layer is not None
+    layer = layer_of(w, none)
     np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], np.full((3, 16), -128))
 
 
@@ -156,14 +157,11 @@ def test_sums_at_their_limits() -> None:
     own = Scale(np.full(16, 1 << 30), np.full(16, -9), np.zeros(16, np.int64), 0)
     for inputs in (32, 64, 96):
         w = np.where(np.arange(16)[:, None] % 2 == 0, -128, 127).astype(np.int8).repeat(inputs, axis=1)
-        layer = dense(w, own)
-        assert layer is not None
+        layer = layer_of(w, own)
         x = np.full((2, inputs), -128, np.int8)
-        sums = x.astype(np.int64) @ w.T.astype(np.int64)
-        np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(sums))
+        np.testing.assert_array_equal(pie_kernels.dense(layer, x, 16)[0], own.exact(products(x, w)))
     w = np.full((3, 3, 16), -128, np.int8)
-    layer = depthwise(w, own)
-    assert layer is not None
+    layer = layer_of(w, own)
     got, _ = pie_kernels.depthwise(layer, np.full((3, 3, 16), -128, np.int8), 1)
     np.testing.assert_array_equal(got, own.exact(np.full((1, 1, 16), 9 << 14)))
 
@@ -172,11 +170,9 @@ def test_loops_fit_their_encoding() -> None:
     """A zero-overhead loop ends within 256 bytes: 3 an instruction, 4 where a load rides on an addition or two moves
     on."""
     program = pie_kernels.program()
-    loops = 0
-    for at, one in enumerate(program.code):
-        if one.name.startswith("loop"):
-            body = program.code[at + 1 : program.labels[one.operands[1]]]
-            assert sum(4 if ".incp" in each.name or ".ld." in each.name else 3 for each in body) <= 256, one.where
-            loops += 1
-    assert loops > 10
+    loops = [(at, one) for at, one in enumerate(program.code) if one.name.startswith("loop")]
+    for at, one in loops:
+        body = program.code[at + 1 : program.labels[one.operands[1]]]
+        assert sum(4 if ".incp" in each.name or ".ld." in each.name else 3 for each in body) <= 256, one.where
+    assert len(loops) > 10
     assert {one.name for one in program.code} <= set(base.BUILDERS) | set(pie.BUILDERS)

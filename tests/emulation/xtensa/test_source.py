@@ -23,11 +23,6 @@ def test_comments_and_statements() -> None:
     assert result(body) == 15
 
 
-def test_where_an_instruction_stands() -> None:
-    program = parse("/*\n*/\nnop\n", "file.S")
-    assert program.code[0].where == "file.S:3"
-
-
 def test_labels_of_numbers_are_the_nearest() -> None:
     assert result("movi a2, 0\n1: addi a2, a2, 1\n beqi a2, 3, 1f\n j 1b\n1: addi a2, a2, 16") == 19
 
