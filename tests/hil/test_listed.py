@@ -11,6 +11,7 @@ from serial.tools import list_ports
 
 from tests.harness.command import tigris
 from tests.hil.conftest import Serve
+from tigris_pio.errors import ToolError
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.rig import labgrid
 
@@ -47,25 +48,22 @@ def test_a_board_is_chosen_by_its_name_or_its_tags(
     ):
         assert json.loads(tigris("hil", "--info", "--json", *words).stdout)["port"] == url
     assert "2/2 outputs equal" in tigris("hil", digits_plan, "--board", "desk", "--samples", 2).stdout
+    done = tigris("hil", "--info", "--board", "shelf", "--tag", "fast", status=2)
+    assert "no board has the name shelf and the tag fast; there are desk: desk, fast; rack: rack, fast" in done.stderr
+    found = {port["name"]: port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"]}
+    assert {name: port["state"] for name, port in found.items()} == {"desk": "answers", "rack": "answers"}
+    assert (found["desk"]["kind"], found["desk"]["tags"], found["desk"]["baud"]) == ("listed", ["fast"], 57600)
     with Board(one):
         assert json.loads(tigris("hil", "--info", "--json", "--tag", "fast").stdout)["port"] == two
         assert f"{one}: busy: process" in tigris("hil", "--info", "--board", "desk", status=3).stderr
 
 
-def test_boards_that_there_are_not(boards: Callable[..., Path]) -> None:
-    done = tigris("hil", "--info", "--tag", "x", status=2)
-    assert "choose from a list of boards: there is no tigris-boards.toml here" in done.stderr
-    boards(desk=("/dev/ttyNONE", ["fast"]), rack=("labgrid:rack", []))
-    done = tigris("hil", "--info", "--board", "shelf", "--tag", "fast", status=2)
-    assert "no board has the name shelf and the tag fast; there are desk: desk, fast; rack: rack" in done.stderr
-    for more in (("--port", "loop://"), ("--qemu",)):
-        assert "--board and --tag choose from a list" in tigris("hil", "--board", "desk", *more, status=2).stderr
-    assert "/dev/ttyNONE: cannot be opened" in tigris("hil", "--info", "--board", "desk", status=3).stderr
-
-
 def test_a_labgrid_place_is_acquired_and_released(
     digits: Serve, digits_plan: Path, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PATH", "/none")
+    with pytest.raises(ToolError, match="labgrid:desk needs labgrid: pip install labgrid"):
+        labgrid.LabgridPlace("desk")
     url, said = digits(), []
 
     class Place:
@@ -87,26 +85,3 @@ def test_a_labgrid_place_is_acquired_and_released(
     assert "digits" in tigris("hil", "--info", "--port", "labgrid:desk").stdout
     assert "no such file" in tigris("hil", "none.tgrs", "--board", "rack", status=2).stderr
     assert said == ["rack-3", "acquired", "released", "desk", "acquired", "released", "rack-3", "acquired", "released"]
-
-
-def test_the_list_is_in_what_there_is(
-    digits: Serve, boards: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = digits()
-    path = boards(desk=(url, ["fast"]), far=("rfc2217://127.0.0.1:1", []), rack=("labgrid:rack", []))
-    path.write_text(path.read_text("utf-8") + '[[board]]\nname = "made"\nenv = "esp32"\n', "utf-8")
-    found = {port["name"]: port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"]}
-    assert {name: port["state"] for name, port in found.items()} == {
-        "desk": "answers", "far": "closed", "rack": "unknown", "made": "unknown",
-    }  # fmt: skip
-    assert (found["desk"]["kind"], found["desk"]["tags"], found["desk"]["baud"]) == ("listed", ["fast"], 57600)
-    said = tigris("hil", "list").stdout
-    assert f"{url}  desk, fast\n    test board, protocol" in said
-    assert "labgrid:rack  rack\nenvironment  made, esp32\n" in said
-
-    class Port:
-        device, description, vid, pid, serial_number = url, "UART", 1, 2, "0001"
-
-    monkeypatch.setattr(list_ports, "comports", lambda: [Port()])
-    (port,) = [port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"] if port["name"] == "desk"]
-    assert (port["kind"], port["description"], port["baud"]) == ("serial", "UART", 57600)

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +30,6 @@ from tigris_pio.hil.protocol import (
     Checksum,
     Direction,
     Error,
-    Info,
     Refusal,
     Request,
     Result,
@@ -56,63 +54,47 @@ def test_text_and_frames_are_told_apart_in_any_pieces(parts: list[Frame | str], 
     assert [event.frame or event.text for event in found] == parts
 
 
-def test_a_line_is_shown_when_it_ends_and_a_prompt_after_a_while() -> None:
-    decoder = Decoder()
-    assert decoder.feed(b"boot: 1\r\nbo", 0.0) == [Event("boot: 1")]
-    assert decoder.feed(b"ot: 2\n> ", 1.0) == [Event("boot: 2")]
+def test_what_is_waited_for_and_for_how_long() -> None:
+    """A line, a prompt, half a frame; text behind a glitch is shown without a frame ever, without its colours."""
+    decoder, frame = Decoder(), Frame(Request.RUN, 1, 2, bytes(range(1, 100)))
+    wire = encode(frame)
+    assert decoder.feed(b"boot: 1\r\n\x1b[0;31mbo", 0.0) == [Event("boot: 1")]
+    assert decoder.feed(b"ot: 2\x1b[0m\n> ", 1.0) == [Event("boot: 2")]
     assert decoder.rest(1.0 + TEXT_SECONDS / 2) == []
     assert decoder.rest(1.01 + TEXT_SECONDS) == [Event(">")]
-    assert decoder.rest(9.0) == []
-
-
-def test_half_a_frame_waits_for_its_rest_and_is_then_given_up() -> None:
-    decoder, wire = Decoder(), encode(Frame(Request.RUN, 1, 2, bytes(range(1, 100))))
-    assert decoder.feed(wire[:50], 0.0) == []
-    assert decoder.rest(TEXT_SECONDS) == []
-    assert decoder.feed(wire[50:], NOISE_SECONDS / 2) == [Event(frame=Frame(Request.RUN, 1, 2, bytes(range(1, 100))))]
-    decoder.feed(wire[:50], 1.0)
-    assert decoder.rest(1.01 + NOISE_SECONDS) == [Event(noise=wire[1:50])]
-
-
-def test_text_behind_a_glitch_is_shown_without_a_frame_ever() -> None:
-    decoder = Decoder()
-    assert decoder.feed(b"\xfe\x01\xffets Jul 29 2019\r\n", 0.0) == []
-    lines = decoder.feed(b"rst:0x1 (POWERON)\r\nboot:0x13\r\n", 0.0)
+    assert decoder.feed(wire[:50], 2.0) == decoder.rest(2.0 + TEXT_SECONDS) == []
+    assert decoder.feed(wire[50:], 2.0 + NOISE_SECONDS / 2) == [Event(frame=frame)]
+    decoder.feed(wire[:50], 9.0)
+    assert decoder.rest(9.01 + NOISE_SECONDS) == [Event(noise=wire[1:50])]
+    assert decoder.feed(b"\xfe\x01\xffets Jul 29 2019\r\n", 20.0) == []
+    lines = decoder.feed(b"rst:0x1 (POWERON)\r\nboot:0x13\r\n", 20.0)
     assert [event.text[-9:] for event in lines] == ["l 29 2019", "(POWERON)", "boot:0x13"]
-
-
-def test_colours_of_the_log_are_left_out() -> None:
-    assert Decoder().feed(b"\x1b[0;31mE (12) wifi: no\x1b[0m\r\n", 0.0) == [Event("E (12) wifi: no")]
 
 
 def text(status: int) -> str:
     return f"<{status}>"
 
 
-@pytest.mark.parametrize(
-    ("frame", "expected"),
-    [
-        (Frame(Request.RUN, 1, 2, Select(3, 0, 1).pack()), "> RUN model 3, index 1"),
-        (
-            Frame(Request.RUN | 0x80, 1, 2, Result(0, (5, 1), 3248, 0, 0, 0, 7).pack()),
-            "< RUN status 0, elapsed 4,294,967,301, fast peak 3,248",
-        ),
-        (Frame(Request.RUN | 0x80, 1, 2, Result(-7, (5, 0), 0, 0, 0, 0, 7).pack()), "! RUN status -7: <-7>, elapsed 5"),
-        (Frame(Answer.BUSY, 1, 2, Busy(0).pack()), "< BUSY yields 0"),
-        (Frame(Answer.ERROR, 1, 2, Error(Refusal.NO_OUTPUT).pack()), "! ERROR refused: no output"),
-        (Frame(Answer.ERROR, 1, 2, Error(99).pack()), "! ERROR refused: reason 99"),
-        (Frame(Request.STATUS_TEXT | 0x80, 1, 2, b"all is well"), "< STATUS_TEXT all is well"),
-        (Frame(Request.READ | 0x80, 1, 2, bytes(12)), "< READ 12 bytes"),
-        (Frame(Request.PROFILE | 0x80, 1, 2, bytes(24)), "< PROFILE 2 operators"),
-        (Frame(Request.WRITE | 0x80, 1, 2), "< WRITE"),
-        (Frame(Request.RUN, 1, 2, b"?"), "> RUN 1 bytes"),
-        (Frame(77, 1, 2, b"later"), "> type 77 5 bytes"),
-        (Frame(205, 1, 2, b""), "< type 205"),
-    ],
-)
-def test_frames_in_words(frame: Frame, expected: str) -> None:
-    arrow = "!" if is_failure(frame) else ">" if is_from_host(frame) else "<"
-    assert f"{arrow} {name_of(frame)} {describe(frame, text)}".rstrip() == expected
+WORDS = [
+    (Request.RUN, Select(3, 0, 1).pack(), "> RUN model 3, index 1"),
+    (Request.RUN | 0x80, Result(0, (5, 1), 3248, 0, 0, 0, 7).pack(),
+     "< RUN status 0, elapsed 4,294,967,301, fast peak 3,248"),
+    (Request.RUN | 0x80, Result(-7, (5, 0), 0, 0, 0, 0, 7).pack(), "! RUN status -7: <-7>, elapsed 5"),
+    (Answer.BUSY, Busy(0).pack(), "< BUSY yields 0"),
+    (Answer.ERROR, Error(Refusal.NO_OUTPUT).pack(), "! ERROR refused: no output"),
+    (Answer.ERROR, Error(99).pack(), "! ERROR refused: reason 99"),
+    (Request.STATUS_TEXT | 0x80, b"all is well", "< STATUS_TEXT all is well"),
+    (Request.PROFILE | 0x80, bytes(24), "< PROFILE 2 operators"),
+    (Request.RUN, b"?", "> RUN 1 bytes"),
+    (205, b"", "< type 205"),
+]  # fmt: skip
+
+
+def test_frames_in_words() -> None:
+    for kind, payload, expected in WORDS:
+        frame = Frame(kind, 1, 2, payload)
+        arrow = "!" if is_failure(frame) else ">" if is_from_host(frame) else "<"
+        assert f"{arrow} {name_of(frame)} {describe(frame, text)}".rstrip() == expected
 
 
 def test_every_frame_has_words_whatever_its_bytes() -> None:
@@ -120,11 +102,6 @@ def test_every_frame_has_words_whatever_its_bytes() -> None:
         for payload in (b"", bytes(200), b"\xff" * 200):
             frame = Frame(kind, 1, 2, payload)
             assert name_of(frame) and isinstance(describe(frame, text), str)
-    spoken = {kind for kind in Request if describe(Frame(kind, 1, 2, b"\1" * 64), text) != "64 bytes"}
-    assert spoken == set(Request) - {Request.CANCEL}  # it has no record
-    info = Info(0, 19760, 0xAAB8D412, 3248, 3248, 0, 0, 1, 1, (7,) * 32, b"digits")
-    said = describe(Frame(Request.INFO | 0x80, 1, 2, info.pack()), text)
-    assert said.startswith("status 0, plan bytes 19,760, plan crc32 aab8d412, ") and said.endswith(", name digits")
 
 
 def test_a_streams_frames_are_told_together() -> None:
@@ -184,6 +161,9 @@ def test_nothing_is_sent_unless_asked_for(speaker: Callable[..., str]) -> None:
     url = speaker(BOOT + encode(Frame(Answer.BUSY, 1, 2, Busy(3).pack())), to_board=listen)
     assert monitor(url, "--seconds", 0.6) == ["I (31) boot: ESP-IDF", "W (40) app: [b]old[/b]", "< BUSY yields 3"]
     assert not heard
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = tigris("hil", "monitor", "--port", "loop://", "--listen", taken.getsockname()[1], status=2)
+    assert "choose another port" in done.stderr
     url = speaker(b"", to_board=listen)
     lines = monitor(url, "--poll", 0.1, "--seconds", 0.35)
     assert lines == [f"> HELLO protocol {VERSION}"] * len(lines) != []
@@ -193,37 +173,26 @@ def test_nothing_is_sent_unless_asked_for(speaker: Callable[..., str]) -> None:
 def test_raw_is_every_byte(speaker: Callable[..., str]) -> None:
     data = BOOT + bytes(range(256))
     command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", speaker(data), "--raw", "--seconds", "1"]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (data, b"")
+    assert subprocess.run(command, capture_output=True, check=True).stdout == data
+
+
+def started(*words: object) -> tuple[subprocess.Popen[str], str]:
+    """A monitor in a process of its own, and the first line that it says beside the board's."""
+    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", *map(str, words)]
+    process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
+    assert process.stderr is not None
+    return process, process.stderr.readline()
 
 
 def test_ctrl_c_ends_it_with_130(line: Connect) -> None:
     bridge = line(["cat"])
-    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", bridge.url]
-    process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
-    assert process.stderr is not None
-    assert "listening to" in process.stderr.readline()
+    process, said = started("--port", bridge.url)
+    assert "listening to" in said
+    assert "busy: process" in tigris("hil", "monitor", "--port", bridge.url, status=3).stderr
     bridge.say(b"one line\n")
     assert process.stdout is not None and process.stdout.readline()[13:] == "one line\n"
     process.send_signal(signal.SIGINT)
-    assert (process.wait(10), process.stderr.read().strip()) == (130, "interrupted")
-    process.communicate()
-
-
-def test_a_line_that_ends_or_is_busy_is_the_lines_fault(line: Connect) -> None:
-    from tigris_pio.hil.line import Line
-
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def hang_up() -> None:
-        listener.accept()[0].close()
-
-    threading.Thread(target=hang_up).start()
-    done = tigris("hil", "monitor", "--port", f"socket://127.0.0.1:{listener.getsockname()[1]}", status=3)
-    assert "the connection ended" in done.stderr
-    url = line(["cat"]).url
-    with Line(url):
-        assert "busy: process" in tigris("hil", "monitor", "--port", url, status=3).stderr
+    assert (process.communicate(timeout=10)[1].strip(), process.returncode) == ("interrupted", 130)
 
 
 def test_another_program_talks_through_it(digits: Serve, digits_plan: Path) -> None:
@@ -231,10 +200,8 @@ def test_another_program_talks_through_it(digits: Serve, digits_plan: Path) -> N
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     url = digits("--sleep", "2000", "--busy", "1")
-    command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", "--port", url, "--listen", str(port)]
-    process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
-    assert process.stderr is not None
-    assert f"the board is at socket://127.0.0.1:{port}, too" in process.stderr.readline()
+    process, said = started("--port", url, "--listen", port)
+    assert f"the board is at socket://127.0.0.1:{port}, too" in said
     done = tigris("hil", "check", digits_plan, "--port", f"socket://127.0.0.1:{port}", "--samples", 2)
     assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
     time.sleep(0.3)
@@ -261,10 +228,3 @@ def test_a_tap_serves_one_client_after_the_other_and_outlives_a_dead_line() -> N
                 client.sendall(b"hello")
                 assert client.recv(10) == b""
     assert heard == []
-
-
-def test_a_port_in_use_is_said() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = tigris("hil", "monitor", "--port", "loop://", "--listen", port, status=2)
-    assert f"--listen {port}: " in done.stderr and "choose another port" in done.stderr

@@ -11,23 +11,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from tests.hil.conftest import CALM, DIGITS, Connect, Serve
-from tests.hil.test_check import corrupting
 from tigris_pio import Session
 from tigris_pio.errors import ToolError, UsageError
-from tigris_pio.hil import suite
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import BusyError
 from tigris_pio.hil.project import Project
 from tigris_pio.hil.rig import choose as chosen
+from tigris_pio.hil.rig import rig as rig_module
 from tigris_pio.hil.rig.board_list import read_list
 from tigris_pio.hil.rig.choose import Wanted, choose
-from tigris_pio.hil.rig.labgrid import LabgridPlace
 from tigris_pio.hil.rig.place import Place
 from tigris_pio.hil.rig.rig import Process, Rig
 
@@ -182,33 +181,25 @@ def test_each_process_takes_a_board_of_its_own(rigs: Callable[..., list[Rig]]) -
     third.close()
 
 
-@pytest.mark.thorough
-def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]]) -> None:
-    first, second = rigs(1, 2, wait=20.0)
-    turns: list[int] = []
+def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever lets go of a board sleeps longer than who waits for it does between two looks."""
+    first, second = rigs(1, 2, wait=0.0)
+
+    def give_way(seconds: float) -> None:
+        assert seconds > rig_module._POLL_SECONDS
+        assert second.board().is_open
+
     first.board()
-
-    def others() -> None:
-        for _ in range(3):
-            second.begin_test()
-            second.board()
-            turns.append(2)
-            second.end_test()
-
-    thread = threading.Thread(target=others)
-    thread.start()
-    for _ in range(3):
-        time.sleep(0.2)  # a test, during which the other begins to wait
-        turns.append(1)
-        first.end_test()
-        first.begin_test()
+    with pytest.raises(BusyError):
+        second.board()
+    monkeypatch.setattr(rig_module, "time", SimpleNamespace(sleep=give_way, monotonic=time.monotonic))
+    first.end_test()
+    with pytest.raises(BusyError):
         first.board()
-    first.close()
-    thread.join(20)
-    assert turns == [1, 2, 1, 2, 1, 2]
 
 
 def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
+    """So two processes that need all of them do not wait for each other."""
     first, second = rigs(2, 2, several=True)
     second.begin_test()
     second.board()
@@ -217,98 +208,62 @@ def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
         first.all()
     second.end_test()
     first.end_test()
-    first.begin_test(needs_all=True)
+    for rig in (first, second):
+        rig.begin_test(needs_all=True)
+    first.board()
+    with pytest.raises(BusyError):
+        second.board()
     assert [board.is_open for board in first.all()] == [True, True]
-    first.end_test()
-
-
-def test_two_that_need_all_boards_do_not_wait_for_each_other(rigs: Callable[..., list[Rig]]) -> None:
-    done: list[int] = []
-
-    def use(one: Rig) -> None:
-        one.begin_test(needs_all=True)
-        one.board()
-        time.sleep(0.1)
-        done.append(len(one.all()))
-        one.end_test()
-
-    threads = [threading.Thread(target=use, args=(one,)) for one in rigs(2, 2, several=True, wait=3.0)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert done == [2, 2]
 
 
 class Flashed(Project):
-    """Notes uploads; those of the environment `broken` fail, those of `slow` wait for a word."""
+    """Notes uploads; `during` happens meanwhile."""
 
-    begun, go_on = threading.Event(), threading.Event()
+    during: ClassVar[Callable[[], object]]
 
     def upload(self, port: str | None = None) -> None:
         with (self.directory / "uploads").open("a") as file:
             file.write(f"{port}\n")
-        if self.environment == "broken":
-            raise ToolError("it does not link")
-        if self.environment == "slow":
-            self.begun.set()
-            self.go_on.wait(20)
+        type(self).during()
 
 
 @pytest.fixture
-def flashed(tmp_path: Path, digits: Serve) -> Callable[[str], Place]:
-    """`flashed(environment)`: a board that is flashed before it is used."""
-    url = digits()
-
-    def place(name: str) -> Place:
-        (tmp_path / "uploads").unlink(missing_ok=True)
-        return Place(name, url, project=Flashed(tmp_path, name, tmp_path, tmp_path, {}), flash=True, upload_port="jtag")
-
-    return place
+def flashed(tmp_path: Path, digits: Serve, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A board that is flashed before it is used."""
+    monkeypatch.setattr(Flashed, "during", list, raising=False)
+    project = Flashed(tmp_path, "env", tmp_path, tmp_path, {})
+    return Place("env", digits(), project=project, flash=True, upload_port="jtag")
 
 
 def test_a_program_that_has_the_port_open_has_the_board(
-    tmp_path: Path, rig: Callable[..., Rig], flashed: Callable[[str], Place]
+    tmp_path: Path, rig: Callable[..., Rig], flashed: Place
 ) -> None:
     """It is not flashed under that program's feet."""
-    place = flashed("good")
-    desk = rig(place)
-    with Board(str(place.port), timing=CALM), pytest.raises(BusyError, match="talks to this board"):
+    desk = rig(flashed)
+    with Board(str(flashed.port), timing=CALM), pytest.raises(BusyError, match="talks to this board"):
         desk.board()
     assert not (tmp_path / "uploads").exists()
     assert desk.board().is_open and (tmp_path / "uploads").exists()
 
 
-@pytest.mark.parametrize("name", ["good", "broken"])
-def test_a_board_is_flashed_once_in_a_run(
-    tmp_path: Path, rig: Callable[..., Rig], flashed: Callable[[str], Place], name: str
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_board_is_flashed_once_in_a_run_and_busy_meanwhile(
+    tmp_path: Path, rig: Callable[..., Rig], flashed: Place, is_broken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = flashed(name)
-    for number in range(2):
-        one = rig(place, number=number, processes=2, wait=5.0)
-        if name == "good":
+    first, second = (rig(flashed, number=number, processes=2) for number in range(2))
+
+    def during() -> None:
+        with pytest.raises(BusyError, match="no board was free"):
+            second.board()
+        if is_broken:
+            raise ToolError("it does not link")
+
+    monkeypatch.setattr(Flashed, "during", during)
+    for one in (first, second):
+        with pytest.raises(ToolError, match="it does not link") if is_broken else contextlib.nullcontext():
             assert one.board().info.name == "test board"
-        else:
-            with pytest.raises(ToolError, match="it does not link"):
-                one.board()
         one.close()
     assert (tmp_path / "uploads").read_text().splitlines() == ["jtag"]
-
-
-def test_a_board_that_is_flashed_is_busy(
-    tmp_path: Path, rig: Callable[..., Rig], flashed: Callable[[str], Place]
-) -> None:
-    place = flashed("slow")
-    first, second = rig(place, wait=0.1), rig(place, wait=0.1)
-    thread = threading.Thread(target=first.board)
-    thread.start()
-    assert Flashed.begun.wait(20)
-    with pytest.raises(BusyError, match="no board was free"):
-        second.board()
-    Flashed.go_on.set()
-    thread.join(20)
-    first.close()
-    assert second.board().is_open and (tmp_path / "uploads").read_text().count("\n") == 1
 
 
 # ---- what it does ------------------------------------------------------------------------------------------------
@@ -332,14 +287,6 @@ def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], di
     board.reset()
     with pytest.raises(UsageError, match="inputs pixels: the model takes image"):
         board.run({"pixels": image})
-    with pytest.raises(UsageError, match="no such file of vectors"):
-        board.assert_matches(vectors="none.npz")
-
-
-def test_what_differs_is_in_the_message(digits: Serve, rig: Callable[..., Rig]) -> None:
-    desk = rig(Place("desk", digits(to_host=corrupting(1, 0, 0x10))))
-    with pytest.raises(AssertionError, match=r"board desk: 7/8 outputs equal to the host\nsample 1: output prob"):
-        desk.board().assert_matches()
 
 
 def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Connect, rig: Callable[..., Rig]) -> None:
@@ -359,69 +306,46 @@ def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Con
     assert board.log.startswith("sensor 17") and not board.is_open
 
 
-def test_labgrid_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/none")
-    with pytest.raises(ToolError, match="labgrid:desk needs labgrid: pip install labgrid"):
-        LabgridPlace("desk")
+# ---- labgrid -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def labgrid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """`labgrid(port)`: a coordinator whose place `desk` is the serial port there."""
-    tools = Path(os.environ["TIGRIS_LABGRID"], "bin").resolve()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
-    monkeypatch.setenv("LG_COORDINATOR", address)
-    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(tools)]))
-    started: list[subprocess.Popen[bytes]] = []
-
-    def begin(port: int) -> None:
-        resource = f"desk:\n  NetworkSerialPort: {{host: localhost, port: {port}, protocol: raw}}\n"
-        started.append(subprocess.Popen([tools / "labgrid-coordinator", "-l", address], cwd=tmp_path))
-        _await(address)
-        exported = write(tmp_path / "exporter.yaml", resource)
-        started.append(subprocess.Popen([tools / "labgrid-exporter", "-n", "here", exported]))
-        client("create")
-        client("add-match", "here/desk/*")
-        time.sleep(2)
-
-    yield begin
-    for process in started:
-        process.terminate()
-        process.wait(10)
-
-
-def _await(address: str) -> None:
-    host, port = address.split(":")
-    for _ in range(200):
-        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
-            return
+def client(*words: str, user: str = "tester", wait: float = 0.0) -> str:
+    """labgrid-client for the place `desk`; `wait`: seconds in which it may fail and is called again."""
+    end, environment = time.monotonic() + wait, {**os.environ, "LG_USERNAME": user}
+    while (done := subprocess.run(["labgrid-client", "-p", "desk", *words], env=environment, capture_output=True,
+                                  text=True, check=False)).returncode and time.monotonic() < end:  # fmt: skip
         time.sleep(0.05)
-    raise AssertionError("no coordinator")
-
-
-def client(*words: str, user: str = "tester") -> str:
-    command = ["labgrid-client", "-p", "desk", *words]
-    environment = {**os.environ, "LG_USERNAME": user}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.vendor("TIGRIS_LABGRID")
 def test_a_labgrid_place_is_acquired_while_it_is_used(
-    labgrid: Callable[[int], None], digits: Serve, rig: Callable[..., Rig]
+    digits: Serve, rig: Callable[..., Rig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = digits(pty=False)
-    labgrid(int(url.rsplit(":", 1)[1]))
-    lab = rig(Place("lab", "labgrid:desk"), wait=4.0)
-    client("acquire", user="somebody")
-    with pytest.raises(BusyError, match=r"no board was free for 4 s .*labgrid:desk: busy: acquired by .*/somebody"):
-        lab.board()
-    client("release", user="somebody")
-    assert lab.board().assert_matches().equal
-    assert "acquired: None" not in client("show")
-    lab.close()
-    assert "acquired: None" in client("show")
-    with suite.acquired("labgrid:desk") as port:
-        assert port == url.replace("127.0.0.1", "localhost") and "acquired: None" not in client("show")
-    assert "acquired: None" in client("show")
+    """A coordinator has a place `desk`, which is the board's port."""
+    tools, url = Path(os.environ["TIGRIS_LABGRID"], "bin").resolve(), digits(pty=False)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    monkeypatch.setenv("LG_COORDINATOR", address)
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(tools)]))
+    port = url.rsplit(":", 1)[1]
+    exported = write(tmp_path / "exporter.yaml",
+                     f"desk:\n  NetworkSerialPort: {{host: localhost, port: {port}, protocol: raw}}\n")  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        for words in (("labgrid-coordinator", "-l", address), ("labgrid-exporter", "-n", "here", exported)):
+            process = stack.enter_context(subprocess.Popen([tools / words[0], *words[1:]], cwd=tmp_path))
+            stack.callback(process.terminate)
+            client("resources", wait=20.0)
+        client("create")
+        client("add-match", "here/desk/*")
+        time.sleep(2)
+        lab = rig(Place("lab", "labgrid:desk"), wait=4.0)
+        client("acquire", user="somebody")
+        with pytest.raises(BusyError, match=r"no board was free for 4 s .*labgrid:desk: busy: acquired by .*/somebody"):
+            lab.board()
+        client("release", user="somebody")
+        assert lab.board().assert_matches().equal
+        assert "acquired: None" not in client("show")
+        lab.close()
+        assert "acquired: None" in client("show")
