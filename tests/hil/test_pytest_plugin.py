@@ -7,12 +7,9 @@ import itertools
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.hil.conftest import Serve
 from tests.hil.test_commands import run as python
 from tigris_pio.format.reader import read_plan
-from tigris_pio.hil import pytest_plugin
 
 #: An installed plugin is loaded by itself, and only once.
 _INSTALLED = any(entry.name == "tigris" for entry in importlib.metadata.entry_points(group="pytest11"))
@@ -112,14 +109,3 @@ def test_what_stands_in_the_way_is_said_in_its_words(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout and "rig.py" not in done.stdout
     done = run(tmp_path, FAILING, "--tigris-port", "/dev/null")
     assert "write --tigris-port=/dev/null in one word" in done.stderr
-
-
-def test_every_name_is_the_plugins_own() -> None:
-    """So that it works beside pytest-embedded, which has --port, --baud, dut and serial."""
-    parser = pytest.Parser(_ispytest=True)
-    pytest_plugin.pytest_addoption(parser)
-    (group,) = [group for group in parser._groups if group.name == "tigris"]
-    assert len(group.options) > 10
-    assert all(name.startswith("--tigris-") for option in group.options for name in option.names())
-    fixtures = {name for name, found in vars(pytest_plugin).items() if "Fixture" in type(found).__name__}
-    assert fixtures == {"tigris_board", "tigris_boards", "tigris_check", "tigris_plan"}
