@@ -19,12 +19,7 @@ CHIP = 1 << 20
 
 @pytest.fixture
 def image(tmp_path):
-    def make(name, data):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return path
-
-    return make
+    return lambda name, data: (tmp_path / name, (tmp_path / name).write_bytes(data))[0]
 
 
 def test_a_new_chip_is_erased_and_writing_erases_whole_sectors(tmp_path, image):
@@ -37,14 +32,11 @@ def test_a_new_chip_is_erased_and_writing_erases_whole_sectors(tmp_path, image):
     assert chip == b"".join(sectors)
 
 
-@pytest.mark.parametrize(
-    ("places", "message"),
-    [
-        ([(0x1001, b"a")], "image0 at 0x1001: an offset in flash is a multiple of 0x1000"),
-        ([(CHIP - 0x1000, bytes(0x1001))], f"image0: 4097 bytes at 0xff000 end beyond the flash chip of {CHIP} bytes"),
-        ([(0x2000, b"b"), (0, bytes(0x2001))], "image0 at 0x2000 overlaps image1, which ends at 0x3000"),
-    ],
-)
+@pytest.mark.parametrize(("places", "message"), [
+    ([(0x1001, b"a")], "image0 at 0x1001: an offset in flash is a multiple of 0x1000"),
+    ([(CHIP - 0x1000, bytes(0x1001))], f"image0: 4097 bytes at 0xff000 end beyond the flash chip of {CHIP} bytes"),
+    ([(0x2000, b"b"), (0, bytes(0x2001))], "image0 at 0x2000 overlaps image1, which ends at 0x3000"),
+])  # fmt: skip
 def test_nothing_is_written_when_one_image_is_wrong(tmp_path, image, places, message):
     images = [(offset, image(f"image{i}", data)) for i, (offset, data) in enumerate(places)]
     with pytest.raises(BoardError, match=message):
@@ -52,32 +44,23 @@ def test_nothing_is_written_when_one_image_is_wrong(tmp_path, image, places, mes
     assert not (tmp_path / "flash.bin").exists()
 
 
-def test_ports_differ_between_environments_and_stay(tmp_path):
-    one, again, other = (board_process.default_port(str(tmp_path), name) for name in "aab")
-    assert one == again != other and 20000 <= one < 32000
-
-
 def test_a_port_is_a_local_socket():
     assert board_process.parse_port("socket://127.0.0.1:5000") == 5000
+    one, again, other = (board_process.default_port("a folder", name) for name in "aab")
+    assert one == again != other and 20000 <= one < 32000
     for text in ("/dev/ttyUSB0", "socket://127.0.0.1:0", "socket://127.0.0.1:70000", "socket://example.org:80"):
         with pytest.raises(BoardError, match=r"socket://127.0.0.1:PORT with PORT from 1 to 65535"):
             board_process.parse_port(text)
 
 
-def test_another_process_with_the_recorded_number_is_left_alone(tmp_path):
-    with subprocess.Popen(["sleep", "60"]) as other:
-        (tmp_path / "board.json").write_text(f'{{"pid": {other.pid}, "port": 20000}}', "utf-8")
-        try:
-            assert not board_process.stop(tmp_path)
-            assert other.poll() is None
-        finally:
-            other.kill()
-
-
 def test_a_stale_or_damaged_record_is_no_board(tmp_path):
-    for text in ('{"pid": 4194304, "port": 1}', '{"pid": -1}', f'{{"pid": {os.getpid()}}}', "noise", "[]"):
-        (tmp_path / "board.json").write_text(text, "utf-8")
-        assert board_process.running_process(tmp_path) is None
+    """Another process that has the recorded number by now is left alone."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        for text in (f'{{"pid": {other.pid}, "port": 1}}', '{"pid": 4194304, "port": 1}', '{"pid": -1}', "noise", "[]"):
+            (tmp_path / "board.json").write_text(text, "utf-8")
+            assert board_process.running_process(tmp_path) is None and not board_process.stop(tmp_path)
+        assert other.poll() is None
+        other.kill()
 
 
 EMULATOR = """#!{python}
@@ -129,9 +112,8 @@ def test_a_board_whose_record_is_lost_is_found_by_its_command_line(board):
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(BoardError, match=r"cannot read .*absent.bin: No such file"):
         board_process.write_flash(tmp_path, CHIP, [(0, tmp_path / "absent.bin")])
-    spec = board_process.Spec("qemu-system-nothing", (), CHIP, 0)
     with pytest.raises(BoardError, match=r"qemu-system-nothing is not installed.*sudo apt install"):
-        board_process.start(tmp_path, spec, 20000, fixed_port=False)
+        board_process.start(tmp_path, board_process.Spec("qemu-system-nothing", (), CHIP, 0), 20000, fixed_port=False)
 
 
 def test_a_port_that_another_program_takes_at_the_last_moment_is_passed_over(tmp_path, monkeypatch):

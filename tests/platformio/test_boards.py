@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import shlex
-import struct
 import subprocess
-import zlib
 
 import pytest
 
 from tests import retrained
-from tests.harness.tiers import sampled
-from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 from .project import ROOT, board_process
 
@@ -73,13 +69,9 @@ PRIVATE = sorted(
     for spelled in (path.name, str(path.relative_to(folder)), str(path.relative_to(ROOT / "runtime")))
     if spelled != "memory.h"
 )
-OWN = "".join(
-    [
-        "#include <memory.h>\n#include <tigris_serve.h>\nvoid own_copy(void *to, const void *from);\n",
-        "void own_copy(void *to, const void *from) { memcpy(to, from, 4); }\n",
-        *(f'#if __has_include("{name}")\n#error {name} is found\n#endif\n' for name in PRIVATE),
-    ]
-)
+OWN = "#include <memory.h>\n#include <tigris_serve.h>\nvoid own_copy(void *to, const void *from);\n" \
+      "void own_copy(void *to, const void *from) { memcpy(to, from, 4); }\n" \
+      + "".join(f'#if __has_include("{name}")\n#error {name} is found\n#endif\n' for name in PRIVATE)  # fmt: skip
 SECTIONS = "".join(f"[env:{name}]\nboard = {name}\n" for name in BOARDS)
 MODEL = f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_models = digits.onnx\ncustom_tigris_mem = 64K\n"
 
@@ -93,12 +85,12 @@ def bare(shared_project):
     return project
 
 
-@pytest.fixture(scope="module")
-def opener(shared_project):
-    """A program that opens its model, and what was said when it was built for emu_rv32."""
-    project = shared_project({"src/main.c": OPENER}, MODEL + SECTIONS)
+@pytest.fixture
+def opener(new_project):
+    """A program that opens its model."""
+    project = new_project({"src/main.c": OPENER}, f"{MODEL}[env:emu_rv32]\nboard = emu_rv32\n")
     retrained.digits(project.folder / "digits.onnx")
-    return project, project.run("-e", "emu_rv32", "-t", "upload", "-v")
+    return project
 
 
 @pytest.mark.thorough
@@ -134,42 +126,12 @@ def test_a_board_runs_what_is_flashed(bare, name):
     assert "boot: flash" in bare.serial(name, b"no partition table at 0x8000").decode()
 
 
-def sealed(plan):
-    """The plan with the checksum that its bytes have."""
-    covered = plan[CRC_COVERS_FROM:]
-    return plan[: CRC_COVERS_FROM - 4] + zlib.crc32(covered).to_bytes(4, "little") + covered
-
-
-def with_a_larger_arena(plan):
-    header = Header.unpack(plan)
-    return sealed(dataclasses.replace(header, fast_bytes=header.fast_bytes + 16).pack() + plan[Header.size() :])
-
-
-def with_another_scale(plan):
-    header = Header.unpack(plan)
-    (tensor,) = struct.unpack_from("<H", plan, header.io + 4)
-    scale = header.tensors + 36 * tensor + 28
-    return sealed(plan[:scale] + struct.pack("<f", 0.5) + plan[scale + 4 :])
-
-
-#: What is in the partition in the plan's place, and what the firmware says to it.
-OTHERS = {
-    "upload that was cut off": (lambda plan: plan[:16] + b"\xff" * 4080, "the plan is damaged, upload it again"),
-    "nothing": (lambda plan: b"\xff" * len(plan), "no plan was written to the partition"),
-    "another name": (lambda plan: sealed(plan.replace(b"digits", b"Digits", 1)), "the partition holds another plan"),
-    "a larger arena": (with_a_larger_arena, "the fast arena is smaller than the plan needs"),
-    "another scale": (with_another_scale, "the plan's inputs or outputs are not those"),
-}
-
-
-# tests/platformio/test_backends.py runs a model on the other two.
-@pytest.mark.parametrize("name", sampled(("emu_rv32", "emu_cortex_m7"), fast=("emu_rv32",)))
-def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener, name):
-    """After training again -t uploadmodel is enough; other plans are refused, and so is a table without the model."""
-    opener, _ = opener
-    if name != "emu_rv32":
-        retrained.digits(opener.folder / "digits.onnx")
-        opener.run("-e", name, "-t", "upload")
+# tests/platformio/test_backends.py and test_plain_c.py run a model on the others.
+@pytest.mark.thorough
+def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener):
+    """After training again -t uploadmodel is enough; a damaged plan is refused, and so is a table without the model."""
+    name = "emu_rv32"
+    opener.run("-t", "upload")
     assert "open: ok." in opener.serial(name, b".\r\n").decode()
     placed = opener.build(name) / "tigris" / "digits.tgrs"
     first = placed.read_bytes()
@@ -179,16 +141,16 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener, name):
     plan = placed.read_bytes()
     assert plan != first and opener.flash(name)[offset : offset + len(plan)] == plan
     assert "open: ok." in opener.serial(name, b".\r\n").decode()
-    for kind, (made, message) in OTHERS.items():
-        opener.restart(name, (offset, made(plan)))
-        assert f"open: {message}" in opener.serial(name, b".\r\n").decode(), kind
+    opener.restart(name, (offset, plan[:16] + b"\xff" * 4080))
+    assert "open: the plan is damaged, upload it again" in opener.serial(name, b".\r\n").decode()
     opener.restart(name, (0x8000, opener.flash(name)[0x8000:0x8C00].replace(b"model\0", b"wrong\0")))
     assert "open: the partition table has no such partition" in opener.serial(name, b".\r\n").decode()
 
 
 def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(opener):
-    opener, said = opener
-    command = shlex.split(next(line for line in said.splitlines() if line.endswith("src/main.c")))
+    opener.run("-t", "compiledb")
+    units = json.loads((opener.folder / "compile_commands.json").read_text("utf-8"))
+    command = shlex.split(next(unit["command"] for unit in units if unit["file"].endswith("src/main.c")))
     options = [word for word in command[1:] if word.startswith(("-I", "-D", "-m", "--specs"))]
     assert f"-I{ROOT / 'runtime' / 'include'}" in options
     (opener.folder / "src" / "own.txt").write_text(OWN, "utf-8")

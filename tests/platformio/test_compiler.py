@@ -39,33 +39,24 @@ def outputs(folder):
     return plans.Outputs(folder / "m.tgrs", folder / "m.h", folder / "m.json")
 
 
-def test_where_it_is_looked_for(fake_compiler, bare_python):
-    """The option comes first, then the variable of the environment, then PlatformIO's own Python."""
-    made = str(fake_compiler.python)
+def test_where_it_is_looked_for(fake_compiler, bare_python, tmp_path):
+    """The option comes first, then the variable of the environment, PlatformIO's own Python, the command on PATH."""
+    made, plain = str(fake_compiler.python), tmp_path / "python-unspaced"
+    plain.symlink_to(made)
     for option, variables, own in ((made, {"TIGRIS_PYTHON": bare_python}, bare_python),
                                    (None, {"TIGRIS_PYTHON": made}, bare_python), (None, {}, made)):  # fmt: skip
         assert compiler.find(option, variables, own).command == (made, "-m", "tigris_pio")
-
-
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_then_the_command_on_path(fake_compiler, bare_python, tmp_path, wrapped):
-    python = fake_compiler.python
-    if not wrapped:
-        python = tmp_path / "python-unspaced"
-        python.symlink_to(fake_compiler.python)
-    head = f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n" if wrapped else f"#!{python}\n"
     script = tmp_path / "bin" / "tigris"
     script.parent.mkdir()
-    script.write_text(head + "import sys\n", "utf-8")
-    script.chmod(0o755)
-    assert compiler.find(None, {"PATH": str(script.parent)}, bare_python).command[0] == str(python)
-
-
-def test_without_any_the_message_has_the_command(bare_python):
-    with pytest.raises(CompilerError) as error:
+    for python, head in ((str(plain), f"#!{plain}\n"),
+                         (made, f"#!/bin/sh\n'''exec' \"{made}\" \"$0\" \"$@\"\n' '''\n")):  # fmt: skip
+        script.write_text(head + "import sys\n", "utf-8")
+        script.chmod(0o755)
+        assert compiler.find(None, {"PATH": str(script.parent)}, bare_python).command[0] == python
+    with pytest.raises(CompilerError, match="the model compiler was not found") as error:
         compiler.find(None, {"PATH": "/nonexistent"}, bare_python)
-    assert "the model compiler was not found" in str(error.value)
     assert f'"{bare_python}" -m pip install "{ROOT}"    ' in str(error.value)
+    assert compiler.find(None, {"PATH": ""}, "/no/python", lambda: made).command == (made, "-m", "tigris_pio")
 
 
 @pytest.mark.parametrize("name", ["library", "my library", "50% $HOME", 'a "b"'])
@@ -106,14 +97,10 @@ def test_a_refused_model_leaves_nothing(fake_compiler, model, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ('echo "error: $TIGRIS_CALLER" >&2; exit 1', "^platformio$"),  # whose words messages are to use
-        ("echo Traceback >&2; exit 130", "^interrupted$"),
-        ("kill -INT $$", "^interrupted$"),
-    ],
-)
+@pytest.mark.parametrize(("script", "message"), [
+    ('echo "error: $TIGRIS_CALLER" >&2; exit 1', "^platformio$"),  # whose words messages are to use
+    ("echo Traceback >&2; exit 130", "^interrupted$"), ("kill -INT $$", "^interrupted$"),
+])  # fmt: skip
 def test_how_the_compiler_ended(tmp_path, script, message):
     with pytest.raises(CompilerError, match=message):
         compiler.run(compiler.Compiler(("sh", "-c", script), ""), ["m.onnx"], tmp_path)

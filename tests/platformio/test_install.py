@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tigris_pio.platformio import compiler, install
+from tigris_pio.platformio import install
 from tigris_pio.platformio.install import InstallError
 
 #: `-m venv DIR` makes itself DIR/bin/python; `-m pip install` fails while there is a file `broken` beside the log.
@@ -52,12 +52,3 @@ def test_the_environment_is_made_once_for_each_state_of_the_sources(python, tmp_
 def test_without_sources_there_is_nothing_to_install(tmp_path):
     with pytest.raises(InstallError, match="neither a checkout of tigris-pio nor its PlatformIO library"):
         install.source_of(tmp_path / "elsewhere")
-
-
-def test_a_compiler_is_installed_where_none_is_found(fake_compiler):
-    def never() -> str:
-        raise AssertionError
-
-    bare, made = {"PATH": ""}, str(fake_compiler.python)
-    assert compiler.find(None, bare, made, never).command[0] == made
-    assert compiler.find(None, bare, "/no/python", lambda: made).command == (made, "-m", "tigris_pio")

@@ -7,6 +7,7 @@ and what opens the plans is the firmware's tigris_model_open, in this process.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import struct
 import subprocess
@@ -29,14 +30,10 @@ FLASH_BYTES = 1 << 19
 SLOT_0, SLOT_BYTES = layout.RECORDS_BYTES, 1 << 17
 
 
-def record_of_slot_1() -> bytes:
-    """What the firmware wrote when it confirmed its first update, by slot_log.h."""
-    half = struct.pack("<4sIBBH", b"TGSL", 256, 1, 1, 0)
-    half += zlib.crc32(half).to_bytes(4, "little")
-    return half + bytes(255 - byte for byte in half)
-
-
-RECORD_OF_SLOT_1 = record_of_slot_1()
+#: What the firmware wrote when it confirmed its first update, by slot_log.h.
+HALF = struct.pack("<4sIBBH", b"TGSL", 256, 1, 1, 0)
+HALF += zlib.crc32(HALF).to_bytes(4, "little")
+RECORD_OF_SLOT_1 = HALF + bytes(255 - byte for byte in HALF)
 OPENER = """
 #include <tigris_models.h>
 #include <tigris_update.h>
@@ -125,10 +122,6 @@ def by_upload_program(images, at_once=1 << 30):
                 yield offset + start, part
 
 
-def by_upload_program_that_erases_as_it_goes(images):
-    yield from by_upload_program(images, SECTOR)
-
-
 def by_emulated_board(images):
     for offset, data in images:
         for at, sector in board_process.write_steps(offset, data):
@@ -141,7 +134,8 @@ def by_emulated_uploadmodel(images):
         yield from by_emulated_board(call)
 
 
-WAYS = [by_upload_program, by_upload_program_that_erases_as_it_goes, by_emulated_board, by_emulated_uploadmodel]
+WAYS = [by_upload_program, functools.partial(by_upload_program, at_once=SECTOR), by_emulated_board,
+        by_emulated_uploadmodel]  # fmt: skip
 
 
 def cut(flash: bytearray, steps):
@@ -173,8 +167,7 @@ def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, bef
         elif status == DAMAGED:
             # Firmware that does not compare checksums sees no whole header either.
             assert bytes(state[:SECTOR]) not in (old[:SECTOR], new[:SECTOR])
-            assert "damaged" in text
-            assert "upload it again" in text
+            assert "damaged, upload it again" in text
         else:
             # Nothing has been written yet.
             assert (status, before) == (ABSENT, "erased")
@@ -183,28 +176,6 @@ def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, bef
     assert seen[DAMAGED] > len(new) // WRITTEN_AT_ONCE
     # Whole only at the end, or with the old plan's bytes where they are the new one's.
     assert seen[OK] <= SECTOR // WRITTEN_AT_ONCE
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_plans_in_one_partition_are_cut_each_for_itself(plans, opened, way):
-    old, new, _ = plans
-    where = [item.offset for item in layout.arrange([layout.Item("digits", old)] * 2, FLASH_BYTES)]
-
-    def image(*plans):
-        return layout.image([layout.Placed("digits", at, plan) for at, plan in zip(where, plans, strict=True)])
-
-    flash = bytearray(image(old, old).ljust(FLASH_BYTES, b"\xff"))
-    states = set()
-    for number, state in enumerate(cut(flash, way([(0, image(new, new))]))):
-        if number % 7:
-            continue
-        statuses = tuple(opened(state, at)[0] for at in where)
-        for status, at in zip(statuses, where, strict=True):
-            assert status in (OK, DAMAGED)
-            assert status != OK or state[at : at + len(new)] in (old, new)
-        states.add(statuses)
-    assert all(opened(flash, at)[0] == OK for at in where)
-    assert bytes(flash[: where[1] + len(new)]) == image(new, new)
 
 
 @pytest.mark.parametrize("way", WAYS)

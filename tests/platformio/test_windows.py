@@ -14,9 +14,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnx import helper
 
-from tests.harness.command import tigris
+from tests.compiler.models import make, node
 from tigris_pio.cli.main import main
 from tigris_pio.files import read_named
 from tigris_pio.hil import lock
@@ -42,18 +41,15 @@ def test_boards_are_found_among_windows_processes(monkeypatch: pytest.MonkeyPatc
     found = dict(board_process._command_lines(windows=True))
     assert asked == [("powershell", "utf-8")] and set(found) == {4, 1404, 6520}
     monkeypatch.setattr(board_process, "_command_lines", lambda: iter(found.items()))
-    assert [port for _, port in board_process.all_running()] == [20123]
-    (folder,) = [folder for folder, _ in board_process.all_running()]
-    assert str(folder).endswith("emu_rv32")
+    ((folder, port),) = board_process.all_running()
+    assert port == 20123 and str(folder).endswith("emu_rv32")
 
 
 def test_without_proc_ps_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """macOS."""
     text = "    1 /sbin/launchd\n  77 qemu-system-arm -chardev socket,id=uart\n\n"
     monkeypatch.setattr(board_process.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, text, ""))
-    assert dict(board_process._command_lines(tmp_path)) == {
-        1: "/sbin/launchd", 77: "qemu-system-arm -chardev socket,id=uart",
-    }  # fmt: skip
+    assert dict(board_process._command_lines(tmp_path))[77] == "qemu-system-arm -chardev socket,id=uart"
 
 
 def test_a_board_is_switched_off_without_sigkill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -65,12 +61,6 @@ def test_a_board_is_switched_off_without_sigkill(monkeypatch: pytest.MonkeyPatch
     assert board_process.stop(tmp_path)
     assert process.wait() == -signal.SIGTERM
     assert board_process.stop(tmp_path), "a process that is gone is no error"
-
-
-def test_processes_are_started_apart() -> None:
-    assert board_process.detached(windows=False) == {"start_new_session": True}
-    # Values that Microsoft documents for CreateProcess.
-    assert board_process.detached(windows=True) == {"creationflags": 0x208}
 
 
 def test_a_port_in_use_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,8 +118,7 @@ def test_the_python_of_a_launcher(tmp_path: Path) -> None:
     """pip writes tigris.exe beside python.exe in an environment, in Scripts below it otherwise."""
     scripts = tmp_path / "Scripts"
     scripts.mkdir()
-    launcher = scripts / "tigris.EXE"
-    launcher.write_bytes(b"MZ")
+    (launcher := scripts / "tigris.EXE").write_bytes(b"MZ")
     assert compiler.python_of_script(str(launcher)) is None
     (tmp_path / "python.exe").touch()
     assert compiler.python_of_script(str(launcher)) == str(tmp_path / "python.exe")
@@ -139,12 +128,6 @@ def test_the_python_of_a_launcher(tmp_path: Path) -> None:
 
 def test_words_of_a_command_line() -> None:
     assert compiler.quoted(r"C:\Program Files\$1\python.exe", windows=True) == '"C:\\Program Files\\$1\\python.exe"'
-    assert compiler.quoted("/opt/$x/python", windows=False) == "'/opt/$x/python'"
-
-
-def test_ctrl_c_on_windows_is_an_interruption() -> None:
-    """STATUS_CONTROL_C_EXIT, which subprocess gives unsigned."""
-    assert {0xC000013A, 130, -2} <= set(compiler.ENDED_BY_CTRL_C)
 
 
 def test_a_folder_is_one_wherever_reading_it_is_not_permitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,29 +141,17 @@ def test_a_folder_is_one_wherever_reading_it_is_not_permitted(tmp_path: Path, mo
         read_named(tmp_path, "a model")
 
 
-@pytest.fixture
-def japanese(tmp_path: Path) -> Path:
-    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 4]) for name in ("入力", "出力")]
-    graph = helper.make_graph([helper.make_node("Relu", ["入力"], ["出力"], "活性")], "名前", ends[:1], ends[1:])
-    path = tmp_path / "名.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    return path
-
-
-def test_names_that_a_code_page_lacks_are_escaped(japanese: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_a_code_page_lacks_are_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a Western Windows gives a program whose output goes to a file."""
-
-    def said(*words: str) -> bytes:
-        page = io.TextIOWrapper(io.BytesIO(), "cp1252")
-        with monkeypatch.context() as patch, pytest.raises(SystemExit) as end:
+    model = make([node("Relu", "入力", "出力")], {"入力": (1, 4)}, ["出力"])
+    model.graph.name = "名前"
+    onnx.save(model, tmp_path / "名.onnx")
+    page = io.TextIOWrapper(io.BytesIO(), "cp1252")
+    for words in ([], ["--json"]):
+        with monkeypatch.context() as patch, pytest.raises(SystemExit):
             patch.setattr(sys, "stdout", page)
-            main(["analyze", str(japanese), "-m", "4K", *words])
-        assert not end.value.code
-        page.flush()
-        content: bytes = page.buffer.getvalue()  # type: ignore[attr-defined]
-        return content
-
-    assert rb"\u540d" in said()
-    document = json.loads(said("--json").decode("cp1252"))
-    assert document == json.loads(tigris("analyze", japanese, "-m", "4K", "--json").stdout)
-    assert document["model"] == "名"
+            main(["analyze", str(tmp_path / "名.onnx"), "-m", "4K", *words])
+    page.flush()
+    said: bytes = page.buffer.getvalue()  # type: ignore[attr-defined]
+    text, brace, document = said.partition(b"{")
+    assert rb"\u540d" in text and json.loads(brace + document)["model"] == "名"
