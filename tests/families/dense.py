@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 
 from tests.families.net import Net
-
-
-def unet() -> onnx.ModelProto:
-    """Two levels of skips, nearest and ConvTranspose upsampling, a Sigmoid map."""
-    net = Net("unet", {"x": (1, 3, 48, 48)}, 21)
-    one = net.conv_relu(net.conv_relu("x", 8), 8)
-    two = net.conv_relu(net.conv_relu(net.pool(one), 16), 16)
-    three = net.conv_relu(net.conv_relu(net.pool(two), 24), 24)
-    up = net.conv_relu(net.concat([net.upsample(three), two]), 16)
-    up = net.conv_relu(net.concat([one, net.conv_transpose(up, 8, 2, 2)]), 8)
-    return net.model([net.add("Sigmoid", [net.conv(up, 1, 1)])])
 
 
 def detector() -> onnx.ModelProto:
@@ -98,13 +86,3 @@ def fully_convolutional() -> onnx.ModelProto:
     crop = net.slice(net.slice(t, 2, 0, height), 3, 0, width)
     mixed = net.relu(net.join(up, crop))
     return net.model([net.conv(net.concat([mixed, crop]), 2, 3)])
-
-
-def mask_head() -> onnx.ModelProto:
-    """A map gated by a box of constants, Where-free: Max, Min, Clip, Sub, Abs and Sqrt along channels."""
-    net = Net("mask", {"x": (1, 8, 40, 40)}, 27)
-    t = net.conv_relu("x", 8)
-    grid = net.weight(np.linspace(-1, 1, 40, dtype=np.float32).reshape(1, 1, 40, 1).repeat(40, 3), "grid")
-    distance = net.add("Abs", [net.add("Sub", [net.conv(t, 1, 1), grid])])
-    gate = net.add("Clip", [distance, net.constant(0, np.float32), net.constant(1, np.float32)])
-    return net.model([net.add("Max", [net.add("Mul", [t, gate], net.shapes[t]), net.add("Mul", [t, grid])])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from tests.families.net import Net
 
@@ -16,60 +16,9 @@ def pooling_variants() -> onnx.ModelProto:
     a = net.pool(t, "MaxPool", 3, 2, (0, 1, 1, 0), ceil=True)
     b = net.pool(t, "AveragePool", 3, 2, (0, 1, 1, 0), ceil=True, count_include_pad=0)
     c = net.pool(t, "AveragePool", 2, 2, (0, 0, 1, 1), count_include_pad=1)
-    heads = [
-        net.add("GlobalMaxPool", [a], (1, 12, 1, 1)),
-        net.global_pool(b),
-        net.add("GlobalMaxPool", [net.pool(c, "MaxPool", 2, 3)], (1, 12, 1, 1)),
-    ]
+    heads = [net.add("GlobalMaxPool", [a], (1, 12, 1, 1)), net.global_pool(b),
+             net.add("GlobalMaxPool", [net.pool(c, "MaxPool", 2, 3)], (1, 12, 1, 1))]
     return net.model([net.linear(net.flatten(net.concat(heads)), 6)])
-
-
-def reductions() -> onnx.ModelProto:
-    """ReduceMean, Max, Min, Sum along channels, rows, all; kept and dropped axes; ArgMax."""
-    net = Net("reductions", {"x": (1, 6, 24, 24)}, 42)
-    t = net.conv("x", 12)
-    attention = net.concat([net.reduce("ReduceMean", t, (1,)), net.reduce("ReduceMax", t, (1,))])
-    t = net.join(t, net.add("Sigmoid", [net.conv(attention, 1, 7)]), op="Mul")
-    rows = net.reduce("ReduceSum", t, (3,), keep=False)
-    flat = net.concat(
-        [net.reduce("ReduceMean", rows, (2,), keep=False), net.reduce("ReduceMin", t, (2, 3), keep=False)]
-    )
-    scores = net.linear(flat, 7)
-    return net.model([scores, net.add("ArgMax", [scores], (1,), axis=1, keepdims=0)], ["scores", "label"])
-
-
-def selections() -> onnx.ModelProto:
-    """Slice with steps, Gather by constants, Pad with values, Squeeze, Unsqueeze, Split into uneven parts."""
-    net = Net("selections", {"x": (1, 8, 24, 20)}, 43)
-    t = net.conv_relu(net.slice("x", 2, 0, 24, 2), 12)
-    t = net.add("Gather", [t, net.constant([3, 1, 1, 8, 0, 11])], (1, 6, 12, 20), axis=1)
-    t = net.pad(t, [0, 0, 1, 0, 0, 0, 0, 3], 0.5)
-    parts = net.add("Split", [t, net.constant([2, 4])], (1, 2, 13, 23), outputs=2, axis=1)
-    net.shapes[parts[1]] = (1, 4, 13, 23)
-    t = net.conv(net.join(net.slice(parts[1], 1, 1, 3), parts[0]), 5)
-    row = net.add("Squeeze", [net.slice(t, 2, -2, -1), net.constant([2])], (1, 5, 23))
-    return net.model([row, net.add("Unsqueeze", [net.slice(t, 3, 0, -20), net.constant([0])])], ["row", "corner"])
-
-
-def constants_computed() -> onnx.ModelProto:
-    """Weights that are ConstantOfShape, Range, Transpose, Mul of others; a weight that two convolutions share."""
-    net = Net("computed", {"x": (1, 4, 20, 20)}, 44)
-    kernel = net.weight(net.noise(3, 3, 4, 8, scale=0.2))
-    moved = net.add("Transpose", [kernel], (8, 4, 3, 3), perm=[3, 2, 0, 1])
-    scaled = net.add("Mul", [moved, net.constant(0.9, np.float32)], (8, 4, 3, 3))
-    t = net.relu(net.add("Conv", ["x", scaled], (1, 8, 20, 20), pads=[1, 1, 1, 1]))
-    shared = net.weight(net.noise(8, 8, 1, 1, scale=0.35))
-    t = net.relu(net.add("Conv", [t, shared], (1, 8, 20, 20)))
-    t = net.add("Conv", [t, shared], (1, 8, 20, 20))
-    shape = net.constant([8, 1, 1])
-    value = numpy_helper.from_array(np.array([0.25], np.float32))
-    t = net.join(t, net.add("ConstantOfShape", [shape], (8, 1, 1), value=value))
-    net.shapes[t] = (1, 8, 20, 20)
-    steps = net.add("Range", [net.constant(0), net.constant(8), net.constant(1)], (8,))
-    ramp = net.add("Cast", [steps], (8,), to=TensorProto.FLOAT)
-    t = net.join(t, net.add("Reshape", [ramp, net.constant([1, 8, 1, 1])], (1, 8, 1, 1)))
-    net.shapes[t] = (1, 8, 20, 20)
-    return net.model([t])
 
 
 def leftovers() -> onnx.ModelProto:
@@ -81,13 +30,8 @@ def leftovers() -> onnx.ModelProto:
     t = net.pool(t)
     size = net.add("Shape", [t], (4,))
     part = net.add("Slice", [size, net.constant([0]), net.constant([1]), net.constant([0])], (1,))
-    rest = net.add(
-        "ReduceProd",
-        [net.add("Slice", [size, net.constant([1]), net.constant([9]), net.constant([0])], (3,))],
-        (1,),
-        axes=[0],
-        keepdims=1,
-    )
+    sizes = net.add("Slice", [size, net.constant([1]), net.constant([9]), net.constant([0])], (3,))
+    rest = net.add("ReduceProd", [sizes], (1,), axes=[0], keepdims=1)
     target = net.add("Cast", [net.add("Concat", [part, rest], (2,), axis=0)], (2,), to=TensorProto.INT64)
     t = net.add("Reshape", [t, target], (1, 288))
     model = net.model([net.add("Identity", [net.linear(net.add("Dropout", [t]), 5)])])
@@ -112,11 +56,8 @@ def keras() -> onnx.ModelProto:
     batch, height, width, channels = net.shapes[t]
     t = net.relu(net.join(t, net.weight(net.noise(1, 1, 1, channels, scale=0.2), "shift"), op="Mul"))
     net.shapes[t] = (batch, height, width, channels)
-    t = net.add(
-        "Squeeze",
-        [net.transpose(net.global_pool(net.transpose(t, 0, 3, 1, 2)), 0, 2, 3, 1), net.constant([1, 2])],
-        (1, channels),
-    )
+    pooled = net.transpose(net.global_pool(net.transpose(t, 0, 3, 1, 2)), 0, 2, 3, 1)
+    t = net.add("Squeeze", [pooled, net.constant([1, 2])], (1, channels))
     weights = net.weight(net.noise(channels, 10, scale=0.2))
     t = net.add("MatMul", [t, weights], (1, 10))
     return net.model([net.softmax(net.join(t, net.weight(net.noise(10, scale=0.1), "bias")))])
@@ -166,35 +107,3 @@ def opset_9() -> onnx.ModelProto:
     parts = [net.add("Unsqueeze", [batch], (1,), axes=[0]), net.add("Unsqueeze", [net.constant(-1)], (1,), axes=[0])]
     t = net.add("Reshape", [t, net.add("Concat", parts, (2,), axis=0)], (1, 2048))
     return net.model([net.add("LogSoftmax", [net.linear(t, 5)], axis=1)])
-
-
-def opset_18() -> onnx.ModelProto:
-    """torch.export habits: axes as inputs, Split by num_outputs, Pad with axes, no Constant folding."""
-    net = Net("opset18", {"x": (1, 4, 32, 32)}, 50, opset=18)
-    axes = net.constant([2, 3])
-    t = net.add(
-        "Pad", ["x", net.constant([1, 1, 1, 1]), net.constant(0, np.float32), axes], (1, 4, 34, 34), mode="constant"
-    )
-    t = net.conv_relu(t, 12, 3, pad=0)
-    left, right = net.add("Split", [t], (1, 6, 32, 32), outputs=2, axis=1, num_outputs=2)
-    t = net.join(left, net.add("Sigmoid", [right]), op="Mul")
-    t = net.add(
-        "Resize",
-        [t, "", net.constant([0.5, 0.5], np.float32)],
-        (1, 6, 16, 16),
-        mode="nearest",
-        axes=[2, 3],
-        coordinate_transformation_mode="asymmetric",
-        nearest_mode="floor",
-    )
-    mean = net.reduce("ReduceMean", t, (2, 3))
-    top = net.reduce("ReduceMax", t, (2, 3))
-    return net.model([net.linear(net.flatten(net.concat([mean, top])), 4)])
-
-
-def batch_of_images() -> onnx.ModelProto:
-    """A fixed batch of three."""
-    net = Net("batch", {"x": (3, 3, 24, 24)}, 51)
-    t = net.pool(net.conv_relu("x", 12))
-    t = net.join(net.conv(net.conv_relu(t, 12), 12), t)
-    return net.model([net.linear(net.flatten(net.global_pool(net.relu(t))), 5)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -34,12 +33,6 @@ class Run:
     raw: Mapping[str, np.ndarray]
     fast_peak: int
     slow_traffic: int
-
-    @property
-    def strategies(self) -> str:
-        """Stages by strategy, such as "2 rolling, 3 normal"."""
-        counts = Counter(stage.strategy.name.lower() for stage in self.compiled.plan.stages)
-        return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: item[0]))
 
     @property
     def recomputed_macs(self) -> int:

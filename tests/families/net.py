@@ -64,32 +64,19 @@ class Net:
                 for index, name in enumerate(field):
                     field[index] = renamed.get(name, name)
         integer = {name for proto in self.nodes if proto.op_type in ("ArgMax", "ArgMin") for name in proto.output}
+        results = {name: TensorProto.INT64 if name in integer else TensorProto.FLOAT for name in renamed.values()}
         graph = helper.make_graph(
-            self.nodes,
-            self.name,
+            self.nodes, self.name,
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.inputs.items()],
-            [
-                helper.make_tensor_value_info(name, TensorProto.INT64 if name in integer else TensorProto.FLOAT, None)
-                for name in renamed.values()
-            ],
+            [helper.make_tensor_value_info(name, kind, None) for name, kind in results.items()],
             [numpy_helper.from_array(value, name) for name, value in self.weights.items()],
-        )
+        )  # fmt: skip
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
 
     # Layers.
 
-    def conv(
-        self,
-        x: str,
-        channels: int,
-        kernel: int | Shape = 3,
-        stride: int = 1,
-        pad: int | Sequence[int] | None = None,
-        dilation: int = 1,
-        groups: int = 1,
-        bias: bool = True,
-        **attributes: object,
-    ) -> str:
+    def conv(self, x: str, channels: int, kernel: int | Shape = 3, stride: int = 1,
+             pad: int | Sequence[int] | None = None, dilation: int = 1, groups: int = 1, bias: bool = True) -> str:
         """Conv over one or two axes; `pad` None: as PyTorch users write for an odd kernel."""
         batch, inputs, *size = self.shapes[x]
         kernels = (kernel,) * len(size) if isinstance(kernel, int) else kernel
@@ -99,31 +86,16 @@ class Net:
         names = [self.weight(self.noise(channels, inputs // groups, *kernels, scale=math.sqrt(1.6 / fan)))]
         if bias:
             names.append(self.weight(self.noise(channels, scale=0.1), "bias"))
-        out = [
-            (n + pads[i] + pads[i + len(size)] - (k - 1) * dilation - 1) // stride + 1
-            for i, (n, k) in enumerate(zip(size, kernels, strict=True))
-        ]
-        return self.add(
-            "Conv",
-            [x, *names],
-            (batch, channels, *out),
-            dilations=[dilation] * len(size),
-            group=groups,
-            kernel_shape=list(kernels),
-            pads=pads,
-            strides=[stride] * len(size),
-            **attributes,
-        )
+        out = [(n + pads[i] + pads[i + len(size)] - (k - 1) * dilation - 1) // stride + 1
+               for i, (n, k) in enumerate(zip(size, kernels, strict=True))]
+        return self.add("Conv", [x, *names], (batch, channels, *out), dilations=[dilation] * len(size), group=groups,
+                        kernel_shape=list(kernels), pads=pads, strides=[stride] * len(size))
 
     def batch_norm(self, x: str) -> str:
         """A BatchNormalization that training left behind."""
         channels = self.shapes[x][1]
-        values = (
-            1 + self.noise(channels, scale=0.1),
-            self.noise(channels, scale=0.1),
-            self.noise(channels, scale=0.1),
-            np.abs(1 + self.noise(channels, scale=0.2)),
-        )
+        values = [self.noise(channels, scale=scale) for scale in (0.1, 0.1, 0.1, 0.2)]
+        values[0], values[3] = 1 + values[0], np.abs(1 + values[3])
         names = [self.weight(v, label) for v, label in zip(values, ("gamma", "beta", "mean", "var"), strict=True)]
         return self.add("BatchNormalization", [x, *names], epsilon=1e-5, momentum=0.9)
 
@@ -154,16 +126,8 @@ class Net:
     def conv_relu(self, x: str, channels: int, kernel: int | Shape = 3, stride: int = 1, **more: object) -> str:
         return self.relu(self.conv(x, channels, kernel, stride, **more))
 
-    def pool(
-        self,
-        x: str,
-        op: str = "MaxPool",
-        kernel: int = 2,
-        stride: int | None = None,
-        pads: Sequence[int] = (0, 0, 0, 0),
-        ceil: bool = False,
-        **attributes: object,
-    ) -> str:
+    def pool(self, x: str, op: str = "MaxPool", kernel: int = 2, stride: int | None = None,
+             pads: Sequence[int] = (0, 0, 0, 0), ceil: bool = False, **attributes: object) -> str:
         step = kernel if stride is None else stride
         batch, channels, *size = self.shapes[x]
         axes = len(size)
@@ -177,15 +141,8 @@ class Net:
             out.append(rows)
         if self.opset >= 10:
             attributes["ceil_mode"] = int(ceil)
-        made = self.add(
-            op,
-            [x],
-            (batch, channels, *out),
-            kernel_shape=[kernel] * axes,
-            strides=[step] * axes,
-            pads=pads,
-            **attributes,
-        )
+        made = self.add(op, [x], (batch, channels, *out), kernel_shape=[kernel] * axes, strides=[step] * axes,
+                        pads=pads, **attributes)
         if shortened:
             self.shortened_pools.add(made)
         return str(made)
@@ -214,9 +171,8 @@ class Net:
         target = self.add("Concat", [lifted, *(self.constant([t]) for t in tail)], (1 + len(tail),), axis=0)
         full = (self.shapes[x][0], *tail)
         known = -math.prod(full) if -1 in tail else 1
-        return self.add(
-            "Reshape", [x, target], tuple(math.prod(self.shapes[x]) // known if s == -1 else s for s in full)
-        )
+        sizes = tuple(math.prod(self.shapes[x]) // known if s == -1 else s for s in full)
+        return self.add("Reshape", [x, target], sizes)
 
     def transpose(self, x: str, *perm: int) -> str:
         return self.add("Transpose", [x], tuple(self.shapes[x][p] for p in perm), perm=list(perm))
@@ -246,40 +202,22 @@ class Net:
         """F.interpolate(scale_factor=…): Resize with empty roi and Constant scales."""
         batch, channels, *size = self.shapes[x]
         scales = self.constant([1, 1, *(factor for _ in size)], np.float32)
-        how = (
-            {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-            if mode == "nearest"
-            else {"coordinate_transformation_mode": "half_pixel"}
-        )
-        return self.add(
-            "Resize",
-            [x, "", scales],
-            (batch, channels, *(n * factor for n in size)),
-            mode=mode,
-            cubic_coeff_a=-0.75,
-            **how,
-        )
+        how = {"coordinate_transformation_mode": "half_pixel"}
+        if mode == "nearest":
+            how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+        return self.add("Resize", [x, "", scales], (batch, channels, *(n * factor for n in size)), mode=mode,
+                        cubic_coeff_a=-0.75, **how)
 
     def conv_transpose(self, x: str, channels: int, kernel: int, stride: int, pad: int = 0, extra: int = 0) -> str:
         batch, inputs, *size = self.shapes[x]
         fan = inputs * max(1, kernel // stride) ** len(size)
-        names = [
-            self.weight(self.noise(inputs, channels, *(kernel for _ in size), scale=math.sqrt(1.6 / fan))),
-            self.weight(self.noise(channels, scale=0.1), "bias"),
-        ]
+        weights = self.noise(inputs, channels, *(kernel for _ in size), scale=math.sqrt(1.6 / fan))
+        names = [self.weight(weights), self.weight(self.noise(channels, scale=0.1), "bias")]
         out = [(n - 1) * stride - 2 * pad + kernel + extra for n in size]
         more = {"output_padding": [extra] * len(size)} if extra else {}
-        return self.add(
-            "ConvTranspose",
-            [x, *names],
-            (batch, channels, *out),
-            kernel_shape=[kernel] * len(size),
-            strides=[stride] * len(size),
-            pads=[pad] * (2 * len(size)),
-            group=1,
-            dilations=[1] * len(size),
-            **more,
-        )
+        return self.add("ConvTranspose", [x, *names], (batch, channels, *out), kernel_shape=[kernel] * len(size),
+                        strides=[stride] * len(size), pads=[pad] * (2 * len(size)), group=1,
+                        dilations=[1] * len(size), **more)
 
     def reduce(self, op: str, x: str, axes: Sequence[int], keep: bool = True) -> str:
         """Axes as attribute, as input where the operator set wants it."""

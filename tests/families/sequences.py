@@ -22,18 +22,6 @@ def _attended(net: Net, query: str, key: str, value: str) -> str:
     return net.add("MatMul", [scores, value], (*lead, tokens, size))
 
 
-def _separate_attention(net: Net, x: str, heads: int) -> str:
-    """Query, key and value from a layer each."""
-    batch, tokens, size = net.shapes[x]
-
-    def split(name: str) -> str:
-        return net.transpose(net.reshape(name, batch, tokens, heads, size // heads), 0, 2, 1, 3)
-
-    query, key, value = (split(net.linear(x, size)) for _ in range(3))
-    mixed = net.transpose(_attended(net, query, key, value), 0, 2, 1, 3)
-    return net.linear(net.reshape(mixed, batch, tokens, size), size)
-
-
 def _joint_attention(net: Net, x: str, heads: int) -> str:
     """Query, key and value from one layer, taken apart on an axis of their own, as timm writes it."""
     batch, tokens, size = net.shapes[x]
@@ -43,20 +31,6 @@ def _joint_attention(net: Net, x: str, heads: int) -> str:
     query, key, value = (net.add("Gather", [joint, net.constant(i)], shape, axis=0) for i in range(3))
     mixed = net.transpose(_attended(net, query, key, value), 0, 2, 1, 3)
     return net.linear(net.reshape(mixed, batch, tokens, size), size)
-
-
-def kws_transformer() -> onnx.ModelProto:
-    """Keyword spotting on 98 frames (A. Berg et al., "Keyword Transformer", 2021): each frame a token, a class token
-    before them, normalisation behind each sum."""
-    size, frames = 64, 98
-    net = Net("kwt", {"x": (1, frames, 40)}, 61)
-    tokens = net.concat([net.weight(net.noise(1, 1, size), "cls_token"), net.linear("x", size)], 1)
-    t = net.join(tokens, net.weight(net.noise(1, frames + 1, size, scale=0.2), "pos_embed"))
-    for _ in range(2):
-        t = net.layer_norm(net.join(t, _separate_attention(net, t, 4)))
-        t = net.layer_norm(net.join(t, _perceptron(net, t, 128)))
-    token = net.add("Gather", [t, net.constant(0)], (1, size), axis=1)
-    return net.model([net.linear(token, 12)])
 
 
 def mlp_mixer() -> onnx.ModelProto:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 
 from tests.families.net import Net
@@ -63,34 +62,3 @@ def audio_embedding() -> onnx.ModelProto:
     mean = net.reduce("ReduceMean", frames, (2,), keep=False)
     top = net.reduce("ReduceMax", frames, (2,), keep=False)
     return net.model([net.linear(net.concat([mean, top]), 16)])
-
-
-def autoencoder() -> onnx.ModelProto:
-    """Anomaly detection: Gemm layers with BatchNormalization and a bottleneck."""
-    net = Net("autoencoder", {"x": (1, 320)}, 35)
-    t = "x"
-    for features in (64, 64, 8, 64, 64):
-        t = net.relu(net.batch_norm(net.linear(t, features)))
-    return net.model([net.linear(t, 320)])
-
-
-def wide_regression() -> onnx.ModelProto:
-    """Two inputs joined, GELU as an operator-free composition, several heads."""
-    net = Net("tabular", {"a": (1, 24), "b": (1, 16)}, 36)
-    t = net.gelu(net.linear(net.concat(["a", "b"]), 48))
-    t = net.join(t, net.gelu(net.linear(t, 48)))
-    score = net.add("Sigmoid", [net.linear(t, 1)])
-    return net.model([score, net.softmax(net.linear(t, 5), 1), net.linear(t, 3)], ["score", "classes", "values"])
-
-
-def tiny_transformer() -> onnx.ModelProto:
-    """Two encoder layers over 24 time steps, one head, attention scaled by a multiplication."""
-    net = Net("transformer", {"x": (1, 24, 12)}, 37)
-    t = net.linear("x", 24)
-    for _ in range(2):
-        query, key, value = (net.linear(t, 24) for _ in range(3))
-        scores = net.add("MatMul", [query, net.transpose(key, 0, 2, 1)], (1, 24, 24))
-        scores = net.softmax(net.add("Mul", [scores, net.constant(24**-0.5, np.float32)]))
-        t = net.layer_norm(net.join(t, net.linear(net.add("MatMul", [scores, value], (1, 24, 24)), 24)))
-        t = net.layer_norm(net.join(t, net.linear(net.relu(net.linear(t, 48)), 24)))
-    return net.model([net.linear(net.reduce("ReduceMean", t, (1,), keep=False), 5)])

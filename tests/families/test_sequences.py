@@ -23,8 +23,8 @@ from tigris_pio.errors import BudgetError
 
 #: Bytes that are enough without slow memory.
 ENOUGH = {
-    float_model: {"kws_transformer": 80_000, "mlp_mixer": 38_000, "tiny_vit": 152_500},
-    int8_model: {"kws_transformer": 20_500, "mlp_mixer": 9_600, "tiny_vit": 38_500},
+    float_model: {"mlp_mixer": 38_000, "tiny_vit": 152_500},
+    int8_model: {"mlp_mixer": 9_600, "tiny_vit": 38_500},
 }
 
 

@@ -93,17 +93,12 @@ def _global(net: Net, rng: random.Random, x: str, live: list[str]) -> str | None
 def _activation(net: Net, rng: random.Random, x: str, live: list[str]) -> str | None:
     choice = rng.randrange(14)
     plain = ("Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus", "Abs", "Neg", "Identity")
+    alphas = {9: ("LeakyRelu", [0.0, 0.1, 0.3]), 10: ("HardSigmoid", [1 / 6]), 11: ("Elu", [0.5, 1.0])}
     if choice < len(plain):
         return net.add(plain[choice], [x])
-    if choice == 8:
-        return net.relu6(x)
-    if choice == 9:
-        return net.add("LeakyRelu", [x], alpha=rng.choice([0.0, 0.1, 0.3]))
-    if choice == 10:
-        return net.add("HardSigmoid", [x], alpha=1 / 6)
-    if choice == 11:
-        return net.add("Elu", [x], alpha=rng.choice([0.5, 1.0]))
-    return net.silu(x) if choice == 12 else net.gelu(x)
+    if choice in alphas:
+        return net.add(alphas[choice][0], [x], alpha=rng.choice(alphas[choice][1]))
+    return {8: net.relu6, 12: net.silu, 13: net.gelu}[choice](x)
 
 
 def _constant_operand(net: Net, rng: random.Random, x: str, live: list[str]) -> str | None:

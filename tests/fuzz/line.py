@@ -17,7 +17,6 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 
 from tests.fuzz.faulty_line import KINDS, FaultyLine
 from tigris_pio.hil.client import Board, Timing
@@ -73,13 +72,8 @@ class _Host:
         if generator.random() < 0.1:  # which the next ones overwrite
             board.write_input(0, 0, generator.randbytes(size))
         first, second = generator.randbytes(size), generator.randbytes(7)
-        writes: list[Callable[[], None]] = [
-            lambda: board.write_input(0, 0, first),
-            lambda: board.write_input(0, 1, second),
-        ]
-        generator.shuffle(writes)
-        for write in writes:
-            write()
+        for index, data in generator.sample(((0, first), (1, second)), 2):
+            board.write_input(0, index, data)
         if generator.random() < 0.01:
             self._line.restart()
         board.run(0, on_busy=self._interrupt if generator.random() < 0.02 else None)
@@ -167,11 +161,9 @@ def row(outcome: Outcome) -> str:
     """One line of the table."""
     errors = ", ".join(f"{count} {name}" for name, count in sorted(outcome.errors.items())) or "none"
     kinds = ", ".join(f"{outcome.kinds[kind]} {kind}" for kind in KINDS)
-    return (
-        f"{100 * outcome.share:g} %: {outcome.frames} frames, {outcome.faults} faulty ({kinds}); results: "
-        f"{outcome.right} right, {outcome.wrong} wrong; {outcome.cancelled} cancelled; errors: {errors}; "
-        f"{outcome.hangs} hangs; slowest {outcome.slowest:.1f} s; {outcome.repeats} frames sent again"
-    )
+    return (f"{100 * outcome.share:g} %: {outcome.frames} frames, {outcome.faults} faulty ({kinds}); results: "
+            f"{outcome.right} right, {outcome.wrong} wrong; {outcome.cancelled} cancelled; errors: {errors}; "
+            f"{outcome.hangs} hangs; slowest {outcome.slowest:.1f} s; {outcome.repeats} frames sent again")
 
 
 if __name__ == "__main__":

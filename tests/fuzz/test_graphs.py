@@ -51,7 +51,7 @@ def test_random_graphs() -> None:
     logging.disable(logging.WARNING)
     outcomes = Counter[str]()
 
-    @settings(max_examples=examples(8, 60), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(6, 60), deadline=None, suppress_health_check=list(HealthCheck))
     @given(shape=SHAPES, steps=st.lists(STEP, min_size=1, max_size=examples(3, 9)), scheme=SCHEMES, share=SHARES)
     def one(shape: int, steps: list[Step], scheme: int | None, share: int) -> None:
         outcomes[check(shape, steps, scheme, share)] += 1

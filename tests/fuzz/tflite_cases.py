@@ -78,17 +78,12 @@ class Draw:
 
     def broadcast(self, shape: Shape) -> tuple[Shape, Shape]:
         """Two shapes that are `shape` together."""
-        pair = [list(shape), list(shape)]
-        kind = self.size(0, 3)
-        if kind == 0:
-            return shape, shape
-        for axis in range(len(shape)):
+        pair, kind, cut = [list(shape), list(shape)], self.size(0, 3), self.size(0, 1)
+        for axis in range(len(shape) if kind else 0):
             if self.chance(0.4):
                 pair[self.size(0, 1)][axis] = 1
-        cut = self.size(0, 1)
-        if kind == 1:
-            while len(pair[cut]) > 1 and pair[cut][0] == 1:
-                del pair[cut][0]
+        while kind == 1 and len(pair[cut]) > 1 and pair[cut][0] == 1:
+            del pair[cut][0]
         if kind == 2:
             pair[cut] = [1]
         joint = np.broadcast_shapes(*map(tuple, pair))
@@ -215,19 +210,12 @@ def _binary(draw: Draw, op: str) -> Case:
         product = {"MUL": number[0] * other[0] * 80 * draw.finer, "DIV": number[0] / other[0]}.get(op, 0)
         wanted = (float(np.float32(product)), wanted[1]) if product else wanted
     inputs = [draw.value("x0", left, dtype, number), draw.value("x1", right, dtype, other)]
-    if all(item.data is not None for item in inputs):
-        inputs[0] = draw.tensor("x0", left, dtype, number)
+    if op in ("DIV", "FLOOR_DIV", "FLOOR_MOD") or all(item.data is not None for item in inputs):
+        inputs[1] = draw.tensor("x1", right, dtype, other)
     given = {}
-    if op in ("DIV", "FLOOR_DIV", "FLOOR_MOD") and inputs[1].data is None:
-        zero = other[1] if dtype == "int8" else 0
-        found = values(right, dtype, draw.size(0, 999))
+    if op in ("DIV", "FLOOR_DIV", "FLOOR_MOD"):
+        zero, found = other[1] if dtype == "int8" else 0, values(right, dtype, draw.size(0, 999))
         given["x1"] = np.where(found == zero, zero + 1 if zero < 100 else zero - 1, found).astype(dtype)
-    elif op in ("DIV", "FLOOR_DIV", "FLOOR_MOD"):
-        zero = other[1] if dtype == "int8" else 0
-        found = inputs[1].data
-        assert found is not None
-        inputs[1] = constant("x1", np.where(found == zero, zero + 1 if zero < 100 else zero - 1, found).astype(dtype),
-                             inputs[1].scale, inputs[1].zero_point)
     if op == "POW" and dtype == "float32":
         given["x0"] = np.abs(values(left, dtype, 1)) + np.float32(0.1)
     return case(draw, op, inputs, [draw.tensor("y0", shape, dtype, wanted)], options, given)
@@ -448,49 +436,42 @@ def _moved(draw: Draw, op: str, shape: Shape, out: Shape, others: Sequence[Tenso
                 options)
 
 
-@maker("RESHAPE")
-def _reshape(draw: Draw, op: str) -> Case:
-    shape = draw.shape()
-    out = tuple(int(item) for item in draw.random.permutation(shape))
-    if draw.chance(0.5):
-        out = (math.prod(shape),)
-    wanted = list(out)
-    if draw.chance(0.3):
-        wanted[draw.size(0, len(out) - 1)] = -1
-    return _moved(draw, op, shape, out, [numbers(*wanted, name="shape")], {"newShape": wanted})
-
-
-@maker("TRANSPOSE")
-def _transpose(draw: Draw, op: str) -> Case:
-    shape = draw.shape(1, 5)
-    order = draw.random.permutation(len(shape)).tolist()
-    return _moved(draw, op, shape, tuple(shape[axis] for axis in order), [numbers(*order)])
+@maker("RESHAPE", "TRANSPOSE", "BROADCAST_TO", "EXPAND_DIMS", "SQUEEZE", "REVERSE_V2", "TILE", "ZEROS_LIKE")
+def _reshaped(draw: Draw, op: str) -> Case:
+    shape = draw.shape(1, 5 if op == "TRANSPOSE" else 4)
+    axis, times = draw.size(0, len(shape) - 1), [draw.size(1, 3) for _ in shape]
+    order = [int(item) for item in draw.random.permutation(len(shape))]
+    turned, longer = tuple(shape[place] for place in order), (*shape[:axis], 1, *shape[axis:])
+    flat = (math.prod(shape),) if draw.chance(0.5) else turned
+    wanted = [-1 if place == axis and draw.chance(0.3) else size for place, size in enumerate(flat)]
+    forms: dict[str, tuple[Shape, Shape, list[Tensor], dict[str, Any]]] = {
+        "RESHAPE": (shape, flat, [numbers(*wanted)], {"newShape": wanted}),
+        "TRANSPOSE": (shape, turned, [numbers(*order)], {}),
+        "BROADCAST_TO": (draw.broadcast(shape)[0], shape, [numbers(*shape)], {}),
+        "EXPAND_DIMS": (shape, longer, [scalar(axis)], {}), "SQUEEZE": (longer, shape, [], {"squeezeDims": [axis]}),
+        "REVERSE_V2": (shape, shape, [numbers(axis)], {}), "ZEROS_LIKE": (shape, shape, [], {}),
+        "TILE": (shape, tuple(a * b for a, b in zip(shape, times, strict=True)), [numbers(*times)], {}),
+    }
+    return _moved(draw, op, *forms[op])
 
 
 @maker("SLICE", "STRIDED_SLICE")
 def _slice(draw: Draw, op: str) -> Case:
     shape = draw.shape(1, 5 if op == "SLICE" else 4)
-    begin, out, end, steps, sizes = [], [], [], [], []
-    for size in shape:
-        low = draw.size(0, size - 1)
-        count = draw.size(1, size - low)
-        step = draw.pick((1, 1, 2, 3)) if op == "STRIDED_SLICE" else 1
-        begin.append(low)
-        sizes.append(-1 if count == size - low and draw.chance(0.5) else count)
-        end.append(low + count)
-        steps.append(step)
-        out.append(-(-count // step))
+    begin = [draw.size(0, size - 1) for size in shape]
+    counts = [draw.size(1, size - low) for size, low in zip(shape, begin, strict=True)]
     if op == "SLICE":
-        return _moved(draw, op, shape, tuple(out), [numbers(*begin, name="begin"), numbers(*sizes, name="size")])
+        sizes = [-1 if low + count == size and draw.chance(0.5) else count
+                 for size, low, count in zip(shape, begin, counts, strict=True)]
+        return _moved(draw, op, shape, tuple(counts), [numbers(*begin, name="begin"), numbers(*sizes, name="size")])
     shrunk = [axis for axis in range(len(shape)) if draw.chance(0.15)]
-    mask = sum(1 << axis for axis in shrunk)
-    kept = tuple(1 if axis in shrunk else size for axis, size in enumerate(out))
-    final = tuple(size for axis, size in enumerate(kept) if axis not in shrunk)
+    steps = [1 if axis in shrunk else draw.pick((1, 1, 2, 3)) for axis in range(len(shape))]
+    final = tuple(-(-counts[axis] // steps[axis]) for axis in range(len(shape)) if axis not in shrunk)
+    end = [low + count for low, count in zip(begin, counts, strict=True)]
     begin = [item - size if draw.chance(0.2) else item for item, size in zip(begin, shape, strict=True)]
-    end = [item if axis not in shrunk else begin[axis] + 1 for axis, item in enumerate(end)]
-    steps = [1 if axis in shrunk else item for axis, item in enumerate(steps)]
-    return _moved(draw, op, shape, final, [numbers(*begin, name="begin"), numbers(*end, name="end"),
-                                           numbers(*steps, name="strides")], {"shrinkAxisMask": mask})
+    end = [begin[axis] + 1 if axis in shrunk else item for axis, item in enumerate(end)]
+    places = [numbers(*item, name=name) for name, item in (("begin", begin), ("end", end), ("strides", steps))]
+    return _moved(draw, op, shape, final, places, {"shrinkAxisMask": sum(1 << axis for axis in shrunk)})
 
 
 @maker("PAD", "PADV2", "MIRROR_PAD")
@@ -515,13 +496,9 @@ def _pad(draw: Draw, op: str) -> Case:
 def _join(draw: Draw, op: str) -> Case:
     dtype, number, shape = draw.kind(*_MOVED), draw.number(), draw.shape(1, 4, 5)
     count, axis = draw.size(1, 4), draw.size(0, len(shape) - 1 + (op == "PACK"))
-    if op == "PACK":
-        out = (*shape[:axis], count, *shape[axis:])
-        shapes = [shape] * count
-    else:
-        sizes = [draw.size(1, 4) for _ in range(count)]
-        shapes = [(*shape[:axis], size, *shape[axis + 1 :]) for size in sizes]
-        out = (*shape[:axis], sum(sizes), *shape[axis + 1 :])
+    sizes = [draw.size(1, 4) for _ in range(count)]
+    shapes = [shape if op == "PACK" else (*shape[:axis], size, *shape[axis + 1 :]) for size in sizes]
+    out = (*shape[:axis], count, *shape[axis:]) if op == "PACK" else (*shape[:axis], sum(sizes), *shape[axis + 1 :])
     options = {"axis": axis, "valuesCount": count} if op == "PACK" else {"axis": axis - len(shape) * draw.chance(0.3)}
     inputs = [draw.tensor(f"x{place}", item, dtype, number) for place, item in enumerate(shapes)]
     return case(draw, op, inputs, [draw.tensor("y0", out, dtype, number)], options)
@@ -529,44 +506,36 @@ def _join(draw: Draw, op: str) -> Case:
 
 @maker("SPLIT", "SPLIT_V", "UNPACK")
 def _split(draw: Draw, op: str) -> Case:
-    dtype, number, shape = draw.kind(*_MOVED), draw.number(), list(draw.shape(1, 4, 4))
+    dtype, number, shape = draw.kind(*_MOVED), draw.number(), draw.shape(2 if op == "UNPACK" else 1, 4, 4)
     axis, count = draw.size(0, len(shape) - 1), draw.size(1, 3)
     sizes = [draw.size(1, 3)] * count if op == "SPLIT" else [draw.size(1, 3) for _ in range(count)]
-    shape[axis] = count if op == "UNPACK" else sum(sizes)
-    source = draw.tensor("x0", tuple(shape), dtype, number)
+    before, after = shape[:axis], shape[axis + 1 :]
+    source = draw.tensor("x0", (*before, count if op == "UNPACK" else sum(sizes), *after), dtype, number)
     said = axis - len(shape) * draw.chance(0.3)
+    parts = [(*before, *after) if op == "UNPACK" else (*before, size, *after) for size in sizes]
+    outputs = [draw.tensor(f"y{place}", part, dtype, number) for place, part in enumerate(parts)]
     if op == "UNPACK":
-        out = (*shape[:axis], *shape[axis + 1 :])
-        if not out:
-            out, shape[:] = (2,), [*shape, 2]
-            source = draw.tensor("x0", tuple(shape), dtype, number)
-        return case(draw, op, [source], [draw.tensor(f"y{place}", out, dtype, number) for place in range(count)],
-                    {"axis": axis, "num": count})
-    outputs = [draw.tensor(f"y{place}", (*shape[:axis], size, *shape[axis + 1 :]), dtype, number)
-               for place, size in enumerate(sizes)]
+        return case(draw, op, [source], outputs, {"axis": axis, "num": count})
     inputs = [scalar(said), source] if op == "SPLIT" else [source, numbers(*sizes, name="sizes"), scalar(said)]
     return case(draw, op, inputs, outputs, {"numSplits": count})
 
 
 @maker("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
 def _gather(draw: Draw, op: str) -> Case:
-    shape = draw.shape(1, 4)
-    known = draw.chance(0.6)
+    shape, known, places = draw.shape(1, 4), draw.chance(0.6), draw.shape(1, 2, 4)
+    axis, depth = draw.size(0, len(shape) - 1), draw.size(1, len(shape))
     if op == "EMBEDDING_LOOKUP":
-        shape = draw.shape(2, 3)
-        indices = np.random.default_rng(1).integers(0, shape[0], draw.size(1, 6)).astype(np.int32)
-        dtype = draw.kind("int8", "float32")
-        table = constant("table", values(shape, dtype, 4), *(draw.number() if dtype == "int8" else ()))
-        number = (table.scale, table.zero_point)
-        out = draw.tensor("y0", (len(indices), *shape[1:]), dtype, number)  # type: ignore[arg-type]
-        return case(draw, op, [Tensor("x0", indices.shape, "int32"), table], [out], {}, {"x0": indices})
+        shape, places = draw.shape(2, 3), (draw.size(1, 6),)
+        indices = draw.random.integers(0, shape[0], places).astype(np.int32)
+        dtype, number = draw.kind("int8", "float32"), draw.number()
+        table = constant("table", values(shape, dtype, 4), *(number if dtype == "int8" else ()))
+        out = draw.tensor("y0", (*places, *shape[1:]), dtype, number)
+        return case(draw, op, [Tensor("x0", places, "int32"), table], [out], {}, {"x0": indices})
     if op == "GATHER":
-        axis, places = draw.size(0, len(shape) - 1), draw.shape(1, 2, 4)
         indices = draw.random.integers(0, shape[axis], places).astype(np.int32)
         out_shape = (*shape[:axis], *places, *shape[axis + 1 :])
         options = {"axis": axis - len(shape) * draw.chance(0.3)}
     else:
-        depth, places = draw.size(1, len(shape)), draw.shape(1, 2, 4)
         indices = np.stack([draw.random.integers(0, size, places) for size in shape[:depth]], -1).astype(np.int32)
         out_shape, options = (*places, *shape[depth:]), {}
     dtype, number = draw.kind(*_MOVED), draw.number()
@@ -586,44 +555,16 @@ def _blocks(draw: Draw, op: str) -> Case:
 def _batches(draw: Draw, op: str) -> Case:
     block, (n, h, w, c) = (draw.size(1, 3), draw.size(1, 3)), draw.shape(4, 4, 4)
     large, small = (n, h * block[0], w * block[1], c), (n * block[0] * block[1], h, w, c)
-    pads = constant("pads", np.zeros((2, 2), np.int32))
-    cut = large
-    if op == "BATCH_TO_SPACE_ND":
-        crops = [(draw.size(0, 1), 0) if size > 1 else (0, 0) for size in large[1:3]]
-        pads = constant("pads", np.array(crops, np.int32))
-        cut = (n, large[1] - crops[0][0], large[2] - crops[1][0], c)
+    crops = [(draw.size(0, 1), 0) if size > 1 and op == "BATCH_TO_SPACE_ND" else (0, 0) for size in large[1:3]]
+    cut = (n, large[1] - crops[0][0], large[2] - crops[1][0], c)
     shapes = (large, small) if op == "SPACE_TO_BATCH_ND" else (small, cut)
-    return _moved(draw, op, *shapes, [numbers(*block, name="block"), pads])
+    return _moved(draw, op, *shapes, [numbers(*block, name="block"), constant("pads", np.array(crops, np.int32))])
 
 
-@maker("BROADCAST_TO")
-def _broadcast_to(draw: Draw, op: str) -> Case:
-    shape = draw.shape()
-    source, _ = draw.broadcast(shape)
-    return _moved(draw, op, source, shape, [numbers(*shape, name="shape")])
-
-
-@maker("EXPAND_DIMS", "SQUEEZE", "REVERSE_V2")
-def _reshaped(draw: Draw, op: str) -> Case:
-    shape = draw.shape(1, 4)
-    axis = draw.size(0, len(shape) - 1)
-    longer = (*shape[:axis], 1, *shape[axis:])
-    if op == "EXPAND_DIMS":
-        return _moved(draw, op, shape, longer, [scalar(axis)])
-    if op == "SQUEEZE":
-        return _moved(draw, op, longer, shape, (), {"squeezeDims": [axis]})
-    return _moved(draw, op, shape, shape, [numbers(axis)])
-
-
-@maker("TILE", "FILL", "ZEROS_LIKE")
+@maker("FILL")
 def _filled(draw: Draw, op: str) -> Case:
     shape = draw.shape(1, 4)
-    if op == "TILE":
-        times = [draw.size(1, 3) for _ in shape]
-        return _moved(draw, op, shape, tuple(a * b for a, b in zip(shape, times, strict=True)), [numbers(*times)])
-    if op == "FILL":
-        return _moved(draw, op, (), shape, [numbers(*shape, name="sizes")], None, first=False)
-    return _moved(draw, op, shape, shape)
+    return _moved(draw, op, (), shape, [numbers(*shape, name="sizes")], None, first=False)
 
 
 @maker("SHAPE", "RANK")

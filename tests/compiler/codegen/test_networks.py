@@ -116,7 +116,7 @@ def test_no_warnings(machine: str, name: str, fast: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("machine", ["cortex-m4", "rv32imc"])
-@pytest.mark.parametrize("name", ["dscnn", "tiny_transformer", "reductions"])
+@pytest.mark.parametrize("name", ["dilated_segmentation", "tiny_vit"])
 def test_no_warnings_of_float_networks(machine: str, name: str, tmp_path: Path) -> None:
     """Where the compiler sees all numbers, it warns of more."""
     compile_model(float_model(name)).codegen(tmp_path, "m")
