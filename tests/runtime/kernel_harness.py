@@ -7,6 +7,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -17,20 +18,14 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType, Home, OpKind, Packing, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
 from tigris_pio.host import Session, library
+from tigris_pio.host.io import NUMPY_TYPES
+
+SAME = RowMap.same()
 
 #: Of int8, what runtime/src/kernels/host has kernels of.
-VECTOR_KINDS = frozenset(
-    (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ADD, OpKind.SUB)
-)
-DTYPES = {
-    np.dtype(np.int8): DType.INT8,
-    np.dtype(np.uint8): DType.UINT8,
-    np.dtype(np.int16): DType.INT16,
-    np.dtype(np.int32): DType.INT32,
-    np.dtype(np.int64): DType.INT64,
-    np.dtype(np.float32): DType.FLOAT32,
-    np.dtype(np.bool_): DType.BOOL,
-}
+VECTOR_KINDS = (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ADD, OpKind.SUB)
+DTYPES = {numbers: dtype for dtype, numbers in NUMPY_TYPES.items()}
+Shape = tuple[int, int, int, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,12 +37,22 @@ class Operator:
     params: Record
     inputs: tuple[np.ndarray, ...]
     rows: tuple[RowMap, ...]
-    output_shape: tuple[int, int, int, int]
+    output_shape: Shape
     output_dtype: DType
     blobs: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     images: int = 1
     scratch_bytes: int = 0
     packing: Packing = Packing.PORTABLE
+
+
+def operator(kind: OpKind, params: Record, *inputs: np.ndarray, rows: RowMap | tuple[RowMap, ...] = SAME,
+             out: Shape | None = None, dtype: DType | None = None, output_dtype: DType | None = None, images: int = 1,
+             scratch_bytes: int = 0, **blobs: Any) -> Operator:  # fmt: skip
+    """An operator of the first input's type and shape, unless said otherwise. `rows`: a map for all inputs, or each."""
+    dtype = dtype or DTYPES[inputs[0].dtype]
+    maps = (rows,) * len(inputs) if isinstance(rows, RowMap) else rows
+    return Operator(kind, dtype, params, inputs, maps, out or inputs[0].shape, output_dtype or dtype, blobs, images,
+                    scratch_bytes)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +79,8 @@ def _views(stage: StageBuilder, op: Operator, way: Way, tensors: Sequence[int]) 
         return [*views, stage.view(tensors[-1], pace=(way.band_rows, 1, 0))]
     capacities = _capacities(op, way)
     flags = ViewFlag.LOAD | (ViewFlag.KEEP if way.keep else ViewFlag(0))
-    views = [
-        stage.view(tensor, capacity=rows, flags=flags) for tensor, rows in zip(tensors[:-1], capacities, strict=False)
-    ]
-    output = stage.view(tensors[-1], capacity=capacities[-1], flags=ViewFlag.STORE, pace=(way.band_rows, 1, 0))
-    return [*views, output]
+    views = [stage.view(*given, flags=flags) for given in zip(tensors[:-1], capacities, strict=False)]
+    return [*views, stage.view(tensors[-1], capacities[-1], flags=ViewFlag.STORE, pace=(way.band_rows, 1, 0))]
 
 
 def plan_for(op: Operator, way: Way) -> bytes:

@@ -17,31 +17,9 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.weights.packing import packed_blobs
-from tigris_pio.format.enums import (
-    DType,
-    HeaderFlag,
-    Home,
-    OperandFlag,
-    OpKind,
-    Packing,
-    Strategy,
-    ViewFlag,
-    WeightMode,
-)
+from tigris_pio.format import records as r
+from tigris_pio.format.enums import DType, HeaderFlag, Home, OperandFlag, OpKind, Packing, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
-from tigris_pio.format.records import (
-    CRC_COVERS_FROM,
-    MAGIC,
-    MAX_RANK,
-    VERSION,
-    Header,
-    IoRecord,
-    OperandRecord,
-    OpRecord,
-    StageRecord,
-    TensorRecord,
-    ViewRecord,
-)
 
 Shape = tuple[int, int, int, int]
 #: Numerator, denominator, offset of the rows that appear by each band.
@@ -63,7 +41,7 @@ def pad(data: bytes) -> bytes:
 
 def padded_tuple(values: Sequence[int]) -> tuple[int, ...]:
     """`values` filled up with zeros to the format's largest rank."""
-    return tuple(values) + (0,) * (MAX_RANK - len(values))
+    return tuple(values) + (0,) * (r.MAX_RANK - len(values))
 
 
 class Region:
@@ -86,12 +64,11 @@ class StageBuilder:
     plan: PlanBuilder
     band_count: int
     weight_mode: WeightMode
-    strategy: Strategy
-    views: list[ViewRecord] = dataclasses.field(default_factory=list)
-    ops: list[tuple[OpRecord, list[OperandRecord]]] = dataclasses.field(default_factory=list)
+    views: list[r.ViewRecord] = dataclasses.field(default_factory=list)
+    ops: list[tuple[r.OpRecord, list[r.OperandRecord]]] = dataclasses.field(default_factory=list)
     block: bytearray = dataclasses.field(default_factory=bytearray)
 
-    def view(self, tensor: int, *, capacity: int = 0, flags: int = 0, pace: Pace = NO_PACE) -> int:
+    def view(self, tensor: int, capacity: int = 0, *, flags: int = 0, pace: Pace = NO_PACE) -> int:
         """A direct view, or a window of `capacity` rows; returns its index in the stage."""
         record = self.plan.tensors[tensor]
         offset = 0
@@ -99,22 +76,12 @@ class StageBuilder:
             flags |= int(ViewFlag.WINDOW)
             row_bytes = record.width * record.channels * DType(record.dtype).bytes
             offset = self.plan.fast.place(capacity * row_bytes)
-        self.views.append(ViewRecord(tensor, flags, offset, capacity or record.height, *pace, offset))
+        self.views.append(r.ViewRecord(tensor, flags, offset, capacity or record.height, *pace, offset))
         return len(self.views) - 1
 
-    def op(
-        self,
-        kind: OpKind,
-        dtype: DType,
-        params: Record,
-        operands: Sequence[tuple[int, RowMap]],
-        output: int,
-        *,
-        blobs: Mapping[str, np.ndarray] | None = None,
-        images: int = 1,
-        scratch: int = 0,
-        packing: Packing = Packing.PORTABLE,
-    ) -> int:
+    def op(self, kind: OpKind, dtype: DType, params: Record, operands: Sequence[tuple[int, RowMap]], output: int, *,
+           blobs: Mapping[str, np.ndarray] | None = None, images: int = 1, scratch: int = 0,
+           packing: Packing = Packing.PORTABLE) -> int:  # fmt: skip
         """An operator; `blobs` go to the stage's weight block and their offsets into `params`."""
         offsets: dict[str, Any] = {}
         for field, blob in packed_blobs(kind, dtype, params, blobs or {}, packing).items():
@@ -123,23 +90,14 @@ class StageBuilder:
             self.block += np.ascontiguousarray(blob).tobytes()
         placed = dataclasses.replace(params, **offsets)  # type: ignore[type-var]
         index = sum(len(stage.ops) for stage in self.plan.stages)
-        record = OpRecord(
-            kind=kind,
-            dtype=dtype,
-            packing=packing,
-            operand_count=len(operands),
-            flags=0,
-            output_view=output,
-            first_operand=0,
-            images=images,
-            name=self.plan.string(f"op{index}"),
-            params=self.plan.add_params(placed.pack()),
-            params_bytes=type(params).size(),
-            scratch=self.plan.fast.place(scratch) if scratch else 0,
-            scratch_bytes=scratch,
-        )
+        record = r.OpRecord(
+            kind=kind, dtype=dtype, packing=packing, operand_count=len(operands), flags=0, output_view=output,
+            first_operand=0, images=images, name=self.plan.string(f"op{index}"),
+            params=self.plan.add_params(placed.pack()), params_bytes=type(params).size(),
+            scratch=self.plan.fast.place(scratch) if scratch else 0, scratch_bytes=scratch,
+        )  # fmt: skip
         last = OperandFlag.LAST
-        maps = [OperandRecord(view, m.numerator, m.denominator, last, m.first, m.last) for view, m in operands]
+        maps = [r.OperandRecord(view, m.numerator, m.denominator, last, m.first, m.last) for view, m in operands]
         read = {view for view, _ in operands}
         self.ops = [(op, [dataclasses.replace(m, flags=0) if m.view in read else m for m in earlier])
                     for op, earlier in self.ops]  # fmt: skip
@@ -151,13 +109,13 @@ class PlanBuilder:
     """A plan being assembled: tensors, inputs and outputs, stages, then `build()`."""
 
     def __init__(self) -> None:
-        self.tensors: list[TensorRecord] = []
+        self.tensors: list[r.TensorRecord] = []
         self.stages: list[StageBuilder] = []
         self.fast = Region(STATE_BYTES)
         self.slow = Region(0)
         self._strings = bytearray()
-        self._inputs: list[IoRecord] = []
-        self._outputs: list[IoRecord] = []
+        self._inputs: list[r.IoRecord] = []
+        self._outputs: list[r.IoRecord] = []
         self._params = bytearray()
         self._weights = bytearray()
 
@@ -179,17 +137,8 @@ class PlanBuilder:
         self._weights += pad(data)
         return offset
 
-    def tensor(
-        self,
-        name: str,
-        shape: Shape,
-        dtype: DType = DType.INT8,
-        home: Home = Home.FAST,
-        *,
-        scale: float = 0.0,
-        zero_point: int = 0,
-        constant: np.ndarray | None = None,
-    ) -> int:
+    def tensor(self, name: str, shape: Shape, dtype: DType = DType.INT8, home: Home = Home.FAST, *, scale: float = 0.0,
+               zero_point: int = 0, constant: np.ndarray | None = None) -> int:  # fmt: skip
         """A tensor with memory in its home; a `constant` lives in flash."""
         size = math.prod(shape) * dtype.bytes
         if constant is not None:
@@ -197,152 +146,92 @@ class PlanBuilder:
         else:
             offset = {Home.FAST: self.fast.place, Home.SLOW: self.slow.place}.get(home, lambda _: 0)(size)
         self.tensors.append(
-            TensorRecord(self.string(name), *shape, dtype, home, 0, offset, float(np.float32(scale)), zero_point)
+            r.TensorRecord(self.string(name), *shape, dtype, home, 0, offset, float(np.float32(scale)), zero_point)
         )
         return len(self.tensors) - 1
 
-    def _io(self, tensor: int, shape: Sequence[int] | None, permutation: Sequence[int] | None) -> IoRecord:
+    def _io(self, tensor: int, shape: Sequence[int] | None, permutation: Sequence[int] | None) -> r.IoRecord:
         record = self.tensors[tensor]
         stored = (record.batch, record.height, record.width, record.channels)
         permutation = tuple(permutation or range(4))
-        quantised = record.scale > 0
-        return IoRecord(
-            name=record.name,
-            tensor=tensor,
-            model_dtype=DType.FLOAT32 if quantised else record.dtype,
-            rank=len(shape or stored),
-            stored_rank=4,
-            reserved=0,
-            mover=0,
-            shape=padded_tuple(shape or [stored[axis] for axis in permutation]),
-            stored_shape=padded_tuple(stored),
+        return r.IoRecord(
+            name=record.name, tensor=tensor, model_dtype=DType.FLOAT32 if record.scale > 0 else record.dtype,
+            rank=len(shape or stored), stored_rank=4, reserved=0, mover=0,
+            shape=padded_tuple(shape or [stored[axis] for axis in permutation]), stored_shape=padded_tuple(stored),
             permutation=padded_tuple(permutation),
-        )
+        )  # fmt: skip
 
-    def input(
-        self, tensor: int, shape: Sequence[int] | None = None, permutation: Sequence[int] | None = None
-    ) -> None:
+    def input(self, tensor: int, shape: Sequence[int] | None = None, permutation: Sequence[int] | None = None) -> None:
         """Declares a model input."""
         self._inputs.append(self._io(tensor, shape, permutation))
 
-    def output(
-        self, tensor: int, shape: Sequence[int] | None = None, permutation: Sequence[int] | None = None
-    ) -> None:
+    def output(self, tensor: int, shape: Sequence[int] | None = None, permutation: Sequence[int] | None = None) -> None:
         """Declares a model output."""
         self._outputs.append(self._io(tensor, shape, permutation))
 
-    def stage(
-        self,
-        band_count: int = 1,
-        weight_mode: WeightMode = WeightMode.IN_PLACE,
-        strategy: Strategy = Strategy.NORMAL,
-    ) -> StageBuilder:
+    def stage(self, band_count: int = 1, weight_mode: WeightMode = WeightMode.IN_PLACE) -> StageBuilder:
         """A further stage."""
-        self.stages.append(StageBuilder(self, band_count, weight_mode, strategy))
+        self.stages.append(StageBuilder(self, band_count, weight_mode))
         return self.stages[-1]
 
-    def _stage_records(self) -> tuple[list[Record], list[Record], list[Record], list[Record]]:
-        stages: list[Record] = []
-        views: list[Record] = []
-        ops: list[Record] = []
-        operands: list[Record] = []
+    def _stage_records(self) -> dict[str, list[Record]]:
+        made: dict[str, list[Record]] = {"stages": [], "views": [], "ops": [], "operands": []}
         for stage in self.stages:
-            raw = bytes(stage.block)
-            stored = raw
+            raw = stored = bytes(stage.block)
             if stage.weight_mode == WeightMode.LZ4:
                 stored = lz4.block.compress(raw, store_size=False)
             copied = stage.weight_mode != WeightMode.IN_PLACE
-            stages.append(
-                StageRecord(
-                    first_op=len(ops),
-                    op_count=len(stage.ops),
-                    first_view=len(views),
-                    view_count=len(stage.views),
-                    band_count=stage.band_count,
-                    strategy=stage.strategy,
-                    weight_mode=stage.weight_mode,
-                    images=stage.ops[0][0].images,
-                    block=self.add_weights(stored),
-                    block_stored_bytes=len(stored),
-                    block_raw_bytes=len(raw),
-                    block_fast_offset=self.fast.place(len(raw)) if copied else 0,
-                )
-            )
-            views += stage.views
+            made["stages"].append(r.StageRecord(
+                first_op=len(made["ops"]), op_count=len(stage.ops), first_view=len(made["views"]),
+                view_count=len(stage.views), band_count=stage.band_count, strategy=0,
+                weight_mode=stage.weight_mode, images=stage.ops[0][0].images, block=self.add_weights(stored),
+                block_stored_bytes=len(stored), block_raw_bytes=len(raw),
+                block_fast_offset=self.fast.place(len(raw)) if copied else 0,
+            ))  # fmt: skip
+            made["views"] += stage.views
             for op, maps in stage.ops:
-                ops.append(dataclasses.replace(op, first_operand=len(operands)))
-                operands += maps
-        return stages, views, ops, operands
+                made["ops"].append(dataclasses.replace(op, first_operand=len(made["operands"])))
+                made["operands"] += maps
+        return made
 
     def build(self) -> bytes:
         """The plan's bytes."""
-        stages, views, ops, operands = self._stage_records()
+        made = self._stage_records()
         in_place = all(stage.weight_mode == WeightMode.IN_PLACE for stage in self.stages)
         copied = [len(s.block) for s in self.stages if s.weight_mode != WeightMode.IN_PLACE]
-        sections = {
-            "strings": bytes(self._strings),
-            "tensors": b"".join(record.pack() for record in self.tensors),
-            "io": b"".join(record.pack() for record in self._inputs + self._outputs),
-            "stages": b"".join(record.pack() for record in stages),
-            "views": b"".join(record.pack() for record in views),
-            "ops": b"".join(record.pack() for record in ops),
-            "operands": b"".join(record.pack() for record in operands),
-            "params": bytes(self._params),
-            "weights": bytes(self._weights),
-        }
-        body = bytearray(align(Header.size()) - Header.size())
+        records: dict[str, Sequence[Record]] = {"tensors": self.tensors, "io": self._inputs + self._outputs, **made}
+        sections = {"strings": bytes(self._strings),
+                    **{name: b"".join(one.pack() for one in each) for name, each in records.items()},
+                    "params": bytes(self._params), "weights": bytes(self._weights)}  # fmt: skip
+        body = bytearray(align(r.Header.size()) - r.Header.size())
         offsets = {}
         for name, data in sections.items():
-            offsets[name] = Header.size() + len(body)
+            offsets[name] = r.Header.size() + len(body)
             body += pad(data)
-        header = Header(
-            magic=MAGIC,
-            version=VERSION,
-            header_bytes=Header.size(),
-            flags=int(HeaderFlag.XIP) if in_place else 0,
-            total_bytes=Header.size() + len(body),
-            crc32=0,
-            alignment=ALIGNMENT,
-            fast_bytes=align(self.fast.end),
-            slow_bytes=align(self.slow.end),
-            state_bytes=STATE_BYTES,
-            fast_reserved=max(copied, default=0),
-            strings_bytes=len(self._strings),
-            tensor_count=len(self.tensors),
-            input_count=len(self._inputs),
-            output_count=len(self._outputs),
-            stage_count=len(stages),
-            view_count=len(views),
-            op_count=len(ops),
-            operand_count=len(operands),
-            params_bytes=len(self._params),
-            weights_bytes=len(self._weights),
-            macs=(0, 0),
-            source_sha256=(0,) * 32,
-            name=b"test",
-            **offsets,
-        )
+        header = r.Header(
+            magic=r.MAGIC, version=r.VERSION, header_bytes=r.Header.size(), flags=HeaderFlag.XIP * in_place,
+            total_bytes=r.Header.size() + len(body), crc32=0, alignment=ALIGNMENT, fast_bytes=align(self.fast.end),
+            slow_bytes=align(self.slow.end), state_bytes=STATE_BYTES, fast_reserved=max(copied, default=0),
+            strings_bytes=len(self._strings), tensor_count=len(self.tensors), input_count=len(self._inputs),
+            output_count=len(self._outputs), stage_count=len(made["stages"]), view_count=len(made["views"]),
+            op_count=len(made["ops"]), operand_count=len(made["operands"]), params_bytes=len(self._params),
+            weights_bytes=len(self._weights), macs=(0, 0), source_sha256=(0,) * 32, name=b"test", **offsets,
+        )  # fmt: skip
         return with_crc(header.pack() + bytes(body))
 
 
 def with_crc(plan: bytes) -> bytes:
     """The plan with the checksum that its bytes ask for."""
-    checksum = zlib.crc32(plan[CRC_COVERS_FROM:])
-    return plan[: CRC_COVERS_FROM - 4] + checksum.to_bytes(4, "little") + plan[CRC_COVERS_FROM:]
+    checksum = zlib.crc32(plan[r.CRC_COVERS_FROM:])
+    return plan[: r.CRC_COVERS_FROM - 4] + checksum.to_bytes(4, "little") + plan[r.CRC_COVERS_FROM:]
 
 
-SECTIONS: dict[type[Record], str] = {
-    TensorRecord: "tensors",
-    IoRecord: "io",
-    StageRecord: "stages",
-    ViewRecord: "views",
-    OpRecord: "ops",
-    OperandRecord: "operands",
-}
+SECTIONS: dict[type[Record], str] = {r.TensorRecord: "tensors", r.IoRecord: "io", r.StageRecord: "stages",
+                                     r.ViewRecord: "views", r.OpRecord: "ops", r.OperandRecord: "operands"}  # fmt: skip
 
 
 def changed(plan: bytes, record: type[Record], index: int, **fields: Any) -> bytes:
     """The plan with fields of one record replaced."""
-    start = 0 if record is Header else getattr(Header.unpack(plan), SECTIONS[record]) + index * record.size()
+    start = 0 if record is r.Header else getattr(r.Header.unpack(plan), SECTIONS[record]) + index * record.size()
     packed = dataclasses.replace(record.unpack(plan, start), **fields).pack()  # type: ignore[type-var]
     return with_crc(plan[:start] + packed + plan[start + record.size() :])

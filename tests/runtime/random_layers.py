@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tests.runtime.kernel_harness import Operator, Way, plan_for
+from tests.runtime.kernel_harness import Operator, Way, operator, plan_for
 from tests.runtime.strategies import Window, output_extent
-from tests.runtime.test_binary import int8_params, row_map, step_fields
+from tests.runtime.test_binary import int8_params, row_maps, step_fields
 from tests.runtime.test_conv import int8_case
 from tests.runtime.test_vectors import fully_connected_case
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 
 CONV, DEPTHWISE = OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D
 FULL_RANGE, PART_RANGE = 41, 42  #: seeds of cases with outputs of the whole int8 range and of a part
@@ -46,7 +46,7 @@ def addition(kind: OpKind, channels: int, seed: int, first: Pair = (3, 5), secon
     out = (1, max(first[0], second[0]), max(first[1], second[1]), channels)
     inputs = tuple(values.integers(-128, 128, shape).astype(np.int8) for shape in (a, b))
     params = int8_params(kind, values, step_fields(a, b, out))
-    return Operator(kind, DType.INT8, params, inputs, (row_map(a, out), row_map(b, out)), out, DType.INT8)
+    return operator(kind, params, *inputs, rows=row_maps(out, *inputs), out=out)
 
 
 def _sliding(choose: random.Random, number: int) -> Operator:

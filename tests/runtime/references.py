@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 INT32 = np.iinfo(np.int32)
@@ -36,6 +38,12 @@ def quantised_multiplier(real: float) -> tuple[int, int]:
     if multiplier == 1 << 31:
         return 1 << 30, int(exponent) + 1
     return multiplier, int(exponent)
+
+
+def multipliers(reals: Iterable[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Multipliers and shifts of positive real factors, as a plan stores them."""
+    pairs = [quantised_multiplier(real) for real in reals]
+    return np.array([pair[0] for pair in pairs], np.int32), np.array([pair[1] for pair in pairs], np.int8)
 
 
 def pad_rows_and_columns(x: np.ndarray, pads: tuple[int, int, int, int], value: float) -> np.ndarray:

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.format.enums import DType
+
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -21,6 +24,19 @@ class Window:
     dilation: tuple[int, int]
     pads: tuple[int, int, int, int]
     output: tuple[int, int]
+
+    @property
+    def rows(self) -> RowMap:
+        """Of its input."""
+        return RowMap.window(self.kernel[0], self.stride[0], self.dilation[0], self.pads[0])
+
+    @property
+    def geometry(self) -> dict[str, int]:
+        """The fields of parameters."""
+        pairs = {"kernel": self.kernel, "stride": self.stride, "dilation": self.dilation}
+        fields = {f"{name}_{side}": value for name, pair in pairs.items()
+                  for side, value in zip(("height", "width"), pair, strict=True)}  # fmt: skip
+        return {**fields, "pad_left": self.pads[2]}
 
 
 def output_extent(extent: int, kernel: int, stride: int, dilation: int, pads: int) -> int:
@@ -46,17 +62,17 @@ def windows(draw: Any, largest: int = 11, only: tuple[int, int, int] | None = No
         out = output_extent(extent, kernel, stride, dilation, before + after)
         axes.append((extent, kernel, stride, dilation, before, after, out))
     rows, columns = axes
-    return Window(
-        input=(rows[0], columns[0]),
-        kernel=(rows[1], columns[1]),
-        stride=(rows[2], columns[2]),
-        dilation=(rows[3], columns[3]),
-        pads=(rows[4], rows[5], columns[4], columns[5]),
-        output=(rows[6], columns[6]),
-    )
+    return Window((rows[0], columns[0]), (rows[1], columns[1]), (rows[2], columns[2]), (rows[3], columns[3]),
+                  (rows[4], rows[5], columns[4], columns[5]), (rows[6], columns[6]))  # fmt: skip
 
 
 def int8_array(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Values of the whole int8 range, the extremes more often."""
     values = random.integers(-128, 128, shape, np.int64)
     return np.where(random.random(shape) < 0.05, random.choice([-128, 127], shape), values).astype(np.int8)
+
+
+def array_of(dtype: DType, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Values of int8 or float32."""
+    random = np.random.default_rng(seed)
+    return int8_array(random, shape) if dtype == DType.INT8 else random.standard_normal(shape).astype(np.float32)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.runtime import references
-from tests.runtime.kernel_harness import Operator, Way, run, run_all_ways
+from tests.runtime.kernel_harness import SAME, Shape, Way, operator, run, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import BinaryFloatParams, BinaryInt8Params
 
-Shape = tuple[int, int, int, int]
 KINDS = st.sampled_from([OpKind.ADD, OpKind.SUB, OpKind.MUL])
 
 
@@ -38,8 +37,8 @@ def steps(shape: Shape, out: Shape) -> tuple[int, int, int]:
     return row, channels if width > 1 else 0, 1 if channels > 1 else 0
 
 
-def row_map(shape: Shape, out: Shape) -> RowMap:
-    return RowMap.same() if shape[1] == out[1] else RowMap.whole(shape[1])
+def row_maps(out: Shape, *inputs: np.ndarray) -> tuple[RowMap, ...]:
+    return tuple(SAME if x.shape[1] == out[1] else RowMap.whole(x.shape[1]) for x in inputs)
 
 
 def step_fields(a: Shape, b: Shape, out: Shape) -> dict[str, tuple[int, int]]:
@@ -58,18 +57,9 @@ def int8_params(kind: OpKind, random: np.random.Generator, fields: dict[str, tup
         twice = 2 * max(scale[0], scale[1])
         inputs = [references.quantised_multiplier(s / twice) for s in scale[:2]]
         output = references.quantised_multiplier(twice / ((1 << left_shift) * scale[2]))
-    return BinaryInt8Params(
-        zero_point=tuple(int(v) for v in random.integers(-128, 128, 2)),
-        multiplier=(inputs[0][0], inputs[1][0]),
-        shift=(inputs[0][1], inputs[1][1]),
-        left_shift=left_shift,
-        output_zero_point=int(random.integers(-128, 128)),
-        output_multiplier=output[0],
-        output_shift=output[1],
-        activation_min=-120,
-        activation_max=127,
-        **fields,
-    )
+    zeros = tuple(int(v) for v in random.integers(-128, 128, 2))
+    return BinaryInt8Params(zeros, (inputs[0][0], inputs[1][0]), (inputs[0][1], inputs[1][1]), left_shift,
+                            int(random.integers(-128, 128)), *output, activation_min=-120, activation_max=127, **fields)
 
 
 def int8_expected(kind: OpKind, params: BinaryInt8Params, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -77,10 +67,8 @@ def int8_expected(kind: OpKind, params: BinaryInt8Params, a: np.ndarray, b: np.n
     if kind == OpKind.MUL:
         total = centred[0] * centred[1]
     else:
-        first, second = (
-            references.requantise(x << params.left_shift, params.multiplier[i], params.shift[i])
-            for i, x in enumerate(centred)
-        )
+        first, second = (references.requantise(x << params.left_shift, params.multiplier[i], params.shift[i])
+                         for i, x in enumerate(centred))  # fmt: skip
         total = first + second if kind == OpKind.ADD else first - second
     scaled = references.requantise(total, params.output_multiplier, params.output_shift)
     return np.clip(scaled + params.output_zero_point, params.activation_min, params.activation_max)
@@ -93,14 +81,12 @@ def test_int8_is_exact(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: i
     random = np.random.default_rng(seed)
     a, b = int8_array(random, a_shape), int8_array(random, b_shape)
     params = int8_params(kind, random, step_fields(a_shape, b_shape, out))
-    rows = (row_map(a_shape, out), row_map(b_shape, out))
-    op = Operator(kind, DType.INT8, params, (a, b), rows, out, DType.INT8, images=out[0])
+    op = operator(kind, params, a, b, rows=row_maps(out, a, b), out=out, images=out[0])
     np.testing.assert_array_equal(run_all_ways(op), int8_expected(kind, params, a, b))
 
 
-@pytest.mark.parametrize(
-    ("left_shift", "shifts", "output_shift"), [(2, (-1, -3), -2), (0, (1, 0), 1), (1, (2, -2), -3)]
-)
+@pytest.mark.parametrize(("left_shift", "shifts", "output_shift"),
+                         [(2, (-1, -3), -2), (0, (1, 0), 1), (1, (2, -2), -3)])  # fmt: skip
 @pytest.mark.parametrize("kind", [OpKind.ADD, OpKind.SUB])
 def test_sums_of_all_values(kind: OpKind, left_shift: int, shifts: tuple[int, int], output_shift: int) -> None:
     """Without the 20 bits by which converters shift to the left, so that each rounding shows, of negative halves too;
@@ -109,13 +95,9 @@ def test_sums_of_all_values(kind: OpKind, left_shift: int, shifts: tuple[int, in
     a, b = np.broadcast_to(every[:, np.newaxis], (256, 256)), np.broadcast_to(every, (256, 256))
     inputs = tuple(np.ascontiguousarray(x).reshape(1, 256, 1, 256) for x in (a, b))
     shape = inputs[0].shape
-    params = BinaryInt8Params(
-        zero_point=(0, 0), multiplier=(1 << 30, 3 << 29), shift=shifts, left_shift=left_shift, output_zero_point=0,
-        output_multiplier=1 << 30, output_shift=output_shift, activation_min=-128, activation_max=127,
-        **step_fields(shape, shape, shape),
-    )
-    op = Operator(kind, DType.INT8, params, inputs, (RowMap.same(), RowMap.same()), shape, DType.INT8)
-    np.testing.assert_array_equal(run(op, Way(256)), int8_expected(kind, params, *inputs))
+    params = BinaryInt8Params((0, 0), (1 << 30, 3 << 29), shifts, left_shift, 0, 1 << 30, output_shift, -128, 127,
+                              **step_fields(shape, shape, shape))
+    np.testing.assert_array_equal(run(operator(kind, params, *inputs), Way(256)), int8_expected(kind, params, *inputs))
 
 
 @settings(max_examples=examples(16, 40), deadline=None)
@@ -126,8 +108,7 @@ def test_float_agrees(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: in
     a, b = (random.standard_normal(shape).astype(np.float32) for shape in (a_shape, b_shape))
     expected = {OpKind.ADD: np.add, OpKind.SUB: np.subtract, OpKind.MUL: np.multiply}[kind](a, b)
     params = BinaryFloatParams(activation_min=-np.inf, activation_max=np.inf, **step_fields(a_shape, b_shape, out))
-    rows = (row_map(a_shape, out), row_map(b_shape, out))
-    op = Operator(kind, DType.FLOAT32, params, (a, b), rows, out, DType.FLOAT32, images=out[0])
+    op = operator(kind, params, a, b, rows=row_maps(out, a, b), out=out, images=out[0])
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
@@ -136,5 +117,4 @@ def test_a_batch_may_be_taken_whole() -> None:
     a, b = (random.standard_normal((3, 4, 2, 5)).astype(np.float32) for _ in range(2))
     fields = step_fields(a.shape, b.shape, a.shape)
     params = BinaryFloatParams(activation_min=-1.0, activation_max=1.0, **fields)
-    op = Operator(OpKind.ADD, DType.FLOAT32, params, (a, b), (RowMap.same(),) * 2, a.shape, DType.FLOAT32)
-    np.testing.assert_array_equal(run_all_ways(op), np.clip(a + b, -1, 1))
+    np.testing.assert_array_equal(run_all_ways(operator(OpKind.ADD, params, a, b)), np.clip(a + b, -1, 1))

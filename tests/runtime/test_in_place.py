@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.runtime.kernel_harness import DTYPES, Operator, Way, plan_for, run
+from tests.runtime.kernel_harness import DTYPES, Operator, Way, operator, plan_for, run
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import PlanBuilder
 from tigris_pio.compiler.ir.program import Operand, ProgramOp, ProgramTensor, RowMap
@@ -51,7 +51,7 @@ def rows_4_and_5() -> Operator:
     """A SELECT of whole rows."""
     params, blobs = select_params((np.array([4, 5]), np.arange(4), np.arange(4)), (6, 4, 4), 0, DType.INT8)
     x = np.arange(96, dtype=np.int8).reshape(1, 6, 4, 4)
-    return Operator(OpKind.SELECT, DType.INT8, params, (x,), (RowMap.whole(6),), (1, 2, 4, 4), DType.INT8, blobs)
+    return operator(OpKind.SELECT, params, x, rows=RowMap.whole(6), out=(1, 2, 4, 4), **blobs)
 
 
 WRITTEN_OVER = [(op, place) for op in operators() for place in in_place(*lowered(op))]

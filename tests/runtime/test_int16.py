@@ -10,21 +10,15 @@ from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.runtime import references
-from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.kernel_harness import SAME, Operator, operator, run_all_ways
 from tests.runtime.operators_int16 import int16_operators
 from tests.runtime.strategies import Window, int8_array, seeds, windows
-from tests.runtime.test_conv import conv_sum, depthwise_sum, geometry, row_map
+from tests.runtime.test_conv import OFFSETS, conv_sum, depthwise_sum
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.numerics import reduced_multiplier
 from tigris_pio.compiler.lower.operators.int16.lines import interpolated
+from tigris_pio.format import params as p
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import (
-    ConvInt16Params,
-    FullyConnectedInt16Params,
-    LookupInt16Params,
-    MatMulInt16Params,
-    RescaleParams,
-)
 
 INT8, INT16 = DType.INT8, DType.INT16
 TYPES = {INT8: np.int8, INT16: np.int16}
@@ -49,10 +43,10 @@ def scaled(sums: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | i
 
 def constants(random: np.random.Generator, channels: int, fan_in: int, sum_bits: int) -> dict[str, np.ndarray]:
     """Biases, and multipliers and shifts that bring typical sums into the int16 range."""
-    pairs = [references.quantised_multiplier(value) for value in random.uniform(0.2, 3.0, channels) / 70 / fan_in**0.5]
-    multiplier = [pair[0] if sum_bits == 32 else reduced_multiplier(pair[0]) for pair in pairs]
-    return {"bias": random.integers(-(1 << 24), 1 << 24, channels), "multiplier": np.array(multiplier, np.int32),
-            "shift": np.array([pair[1] for pair in pairs], np.int8)}
+    multiplier, shift = references.multipliers(random.uniform(0.2, 3.0, channels) / 70 / fan_in**0.5)
+    if sum_bits == 64:
+        multiplier = np.array([reduced_multiplier(one) for one in multiplier.tolist()], np.int32)
+    return {"bias": random.integers(-(1 << 24), 1 << 24, channels), "multiplier": multiplier, "shift": shift}
 
 
 @pytest.mark.parametrize("op", int16_operators(), ids=lambda op: op.kind.name)
@@ -77,10 +71,9 @@ def test_convolutions(w: Window, kind: OpKind, sum_bits: int, weight_bytes: int,
     wide = (x.astype(np.int64), weights.astype(np.int64), w)
     sums = depthwise_sum(*wide) if depthwise else conv_sum(*wide, groups)
     expected = scaled(sums + made["bias"], made["multiplier"], made["shift"], sum_bits)
-    params = ConvInt16Params(**geometry(w, 1 if depthwise else groups), sum_bits=sum_bits, weight_bytes=weight_bytes,
-                             activation_min=-20000, activation_max=32767, weights=0, bias=0, multiplier=0, shift=0)
-    op = Operator(kind, INT16, params, (x,), (row_map(w),), (1, *w.output, outputs), INT16,
-                  {"weights": weights, **made})
+    params = p.ConvInt16Params(**w.geometry, groups=1 if depthwise else groups, sum_bits=sum_bits,
+                             weight_bytes=weight_bytes, activation_min=-20000, activation_max=32767, **OFFSETS)
+    op = operator(kind, params, x, rows=w.rows, out=(1, *w.output, outputs), weights=weights, **made)
     np.testing.assert_array_equal(run_all_ways(op), np.maximum(expected, -20000))
 
 
@@ -90,12 +83,11 @@ def test_sums_of_the_largest_products(inputs: int, sum_bits: int) -> None:
     """Long vectors of nothing but -32768 and -128: 32 bits wrap, 64 do not."""
     x, weights = np.full((1, 2, 1, inputs), -32768, np.int16), np.full((3, inputs), -128, np.int8)
     multiplier, shift = (1 << 14, -18) if sum_bits == 64 else (1 << 30, -18)
-    made = {"bias": np.array([0, 1 << 40, -5]), "multiplier": np.full(3, multiplier, np.int32),
-            "shift": np.full(3, shift, np.int8)}
-    params = FullyConnectedInt16Params(2, inputs, 3, sum_bits, -32768, 32767, 0, 0, 0, 0)
-    op = Operator(OpKind.FULLY_CONNECTED, INT16, params, (x,), (RowMap.same(),), (1, 2, 1, 3), INT16,
-                  {"weights": weights, **made})
-    expected = scaled(np.int64(inputs << 22) + made["bias"], multiplier, shift, sum_bits)
+    bias = np.array([0, 1 << 40, -5])
+    params = p.FullyConnectedInt16Params(2, inputs, 3, sum_bits, -32768, 32767, 0, 0, 0, 0)
+    op = operator(OpKind.FULLY_CONNECTED, params, x, out=(1, 2, 1, 3), weights=weights, bias=bias,
+                  multiplier=np.full(3, multiplier, np.int32), shift=np.full(3, shift, np.int8))
+    expected = scaled(np.int64(inputs << 22) + bias, multiplier, shift, sum_bits)
     np.testing.assert_array_equal(run_all_ways(op).reshape(2, 3), np.stack([expected, expected]))
 
 
@@ -104,10 +96,9 @@ def test_sums_of_the_largest_products(inputs: int, sum_bits: int) -> None:
 def test_products(rows: int, depth: int, columns: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     a, b = int16_array(random, (1, rows, 1, depth)), int16_array(random, (1, depth, 1, columns))
-    params = MatMulInt16Params((1, 1, 1), rows, depth, columns, (0, 0, 0), depth, 1, (0, 0, 0), columns, 1, 0, 20000,
+    params = p.MatMulInt16Params((1, 1, 1), rows, depth, columns, (0, 0, 0), depth, 1, (0, 0, 0), columns, 1, 0, 20000,
                                -13, -32768, 32767)
-    op = Operator(OpKind.MAT_MUL, INT16, params, (a, b), (RowMap.same(), RowMap.whole(depth)), (1, rows, 1, columns),
-                  INT16)
+    op = operator(OpKind.MAT_MUL, params, a, b, rows=(SAME, RowMap.whole(depth)), out=(1, rows, 1, columns))
     sums = a.reshape(rows, depth).astype(np.int64) @ b.reshape(depth, columns).astype(np.int64)
     np.testing.assert_array_equal(run_all_ways(op).reshape(rows, columns), scaled(sums, 20000, -13, 64))
 
@@ -122,8 +113,8 @@ def test_rescaling(types: tuple[DType, DType], negate: int, pairs: list[tuple[in
     ends = [np.iinfo(TYPES[kind]) for kind in types]
     zero, target = (int(random.integers(end.min, end.max + 1)) for end in ends)
     low, high = int(random.integers(ends[1].min, 1)), int(random.integers(ends[1].max + 1))
-    params = RescaleParams(zero, target, (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1]), negate, low, high)
-    op = Operator(OpKind.RESCALE, INT16, params, (x,), (RowMap.same(),), x.shape, types[1])
+    params = p.RescaleParams(zero, target, (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1]), negate, low, high)
+    op = operator(OpKind.RESCALE, params, x, dtype=INT16, output_dtype=types[1])
     difference = x.astype(np.int64) - zero
     parts = [(-1 if negate >> below & 1 else 1) * references.requantise(difference, *pairs[below]) for below in (0, 1)]
     expected = np.clip(np.where(difference < 0, parts[1], parts[0]) + target, low, high)
@@ -135,5 +126,5 @@ def test_straight_lines() -> None:
     random = np.random.default_rng(2)
     table = random.integers(-(1 << 22), (1 << 22) + 1, 513).astype(np.int32)
     x = np.arange(-32768, 32768, dtype=np.int16).reshape(1, 64, 32, 32)
-    op = Operator(OpKind.LOOKUP, INT16, LookupInt16Params(0), (x,), (RowMap.same(),), x.shape, INT16, {"table": table})
+    op = operator(OpKind.LOOKUP, p.LookupInt16Params(0), x, table=table)
     np.testing.assert_array_equal(run_all_ways(op), interpolated(table, x.astype(np.int64)))

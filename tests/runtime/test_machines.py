@@ -19,7 +19,7 @@ from bench.layers import LAYERS, build_layer
 from tests.harness.tiers import examples
 from tests.networks.plans import compiled
 from tests.runtime.boards import Case, answers, board_program, case_of
-from tests.runtime.kernel_harness import Operator, Way, plan_for, run
+from tests.runtime.kernel_harness import Operator, Way, operator, plan_for, run
 from tests.runtime.layer_tables import CONVS, DEPTHWISES, NONE, ROWS, SAME, THREES, THREES_WIDTHS, WINDOWS
 from tests.runtime.operators import operators
 from tests.runtime.random_layers import (
@@ -34,7 +34,6 @@ from tests.runtime.random_layers import (
 )
 from tests.runtime.strategies import int8_array
 from tests.runtime.test_conv import int8_case
-from tests.runtime.test_pool import geometry, row_map
 from tests.runtime.test_vectors import exponentials_of, fully_connected_case, softmax_int8
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import DType, OpKind
@@ -97,14 +96,14 @@ def pools() -> Iterator[Case]:
         rescale = wanted if kind == OpKind.AVERAGE_POOL else 0
         taps = shape.kernel[0] * shape.kernel[1]
         params = PoolInt8Params(
-            **geometry(shape), rescale=rescale, include_pad=channels % 2, input_zero_point=-7,
+            **shape.geometry, rescale=rescale, include_pad=channels % 2, input_zero_point=-7,
             output_zero_point=4 if rescale == 1 else -7, activation_min=low, activation_max=120, multiplier=0, shift=0,
         )  # fmt: skip
         blobs = {"multiplier": np.array([(1 << 30) + (1 << 29) // k for k in range(1, taps + 1)], np.int32),
                  "shift": np.array([1 if k == 1 else -(k // 2) for k in range(1, taps + 1)], np.int8)}
         x = int8_array(random, (1, *shape.input, channels))
-        op = Operator(kind, DType.INT8, params, (x,), (row_map(shape),), (1, *shape.output, channels), DType.INT8,
-                      blobs if rescale == 1 else {})  # fmt: skip
+        op = operator(kind, params, x, rows=shape.rows, out=(1, *shape.output, channels),
+                      **(blobs if rescale == 1 else {}))  # fmt: skip
         yield from (case_of(op), case_of(op, 1))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
-from tests.runtime.kernel_harness import Operator, run_all_ways
-from tests.runtime.strategies import int8_array, seeds
+from tests.runtime.kernel_harness import operator, run_all_ways
+from tests.runtime.strategies import array_of, seeds
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConcatParams, CopyParams, TransposeParams
@@ -17,18 +19,18 @@ from tigris_pio.format.params import ConcatParams, CopyParams, TransposeParams
 DTYPES = st.sampled_from([DType.INT8, DType.FLOAT32])
 
 
-def array_of(dtype: DType, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    random = np.random.default_rng(seed)
-    return int8_array(random, shape) if dtype == DType.INT8 else random.standard_normal(shape).astype(np.float32)
+def transpose(sizes: Sequence[int], order: Sequence[int], steps: Sequence[int], element_bytes: int) -> TransposeParams:
+    """Of an image of these sizes, whose axes lie `steps` elements apart."""
+    fill = 8 - len(sizes)
+    return TransposeParams(len(sizes), element_bytes, (*(sizes[axis] for axis in order), *[1] * fill),
+                           (*(steps[axis] for axis in order), *[0] * fill))  # fmt: skip
 
 
 @settings(max_examples=examples(12, 30), deadline=None)
 @given(DTYPES, st.permutations([1, 2, 3, 4]), st.permutations([1, 2, 3, 4]), seeds)
 def test_copy_reshapes(dtype: DType, shape: list[int], target: list[int], seed: int) -> None:
     x = array_of(dtype, tuple(shape), seed)
-    op = Operator(
-        OpKind.COPY, dtype, CopyParams(x.nbytes), (x,), (RowMap.whole(shape[1]),), tuple(target), dtype
-    )
+    op = operator(OpKind.COPY, CopyParams(x.nbytes), x, rows=RowMap.whole(shape[1]), out=tuple(target))
     np.testing.assert_array_equal(run_all_ways(op), x.reshape(target))
 
 
@@ -37,9 +39,8 @@ def test_copy_reshapes(dtype: DType, shape: list[int], target: list[int], seed: 
 def test_copy_of_a_row_range(dtype: DType, rows: int, above: int, below: int, batch: int, seed: int) -> None:
     x = array_of(dtype, (batch, rows + above + below, 3, 2), seed)
     expected = x[:, above : above + rows]
-    size = expected.nbytes // batch
-    maps = (RowMap.shifted(above),)
-    op = Operator(OpKind.COPY, dtype, CopyParams(size), (x,), maps, (batch, rows, 3, 2), dtype, images=batch)
+    op = operator(OpKind.COPY, CopyParams(expected.nbytes // batch), x, rows=RowMap.shifted(above),
+                  out=(batch, rows, 3, 2), images=batch)  # fmt: skip
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
@@ -50,17 +51,9 @@ def test_transpose_any_axes(dtype: DType, shape: list[int], order: np.random.Gen
     order.shuffle(permutation)
     x = array_of(dtype, tuple(shape), seed)
     expected = x.transpose(permutation)
-    strides = [stride // x.itemsize for stride in x.strides]
-    fill = [1] * (8 - len(shape))
-    params = TransposeParams(
-        rank=len(shape),
-        element_bytes=x.itemsize,
-        output_shape=(*expected.shape, *fill),
-        input_step=(*[strides[axis] for axis in permutation], *[0] * len(fill)),
-    )
-    stored = x.reshape(1, shape[0], 1, -1)
-    out_shape = (1, expected.shape[0], 1, x.size // expected.shape[0])
-    op = Operator(OpKind.TRANSPOSE, dtype, params, (stored,), (RowMap.whole(shape[0]),), out_shape, dtype)
+    params = transpose(shape, permutation, [stride // x.itemsize for stride in x.strides], x.itemsize)
+    op = operator(OpKind.TRANSPOSE, params, x.reshape(1, shape[0], 1, -1), rows=RowMap.whole(shape[0]),
+                  out=(1, expected.shape[0], 1, x.size // expected.shape[0]))  # fmt: skip
     np.testing.assert_array_equal(run_all_ways(op).reshape(expected.shape), expected)
 
 
@@ -80,14 +73,9 @@ def test_transpose_in_bands(dtype: DType, form: str, block: int, rows: int, colu
     height = {"depth_to_space": rows, "space_to_depth": rows * block, "shuffle": rows}[form]
     x = array_of(dtype, (batch, *sizes), seed)
     expected = x.transpose(0, *(axis + 1 for axis in order)).reshape(batch, *out)
-    strides = [stride // x.itemsize for stride in x.strides[1:]]
-    fill = [0] * (8 - len(sizes))
-    params = TransposeParams(
-        rank=len(sizes), element_bytes=x.itemsize, output_shape=(*(sizes[axis] for axis in order), *[1] * len(fill)),
-        input_step=(*(strides[axis] for axis in order), *fill),
-    )
+    params = transpose(sizes, order, [stride // x.itemsize for stride in x.strides[1:]], x.itemsize)
     stored = x.reshape(batch, height, -1, depth)
-    op = Operator(OpKind.TRANSPOSE, dtype, params, (stored,), (maps,), (batch, *out), dtype, images=batch)
+    op = operator(OpKind.TRANSPOSE, params, stored, rows=maps, out=(batch, *out), images=batch)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
@@ -96,34 +84,20 @@ def test_transpose_of_a_batch(images: int) -> None:
     """One image at a time, and across the batch."""
     x = array_of(DType.INT8, (3, 4, 5, 2), 1)
     expected = x.transpose(0, 2, 1, 3) if images == 3 else x.transpose(1, 2, 0, 3)
-    shape, steps = ((5, 4, 2), (2, 10, 1)) if images == 3 else ((4, 5, 3, 2), (10, 2, 40, 1))
-    params = TransposeParams(
-        rank=len(shape),
-        element_bytes=1,
-        output_shape=(*shape, *[1] * (8 - len(shape))),
-        input_step=(*steps, *[0] * (8 - len(shape))),
-    )
-    op = Operator(
-        OpKind.TRANSPOSE, DType.INT8, params, (x,), (RowMap.whole(4),), expected.shape, DType.INT8, images=images
-    )
+    params = transpose((4, 5, 2), (1, 0, 2), (10, 2, 1), 1) if images == 3 else transpose(
+        x.shape, (1, 2, 0, 3), (40, 10, 2, 1), 1)  # fmt: skip
+    op = operator(OpKind.TRANSPOSE, params, x, rows=RowMap.whole(4), out=expected.shape, images=images)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
 @settings(max_examples=examples(20, 50), deadline=None)
-@given(
-    DTYPES,
-    st.sampled_from([0, 1, 2]),
-    st.lists(st.integers(1, 4), min_size=1, max_size=8),
-    st.tuples(st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)),
-    seeds,
-)
+@given(DTYPES, st.sampled_from([0, 1, 2]), st.lists(st.integers(1, 4), min_size=1, max_size=8),
+       st.tuples(st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)), seeds)
 def test_concat(dtype: DType, axis: int, extents: list[int], shape: tuple[int, ...], seed: int) -> None:
     shapes = [(*shape[: axis + 1], extent, *shape[axis + 2 :]) for extent in extents]
     arrays = tuple(array_of(dtype, s, seed + i) for i, s in enumerate(shapes))
     starts = np.cumsum([0, *extents])
     maps = tuple(RowMap.shifted(-int(start)) if axis == 0 else RowMap.same() for start in starts[:-1])
     expected = np.concatenate(arrays, axis + 1)
-    op = Operator(
-        OpKind.CONCAT, dtype, ConcatParams(axis), arrays, maps, expected.shape, dtype, images=shape[0]
-    )
+    op = operator(OpKind.CONCAT, ConcatParams(axis), *arrays, rows=maps, out=expected.shape, images=shape[0])
     np.testing.assert_array_equal(run_all_ways(op), expected)

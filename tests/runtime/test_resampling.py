@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,27 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
-from tests.runtime.kernel_harness import Operator, Way, plan_for, run_all_ways
+from tests.runtime.kernel_harness import Operator, Way, operator, plan_for, run_all_ways
 from tests.runtime.references import requantise
-from tests.runtime.strategies import int8_array, seeds
+from tests.runtime.strategies import array_of, seeds
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.selection import NO_TABLE, needed_rows, select_params, selected_rows
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import (
-    ResampleParams,
-    TransposeConvFloatParams,
-    TransposeConvInt8Params,
-)
+from tigris_pio.format.params import ResampleParams, TransposeConvFloatParams, TransposeConvInt8Params
 from tigris_pio.host import Session
 
 DTYPES = st.sampled_from([DType.INT8, DType.FLOAT32])
 SMALL = st.integers(1, 5)
-
-
-def array_of(dtype: DType, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    random = np.random.default_rng(seed)
-    return int8_array(random, shape) if dtype == DType.INT8 else random.standard_normal(shape).astype(np.float32)
 
 
 def rows_or_all(rows: RowMap | None, height: int) -> RowMap:
@@ -52,8 +44,7 @@ def selection(x: np.ndarray, tables: list[np.ndarray], fill: float) -> tuple[Ope
     expected = x
     for axis, table in enumerate(tables):
         expected = picked(expected, axis + 1, table, fill)
-    shape = (x.shape[0], *(len(table) for table in tables))
-    return Operator(OpKind.SELECT, dtype, params, (x,), (rows,), shape, dtype, blobs, images=x.shape[0]), expected
+    return operator(OpKind.SELECT, params, x, rows=rows, out=expected.shape, images=len(x), **blobs), expected
 
 
 @st.composite
@@ -119,13 +110,11 @@ def resampling(x: np.ndarray, counts: tuple[int, int], taps: tuple[int, int], se
     if int8:
         rounded = np.trunc((expected + np.where(expected > 0, 1 << 19, -(1 << 19))) / (1 << 20))
         expected = np.clip(rounded, -128, 127).astype(np.int8)
-    params = ResampleParams(row_taps=taps[0], column_taps=taps[1], row_start=0, row_weight=0, column_start=0,
-                            column_weight=0)
     starts = blobs["row_start"].astype(np.int64)
     rows = rows_or_all(needed_rows(starts, starts + taps[0] - 1, x.shape[1]), x.shape[1])
-    dtype = DType.INT8 if int8 else DType.FLOAT32
-    shape4 = (x.shape[0], *counts, x.shape[3])
-    return Operator(OpKind.RESAMPLE, dtype, params, (x,), (rows,), shape4, dtype, blobs, images=x.shape[0]), expected
+    op = operator(OpKind.RESAMPLE, ResampleParams(*taps, 0, 0, 0, 0), x, rows=rows, out=expected.shape, images=len(x),
+                  **blobs)
+    return op, expected
 
 
 @settings(max_examples=examples(32, 80), deadline=None)
@@ -172,9 +161,9 @@ class Transposed:
 
 
 pair = st.tuples(st.integers(1, 4), st.integers(1, 4))
-transposed = st.builds(Transposed, st.tuples(st.integers(1, 6), st.integers(1, 5)), pair, pair, pair,
-                       st.tuples(st.integers(0, 3), st.integers(0, 3)), st.tuples(st.integers(-3, 3),
-                                                                                  st.integers(-3, 3)))
+transposed = st.builds(
+    Transposed, st.tuples(st.integers(1, 6), st.integers(1, 5)), pair, pair, pair,
+    st.tuples(st.integers(0, 3), st.integers(0, 3)), st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
 
 
 def scattered(x: np.ndarray, weights: np.ndarray, form: Transposed, groups: int) -> np.ndarray:
@@ -210,12 +199,11 @@ def test_transpose_conv(form: Transposed, dtype: DType, groups: int, channels: t
         "stride_width": form.stride[1], "dilation_height": form.dilation[0], "dilation_width": form.dilation[1],
         "pad_top": form.pad[0], "pad_left": form.pad[1], "groups": groups, "weights": 0, "bias": 0,
     }
-    shape = (batch, *form.output(), outputs)
+    stored: dict[str, Any] = {"rows": row_map(form), "out": (batch, *form.output(), outputs), "images": batch}
     if dtype == DType.FLOAT32:
         bias = random.standard_normal(outputs).astype(np.float32)
         params = TransposeConvFloatParams(**geometry, activation_min=-math.inf, activation_max=1.5)
-        op = Operator(OpKind.TRANSPOSE_CONV, dtype, params, (x,), (row_map(form),), shape, dtype,
-                      {"weights": weights, "bias": bias}, images=batch)
+        op = operator(OpKind.TRANSPOSE_CONV, params, x, **stored, weights=weights, bias=bias)
         expected = np.minimum(scattered(x.astype(np.float64), weights.astype(np.float64), form, groups) + bias, 1.5)
         np.testing.assert_allclose(run_all_ways(op), expected, rtol=1e-5, atol=1e-5)
         return
@@ -227,7 +215,7 @@ def test_transpose_conv(form: Transposed, dtype: DType, groups: int, channels: t
     }
     int8 = TransposeConvInt8Params(**geometry, input_zero_point=zero, output_zero_point=out_zero, activation_min=-100,
                                    activation_max=127, multiplier=0, shift=0)
-    op = Operator(OpKind.TRANSPOSE_CONV, dtype, int8, (x,), (row_map(form),), shape, dtype, blobs, images=batch)
+    op = operator(OpKind.TRANSPOSE_CONV, int8, x, **stored, **blobs)
     sums = scattered(x.astype(np.float64) - zero, weights.astype(np.float64), form, groups) + blobs["bias"]
     scaled = requantise(sums.astype(np.int64), blobs["multiplier"], blobs["shift"]) + out_zero
     np.testing.assert_array_equal(run_all_ways(op), np.clip(scaled, -100, 127))

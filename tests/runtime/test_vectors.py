@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.runtime import references
-from tests.runtime.kernel_harness import Operator, run_all_ways
+from tests.runtime.kernel_harness import Operator, Shape, operator, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
+from tests.runtime.test_conv import plain
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.format.enums import DType, OpKind
@@ -28,7 +29,7 @@ from tigris_pio.format.params import (
 SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), st.integers(1, 9))
 
 
-def fully_connected_forms(rows: int, inputs: int) -> list[tuple[tuple[int, int, int, int], RowMap]]:
+def fully_connected_forms(rows: int, inputs: int) -> list[tuple[Shape, RowMap]]:
     """Ways to store `rows` vectors: along the height with a row each, in one row, and as a batch."""
     return [
         ((1, rows, 1, inputs), RowMap.same()),
@@ -38,9 +39,8 @@ def fully_connected_forms(rows: int, inputs: int) -> list[tuple[tuple[int, int, 
     ]
 
 
-def fully_connected_case(
-    rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int
-) -> tuple[Operator, np.ndarray]:
+def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_channel: bool,
+                         seed: int) -> tuple[Operator, np.ndarray]:  # fmt: skip
     """An int8 operator and its expected output, [rows][outputs]."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
@@ -48,81 +48,42 @@ def fully_connected_case(
     x = int8_array(random, shape)
     weights = int8_array(random, (outputs, inputs))
     bias = random.integers(-9000, 9000, outputs)
-    scales = outputs if per_channel else 1
-    pairs = [references.quantised_multiplier(v / np.sqrt(inputs) / 100) for v in random.uniform(0.3, 3, scales)]
-    multiplier, shift = np.array([p[0] for p in pairs], np.int32), np.array([p[1] for p in pairs], np.int8)
+    scales = random.uniform(0.3, 3, outputs if per_channel else 1)
+    multiplier, shift = references.multipliers(scales / np.sqrt(inputs) / 100)
     sums = (x.reshape(rows, inputs).astype(np.int64) - in_zero) @ weights.T.astype(np.int64) + bias
     expected = np.clip(references.requantise(sums, multiplier, shift) + out_zero, -128, 120)
-    params = FullyConnectedInt8Params(
-        rows=rows,
-        in_features=inputs,
-        out_features=outputs,
-        requantise_step=int(per_channel),
-        output_zero_point=out_zero,
-        activation_min=-128,
-        activation_max=120,
-        weights=0,
-        bias=0,
-        multiplier=0,
-        shift=0,
-    )
+    params = FullyConnectedInt8Params(rows, inputs, outputs, int(per_channel), out_zero, -128, 120, 0, 0, 0, 0)
     folded = (bias - in_zero * weights.sum(1, dtype=np.int64)).astype(np.int32)
-    blobs = {"weights": weights, "bias": folded, "multiplier": multiplier, "shift": shift}
-    out_shape = fully_connected_forms(rows, outputs)[form][0]
-    op = Operator(OpKind.FULLY_CONNECTED, DType.INT8, params, (x,), (row_map,), out_shape, DType.INT8, blobs)
+    op = operator(OpKind.FULLY_CONNECTED, params, x, rows=row_map, out=fully_connected_forms(rows, outputs)[form][0],
+                  weights=weights, bias=folded, multiplier=multiplier, shift=shift)  # fmt: skip
     return op, expected
 
 
 @settings(max_examples=examples(20, 50), deadline=None)
 @given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 11), st.integers(0, 3), st.booleans(), seeds)
-def test_fully_connected_int8_is_exact(
-    rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int
-) -> None:
+def test_fully_connected_int8_is_exact(rows: int, inputs: int, outputs: int, form: int, per_channel: bool,
+                                       seed: int) -> None:  # fmt: skip
+    """Packed, and plain for kernel libraries."""
     op, expected = fully_connected_case(rows, inputs, outputs, form, per_channel, seed)
-    np.testing.assert_array_equal(run_all_ways(op).reshape(rows, outputs), expected)
-
-
-def test_fully_connected_reads_a_whole_image_into_rows() -> None:
-    """A feature map flattened into one vector, output stored as rows: the input is read whole."""
-    random = np.random.default_rng(5)
-    x = random.standard_normal((1, 3, 4, 5)).astype(np.float32)
-    weights = random.standard_normal((6, 20)).astype(np.float32)
-    bias = random.standard_normal(6).astype(np.float32)
-    params = FullyConnectedFloatParams(3, 20, 6, -np.inf, np.inf, 0, 0)
-    op = Operator(
-        OpKind.FULLY_CONNECTED,
-        DType.FLOAT32,
-        params,
-        (x,),
-        (RowMap.whole(3),),
-        (1, 3, 1, 6),
-        DType.FLOAT32,
-        {"weights": weights, "bias": bias},
-    )
-    expected = x.reshape(3, 20) @ weights.T + bias
-    np.testing.assert_allclose(run_all_ways(op).reshape(3, 6), expected, rtol=1e-5, atol=1e-5)
+    for each in (op, plain(op)):
+        np.testing.assert_array_equal(run_all_ways(each).reshape(rows, outputs), expected)
 
 
 @settings(max_examples=examples(10, 25), deadline=None)
-@given(st.integers(1, 3), st.integers(1, 40), st.integers(1, 6), st.integers(0, 3), seeds)
+@given(st.integers(1, 3), st.integers(1, 40), st.integers(1, 6), st.integers(0, 4), seeds)
+@example(3, 20, 6, 4, 5)
 def test_fully_connected_float_agrees(rows: int, inputs: int, outputs: int, form: int, seed: int) -> None:
+    """The fifth form is a feature map of several rows: the input is read whole, the output stored as rows."""
     random = np.random.default_rng(seed)
-    shape, row_map = fully_connected_forms(rows, inputs)[form]
+    whole: tuple[Shape, RowMap] = ((1, inputs, 1, rows), RowMap.whole(inputs))
+    shape, row_map = [*fully_connected_forms(rows, inputs), whole][form]
+    out = fully_connected_forms(rows, outputs)[form % 4][0]
     x = random.standard_normal(shape).astype(np.float32)
     weights = random.standard_normal((outputs, inputs)).astype(np.float32)
     bias = random.standard_normal(outputs).astype(np.float32)
     expected = np.clip(x.reshape(rows, inputs).astype(np.float64) @ weights.T + bias, 0, 6)
     params = FullyConnectedFloatParams(rows, inputs, outputs, 0, 6, 0, 0)
-    op = Operator(
-        OpKind.FULLY_CONNECTED,
-        DType.FLOAT32,
-        params,
-        (x,),
-        (row_map,),
-        fully_connected_forms(rows, outputs)[form][0],
-        DType.FLOAT32,
-        {"weights": weights, "bias": bias},
-    )
+    op = operator(OpKind.FULLY_CONNECTED, params, x, rows=row_map, out=out, weights=weights, bias=bias)
     np.testing.assert_allclose(run_all_ways(op).reshape(rows, outputs), expected, rtol=1e-5, atol=1e-5)
 
 
@@ -134,8 +95,7 @@ def exponentials_of(scale: float) -> np.ndarray:
 
 
 def softmax_int8(x: np.ndarray, exponentials: np.ndarray, images: int = 1) -> Operator:
-    return Operator(OpKind.SOFTMAX, DType.INT8, SoftmaxInt8Params(x.shape[-1], 0), (x,), (RowMap.same(),), x.shape,
-                    DType.INT8, {"exponentials": exponentials}, images)
+    return operator(OpKind.SOFTMAX, SoftmaxInt8Params(x.shape[-1], 0), x, images=images, exponentials=exponentials)
 
 
 @settings(max_examples=examples(16, 40), deadline=None)
@@ -175,8 +135,7 @@ def test_softmax_int8_of_equal_values_of_any_length() -> None:
 def test_softmax_float_agrees(shape: tuple[int, int, int, int], seed: int) -> None:
     x = (np.random.default_rng(seed).standard_normal(shape) * 5).astype(np.float32)
     exponentials = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
-    params = SoftmaxFloatParams(length=shape[3])
-    op = Operator(OpKind.SOFTMAX, DType.FLOAT32, params, (x,), (RowMap.same(),), shape, DType.FLOAT32, images=shape[0])
+    op = operator(OpKind.SOFTMAX, SoftmaxFloatParams(length=shape[3]), x, images=shape[0])
     np.testing.assert_allclose(run_all_ways(op), exponentials / exponentials.sum(-1, keepdims=True), rtol=1e-5)
 
 
@@ -185,24 +144,13 @@ def test_lookup_covers_all_values(images: int) -> None:
     """Also a batch of two: taken whole, and an image at a time."""
     x = np.concatenate([np.arange(-128, 128), np.arange(127, -129, -1)]).astype(np.int8).reshape(2, 4, 8, 8)
     table = int8_array(np.random.default_rng(7), (256,))
-    op = Operator(
-        OpKind.LOOKUP,
-        DType.INT8,
-        LookupParams(table=0),
-        (x,),
-        (RowMap.same(),),
-        x.shape,
-        DType.INT8,
-        {"table": table},
-        images=images,
-    )
+    op = operator(OpKind.LOOKUP, LookupParams(table=0), x, images=images, table=table)
     np.testing.assert_array_equal(run_all_ways(op), table[x.astype(np.int64) + 128])
 
 
 def quantize(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
-    op = Operator(OpKind.QUANTIZE, DType.INT8, QuantizeParams(scale, zero, 0), (x,), (RowMap.same(),), x.shape,
-                  DType.INT8, {"table": numerics.quantise_table(scale, zero)})
-    return run_all_ways(op)
+    table = numerics.quantise_table(scale, zero)
+    return run_all_ways(operator(OpKind.QUANTIZE, QuantizeParams(scale, zero, 0), x, dtype=DType.INT8, table=table))
 
 
 @pytest.mark.parametrize(("scale", "zero"), [(0.25, 3), (0.1, -128), (3.7e-5, 127), (1e-38, 0), (2.0**100, -9)])
@@ -225,8 +173,8 @@ def test_quantize_of_nan_is_the_lowest_value() -> None:
 def test_dequantize_is_exact() -> None:
     x = np.arange(-128, 128).astype(np.int8).reshape(1, 8, 8, 4)
     scale = float(np.float32(0.037))
-    op = Operator(OpKind.DEQUANTIZE, DType.INT8, QuantizeParams(scale, -5, 0), (x,), (RowMap.same(),), x.shape,
-                  DType.FLOAT32, {"table": numerics.dequantise_table(scale, -5)})
+    op = operator(OpKind.DEQUANTIZE, QuantizeParams(scale, -5, 0), x, output_dtype=DType.FLOAT32,
+                  table=numerics.dequantise_table(scale, -5))  # fmt: skip
     expected = (x.astype(np.int32) + 5).astype(np.float32) * np.float32(0.037)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 

@@ -16,13 +16,12 @@ from tests.runtime.backends.libraries import CASES, backend_replay, case_name
 from tests.runtime.damage import overwritten
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
 from tests.runtime.fuzz.seeds import seeds
-from tests.runtime.kernel_harness import Way, plan_for
+from tests.runtime.kernel_harness import Way, operator, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
 from tests.runtime.operators import Operator, operators
 from tests.runtime.plan_builder import changed
 from tests.runtime.replays import assert_same, outcomes, portable_outputs
-from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.format.enums import DType, OpKind, WeightMode
+from tigris_pio.format.enums import OpKind, WeightMode
 from tigris_pio.format.params import FullyConnectedInt8Params
 from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord
 
@@ -101,8 +100,7 @@ def _layer(vectors: int, features: int) -> Operator:
              "shift": np.full(5, -7, np.int32)}  # fmt: skip
     params = FullyConnectedInt8Params(vectors, features, 5, 1, 3, -128, 127, 0, 0, 0, 0)
     x = numbers.integers(-128, 128, (1, vectors, 1, features)).astype(np.int8)
-    return Operator(OpKind.PLAIN_FULLY_CONNECTED, DType.INT8, params, (x,), (RowMap.same(),), (1, vectors, 1, 5),
-                    DType.INT8, blobs)  # fmt: skip
+    return operator(OpKind.PLAIN_FULLY_CONNECTED, params, x, out=(1, vectors, 1, 5), **blobs)
 
 
 def test_operands_that_vector_accesses_would_round(program: Path) -> None:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.runtime.kernel_harness import Operator, Way, plan_for
+from tests.runtime.kernel_harness import Operator, Way, operator, plan_for
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.format.enums import DType, OpKind, WeightMode
+from tigris_pio.format.enums import OpKind, WeightMode
 from tigris_pio.format.params import ConvInt8Params
 
 CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
@@ -49,9 +49,8 @@ def conv(kind: OpKind, rows: Axis, columns: Axis, channels: int, outputs: int, c
         int(numbers.integers(-128, 128)), -5, -128, 127, 0, 0, 0, 0,
     )  # fmt: skip
     x = numbers.integers(-128, 128, (1, rows.size, columns.size, channels)).astype(np.int8)
-    return Operator(kind, DType.INT8, params, (x,),
-                    (RowMap.window(rows.kernel, rows.stride, rows.dilation, rows.before),),
-                    (1, rows.output, columns.output, outputs), DType.INT8, blobs)  # fmt: skip
+    return operator(kind, params, x, rows=RowMap.window(rows.kernel, rows.stride, rows.dilation, rows.before),
+                    out=(1, rows.output, columns.output, outputs), **blobs)  # fmt: skip
 
 
 def axes(dilated: bool) -> list[Axis]:
