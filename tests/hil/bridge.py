@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import socket
@@ -148,6 +149,18 @@ def slow_pieces(seconds: float, size: int = 1) -> Fault:
             yield data[at : at + size]
 
     return deliver
+
+
+def changing(change: Callable[[Frame], Frame | None]) -> Fault:
+    """Delivers what `change` makes of each frame, or nothing for it."""
+    reader = FrameReader()
+    return lambda data: [encode(new) for frame in reader.feed(data) if (new := change(frame)) is not None]
+
+
+def losing(kind: int, times: int) -> Fault:
+    """Loses the first `times` frames of this type."""
+    seen = itertools.count()
+    return changing(lambda frame: None if frame.type == kind and next(seen) < times else frame)
 
 
 def answering(answers: Callable[[Frame], Iterable[Frame]]) -> str:

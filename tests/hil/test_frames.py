@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
-from tigris_pio.hil.frames import LOG_KEPT, NOISE_KEPT, Frame, FrameReader, decode, describe_noise, encode
+from tigris_pio.hil.frames import LOG_KEPT, NOISE_KEPT, Frame, FrameReader, decode, encode
 from tigris_pio.hil.protocol import PAYLOAD_BYTES, FrameHeader
 
 frames = st.builds(
@@ -23,10 +23,6 @@ def test_bytes_of_a_known_frame() -> None:
     assert 0 not in checksum
     coded = b"\x06\x04\x07\x34\x12\x02\x01\x01\x01\x06\xaa" + checksum
     assert encode(Frame(4, 7, 0x1234, b"\x00\xaa")) == b"\0" + coded + b"\0"
-
-
-def test_a_full_frame_fits_the_fifo_of_a_uart() -> None:
-    assert len(encode(Frame(4, 255, 65535, bytes([1]) * PAYLOAD_BYTES))) <= 128
 
 
 @settings(max_examples=examples(30, 100))
@@ -92,10 +88,3 @@ def test_the_log_has_what_was_printed_last() -> None:
     assert 0.9 * LOG_KEPT < len(reader.log()) <= LOG_KEPT
     reader.feed(b"and no end")
     assert reader.log().endswith("line 19999\nand no end")
-
-
-def test_noise_is_shown_as_text_or_hexadecimal() -> None:
-    assert describe_noise(b"ets Jun  8 2016\r\nrst:0x1\r\n") == "    | ets Jun  8 2016\n    | rst:0x1"
-    assert describe_noise(bytes(range(128, 146))) == (
-        "    | 80 81 82 83 84 85 86 87 88 89 8a 8b 8c 8d 8e 8f\n    | 90 91"
-    )

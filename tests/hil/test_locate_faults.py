@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tests.harness.command import tigris
-from tests.hil.bridge import Fault
+from tests.hil.bridge import Fault, changing
 from tests.hil.conftest import QUICK, Plans, Serve
 from tests.hil.locating import Wrong, amplifying, checked, located, remembering
 from tests.hil.test_check import corrupting
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.locate.first_wrong import MEMORY, ORDER, FirstWrong, PlanWords
 from tigris_pio.hil.protocol import Error, Refusal, Request, Trace
 from tigris_pio.hil.report import document, location_lines
@@ -26,27 +26,15 @@ K = OpKind
 STATE = {"hn": "h", "cn": "c"}
 
 
-def replaced(answer: Callable[[Frame], tuple[int, bytes]]) -> Fault:
-    """A line that gives the host another type and payload of each frame."""
-    reader = FrameReader()
-
-    def pass_on(data: bytes) -> Iterable[bytes]:
-        for frame in reader.feed(data):
-            kind, payload = answer(frame)
-            yield encode(Frame(kind, frame.sequence, frame.session, payload))
-
-    return pass_on
-
-
 def flipping(*requests: Request) -> Fault:
     """A line that changes the last byte of the answers to some requests."""
     kinds = [request | 0x80 for request in requests]
 
-    def flip(frame: Frame) -> tuple[int, bytes]:
-        flipped = frame.type in kinds
-        return frame.type, frame.payload[:-1] + bytes([frame.payload[-1] ^ 1]) if flipped else frame.payload
+    def flip(frame: Frame) -> Frame:
+        *rest, last = frame.payload or b"?"
+        return replace(frame, payload=bytes([*rest, last ^ 1])) if frame.type in kinds else frame
 
-    return replaced(flip)
+    return changing(flip)
 
 
 def test_memory_that_changes_between_two_calls(serve: Serve, plans: Plans) -> None:
@@ -174,15 +162,15 @@ def test_memory_that_changes_after_the_run(digits: Serve, digits_plan: Path) -> 
 def test_another_order_of_calls(digits: Serve, digits_plan: Path) -> None:
     """A board whose runtime makes other calls: here its answers name another operator."""
 
-    def other(frame: Frame) -> tuple[int, bytes]:
+    def other(frame: Frame) -> Frame:
         if frame.type != Request.TRACE | 0x80:
-            return frame.type, frame.payload
+            return frame
         answer = Trace.unpack(frame.payload)
         sums = tuple(crc ^ 1 if crc else 0 for crc in answer.checksums)
         changed = {**vars(answer), "op": 2, "crc32": answer.crc32 ^ 1, "checksums": sums}
-        return frame.type, Trace(**changed).pack()
+        return replace(frame, payload=Trace(**changed).pack())
 
-    found = located(digits(to_host=replaced(other)), open_plan(digits_plan))
+    found = located(digits(to_host=changing(other)), open_plan(digits_plan))
     assert isinstance(found, FirstWrong), found
     assert (found.call, found.cause, found.departure) == (1, ORDER, None)
     assert "its firmware of another version of the runtime" in found.sentences()[1]
@@ -191,12 +179,12 @@ def test_another_order_of_calls(digits: Serve, digits_plan: Path) -> None:
 def test_a_board_that_knows_no_traces(digits: Serve, digits_plan: Path) -> None:
     """The outputs were compared all the same, and the report says why there is no more."""
 
-    def refuse(frame: Frame) -> tuple[int, bytes]:
+    def refuse(frame: Frame) -> Frame:
         is_trace = frame.type == Request.TRACE | 0x80
-        return (255, Error(Refusal.REQUEST).pack()) if is_trace else (frame.type, frame.payload)
+        return replace(frame, type=255, payload=Error(Refusal.REQUEST).pack()) if is_trace else frame
 
     wrong = Wrong(K.SOFTMAX, DType.INT8, 0, 2)
-    report = checked(digits("--fault", wrong.spec, to_host=replaced(refuse)), open_plan(digits_plan), 3)
+    report = checked(digits("--fault", wrong.spec, to_host=changing(refuse)), open_plan(digits_plan), 3)
     assert (report.complete, report.equal_samples, report.first_wrong) == (True, 0, None)
     assert "does not know this request; is its firmware older" in report.not_located
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.harness.tiers import sampled
-from tests.hil.conftest import RUNTIME, SERVER, compile_c
+from tests.hil.conftest import RUNTIME, compile_c
 from tigris_pio.hil import c_header, protocol
 from tigris_pio.platformio.layout import Placed, models_header
 
@@ -37,26 +34,6 @@ def test_c_compiler_lays_records_out_as_python_does(tmp_path: Path) -> None:
     expected = [record.size() for record in protocol.RECORDS]
     expected += [field.offset for record in protocol.RECORDS for field in record.layout()]
     assert [int(word) for word in printed] == expected
-
-
-@pytest.mark.parametrize(("compiler", "payload"), sampled([("gcc", 65519), ("clang", 113)], fast=1))
-def test_server_compiles_without_a_warning(tmp_path: Path, compiler: str, payload: int) -> None:
-    for source in SERVER:
-        compile_c(tmp_path / "x.o", [source], "-c", f"-DTIGRIS_SERVE_PAYLOAD={payload}", "-O2", compiler=compiler)
-
-
-def test_server_refuses_a_payload_too_small(tmp_path: Path) -> None:
-    command = ["gcc", "-DTIGRIS_SERVE_PAYLOAD=64", "-I", RUNTIME / "include", "-c", SERVER[0], "-o", tmp_path / "x.o"]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "tigris_serve_payload" in done.stderr
-
-
-def test_header_serves_cplusplus(tmp_path: Path) -> None:
-    source = tmp_path / "user.cpp"
-    source.write_text('#include "tigris_serve.h"\nint main() { return tigris_serve_poll(new tigris_serve()); }\n')
-    command = ["g++", "-Wall", "-Wextra", "-Werror", "-I", str(RUNTIME / "include"), "-fsyntax-only", str(source)]
-    subprocess.run(command, check=True)
 
 
 def test_document_lists_every_message() -> None:

@@ -22,6 +22,7 @@ from tigris_pio import Session
 from tigris_pio.errors import ToolError, UsageError
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import BusyError
+from tigris_pio.hil.log import added
 from tigris_pio.hil.project import Project
 from tigris_pio.hil.rig import choose as chosen
 from tigris_pio.hil.rig import rig as rig_module
@@ -304,6 +305,8 @@ def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Con
     assert board.sections() == [("Captured log of board desk", "sensor 17 ready\nsensor 18 ready\n")]
     desk.close()
     assert board.log.startswith("sensor 17") and not board.is_open
+    text = "".join(f"line {number}\n" for number in range(1000))
+    assert added(text, text[4000:] + "new\n") == "new\n", "in a log that forgets, too"
 
 
 # ---- labgrid -----------------------------------------------------------------------------------------------------

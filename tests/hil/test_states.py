@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,15 @@ from onnx import save
 
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
-from tests.hil.conftest import CALM, QUICK, Connect, Serve
-from tests.hil.raw import Raw
+from tests.hil.bridge import losing
+from tests.hil.conftest import CALM, QUICK, Serve
 from tests.hil.test_samples import GAIN, IMAGE
 from tigris_pio import Session
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.errors import RefusedError, RunError
-from tigris_pio.hil.frames import FrameReader
-from tigris_pio.hil.protocol import Request, Select
+from tigris_pio.hil.errors import RefusedError
+from tigris_pio.hil.protocol import Request
 from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
 
 
@@ -76,43 +74,13 @@ def test_a_reset_is_asked_for_by_model(serve: Serve, sum_plan: Path) -> None:
             board.reset(2)
 
 
-def losing(type_of_frame: int, times: int) -> tuple[Callable[[bytes], Iterable[bytes]], list[int]]:
-    """A line that loses the first `times` pieces of data that hold a frame of this type."""
-    reader, lost = FrameReader(), [0]
-
-    def pass_on(data: bytes) -> Iterable[bytes]:
-        if type_of_frame in [frame.type for frame in reader.feed(data)] and lost[0] < times:
-            lost[0] += 1
-            return []
-        return [data]
-
-    return pass_on, lost
-
-
 @pytest.mark.parametrize(("request_type", "times"), [(Request.RUN, 2), (Request.RESET, 1)])
 def test_a_repeated_request_steps_once(serve: Serve, request_type: Request, times: int, sum_plan: Path) -> None:
     """Its answer was lost: the board sends it again, and the state is where one run has left it."""
-    fault, lost = losing(request_type | 0x80, times)
-    with Board(serve(sum_plan, to_host=fault), timing=QUICK) as board:
+    with Board(serve(sum_plan, to_host=losing(request_type | 0x80, times)), timing=QUICK) as board:
         board.reset(0)
         assert totals(board, sum_plan, 3) == [1, 2, 3]
-        assert lost == [times] and board.repeats >= times
-
-
-def test_the_same_frame_again_and_late_steps_nothing(serve: Serve, sum_plan: Path) -> None:
-    with Raw(serve(sum_plan, pty=False)) as raw:
-        raw.greet()
-        frame = raw.next(Request.RUN, Select(0).pack())
-        for _ in range(3):
-            raw.send(frame)
-            while raw.receive().type != Request.RUN | 0x80:
-                pass
-        late = raw.next(Request.RESET, Select(0).pack())
-        raw.send(late)
-        assert raw.receive().type == Request.RESET | 0x80
-        raw.ask(Request.INFO, Select(0).pack())
-        raw.send(late)  # would undo what comes between
-        assert raw.receive().type == 255
+        assert board.repeats >= times
 
 
 def test_a_cancelled_run_is_not_a_step(serve: Serve, sum_plan: Path) -> None:
@@ -158,15 +126,3 @@ def test_an_axis_before_the_steps_counts_sequences(tmp_path: Path) -> None:
         read((2, 3, 2, 3, 4), (6, 2))
     with pytest.raises(UsageError, match="different forms"):
         read((2, 3, 2, 3, 4), (2, 4, 2))
-
-
-def test_a_board_that_cannot_reset_is_named(standin: Path, line: Connect) -> None:
-    class Refusing(Board):
-        def _ask(self, request: Request, *arguments: object, **options: object) -> bytes:
-            if request == Request.RESET:
-                return b"\xff\xff\xff\xff"
-            return super()._ask(request, *arguments, **options)  # type: ignore[arg-type]
-
-    with Refusing(line([standin, "--model", "a"]).url, timing=QUICK) as board, pytest.raises(
-            RunError, match="did not reset the model's states: some other status"):
-        board.reset(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from onnx import save
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
 from tests.hil.conftest import CALM, QUICK, Serve
+from tests.hil.test_line import damaging
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.samples import random_samples
@@ -33,22 +33,7 @@ def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "net.tgrs"
 
 
-def losing(every: int) -> Callable[[bytes], list[bytes]]:
-    """Every so many bytes one is changed."""
-    seen = [0]
-
-    def fault(data: bytes) -> list[bytes]:
-        changed = bytearray(data)
-        for place in range(len(changed)):
-            seen[0] += 1
-            if seen[0] % every == 0:
-                changed[place] ^= 0x10
-        return [bytes(changed)]
-
-    return fault
-
-
-@pytest.mark.parametrize("faults", [{}, {"to_board": losing(1500)}, {"to_host": losing(1700)}],
+@pytest.mark.parametrize("faults", [{}, {"to_board": damaging(1, 0.0007)}, {"to_host": damaging(2, 0.0006)}],
                          ids=["clean", "to board", "to host"])  # fmt: skip
 def test_outputs_are_the_hosts(serve: Serve, plan_path: Path, faults: dict[str, object]) -> None:
     plan = open_plan(plan_path)

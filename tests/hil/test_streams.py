@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.hil.bridge import changing
 from tests.hil.conftest import CALM, Client, Connect, command
 from tests.hil.raw import REFUSED, Raw
 from tests.hil.test_line import infer
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import OutputsError, RestartError
-from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.protocol import (
     VERSION,
     WINDOW,
@@ -188,30 +189,26 @@ def test_an_output_comes_within_the_window_and_again_on_request(raw: Raw) -> Non
 
 def test_an_input_that_a_relay_changed_and_signed_anew_is_found(client: Client) -> None:
     """CRC and all, as a fault in the board's memory would look: the output's own checksum tells."""
-    reader = FrameReader()
-
-    def forge(piece: bytes) -> Iterable[bytes]:
-        for frame in reader.feed(piece):
-            payload = bytearray(frame.payload)
-            if frame.type == StreamFrame.DATA and payload[0] == 2:
-                payload[20] ^= 4
-            yield encode(Frame(frame.type, frame.sequence, frame.session, bytes(payload)))
+    def forge(frame: Frame) -> Frame:
+        payload = bytearray(frame.payload)
+        if frame.type == StreamFrame.DATA and payload[0] == 2:
+            payload[20] ^= 4
+        return replace(frame, payload=bytes(payload))
 
     with pytest.raises(OutputsError, match=r"output 0 is not what the board has of it: it was dropped"):
-        infer(client(to_host=forge, timing=CALM), 1)
+        infer(client(to_host=changing(forge), timing=CALM), 1)
 
 
 def test_a_restart_in_the_middle_of_a_stream_is_noticed(standin: Path, line: Connect) -> None:
-    reader, seen = FrameReader(), [0]
+    seen = [0]
 
-    def restart(piece: bytes) -> Iterable[bytes]:
-        for frame in reader.feed(piece):
-            seen[0] += frame.type == StreamFrame.DATA
-            if frame.type == StreamFrame.DATA and seen[0] == 3:
-                bridge.restart()
-            yield encode(frame)
+    def restart(frame: Frame) -> Frame:
+        seen[0] += frame.type == StreamFrame.DATA
+        if frame.type == StreamFrame.DATA and seen[0] == 3:
+            bridge.restart()
+        return frame
 
-    bridge = line(command(standin), to_board=restart)
+    bridge = line(command(standin), to_board=changing(restart))
     with Board(bridge.url, timing=CALM) as board, pytest.raises(RestartError, match="restarted during STREAM"):
         infer(board, 1)
 

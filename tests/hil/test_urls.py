@@ -85,13 +85,3 @@ def test_ports_that_select_cannot_wait_for(standin: Path, line: Connect, monkeyp
     monkeypatch.setattr(Line, "_selectable", lambda self: None)
     with Board(line(command(standin)).url, timing=QUICK) as board:
         infer(board, 1)
-
-
-def test_bytes_go_through_a_line_unchanged() -> None:
-    with Line("loop://") as line:
-        line.write(bytes(range(256)))
-        received = b""
-        while len(received) < 256:
-            received += line.read(1.0)
-        assert received == bytes(range(256))
-        assert line.read(0.05) == b""

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from tests.hil.conftest import CALM, Connect, Serve
-from tests.hil.test_check import corrupting
 from tests.hil.test_commands import falls_silent
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import HostPlan, open_plan
 from tigris_pio.hil.client import Board, Timing
-from tigris_pio.hil.log import added
 from tigris_pio.hil.suite import run_suite
-from tigris_pio.hil.vectors import check_vectors, read_vectors, vector_files, vectors_of
+from tigris_pio.hil.vectors import check_vectors, vector_files, vectors_of
 
 SHAPE = (6, 5, 4)
 
@@ -48,14 +46,6 @@ def test_outputs_in_the_file_are_compared(serve: Serve, plan: HostPlan, two_inpu
         tolerant = vectors_of({**wrong, "tolerance": 0.3}, "a.npz", plan)
         assert check_vectors(board, plan, tolerant).passed
         assert not check_vectors(board, plan, tolerant, tolerance=0.1).passed
-
-
-def test_a_sample_without_its_axis_and_wider_numbers(plan: HostPlan, tmp_path: Path) -> None:
-    one = {name: array[0].astype(np.float64) for name, array in arrays(1).items()}
-    np.savez(tmp_path / "one.npz", **{name: array[None] for name, array in one.items()}, labels=[3])
-    found = read_vectors(tmp_path / "one.npz", plan)
-    assert (len(found.samples.inputs), found.samples.labels, found.tolerance) == (1, (3,), 0.0)
-    assert found.expected[0]["total"].dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -93,14 +83,6 @@ def test_files_belong_to_models_by_their_names(tmp_path: Path) -> None:
         vector_files(tmp_path, ("kws", "vww"))
 
 
-def test_a_board_that_computes_something_else_fails_its_case(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
-    plans = {"digits": open_plan(digits_plan)}
-    with Board(digits(to_host=corrupting(2, 0, 0x10)), timing=CALM) as board:
-        (case,) = run_suite(board, plans, tmp_path)
-    assert (case.name, case.status) == ("digits: 8 random inputs", "failed")
-    assert "7/8 outputs equal to the host\nsample 2: output probability: 1 of 10" in case.message
-
-
 def test_after_a_broken_line_the_rest_is_skipped(
     digits: Serve, digits_plan: Path, line: Connect, tmp_path: Path
 ) -> None:
@@ -113,10 +95,3 @@ def test_after_a_broken_line_the_rest_is_skipped(
         ("digits: a.npy", "passed"), ("digits: b.npy", "errored"), ("digits: c.npy", "skipped"),
     ]  # fmt: skip
     assert "gave no sign of life" in cases[1].message and cases[2].message == "not run: the line failed before"
-
-
-def test_what_was_printed_since_is_found_in_a_log_that_forgets() -> None:
-    text = "".join(f"line {number}\n" for number in range(1000))
-    assert added(text, text + "new\n") == "new\n"
-    assert added(text, text[4000:] + "new\n") == "new\n"
-    assert added(text, "all new") == "all new"
