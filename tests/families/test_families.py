@@ -82,7 +82,7 @@ def at_every_budget(start: Front, inputs: Mapping[str, np.ndarray]) -> Run:
     return whole
 
 
-@pytest.mark.parametrize("name", sampled(FAMILIES, ["mlp_mixer", "opset_9", "pooling_variants", "sensor_cnn"]))
+@pytest.mark.parametrize("name", sampled(FAMILIES, ["opset_9", "pooling_variants", "sensor_cnn", "super_resolution"]))
 def test_float(name: str) -> None:
     model = float_model(name)
     inputs = sample_inputs(model, 100)

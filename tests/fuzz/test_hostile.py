@@ -7,7 +7,7 @@ import sys
 
 from tests.harness.tiers import examples
 
-MODELS = examples(80, 250)
+MODELS = examples(60, 250)
 CODE = f"""
 from tests.fuzz import hostile_tflite
 from tests.fuzz.hostile import bounded, hostile, outcome

@@ -55,21 +55,6 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(one.run({"image": x})[name], values)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("memory", [(2250, 2500)])
-def test_more_memory_is_not_worse(memory: tuple[int, int]) -> None:
-    """Where tiles that should just fit cannot be placed, smaller ones are tried: without, up to 9 times the cost."""
-    less, more = (cost_of(planned(fast=fast, slow="1M").plan) for fast in memory)
-    assert more < 1.03 * less
-
-
-@pytest.mark.thorough
-def test_tiles_never_take_more_flash_than_there_is() -> None:
-    tiled = planned(fast=5000, slow="1M")
-    tight = compile_model(wide(), fast=5000, slow="1M", flash=len(tiled.data) - 1)
-    assert len(tight.data) < len(tiled.data) and moved(tight) > moved(tiled)
-
-
 @pytest.mark.parametrize("memory", [{"fast": "256K", "slow": "1M"}, {"fast": "48K"}])
 def test_nothing_is_tiled_where_little_is_moved(memory: dict[str, str]) -> None:
     compiled = planned(**memory)

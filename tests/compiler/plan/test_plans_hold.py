@@ -17,7 +17,6 @@ from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement, plan_program
 from tigris_pio.errors import BudgetError
-from tigris_pio.format.enums import Strategy
 
 
 def simulate(program, fast, slow=0):
@@ -69,26 +68,6 @@ def test_the_smallest_budget_named_works(seed, length):
         simulate(program, 1)
     smallest = int(str(refusal.value).split("works is ")[1].split(" bytes")[0])
     simulate(program, smallest)
-
-
-def test_unlimited_memory_is_one_whole_stage():
-    plan = simulate(chain(6, 32, 16), None)
-    assert [stage.strategy for stage in plan.stages] == [Strategy.NORMAL]
-
-
-def test_a_chain_too_wide_to_hold_runs_in_bands():
-    b = Builder()
-    wide = b.window(b.window(b.input(64, 16), 3, 1, 1, 128), 3, 1, 1, 128)
-    program = b.program(b.window(b.window(wide, 3, 1, 1, 16), 3, 1, 1, 16))
-    plan = simulate(program, 64 * 16 * 2 + 3 * 3 * 128 + 400)
-    assert plan.stages[0].bands > 1 and plan.stages[0].slow_read == plan.stages[0].slow_written == 0
-
-
-def test_spilling_reads_input_and_writes_output_once():
-    program = chain(4, 64, 32)
-    plan = simulate(program, 1200, 1 << 16)
-    assert sum(stage.slow_read for stage in plan.stages) == 64 * 32
-    assert sum(stage.slow_written for stage in plan.stages) == 64 * 32
 
 
 def test_a_whole_height_operator_that_fits_no_other_way_works_in_slow_memory():

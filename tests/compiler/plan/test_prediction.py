@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bench.calibration_cases import Subject, compiled_at, content_of, network_subjects
 from bench.emulator import MACHINES, build, measure
-from bench.float_twin import float_twin
-from tests.networks.folders import OWN
 from tests.networks.plans import compiled
-from tigris_pio import compile_model
 from tigris_pio.compiler.instructions.predict import PROCESSORS
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.prediction import predicted_instructions, stage_instructions
@@ -33,24 +29,6 @@ def check(programs: Mapping[str, Path], subject: Subject, made: Compiled) -> Non
         counted = measure(MACHINES[name], program, made.data, content, program.parent)
         assert counted.right or subject.dtype == "float32"
         assert predicted_instructions(made.plan, name) == pytest.approx(counted.run, rel=0.1), name
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "fast", "slow"), [
-    ("kws", "8K", 0), ("kws", "4K", "1M"), ("sww", "4K", 0), ("micro_speech", "256K", 0), ("resnet", "16K", "1M"),
-    ("ad float", "1M", 0),
-])  # fmt: skip
-def test_within_a_tenth_of_what_is_counted(
-    programs: dict[str, Path], name: str, fast: str, slow: str | int
-) -> None:
-    """`python -m bench.instructions` shows it for every network, budget and machine of the bench, and
-    `python -m bench.calibrate` for more."""
-    network, *is_float = name.split()
-    path = OWN / f"{network}_int8.onnx"
-    model = float_twin(path) if is_float else path
-    made = compile_model(model, fast=fast, slow=slow)
-    inputs = np.load(OWN / f"{network}_vectors.npz")["input_f32"][0]
-    check(programs, Subject(name, "float32" if is_float else "int8", float_twin(path), (), inputs), made)
 
 
 @pytest.mark.thorough

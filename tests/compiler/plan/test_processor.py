@@ -10,9 +10,7 @@ from bench.float_twin import float_twin
 from tests.networks.folders import OWN
 from tests.networks.plans import compiled
 from tigris_pio import compile_model
-from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.plan.cost import cost_of
-from tigris_pio.platformio.plans import OTHER_CHIPS
 
 
 @pytest.mark.parametrize(("chip", "of_int8", "of_float32"), [
@@ -37,10 +35,3 @@ def test_plans_for_two_chips_differ_and_each_is_good_on_its_own() -> None:
         for own, other in (plans, plans[::-1]):
             assert cost_of(own) < 1.001 * cost_of(dataclasses.replace(other, processor=own.processor))
     assert differ
-
-
-def test_builds_name_the_chips_that_matter() -> None:
-    for chip in OTHER_CHIPS:
-        assert find_chip(chip) == chip
-        models = (OWN / "ad_int8.onnx", float_twin(OWN / "ad_int8.onnx"))
-        assert {compile_model(model, fast="16K", chip=chip).plan.processor for model in models} != {"rv32imc"}

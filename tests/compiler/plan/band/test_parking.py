@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
-import pytest
 
 from tests.compiler.simulator import Simulator
 from tests.networks.plans import compiled
@@ -35,22 +32,6 @@ def test_a_tight_plan_gives_the_bytes_of_whole_execution():
         expected, got = ample.run_raw(x), small.run_raw(x)
         assert all((got[name] == expected[name]).all() for name in expected)
         assert small.memory.fast_peak <= TIGHT
-
-
-def test_a_little_more_memory_parks_what_less_does():
-    for fast in (4064, 4320):
-        plan = compiled("kws", fast=fast, stream="input").plan
-        assert parked_views(plan) and plan.fast_bytes <= fast
-
-
-def test_the_simulator_sees_a_window_that_is_parked_where_another_lies():
-    plan = compiled("resnet", fast=TIGHT).plan
-    one, home = parked_views(plan)[0], next(iter(plan.homes.values())).offset
-    first = plan.stages[0]
-    views = tuple(dataclasses.replace(view, parked=home) if view is one else view for view in first.views)
-    wrong = dataclasses.replace(plan, stages=(dataclasses.replace(first, views=views), *plan.stages[1:]))
-    with pytest.raises(AssertionError):
-        Simulator(wrong).run()
 
 
 def test_rows_that_are_parked_do_not_overwrite_rows_that_are_about_to_come_back():

@@ -13,13 +13,12 @@ from tests.harness.tiers import sampled
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
 from tigris_pio.compiler.plan.aim import Aim, WeightOptions
-from tigris_pio.compiler.plan.cut import crossings, offers, reach
+from tigris_pio.compiler.plan.cut import offers, reach
 from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.cut.repeats import earliest_alike
 from tigris_pio.compiler.plan.cut.temporal import Cut, cheapest_cut
 from tigris_pio.compiler.plan.index import ProgramIndex
 
-MAP = 96 * 256  #: bytes of a map of these programs
 
 def repeated(program: Program, times: int) -> Program:
     """`program` behind itself so often: what it makes last is what it reads first, if it is as large."""
@@ -52,23 +51,6 @@ def test_a_set_tells_what_it_holds(seed: int) -> None:
         for begin in (0, cut // 2, max(0, cut - 3)):
             both = {name for name in crossing if index.lives[name].birth < begin}
             assert sets.since(begin, cut) == sum(sets.bit[name] for name in both)
-
-
-@pytest.mark.parametrize(("graph", "memory"), sampled([
-    ("chain", (3 * MAP, 0)), ("grid", (3 * MAP, 0)), ("chain", (MAP // 2, 1 << 30)),
-], 1))  # fmt: skip
-def test_cuts_are_the_same_with_a_place_each(
-    graph: str, memory: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found(index: ProgramIndex) -> Cut | None:
-        return cheapest_cut(index, Aim.of(Budget(*memory), memory[0], 16, WeightOptions()))
-
-    shared = found(ProgramIndex.of(GRAPHS[graph](310)))
-    monkeypatch.setattr(crossings.Reach, "of", lambda steps, slow: (10_000,))
-    index = ProgramIndex.of(GRAPHS[graph](310))
-    assert len(set(Crossings.of(index, 16).places.values())) == len(index.lives)
-    monkeypatch.undo()
-    assert shared == found(index)
 
 
 def skipping(blocks: int) -> Program:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -30,52 +32,52 @@ def bytes_of(plan) -> int:
     return plan.fast_bytes - plan.state_bytes
 
 
-def test_elementwise_operators_one_after_the_other_take_one_place():
-    b = Builder()
+def row(b: Builder, count: int) -> str:
+    """Elementwise operators one after the other."""
     t = b.input(1, 400)
-    for _ in range(5):
+    for _ in range(count):
         t = b.pointwise(t)
-    assert bytes_of(planned(b.program(t))) == 400
+    return t
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_either_operand_of_a_sum_may_end_with_it(turned):
-    b = Builder()
-    x = b.pointwise(b.input(1, 400))
+def total(b: Builder, turned: bool) -> str:
+    x = row(b, 1)
     y = b.whole(x, 1, 400)
-    assert bytes_of(planned(b.program(b.pointwise(*((y, x) if turned else (x, y)))))) == 800
+    return b.pointwise(*((y, x) if turned else (x, y)))
 
 
-def test_what_is_read_later_is_not_written_over():
-    b = Builder()
-    x = b.input(1, 400)
-    y = b.pointwise(x)
-    plan = planned(b.program(b.pointwise(y, x)))
-    assert bytes_of(plan) == 800
+def read_later(b: Builder) -> str:
+    x = row(b, 1)
+    return b.pointwise(b.pointwise(x), x)
 
 
-def test_the_parts_of_a_concatenation_lie_in_it():
-    b = Builder()
+def joined(b: Builder) -> str:
     x = b.input(1, 16)
-    parts = [b.whole(x, rows, 64) for rows in (1, 3, 2)]
-    plan = planned(b.program(b.concatenated(*parts)))
-    assert bytes_of(plan) == 6 * 64 + 16
+    return b.concatenated(*(b.whole(x, rows, 64) for rows in (1, 3, 2)))
 
 
-def test_slices_lie_in_what_they_are_cut_from_and_are_written_over_when_it_is_gone():
-    b = Builder()
+def halves(b: Builder) -> str:
     whole = b.whole(b.input(1, 16), 4, 64)
     first, second = b.slice(whole, 0, 2), b.slice(whole, 2, 2)
-    plan = planned(b.program(b.pointwise(first, b.pointwise(second))))
-    assert bytes_of(plan) == 4 * 64 + 16
+    return b.pointwise(first, b.pointwise(second))
 
 
-def test_a_slice_of_what_is_needed_again_is_not_written_over():
-    b = Builder()
+def needed_again(b: Builder) -> str:
     whole = b.whole(b.input(1, 16), 4, 64)
-    part = b.pointwise(b.slice(whole, 0, 4))
-    plan = planned(b.program(b.pointwise(whole, part)))
-    assert bytes_of(plan) == 2 * 4 * 64
+    return b.pointwise(whole, b.pointwise(b.slice(whole, 0, 4)))
+
+
+@pytest.mark.parametrize(("build", "least"), [
+    (partial(row, count=5), 400),
+    (partial(total, turned=False), 800), (partial(total, turned=True), 800),  # either operand may end with the sum
+    (read_later, 800),  # what is read later is not written over
+    (joined, 6 * 64 + 16),  # the parts of a concatenation lie in it
+    (halves, 4 * 64 + 16),  # slices lie in what they are cut from and are written over when it is gone
+    (needed_again, 2 * 4 * 64),  # a slice of what is needed again is not written over
+])  # fmt: skip
+def test_as_much_is_shared_as_there_is_to_share(build: Callable[[Builder], str], least: int) -> None:
+    b = Builder()
+    assert bytes_of(planned(b.program(build(b)))) == least
 
 
 def test_a_place_that_is_not_aligned_is_not_taken():
@@ -120,9 +122,3 @@ def test_no_two_blocks_lie_over_each_other_unless_they_are_joined_for_it(seed):
                 if a.name < b.name and together and frozenset((a.name, b.name)) not in linked:
                     near = [link.kind for link in links if {a.name, b.name} & {link.first, link.second}]
                     assert Kind.HOLDS in near, f"{a.name} and {b.name} overlap"
-
-
-@pytest.mark.parametrize("kind", [Kind.TAKES, Kind.HOLDS])
-def test_a_larger_one_is_not_put_into_a_smaller(kind):
-    blocks = {"a": Block(8, Lifetime(0, 1)), "b": Block(16, Lifetime(1, 2))}
-    assert share(blocks, [Link(kind, "a", "b", 0)], 4) == []

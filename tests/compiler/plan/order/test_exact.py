@@ -63,13 +63,6 @@ def test_pieces_end_where_all_others_come_before_or_after() -> None:
     assert [end - 1 for end in ends] == [op for op in range(count) if comparable[op]]
 
 
-def test_many_pieces_are_solved_one_by_one() -> None:
-    """A thousand cells take as many small searches; together their orders are beyond counting."""
-    program = cells(1000)
-    flow = Flow.of(program)
-    assert peak(flow, least_peak(flow, [range(len(program.ops))])) == least_fullest_step(cells(4))
-
-
 def test_what_frees_memory_waits_where_it_takes_more_meanwhile() -> None:
     """Run first, the operator with 100 bytes of scratch is above what the one with 200 needs when it comes last."""
     b = Builder()
