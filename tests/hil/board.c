@@ -1,9 +1,8 @@
 /* A board for tests: serves a model on standard input and output until the input ends.
  *
- *     board [--fifo BYTES] [--boot TEXT] [--chatter 1] [--fast BYTES] [--sleep MICROSECONDS] [--hang YIELDS] [--as STATE]
+ *     board [--boot TEXT] [--chatter 1] [--fast BYTES] [--sleep MICROSECONDS] [--hang YIELDS] [--as STATE]
  *           [--busy NANOSECONDS] [--counter looks] [--fault SPEC] [--dynamic SLOW] --model FILE …
  *
- * --fifo: received bytes wait in a buffer of so many; what arrives while it is full is lost, as in a UART.
  * --boot: printed first. --chatter: the firmware prints at each yield. --fast: arena size, the plan's own unless given.
  * --sleep: at each yield, while nothing is read. --hang: at the yield of this number, for ever. --busy: between signs of
  * life. --counter looks: the clock ticks when it is read. --as: how a model is given to the server: `null`, without
@@ -11,8 +10,6 @@
  * fast arena may be smaller than planned, the slow one has so many bytes. Built with STANDIN, models are those of standin.c. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,55 +24,30 @@
 
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 
-typedef struct line {
-    uint8_t fifo[4096];
-    size_t fifo_bytes; /* capacity */
-    size_t waiting;
-    int ended;
-    int chatter;
-    long sleep_us;
-    long hang_after;
-} line;
+static int has_ended;
+static long chatter, sleep_us, hang_after, fast_bytes, slow_bytes, busy_ns = 20000000;
+static const char *as = "", *counter = "", *fault;
 
-/* Empties the wire into the FIFO, as the UART did while the firmware was busy. */
-static void pump(line *l)
-{
-    uint8_t incoming[4096];
-
-    for (;;) {
-        struct pollfd ready = {0, POLLIN, 0};
-        if (l->ended || poll(&ready, 1, 0) <= 0)
-            return;
-        const ssize_t got = read(0, incoming, sizeof incoming);
-        if (got <= 0) {
-            l->ended = 1;
-            return;
-        }
-        for (ssize_t i = 0; i < got; i++)
-            if (l->waiting < l->fifo_bytes)
-                l->fifo[l->waiting++] = incoming[i];
-    }
-}
+static const struct {
+    const char *name;
+    long *number;
+    const char **text;
+} options[] = {
+    {"--chatter", &chatter, NULL}, {"--sleep", &sleep_us, NULL}, {"--hang", &hang_after, NULL},
+    {"--fast", &fast_bytes, NULL}, {"--dynamic", &slow_bytes, NULL}, {"--busy", &busy_ns, NULL},
+    {"--as", NULL, &as}, {"--counter", NULL, &counter}, {"--fault", NULL, &fault},
+};
 
 static size_t line_read(void *context, uint8_t *data, size_t bytes)
 {
-    line *l = (line *)context;
+    struct pollfd ready = {0, POLLIN, 0};
 
-    if (l->fifo_bytes == 0U) { /* no FIFO: nothing is lost, the pipe holds it */
-        struct pollfd ready = {0, POLLIN, 0};
-        if (l->ended || poll(&ready, 1, 0) <= 0)
-            return 0U;
-        const ssize_t got = read(0, data, bytes);
-        if (got <= 0)
-            l->ended = 1;
-        return got > 0 ? (size_t)got : 0U;
-    }
-    pump(l);
-    bytes = bytes < l->waiting ? bytes : l->waiting;
-    memcpy(data, l->fifo, bytes);
-    memmove(l->fifo, l->fifo + bytes, l->waiting - bytes);
-    l->waiting -= bytes;
-    return bytes;
+    (void)context;
+    if (has_ended || poll(&ready, 1, 0) <= 0)
+        return 0U;
+    const ssize_t got = read(0, data, bytes);
+    has_ended = got <= 0;
+    return got > 0 ? (size_t)got : 0U;
 }
 
 static void line_write(void *context, const uint8_t *data, size_t bytes)
@@ -92,13 +64,12 @@ static void line_write(void *context, const uint8_t *data, size_t bytes)
 
 static int slow_yield(void *context)
 {
-    line *l = (line *)context;
-    const struct timespec time = {l->sleep_us / 1000000, (l->sleep_us % 1000000) * 1000};
+    const struct timespec pause_time = {sleep_us / 1000000, (sleep_us % 1000000) * 1000};
 
-    if (l->chatter)
-        line_write(NULL, (const uint8_t *)"I (123) app: still alive\r\n", 26U);
-    nanosleep(&time, NULL);
-    if (l->hang_after > 0 && --l->hang_after == 0)
+    if (chatter)
+        line_write(context, (const uint8_t *)"I (123) app: still alive\r\n", 26U);
+    nanosleep(&pause_time, NULL);
+    if (hang_after > 0 && --hang_after == 0)
         for (;;)
             pause();
     return 0;
@@ -128,9 +99,6 @@ typedef struct model_memory {
     tigris_serve_counts profile[256];
 } model_memory;
 
-static const char *fault;
-static long dynamic;
-
 #ifndef STANDIN
 static void *aligned(size_t bytes)
 {
@@ -141,9 +109,8 @@ static void *aligned(size_t bytes)
     return memory;
 }
 
-static tigris_serve_model open_model(model_memory *memory, const char *path, uint32_t fast_limit)
+static void open_model(tigris_serve_model *model, model_memory *memory, const char *path)
 {
-    tigris_serve_model model = {.plan = &memory->plan, .session = &memory->session};
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         exit(2);
@@ -154,102 +121,79 @@ static tigris_serve_model open_model(model_memory *memory, const char *path, uin
     if (fread(data, 1, bytes, file) != bytes)
         exit(2);
     fclose(file);
-    model.status = tigris_plan_open(&memory->plan, data, bytes);
-    if (model.status != TIGRIS_OK)
-        return model;
-    model.fast_bytes = memory->plan.header->fast_bytes;
-    model.slow_bytes = memory->plan.header->slow_bytes;
-    if (fast_limit != 0U)
-        model.fast_bytes = fast_limit;
-    if (dynamic != 0)
-        model.slow_bytes = (uint32_t)dynamic;
-    model.status = tigris_session_bind(&memory->session, &memory->plan, aligned(model.fast_bytes), model.fast_bytes,
-                                       aligned(model.slow_bytes), model.slow_bytes,
-                                       fault != NULL ? faulty_backend(fault, &memory->session) : &tigris_portable_backend,
-                                       dynamic != 0 ? &tigris_dynamic_placement : NULL);
-    model.profile = memory->profile;
-    model.profile_count = memory->plan.header->op_count;
-    return model;
+    model->status = tigris_plan_open(&memory->plan, data, bytes);
+    if (model->status != TIGRIS_OK)
+        return;
+    model->fast_bytes = fast_bytes != 0 ? (uint32_t)fast_bytes : memory->plan.header->fast_bytes;
+    model->slow_bytes = slow_bytes != 0 ? (uint32_t)slow_bytes : memory->plan.header->slow_bytes;
+    model->status = tigris_session_bind(&memory->session, &memory->plan, aligned(model->fast_bytes), model->fast_bytes,
+                                        aligned(model->slow_bytes), model->slow_bytes,
+                                        fault != NULL ? faulty_backend(fault, &memory->session) : &tigris_portable_backend,
+                                        slow_bytes != 0 ? &tigris_dynamic_placement : NULL);
 }
 #else
-static tigris_serve_model open_model(model_memory *memory, const char *name, uint32_t fast_limit)
+static void open_model(tigris_serve_model *model, model_memory *memory, const char *name)
 {
-    tigris_serve_model model = {0};
-
     standin_open(&memory->plan, &memory->session, name);
-    model.plan = &memory->plan;
-    model.fast_bytes = fast_limit;
-    if (fast_limit != 0U) {
-        model.status = TIGRIS_ERR_FAST_TOO_SMALL;
-        return model;
-    }
-    model.session = &memory->session;
-    model.profile = memory->profile;
-    model.profile_count = memory->plan.header->op_count;
-    return model;
+    model->fast_bytes = (uint32_t)fast_bytes;
 }
 #endif
 
+static tigris_serve_model served_model(model_memory *memory, const char *name)
+{
+    tigris_serve_model model = {.plan = &memory->plan, .session = &memory->session};
+
+    open_model(&model, memory, name);
+    if (memory->plan.header != NULL) {
+        model.profile = memory->profile;
+        model.profile_count = memory->plan.header->op_count;
+    }
+    if (strcmp(as, "null") == 0) {
+        model.plan = NULL;
+        model.session = NULL;
+    } else if (strcmp(as, "unbound") == 0) {
+        memset(&memory->session, 0, sizeof memory->session);
+    }
+    if (model.session != NULL && (hang_after != 0 || sleep_us != 0 || chatter))
+        model.session->yield = slow_yield;
+    return model;
+}
+
 int main(int argc, char **argv)
 {
-    static line wire;
     static model_memory memory[MOST_MODELS];
     static tigris_serve server;
-    tigris_serve_model models[MOST_MODELS];
-    tigris_serve_transport transport = {line_read, line_write, NULL};
-    tigris_serve_board board = {"test board", nanoseconds, NULL, 1000000000U, "ns", 20000000U};
-    uint32_t count = 0, fast_limit = 0;
-    const char *as = "";
+    static tigris_serve_model models[MOST_MODELS];
+    const tigris_serve_transport transport = {line_read, line_write, NULL};
+    uint32_t count = 0;
 
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--fifo") == 0)
-            wire.fifo_bytes = strtoul(value, NULL, 10);
-        else if (strcmp(argv[i], "--sleep") == 0)
-            wire.sleep_us = strtol(value, NULL, 10);
-        else if (strcmp(argv[i], "--chatter") == 0)
-            wire.chatter = atoi(value);
-        else if (strcmp(argv[i], "--fast") == 0)
-            fast_limit = (uint32_t)strtoul(value, NULL, 10);
-        else if (strcmp(argv[i], "--hang") == 0)
-            wire.hang_after = strtol(value, NULL, 10);
-        else if (strcmp(argv[i], "--busy") == 0)
-            board.busy_counts = (uint32_t)strtoul(value, NULL, 10);
-        else if (strcmp(argv[i], "--counter") == 0)
-            board.counter = strcmp(value, "looks") == 0 ? looks : nanoseconds;
-        else if (strcmp(argv[i], "--fault") == 0)
-            fault = value;
-        else if (strcmp(argv[i], "--dynamic") == 0)
-            dynamic = strtol(value, NULL, 10);
-        else if (strcmp(argv[i], "--as") == 0)
-            as = value;
-        else if (strcmp(argv[i], "--boot") == 0)
-            line_write(NULL, (const uint8_t *)value, strlen(value));
-        else if (strcmp(argv[i], "--model") == 0 && count < MOST_MODELS) {
-            models[count] = open_model(&memory[count], value, fast_limit);
-            count++;
-        } else
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const char *value = argv[i + 1];
+        int is_known = strcmp(argv[i], "--boot") == 0 || strcmp(argv[i], "--model") == 0;
+        for (size_t at = 0; at < sizeof options / sizeof *options; at++) {
+            if (strcmp(argv[i], options[at].name) != 0)
+                continue;
+            is_known = 1;
+            if (options[at].number != NULL)
+                *options[at].number = strtol(value, NULL, 10);
+            else
+                *options[at].text = value;
+        }
+        if (!is_known)
             return 2;
-        i++;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(as, "null") == 0) {
-            models[i].plan = NULL;
-            models[i].session = NULL;
+        if (strcmp(argv[i], "--boot") == 0)
+            line_write(NULL, (const uint8_t *)value, strlen(value));
+        if (strcmp(argv[i], "--model") == 0 && count < MOST_MODELS) {
+            models[count] = served_model(&memory[count], value);
+            count++;
         }
-        if (strcmp(as, "unbound") == 0)
-            memset(models[i].session, 0, sizeof *models[i].session);
     }
-    for (uint32_t i = 0; i < count; i++)
-        if (models[i].session != NULL && (wire.hang_after != 0 || wire.sleep_us != 0 || wire.chatter)) {
-            models[i].session->yield = slow_yield;
-            models[i].session->yield_context = &wire;
-        }
-    transport.context = &wire;
+    const tigris_serve_board board = {"test board", strcmp(counter, "looks") == 0 ? looks : nanoseconds, NULL, 1000000000U,
+                                      "ns", (uint32_t)busy_ns};
     tigris_serve_init(&server, &transport, &board, models, count);
-    while (!wire.ended || wire.waiting > 0U) {
+    while (!has_ended) {
         struct pollfd ready = {0, POLLIN, 0};
-        if (!tigris_serve_poll(&server) && !wire.ended && wire.waiting == 0U)
+        if (!tigris_serve_poll(&server) && !has_ended)
             poll(&ready, 1, 1000);
     }
     return 0;

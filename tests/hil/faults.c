@@ -5,9 +5,7 @@
  *   first=F   only in calls whose rows begin there
  *   width=W   only in outputs of this width
  *   at=O      only in calls whose output begins at offset O of the fast arena
- *   chance=P  in P of 100 calls that make that row
  *   times=N   only the first N times
- *   every=N   only each Nth time
  *   skip=N    not the first N times
  *   add=X     adds X hundred-thousandths to floats instead
  *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
@@ -21,23 +19,24 @@
 
 #define MOST_KERNELS 256
 
-static long kind, dtype, row, channel, flip, first, chance, add, width, at, poke, times, every, skip, seen;
-static long seed = 1;
+static long kind, dtype, row, channel, flip = 1, first = -1, add, width, at = -1, poke = -1, times = LONG_MAX;
+static long skip, seen;
+static const struct {
+    const char *name;
+    long *value;
+} words[] = {
+    {"kind", &kind}, {"dtype", &dtype}, {"row", &row}, {"channel", &channel}, {"flip", &flip}, {"first", &first},
+    {"add", &add}, {"width", &width}, {"at", &at}, {"poke", &poke}, {"times", &times}, {"skip", &skip},
+};
 static const tigris_session *victim;
 static const tigris_kernel_entry *original;
 
-static long number(const char *spec, const char *name, long otherwise)
+static void read_words(const char *spec)
 {
-    const char *word = spec;
-    const size_t length = strlen(name);
-
-    while (word != NULL) {
-        if (strncmp(word, name, length) == 0 && word[length] == '=')
-            return strtol(word + length + 1U, NULL, 10);
-        word = strchr(word, ',');
-        word = word != NULL ? word + 1 : NULL;
-    }
-    return otherwise;
+    for (const char *word = spec; word != NULL; word = strchr(word, ',') != NULL ? strchr(word, ',') + 1 : NULL)
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(word, words[i].name, strlen(words[i].name)) == 0 && word[strlen(words[i].name)] == '=')
+                *words[i].value = strtol(word + strlen(words[i].name) + 1U, NULL, 10);
 }
 
 static size_t element_bytes(uint32_t type)
@@ -71,10 +70,7 @@ static void run_wrongly(const tigris_kernel_call *call)
         return;
     if (at >= 0 && band->data != victim->fast + at)
         return;
-    seed = (seed * 1103515245 + 12345) & 0x7fffffff;
-    if ((seed >> 16) % 100 >= chance)
-        return;
-    if (++seen % every != 0 || seen <= skip || times-- <= 0)
+    if (++seen <= skip || times-- <= 0)
         return;
     if (poke >= 0) {
         victim->fast[poke] ^= (uint8_t)flip;
@@ -95,20 +91,7 @@ const tigris_backend *faulty_backend(const char *spec, const tigris_session *ses
     static tigris_backend backend;
 
     victim = session;
-    kind = number(spec, "kind", 0);
-    dtype = number(spec, "dtype", 0);
-    row = number(spec, "row", 0);
-    channel = number(spec, "channel", 0);
-    flip = number(spec, "flip", 1);
-    first = number(spec, "first", -1);
-    times = number(spec, "times", LONG_MAX);
-    skip = number(spec, "skip", 0);
-    every = number(spec, "every", 1);
-    poke = number(spec, "poke", -1);
-    chance = number(spec, "chance", 100);
-    add = number(spec, "add", 0);
-    width = number(spec, "width", 0);
-    at = number(spec, "at", -1);
+    read_words(spec);
     backend = tigris_portable_backend;
     if (backend.kernel_count > MOST_KERNELS)
         exit(2);

@@ -60,7 +60,7 @@ def test_digits_equal_and_recognised(digits: Serve, digits_plan: Path) -> None:
     pixels = plan.session.inputs[0]
     samples = [{pixels.name: pixels.to_stored(image[np.newaxis])} for image in images]
     seen: list[int] = []
-    with Board(digits("--fifo", "128"), timing=QUICK) as board:
+    with Board(digits(), timing=QUICK) as board:
         report = check(board, plan, samples, labels.tolist(), lambda sample: seen.append(sample.index))
     assert report.equal
     assert seen == list(range(40))

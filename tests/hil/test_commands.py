@@ -39,7 +39,7 @@ def hil(*words: object, status: int = 0) -> tuple[dict[str, Any], str]:
 
 @pytest.fixture
 def port(digits: Serve) -> str:
-    return digits("--fifo", "128")
+    return digits()
 
 
 def test_people_get_tables_and_a_verdict(port: str, digits_plan: Path) -> None:

@@ -88,20 +88,6 @@ def test_the_number_before_the_last_256_is_an_older_one(host: Host) -> None:
     assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
 
 
-def test_a_number_is_neither_skipped_nor_given_twice(raw: Raw) -> None:
-    raw.next(Request.CANCEL)
-    assert raw.ask(*INFO).payload == REFUSED[Refusal.SESSION]
-    raw.sequence = 1
-    raw.ask(Request.CANCEL)
-    raw.next(Request.CANCEL)
-    assert raw.ask(*INFO).payload == REFUSED[Refusal.SEQUENCE]
-    raw.greet(78)
-    raw.ask(*RUN)
-    for request, payload in (INFO, (Request.RUN, Select(0, index=1).pack())):
-        raw.send(Frame(request, raw.sequence, raw.session, payload))
-        assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
-
-
 # Sessions.
 
 

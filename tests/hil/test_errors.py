@@ -71,9 +71,6 @@ def test_board_that_stops_answering(standin: Path, line: Connect) -> None:
     [
         ("nonsense://x", r"there is no nonsense://; write a device's name or one of socket://, rfc2217://"),
         ("socket://127.0.0.1", "write socket://HOST:PORT, with PORT from 1 to 65535"),
-        ("socket://127.0.0.1:99999", "write socket://HOST:PORT"),
-        ("socket://:5000", "write socket://HOST:PORT"),
-        ("socket://127.0.0.1:port", "write socket://HOST:PORT"),
         ("rfc2217://somewhere", "write rfc2217://HOST:PORT"),
         ("socket://[::1", "write socket://HOST:PORT"),
         (__file__, "it is a file, not a serial port. Serial ports found"),

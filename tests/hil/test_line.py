@@ -9,7 +9,6 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from tests.hil.conftest import CALM, HERE, QUICK, SANITISERS, SERVER, Client, Co
 from tests.hil.raw import REFUSED, Raw
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import RefusedError, RestartError, RunError
-from tigris_pio.hil.frames import Frame, FrameReader, encode
+from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Range, Refusal, Request
 
@@ -138,28 +137,13 @@ def test_lost_answer_to_a_run_is_repeated_without_a_second_run(client: Client) -
 @pytest.mark.parametrize("size", [1, 64])
 def test_chopped_delivery(client: Client, size: int) -> None:
     pieces = slow_pieces(0.0002, size)
-    infer(client("--fifo", "128", timing=CALM, to_board=pieces, to_host=pieces), size)
-
-
-@pytest.mark.parametrize("fifo", [0, 128])
-def test_without_waiting_for_answers_a_fifo_overflows(standin: Path, line: Connect, fifo: int) -> None:
-    """The control of all tests with --fifo: it does lose bytes, and only then."""
-    host, port = line(command(standin, "--fifo", str(fifo)), pty=False).url.removeprefix("socket://").split(":")
-    requests = [encode(Frame(Request.STATUS_TEXT, number, 9, bytes([1]) * 80)) for number in range(40)]
-    reader, answers = FrameReader(), []
-    with socket.create_connection((host, int(port))) as wire:
-        wire.sendall(b"".join(requests))
-        wire.settimeout(0.5)
-        with suppress(TimeoutError):
-            while data := wire.recv(4096):
-                answers += reader.feed(data)
-    assert len(answers) == 40 if fifo == 0 else 1 <= len(answers) < 20
+    infer(client(timing=CALM, to_board=pieces, to_host=pieces), size)
 
 
 def test_slow_board_is_waited_for(client: Client) -> None:
     """Ten pauses of 100 ms are longer than all tries of an unanswered request."""
     signs: list[int] = []
-    board = client("--fifo", "128", "--sleep", "100000", timing=Timing(3, answer=0.1, longest_answer=0.1, tries=3))
+    board = client("--sleep", "100000", timing=Timing(3, answer=0.1, longest_answer=0.1, tries=3))
     board.run(0, on_busy=signs.append)
     assert signs[0] == 0 and len(signs) >= 4
     assert signs == sorted(signs)

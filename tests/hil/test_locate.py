@@ -19,7 +19,7 @@ from tests.hil.conftest import Plans, Serve
 from tests.hil.locating import Wrong, assert_found, checked, located, mixed, remembering
 from tigris_pio import compile_model
 from tigris_pio.errors import TigrisError
-from tigris_pio.format.enums import DType, Home, OpKind, Strategy, ViewFlag, WeightMode
+from tigris_pio.format.enums import DType, OpKind, Strategy, WeightMode
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanWords
@@ -59,35 +59,18 @@ def test_a_wrong_kernel_is_named(serve: Serve, model: Model, fast: str, wrong: W
     assert report.samples[found.sample].mismatches
 
 
-def is_overlaid(file: PlanFile) -> bool:
-    """Whether a stage reads a tensor at its home while it writes another over it."""
-    return any(_overlap(file, stage.first_view, stage.view_count) for stage in file.stages if stage.band_count > 1)
-
-
-def _overlap(file: PlanFile, first: int, count: int) -> bool:
-    views = [view for view in file.views[first : first + count] if not view.flags & ViewFlag.WINDOW]
-    tensors = [file.tensors[view.tensor] for view in views]
-    homes = [(t.home_offset, t.home_offset + t.height * t.width * t.channels * DType(t.dtype).bytes)
-             for t in tensors if t.home == Home.FAST]
-    return any(a < d and c < b for i, (a, b) in enumerate(homes) for c, d in homes[:i])
-
-
 def has(strategy: Strategy) -> Callable[[PlanFile], bool]:
     """Whether a stage of a plan runs like that."""
     return lambda file: any(stage.strategy == strategy for stage in file.stages)
-
-
-def copies_weights(file: PlanFile) -> bool:
-    """Whether a stage of a plan does."""
-    return any(stage.weight_mode == WeightMode.COPY for stage in file.stages)
 
 
 #: Model, memory, options of the compiler and of the board, what the plan must be like, and a fault.
 PLANS = {
     "tiled": ("micro_speech", "5K", {"slow": "16K"}, [], has(Strategy.TILED), Wrong(K.CONV_2D, INT8, 17, 5)),
     "chain": ("person_detect", "16K", {"slow": "64K"}, [], has(Strategy.CHAIN), Wrong(K.CONV_2D, INT8, 31, 2)),
-    "overlaid": ("person_detect", "22K", {}, [], is_overlaid, Wrong(K.DEPTHWISE_CONV_2D, INT8, 30, 4)),
-    "copied": ("kws", "32K", {"copy_weights": True}, [], copies_weights, Wrong(K.CONV_2D, INT8, 3, 9)),
+    "copied": ("kws", "32K", {"copy_weights": True}, [],
+               lambda file: any(stage.weight_mode == WeightMode.COPY for stage in file.stages),
+               Wrong(K.CONV_2D, INT8, 3, 9)),
     "a library's": ("kws", "32K", {"backend": "esp-nn", "chip": "esp32s3"}, [],
                     lambda file: any(op.kind == K.PLAIN_CONV_2D for op in file.ops),
                     Wrong(K.PLAIN_CONV_2D, INT8, 6, 9)),
@@ -105,20 +88,6 @@ def test_in_a_plan_that_is(serve: Serve, name: str, plans: Plans) -> None:
     found = located(serve(path, *board, "--fault", wrong.spec), plan)
     said = assert_found(found, plan, wrong).sentences()[2]
     assert ("or the copy of its weights in fast memory was changed" in said) is (name == "copied")
-
-
-def test_nodes_are_the_models(plans: Plans) -> None:
-    """Of several operators that one node became, and of nodes whose names differ by a number."""
-
-    def nodes(path: Path) -> dict[str, tuple[str, ...]]:
-        words = PlanWords(open_plan(path).file)
-        return {words.name(op): words.nodes(op) for op in range(len(words.file.ops))}
-
-    found = nodes(plans("kws", "8K"))
-    assert found["pool0/AveragePool/part"] == found["pool0/AveragePool"] == ("pool0/AveragePool",)
-    assert found["fc0/Gemm"] == ("fc0/Gemm",)
-    found = nodes(plans(remembering, "4K", state=STATE))
-    assert (found["lstm/part"], found["h/commit"]) == (("lstm",), ())
 
 
 def test_a_fault_of_one_band_alone(serve: Serve, plans: Plans) -> None:

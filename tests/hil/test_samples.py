@@ -42,17 +42,13 @@ def test_several_samples_lie_along_the_first_axis(tmp_path: Path, shape: tuple[i
     assert found.inputs[4]["image"][0, 0, 0].tolist() == [45, 51]  # 24 and 27 in halves, less 3
 
 
-def test_an_archive_by_input_names_with_labels(tmp_path: Path) -> None:
+def test_archives_hold_arrays_by_name_with_labels_or_one_array(tmp_path: Path) -> None:
     images, gains = np.ones((3, 2, 3, 4), np.float32), np.zeros((3, 2), np.float32)
     np.savez(tmp_path / "d.npz", gain=gains, image=images, labels=np.array([1, 2, 3]), extra=images)
     found = read_samples([IMAGE, GAIN], [], str(tmp_path / "d.npz"), None)
-    assert found.labels == (1, 2, 3)
-    assert sorted(found.inputs[0]) == ["gain", "image"]
-
-
-def test_an_archive_of_one_array_for_the_only_input(tmp_path: Path) -> None:
-    np.savez(tmp_path / "d.npz", pictures=np.ones((7, 2, 3, 4), np.float32))
-    assert len(read_samples([IMAGE], [], str(tmp_path / "d.npz"), None).inputs) == 7
+    assert (found.labels, sorted(found.inputs[0])) == ((1, 2, 3), ["gain", "image"])
+    np.savez(tmp_path / "d.npz", pictures=images)
+    assert len(read_samples([IMAGE], [], str(tmp_path / "d.npz"), None).inputs) == 3
 
 
 def test_random_samples_fill_the_range_and_repeat(digits_plan: Path) -> None:

@@ -11,7 +11,7 @@ from onnx import save
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
 from tests.hil.bridge import losing
-from tests.hil.conftest import CALM, QUICK, Serve
+from tests.hil.conftest import QUICK, Serve
 from tests.hil.test_samples import GAIN, IMAGE
 from tigris_pio import Session
 from tigris_pio.errors import UsageError
@@ -81,21 +81,6 @@ def test_a_repeated_request_steps_once(serve: Serve, request_type: Request, time
         board.reset(0)
         assert totals(board, sum_plan, 3) == [1, 2, 3]
         assert board.repeats >= times
-
-
-def test_a_cancelled_run_is_not_a_step(serve: Serve, sum_plan: Path) -> None:
-    """Ctrl-C at the first sign of life; the next session finds the state as it was."""
-
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with Board(serve(sum_plan, "--sleep", "5000"), timing=CALM) as board:
-        assert totals(board, sum_plan, 2) == [1, 2]
-        board.write_input(0, 0, ones(1)[0]["x"].tobytes())
-        with pytest.raises(KeyboardInterrupt):
-            board.run(0, on_busy=interrupt)
-        after = totals(board, sum_plan, 1)
-        assert after in ([3], [4])  # 4: the run had ended before the host's word came
 
 
 def test_sequences_from_files(serve: Serve, sum_plan: Path, tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.compiler.models import make, node
 from tests.harness.tiers import examples
-from tests.hil.conftest import CALM, QUICK, Connect, Plans, Serve
+from tests.hil.conftest import QUICK, Plans, Serve
 from tests.hil.locating import mixed, remembering
 from tigris_pio.hil.check import HostPlan, check, open_plan
 from tigris_pio.hil.client import Board
@@ -179,31 +178,3 @@ def test_a_run_of_other_inputs_is_dropped(serve: Serve, plans: Plans) -> None:
         board.write_input = lambda *_: None  # type: ignore[method-assign]
         with pytest.raises(InputsError, match="on other inputs than were sent"):
             both.board(0, Asked(1, 1, 1))
-
-
-def test_ctrl_c_stops_it(serve: Serve, plans: Plans) -> None:
-    path = plans("kws", "8K")
-    plan = open_plan(path)
-
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with Board(serve(path, "--sleep", "20000"), timing=CALM) as board:
-        for index, data in enumerate(random_samples(plan.session.inputs, 1).inputs[0].values()):
-            board.write_input(0, index, np.ascontiguousarray(data).tobytes())
-        with pytest.raises(KeyboardInterrupt):
-            board.work(Trace, Request.TRACE, Range(0), interrupt)
-        assert board.model(0).status == 0
-        fault = board.fault(0)
-        assert fault.status == -5
-
-
-def test_a_model_that_is_not_ready_traces_nothing(standin: Path, line: Connect) -> None:
-    with Board(line([standin, "--as", "null", "--model", "a"]).url, timing=QUICK) as board:
-        for request in (Request.TRACE, Request.ROWS):
-            with pytest.raises(RefusedError, match="could not be opened"):
-                board._ask(request, Range(0).pack())
-            with pytest.raises(RefusedError, match="wrong length"):
-                board._ask(request, Select(0).pack())
-            with pytest.raises(RefusedError, match="no model"):
-                board._ask(request, Range(1).pack())
