@@ -1,12 +1,14 @@
-/* What an application may do with sessions: sessions PLAN PLAN [PERCENT].
+/* What an application may do with sessions: sessions PLAN PLAN [PERCENT | threads].
  *
- * Runs both plans alone, again, one inside the other's yield hook, cancelled at every operator, and profiled by
- * a counter of its own; memory is of exactly the sizes asked for, between guard zones. With PERCENT that is so much of
- * the planned fast memory, and plenty of slow memory. Prints the outputs of both (hexadecimal, one line each) and, for
- * each operator of the first, how often it was called and the counter's sum. Ends with 1 and a sentence on stderr when
- * something is not as it should be.
+ * Runs both plans alone, again, one inside the other's yield hook, cancelled at many operators, and profiled by a counter
+ * of its own; memory is of exactly the sizes asked for, between guard zones. With PERCENT that is so much of the planned
+ * fast memory, and plenty of slow memory. Prints the outputs of both (hexadecimal, one line each), how many runs of the
+ * first were cancelled and, for each of its operators, how often it was called and the counter's sum. With `threads` the
+ * first plan runs on two threads instead; prints the calls that both shared, and those of another run with kernels of a
+ * backend that asks for scratch. Ends with 1 and a sentence on stderr when something is not as it should be.
  *
  * The arenas are not initialised: a checker of memory sees whether a result depends on what was there. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@
 #define GUARD_BYTES 64U
 #define GUARD_VALUE 0xA5U
 #define ARENA_ALIGNMENT 64U
+#define STEPS 3U /* runs from the first state on */
+#define MOST_OPS 256U
 
 typedef struct memory {
     uint8_t *allocated;
@@ -26,28 +30,31 @@ typedef struct memory {
 } memory;
 
 typedef struct model {
-    memory file;
-    memory fast;
-    memory slow;
-    uint8_t *expected; /* all outputs, one after the other */
+    memory file, fast, slow;
+    uint8_t *expected; /* all outputs of all steps, one after the other */
     uint32_t output_bytes;
     tigris_plan plan;
     tigris_session session;
 } model;
 
-static void fail(const char *what)
+static void fail(const char *what, const char *when)
 {
-    fprintf(stderr, "sessions: %s\n", what);
+    fprintf(stderr, "sessions: %s: %s\n", when, what);
     exit(1);
+}
+
+static void expect(tigris_status status, tigris_status wanted, const char *when)
+{
+    if (status != wanted) {
+        fail(tigris_status_text(status), when);
+    }
 }
 
 static memory reserve(size_t bytes)
 {
-    memory result;
-    result.bytes = bytes;
-    result.allocated = malloc(bytes + 2U * GUARD_BYTES + ARENA_ALIGNMENT);
+    memory result = {malloc(bytes + 2U * GUARD_BYTES + ARENA_ALIGNMENT), NULL, bytes};
     if (result.allocated == NULL) {
-        fail("out of memory");
+        fail("out of memory", "reserve");
     }
     const size_t start = ((uintptr_t)result.allocated + GUARD_BYTES) % ARENA_ALIGNMENT;
     result.data = result.allocated + GUARD_BYTES + (start == 0U ? 0U : ARENA_ALIGNMENT - start);
@@ -56,11 +63,11 @@ static memory reserve(size_t bytes)
     return result;
 }
 
-static void check_guards(const memory *where)
+static void check_guards(const memory *where, const char *when)
 {
     for (uint32_t i = 0; i < GUARD_BYTES; i++) {
         if (where->data[where->bytes + i] != GUARD_VALUE || (where->data - GUARD_BYTES)[i] != GUARD_VALUE) {
-            fail("a byte outside an arena was written");
+            fail("a byte outside an arena was written", when);
         }
     }
 }
@@ -69,86 +76,61 @@ static memory read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
-        fail("a plan cannot be read");
+        fail("cannot be read", path);
     }
-    const long bytes = ftell(file);
+    const memory result = reserve((size_t)ftell(file));
     rewind(file);
-    const memory result = reserve((size_t)bytes);
     if (fread(result.data, 1U, result.bytes, file) != result.bytes) {
-        fail("a plan cannot be read");
+        fail("cannot be read", path);
     }
     fclose(file);
     return result;
 }
 
-static void expect(tigris_status status, tigris_status wanted, const char *when)
+/* The same bytes on every machine: any int8, small floats. */
+static void write_inputs(const tigris_session *session, uint32_t step)
 {
-    if (status != wanted) {
-        fprintf(stderr, "sessions: %s: %s\n", when, tigris_status_text(status));
-        exit(1);
-    }
-}
-
-/* The same bytes on every machine. */
-static void write_inputs(const tigris_session *session)
-{
-    uint32_t state = 2463534242U;
+    uint32_t state = 2463534242U + step;
     uint8_t *input;
     for (uint32_t i = 0; (input = tigris_input(session, i)) != NULL; i++) {
         for (uint32_t k = 0; k < tigris_input_bytes(session, i); k++) {
             state = state * 1664525U + 1013904223U;
-            input[k] = (uint8_t)(state >> 24);
+            input[k] = (uint8_t)(state >> 24 & 0x3FU);
         }
     }
 }
 
-static uint32_t copy_outputs(const tigris_session *session, uint8_t *to)
+/* Keeps the outputs of a step where there are none yet, or compares them. */
+static void check_outputs(model *m, uint32_t step, int keep, const char *when)
 {
-    uint32_t bytes = 0U;
-    const uint8_t *output;
-    for (uint32_t i = 0; (output = tigris_output(session, i)) != NULL; i++) {
-        memcpy(to + bytes, output, tigris_output_bytes(session, i));
-        bytes += tigris_output_bytes(session, i);
-    }
-    return bytes;
-}
-
-static void check_outputs(const model *m, const char *when)
-{
-    const uint8_t *expected = m->expected;
+    uint8_t *expected = m->expected + step * m->output_bytes;
     const uint8_t *output;
     for (uint32_t i = 0; (output = tigris_output(&m->session, i)) != NULL; i++) {
-        if (memcmp(output, expected, tigris_output_bytes(&m->session, i)) != 0) {
-            fprintf(stderr, "sessions: other outputs %s\n", when);
-            exit(1);
+        const uint32_t bytes = tigris_output_bytes(&m->session, i);
+        if (keep) {
+            memcpy(expected, output, bytes);
+        } else if (memcmp(output, expected, bytes) != 0) {
+            fail("other outputs", when);
         }
-        expected += tigris_output_bytes(&m->session, i);
+        expected += bytes;
     }
-    check_guards(&m->fast);
-    check_guards(&m->slow);
+    check_guards(&m->fast, when);
+    check_guards(&m->slow, when);
+}
+
+static void run_steps(model *m, int keep, const char *when)
+{
+    expect(tigris_session_reset(&m->session), TIGRIS_OK, when);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        write_inputs(&m->session, step);
+        expect(tigris_run(&m->session), TIGRIS_OK, when);
+        check_outputs(m, step, keep, when);
+    }
 }
 
 static void run(model *m, const char *when)
 {
-    write_inputs(&m->session);
-    expect(tigris_run(&m->session), TIGRIS_OK, when);
-    check_outputs(m, when);
-}
-
-static tigris_status bind(model *m, uint32_t percent)
-{
-    const uint32_t fast_bytes = m->plan.header->fast_bytes;
-    const uint32_t slow_bytes = m->plan.header->slow_bytes;
-    if (percent == 0U) {
-        m->fast = reserve(fast_bytes);
-        m->slow = reserve(slow_bytes);
-        return tigris_session_init(&m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes,
-                                   NULL);
-    }
-    m->fast = reserve(fast_bytes * percent / 100U);
-    m->slow = reserve(slow_bytes + 2U * fast_bytes);
-    return tigris_session_init_dynamic(&m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes,
-                                       NULL);
+    run_steps(m, 0, when);
 }
 
 static void start(model *m, const char *path, uint32_t percent)
@@ -156,18 +138,31 @@ static void start(model *m, const char *path, uint32_t percent)
     m->file = read_file(path);
     expect(tigris_plan_open(&m->plan, m->file.data, m->file.bytes), TIGRIS_OK, path);
     expect(tigris_plan_check_crc(&m->plan), TIGRIS_OK, path);
-    expect(bind(m, percent), TIGRIS_OK, path);
-    write_inputs(&m->session);
-    expect(tigris_run(&m->session), TIGRIS_OK, path);
-    m->output_bytes = 0U;
+    expect(tigris_session_reset(&m->session), TIGRIS_ERR_ARGUMENT, "a session that never began");
+    expect(tigris_run(&m->session), TIGRIS_ERR_ARGUMENT, "a session that never began");
+    const uint32_t fast_bytes = m->plan.header->fast_bytes, slow_bytes = m->plan.header->slow_bytes;
+    m->fast = reserve(percent == 0U ? fast_bytes : fast_bytes * percent / 100U);
+    m->slow = reserve(percent == 0U ? slow_bytes : slow_bytes + 2U * fast_bytes);
+    expect((percent == 0U ? tigris_session_init : tigris_session_init_dynamic)(
+               &m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes, NULL),
+           TIGRIS_OK, path);
     for (uint32_t i = 0; tigris_output(&m->session, i) != NULL; i++) {
         m->output_bytes += tigris_output_bytes(&m->session, i);
     }
-    m->expected = malloc(m->output_bytes);
-    if (m->expected == NULL || copy_outputs(&m->session, m->expected) != m->output_bytes) {
-        fail("out of memory");
+    m->expected = malloc(STEPS * (size_t)m->output_bytes);
+    if (m->expected == NULL) {
+        fail("out of memory", path);
     }
+    run_steps(m, 1, path);
     run(m, "the second time");
+}
+
+static void end(model *m)
+{
+    free(m->expected);
+    free(m->file.allocated);
+    free(m->fast.allocated);
+    free(m->slow.allocated);
 }
 
 /* Every few operators of one session, the whole other model. */
@@ -203,23 +198,33 @@ static int count_down(void *context)
     return --*left == 0U;
 }
 
-static void cancel(model *m, uint32_t after)
+/* Steps that come after runs which were cancelled at their first operator, `stride` operators later and so on, until one
+ * gets through: none of those was a step. Returns how many were cancelled. */
+static uint32_t cancel(model *m, uint32_t stride)
 {
-    uint32_t left = after;
-    m->session.yield = count_down;
-    m->session.yield_context = &left;
-    write_inputs(&m->session);
-    expect(tigris_run(&m->session), TIGRIS_ERR_CANCELLED, "cancelled");
-    if (left != 0U) {
-        fail("a cancelled run called its hook again");
+    uint32_t cancelled = 0U;
+    expect(tigris_session_reset(&m->session), TIGRIS_OK, "reset");
+    for (uint32_t step = 0; step < STEPS; step++) {
+        tigris_status status = TIGRIS_ERR_CANCELLED;
+        for (uint32_t after = 1U; status != TIGRIS_OK; after += stride) {
+            uint32_t left = after;
+            m->session.yield = count_down;
+            m->session.yield_context = &left;
+            write_inputs(&m->session, step);
+            status = tigris_run(&m->session);
+            if (status != TIGRIS_OK) {
+                expect(status, TIGRIS_ERR_CANCELLED, "cancelled");
+                cancelled++;
+            }
+            if ((status != TIGRIS_OK) != (left == 0U)) {
+                fail("its hook was not obeyed", "cancelled");
+            }
+        }
+        m->session.yield = NULL;
+        check_outputs(m, step, 0, "after cancelled runs");
     }
-    m->session.yield = NULL;
-    check_guards(&m->fast);
-    check_guards(&m->slow);
-    run(m, "after a cancelled run");
+    return cancelled;
 }
-
-#define MOST_OPS 256U
 
 typedef struct profile {
     uint32_t ticks;
@@ -238,7 +243,7 @@ static void add_call(void *context, uint32_t op, uint32_t elapsed)
 {
     profile *p = context;
     if (op >= MOST_OPS) {
-        fail("an operator that the plan does not have was profiled");
+        fail("an operator that the plan does not have", "profiled");
     }
     p->calls[op]++;
     p->elapsed[op] += elapsed;
@@ -253,13 +258,14 @@ static void print_profile(model *m, uint32_t yields)
     run(m, "profiled");
     m->session.counter = NULL;
     m->session.profile = NULL;
-    uint32_t calls = 0U;
+    uint32_t calls = 0U, commits = 0U;
     for (uint32_t op = 0; op < m->plan.header->op_count; op++) {
         printf("%u %u\n", (unsigned)p.calls[op], (unsigned)p.elapsed[op]);
         calls += p.calls[op];
+        commits += m->plan.ops[op].kind == TIGRIS_OP_KIND_COMMIT ? p.calls[op] : 0U; /* do not yield */
     }
-    if (calls != yields || p.ticks != 2U * calls) {
-        fail("the counter was not read once before and once after each call");
+    if (calls - commits != yields || p.ticks != 2U * calls) {
+        fail("the counter was not read once before and once after each call", "profiled");
     }
 }
 
@@ -277,18 +283,55 @@ static void run_without_looking_up(model *m)
 
 static void print_outputs(const model *m)
 {
-    for (uint32_t i = 0; i < m->output_bytes; i++) {
+    for (uint32_t i = 0; i < STEPS * m->output_bytes; i++) {
         printf("%02x", m->expected[i]);
     }
     printf("\n");
 }
 
-static void end(model *m)
+typedef struct half {
+    tigris_work work;
+    void *argument;
+} half;
+
+static void *run_second(void *context)
 {
-    free(m->expected);
-    free(m->file.allocated);
-    free(m->fast.allocated);
-    free(m->slow.allocated);
+    const half *second = context;
+    second->work(second->argument, 1U);
+    return NULL;
+}
+
+static void side_by_side(void *context, tigris_work work, void *argument)
+{
+    half second = {work, argument};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_second, &second) != 0) {
+        fail("no thread", "side by side");
+    }
+    work(argument, 0U);
+    (void)pthread_join(thread, NULL);
+    ++*(unsigned *)context;
+}
+
+static uint32_t some_scratch(const tigris_plan *plan)
+{
+    (void)plan;
+    return 64U;
+}
+
+static void run_in_threads(model *m)
+{
+    unsigned shared = 0U, with_scratch = 0U;
+    tigris_backend scratch = *m->session.backend;
+    scratch.prepare = some_scratch;
+    m->session.split = tigris_split;
+    m->session.parallel = side_by_side;
+    m->session.parallel_context = &shared;
+    run(m, "on two threads");
+    m->session.parallel_context = &with_scratch;
+    m->session.backend = &scratch;
+    run(m, "with scratch");
+    printf("%u %u\n", shared, with_scratch);
 }
 
 int main(int count, char **arguments)
@@ -296,21 +339,22 @@ int main(int count, char **arguments)
     static model first;
     static model second;
     if (count != 3 && count != 4) {
-        fail("two plans are needed");
+        fail("two plans are needed", "arguments");
     }
     const uint32_t percent = count == 4 ? (uint32_t)strtoul(arguments[3], NULL, 10) : 0U;
     start(&first, arguments[1], percent);
-    start(&second, arguments[2], percent);
-    const uint32_t yields = interleave(&first, &second, 3U);
-    (void)interleave(&second, &first, 2U);
-    const uint32_t step = yields / 8U + 1U;
-    for (uint32_t after = 1U; after <= yields; after += step) {
-        cancel(&first, after);
+    if (count == 4 && percent == 0U) {
+        run_in_threads(&first);
+        end(&first);
+        return 0;
     }
-    cancel(&first, yields);
+    start(&second, arguments[2], percent);
+    const uint32_t yields = interleave(&first, &second, 7U);
+    (void)interleave(&second, &first, 6U);
     run_without_looking_up(&second);
     print_outputs(&first);
     print_outputs(&second);
+    printf("%u\n", (unsigned)cancel(&first, yields > 200U ? yields / 24U : 1U));
     print_profile(&first, yields);
     end(&first);
     end(&second);

@@ -1,8 +1,10 @@
-"""Sessions in C as applications use them: on this machine, under valgrind, and on 64-bit Arm."""
+"""Sessions in C as applications use them, with what lives from run to run too: on this machine, under valgrind, and on
+64-bit Arm."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtime.build import C99, INCLUDE, PLAIN, SANITIZERS, compile_program, compiler, objects, program
+from tests.runtime.build import C99, INCLUDE, PLAIN, SANITIZERS, compile_program, compiler, objects, own_folder, program
 from tigris_pio import Session, compile_model
 
 #: Arguments of the program: arenas as planned, and three quarters of the fast memory, where everything is placed anew.
@@ -18,35 +20,43 @@ ARENAS = pytest.mark.parametrize("arenas", [(), (75,)], ids=["planned", "small"]
 SOURCE = Path(__file__).parent / "sessions.c"
 #: Of the plans: what the strictest of the machines, x86-64, wants.
 ALIGNMENT = 32
+#: As in the program.
+STEPS = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What the program printed: outputs of both plans, and (calls, ticks) of each operator of the first."""
+    """What the program printed: outputs of both plans; of the first, (calls, ticks) of each operator, and how many runs
+    were cancelled."""
 
     outputs: tuple[bytes, ...]
     profile: tuple[tuple[int, int], ...]
+    cancelled: int = dataclasses.field(compare=False)
 
 
 def build(machine: str, folder: Path, *flags: str) -> Path:
-    """The program for a machine of COMPILERS; for this one sanitised, unless flags say otherwise."""
+    """The program for a machine of COMPILERS, not sanitised."""
     target = folder / f"sessions-{machine}"
-    if machine == "gcc" and not flags:
-        return compile_program(target, [SOURCE], *SANITIZERS)
-    command = [*compiler(machine), *C99, *PLAIN, *flags, f"-I{INCLUDE}", str(SOURCE)]
-    command += [*map(str, objects(machine)), "-lm", "-o", str(target)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    command = [*compiler(machine), *C99, *PLAIN, *flags, "-pthread", f"-I{INCLUDE}", str(SOURCE)]
+    subprocess.run([*command, *map(str, objects(machine)), "-lm", "-o", str(target)], check=True)
     return target
+
+
+@functools.cache
+def sanitised(*flags: str) -> Path:
+    """The program for this machine, with AddressSanitizer unless flags say otherwise."""
+    target = own_folder("tigris-sessions-") / "sessions"
+    return compile_program(target, [SOURCE], *(flags or SANITIZERS), "-pthread")
 
 
 def answer(*command: object) -> Answer:
     """Runs the program; its complaint is the test's failure."""
     result = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, timeout=120)
     assert result.returncode == 0, result.stderr[-3000:]
-    first, second, *rest = result.stdout.splitlines()
+    first, second, cancelled, *rest = result.stdout.splitlines()
     calls = [tuple(map(int, line.split())) for line in rest]
-    return Answer((bytes.fromhex(first), bytes.fromhex(second)), tuple((call[0], call[1]) for call in calls))
+    outputs = (bytes.fromhex(first), bytes.fromhex(second))
+    return Answer(outputs, tuple((call[0], call[1]) for call in calls), int(cancelled))
 
 
 @pytest.fixture(scope="module")
@@ -65,24 +75,32 @@ def expected(plans: list[Path]) -> Answer:
     outputs, profiles = [], []
     for path in plans:
         with Session(path) as session:
-            state, inputs = 2463534242, {}
-            for io in session.inputs:
-                data = bytearray()
-                for _ in range(int(np.prod(io.stored_shape)) * io.stored_dtype.itemsize):
-                    state = (state * 1664525 + 1013904223) % 2**32
-                    data.append(state >> 24)
-                inputs[io.name] = np.frombuffer(bytes(data), io.stored_dtype).reshape(io.stored_shape)
-            raw = session.run_raw(inputs)
-            outputs.append(b"".join(raw[io.name].tobytes() for io in session.outputs))
+            made = b""
+            for step in range(STEPS):
+                raw = session.run_raw(inputs_of(session, step))
+                made += b"".join(raw[io.name].tobytes() for io in session.outputs)
+            outputs.append(made)
             profiles.append(tuple((op.calls, op.calls) for op in session.profile))
-    return Answer(tuple(outputs), profiles[0])
+    return Answer(tuple(outputs), profiles[0], 0)
+
+
+def inputs_of(session: Session, step: int) -> dict[str, np.ndarray]:
+    """The program's."""
+    state, inputs = 2463534242 + step, {}
+    for io in session.inputs:
+        data = bytearray()
+        for _ in range(int(np.prod(io.stored_shape)) * io.stored_dtype.itemsize):
+            state = (state * 1664525 + 1013904223) % 2**32
+            data.append(state >> 24 & 0x3F)
+        inputs[io.name] = np.frombuffer(bytes(data), io.stored_dtype).reshape(io.stored_shape)
+    return inputs
 
 
 @ARENAS
-def test_sessions(arenas: tuple[int, ...], plans: list[Path], expected: Answer, tmp_path: Path) -> None:
+def test_sessions(arenas: tuple[int, ...], plans: list[Path], expected: Answer) -> None:
     """Interleaved, run again, cancelled at several operators, profiled: the counter's steps count the calls."""
     assert len(expected.profile) > 8 and max(expected.profile)[0] > 4, "the first plan has bands"
-    assert answer(build("gcc", tmp_path), *plans, *arenas) == expected
+    assert answer(sanitised(), *plans, *arenas) == expected
 
 
 @pytest.mark.thorough
@@ -91,7 +109,7 @@ def test_valgrind_finds_nothing(arenas: tuple[int, ...], plans: list[Path], expe
     """No byte outside what was allocated is touched, and no result depends on one that was never written."""
     valgrind = program("valgrind", "valgrind")
     checks = ("-q", "--error-exitcode=9", "--leak-check=full", "--exit-on-first-error=yes")
-    assert answer(valgrind, *checks, build("gcc", tmp_path, "-g1"), *plans, *arenas) == expected
+    assert answer(valgrind, *checks, build("gcc", tmp_path), *plans, *arenas) == expected
 
 
 @pytest.mark.thorough

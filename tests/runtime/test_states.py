@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,18 @@ from tests.compiler.lower.test_states import ring
 from tests.compiler.models import make, node
 from tests.compiler.test_states import Recurrent
 from tests.networks.folders import OWN
-from tests.runtime.build import ROOT, SANITIZERS, compile_program, replay
+from tests.networks.plans import compiled
+from tests.runtime.build import replay
 from tests.runtime.damage import damaged
 from tests.runtime.loader import bind_status, statuses
 from tests.runtime.plan_builder import changed, with_crc
 from tests.runtime.replays import outcomes
+from tests.runtime.test_sessions import STEPS, answer, sanitised
 from tigris_pio import compile_model
 from tigris_pio.format.enums import Home, OpKind, TensorFlag, WeightMode
 from tigris_pio.format.params import CommitParams
 from tigris_pio.format.reader import read_plan
 from tigris_pio.format.records import Header, StageRecord, TensorRecord
-
-SOURCE = Path(__file__).parent / "states.c"
-
-
-@pytest.fixture(scope="module")
-def states(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, with sanitisers."""
-    target = tmp_path_factory.mktemp("states") / "states"
-    return compile_program(target, [SOURCE], "-D_POSIX_C_SOURCE=200112L", f"-I{ROOT / 'runtime' / 'src'}", *SANITIZERS)
 
 
 @functools.cache
@@ -56,13 +48,14 @@ def plans() -> list[bytes]:
 
 
 @pytest.mark.parametrize("percent", [(), ("80",)], ids=["planned", "small"])
-def test_a_cancelled_run_is_no_step(percent: tuple[str, ...], states: Path, tmp_path: Path) -> None:
+def test_a_cancelled_run_is_no_step(percent: tuple[str, ...], tmp_path: Path, models_dir: Path) -> None:
+    """Nor one that another session's runs interrupt; see sessions.c."""
+    (tmp_path / "other.tgrs").write_bytes(compiled("ad", fast="64K", alignment=32).data)
     for data in plans():
         (tmp_path / "plan.tgrs").write_bytes(data)
-        done = subprocess.run([states, tmp_path / "plan.tgrs", *percent], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
+        found = answer(sanitised(), tmp_path / "plan.tgrs", tmp_path / "other.tgrs", *percent)
         commits = sum(op.kind == OpKind.COMMIT for op in read_plan(data).ops)
-        assert int(done.stdout) >= 8 * (read_plan(data).header.op_count - commits), "cancelled at every operator"
+        assert found.cancelled >= STEPS * (read_plan(data).header.op_count - commits), "cancelled at every operator"
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,12 @@ from bench import two_cores
 from bench.emulator import samples
 from tests.harness.tiers import examples, sampled
 from tests.networks.plans import compiled
-from tests.runtime.build import SANITIZERS, compile_program, objects
+from tests.runtime.build import HERE, SANITIZERS, objects
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run, ways
 from tests.runtime.operators import operators
 from tests.runtime.pie_cases import compile_pie
 from tests.runtime.plan_builder import PlanBuilder, changed, with_crc
+from tests.runtime.test_sessions import SOURCE, sanitised
 from tests.runtime.two_cores import Turned, all_split, marked
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
@@ -29,7 +30,6 @@ from tigris_pio.format.records import Header, OpRecord
 #: Fast memory, slow memory: whole, and in bands whose outputs grow over inputs.
 BUDGETS = (("256K", 0), ("16K", "64K"), ("8K", "64K"))
 NETWORKS = ("kws", "resnet", "vww")
-DRIVER = Path(__file__).with_name("two_cores.c")
 
 
 @pytest.fixture
@@ -48,6 +48,7 @@ def result_of(op: Operator, plan: bytes) -> tuple[np.ndarray, int]:
 @pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
 def test_every_kernel_gives_the_same_bytes(op: Operator) -> None:
     """In every way a stage can run it. No others than those of KINDS are split, even where a plan says so."""
+    assert {op.kind for op in operators()} >= KINDS
     expected = run(op, Way(op.output_shape[1])).tobytes()
     most = 0
     for way in ways(op):
@@ -69,10 +70,6 @@ def test_images_of_a_batch(images: int, shared: int) -> None:
     way = Way(op.output_shape[1])
     output, calls = result_of(batch, marked(plan_for(batch, way)))
     assert (output.tobytes(), calls) == (run(batch, way).tobytes(), shared)
-
-
-def test_every_kind_is_tried() -> None:
-    assert {op.kind for op in operators()} >= KINDS
 
 
 @pytest.mark.usefixtures("turned")
@@ -132,20 +129,17 @@ def test_threads(name: str, models_dir: Path) -> None:
         source = two.inputs[0]
         for runs, given in enumerate(data["input_q"][:3], 1):
             inputs = {source.name: given.reshape(source.stored_shape)}
-            assert {k: v.tobytes() for k, v in two.run_raw(inputs).items()} == {
-                k: v.tobytes() for k, v in one.run_raw(inputs).items()
-            }
+            (both,), (alone,) = (list(session.run_raw(inputs).values()) for session in (two, one))
+            assert both.tobytes() == alone.tobytes()
             assert (two.shared_calls, one.shared_calls) == (runs * len(marks), 0)
 
 
-def run_driver(program: Path, plan: bytes, name: str, models_dir: Path, folder: Path) -> tuple[int, ...]:
+def run_in_threads(program: Path, plan: bytes, folder: Path) -> tuple[int, ...]:
     """Calls that two threads shared, and those with a backend that asks for scratch; () of a plan that is refused."""
-    data = np.load(models_dir / f"{name}_vectors.npz")
-    files = [folder / kind for kind in ("plan", "input", "output")]
-    for path, content in zip(files, (plan, data["input_q"][0], data["output_tflm_q"][0]), strict=True):
-        path.write_bytes(bytes(content))
-    done = subprocess.run([program, *files], capture_output=True, text=True, check=False)
-    if done.stderr.startswith("wrong: ") and "parameters contradict" in done.stderr:
+    path = folder / "plan.tgrs"
+    path.write_bytes(plan)
+    done = subprocess.run([program, path, path, "threads"], capture_output=True, text=True, check=False)
+    if "parameters contradict" in done.stderr:
         return ()
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return tuple(map(int, done.stdout.split()))
@@ -157,12 +151,11 @@ SANITIZED = pytest.mark.parametrize("flags", [SANITIZERS, RACES], ids=("address"
 
 
 @SANITIZED
-def test_threads_of_posix(flags: tuple[str, ...], tmp_path: Path, models_dir: Path) -> None:
+def test_threads_of_posix(flags: tuple[str, ...], tmp_path: Path) -> None:
     """Kernels of a backend with scratch are not split."""
-    program = compile_program(tmp_path / "two_cores", [DRIVER], *flags, "-pthread")
     cases = (("kws", "256K", 0), ("kws", "8K", "64K"), ("resnet", "8K", "64K"))
-    for name, fast, slow in cases[: examples(2, 3)]:
-        shared, with_scratch = run_driver(program, all_split(planned(name, fast, slow)), name, models_dir, tmp_path)
+    for case in cases[: examples(2, 3)]:
+        shared, with_scratch = run_in_threads(sanitised(*flags), all_split(planned(*case)), tmp_path)
         assert shared > 5 and with_scratch == 0
 
 
@@ -170,7 +163,7 @@ def test_two_harts(tmp_path: Path, models_dir: Path) -> None:
     """On an emulated RISC-V with two: the bytes recorded, and what the one that is at work longer is left with."""
     program = two_cores.build(tmp_path, objects("rv32imc"))
     cases = (("kws", "256K", 0, 0.55), ("kws", "8K", "64K", 1), ("vww", "32K", 0, 0.55))
-    for name, fast, slow, share in cases[: examples(2, 3)]:
+    for name, fast, slow, share in cases[: examples(1, 3)]:
         data = np.load(models_dir / f"{name}_vectors.npz")
         content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
         found = two_cores.measure(program, planned(name, fast, slow).data, content, tmp_path)
@@ -179,22 +172,18 @@ def test_two_harts(tmp_path: Path, models_dir: Path) -> None:
 
 
 def test_what_a_plan_says() -> None:
+    """Nothing but the marks differs; what two cores take is half and little more."""
     one, two = (compiled("kws", fast="64K", cores=cores) for cores in (1, 2))
     cores = two.report["cores"]
     assert (one.report["cores"]["number"], one.report["cores"]["split"], cores["number"]) == (1, [], 2)
-    assert one.report["cores"]["predicted_instructions"] == one.report["predicted_instructions"]
     # What a call costs beside its rows weighs more where a vector unit makes the rows: .557 on Cortex-M55.
     for processor, count in two.report["predicted_instructions"].items():
         share = 0.57 if processor == "cortex-m55" else 0.55
         assert 0.5 * count < cores["predicted_instructions"][processor] < share * count
-    # Nothing but the marks differs.
-    header = Header.unpack(two.data)
-    names = [op.name for op in two.plan.program.ops]
-    for index, name in enumerate(names):
+    header, unmarked = Header.unpack(two.data), two.data
+    for index, op in enumerate(two.plan.program.ops):
         flags = OpRecord.unpack(two.data, header.ops + index * OpRecord.size()).flags
-        assert flags == (OpFlag.SPLIT if name in cores["split"] else 0)
-    unmarked = two.data
-    for index in range(len(names)):
+        assert flags == (OpFlag.SPLIT if op.name in cores["split"] else 0)
         unmarked = changed(unmarked, OpRecord, index, flags=0)
     assert unmarked == with_crc(one.data)
 
@@ -222,15 +211,15 @@ def with_half_scratch(plan: bytes) -> bytes:
 
 
 @SANITIZED
-def test_scratch_of_each_core(flags: tuple[str, ...], tmp_path: Path, models_dir: Path) -> None:
+def test_scratch_of_each_core(flags: tuple[str, ...], tmp_path: Path) -> None:
     """Kernels with scratch of their own, which the plan has twice; with C in the place of their assembly."""
     two = compiled("kws", fast="64K", cores=2, backend="pie", chip="esp32s3")
     one = compiled("kws", fast="64K", backend="pie", chip="esp32s3")
     twice = [op.scratch_bytes for op in two.plan.program.ops]
     assert max(twice) > 0 and twice == [2 * op.scratch_bytes for op in one.plan.program.ops]
-    sources = [DRIVER, DRIVER.with_name("pie_in_c.c")]
-    program = compile_pie(tmp_path / "two_cores", sources, *flags, "-pthread")
-    shared = run_driver(program, all_split(two), "kws", models_dir, tmp_path)
-    assert shared[0] >= len(two.report["cores"]["split"]) > 5
-    half = with_half_scratch(two.data)
-    assert run_driver(program, half, "kws", models_dir, tmp_path) == ()
+    program = compile_pie(tmp_path / "sessions", [SOURCE, HERE / "pie_in_c.c"], *flags, "-pthread")
+    assert run_in_threads(program, all_split(two), tmp_path)[0] >= len(two.report["cores"]["split"]) > 5
+    half = two.data
+    for index, scratch in enumerate(twice):
+        half = changed(half, OpRecord, index, scratch_bytes=scratch // 2)
+    assert run_in_threads(program, half, tmp_path) == ()
