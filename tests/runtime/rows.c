@@ -35,11 +35,49 @@ static void table(void)
     free(made);
 }
 
-/* Twelve sizes as in the struct, sums, bytes of the input, bytes of the tables, bytes of a line, lines to begin with and
- * lines -> three statuses, that of the last line; whether it is complete; the input. */
+/* What a stream fetches: lines of the standard input. */
+typedef struct camera {
+    uint8_t *line;
+    size_t bytes;
+    uint32_t left;
+} camera;
+
+static const uint8_t *next_line(void *context, size_t *bytes)
+{
+    camera *from = context;
+    *bytes = from->bytes;
+    if (from->left == 0U)
+        return NULL;
+    from->left--;
+    get(from->line, from->bytes);
+    return from->line;
+}
+
+/* Fetches rows, `most` at a time, into memory of exactly their size and from there into the input; the last status. */
+static tigris_status fetch(tigris_rows_adapter *rows, camera *from, uint32_t height, uint32_t most, uint8_t *input,
+                           size_t row_bytes)
+{
+    tigris_status status = TIGRIS_OK;
+    if (tigris_rows_fetch(rows, 1U, 0U, input, next_line, from) != TIGRIS_ERR_ARGUMENT ||
+        tigris_rows_fetch(rows, 0U, height + 1U, input, next_line, from) != TIGRIS_ERR_ARGUMENT)
+        return TIGRIS_ERR_PARAMS;
+    for (uint32_t first = 0U, count; first < height && status == TIGRIS_OK; first += count) {
+        count = most < height - first ? most : height - first;
+        uint8_t *some = malloc(count * row_bytes);
+        status = tigris_rows_fetch(rows, first, count, some, next_line, from);
+        if (status == TIGRIS_OK)
+            memcpy(input + first * row_bytes, some, count * row_bytes);
+        free(some);
+    }
+    return status;
+}
+
+/* Twelve sizes as in the struct, sums, bytes of the input, bytes of the tables, bytes of a line, lines to begin with,
+ * lines, and rows to fetch at a time (0: lines are given instead) -> three statuses, that of the last line or rows; whether
+ * it is complete; the input. */
 static void frame(void)
 {
-    uint32_t n[18];
+    uint32_t n[19];
     get(n, sizeof n);
     uint8_t *tables[3], *line = malloc(n[15] > 0U ? n[15] : 1U), *input = malloc(n[13] > 0U ? n[13] : 1U);
     uint32_t *sums = malloc(n[12] * sizeof *sums + 1U);
@@ -62,7 +100,14 @@ static void frame(void)
         for (uint32_t i = 0; passes == 2U && i < n[16]; i++)
             statuses[2] = tigris_rows_line(&rows, line, n[15]);
     }
-    for (uint32_t i = 0; i < n[17]; i++) {
+    camera from = {line, n[15], n[17]};
+    if (n[18] > 0U) {
+        statuses[1] = tigris_rows_begin_stream(&rows);
+        statuses[2] = statuses[1] == TIGRIS_OK ? fetch(&rows, &from, n[11], n[18], input, n[13] / n[11]) : statuses[1];
+        for (size_t bytes; next_line(&from, &bytes) != NULL;)
+            continue;
+    }
+    for (uint32_t i = 0; n[18] == 0U && i < n[17]; i++) {
         get(line, n[15]);
         statuses[2] = tigris_rows_line(&rows, n[15] > 0U ? line : NULL, n[15]);
     }

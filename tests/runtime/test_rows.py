@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.runtime.build import INCLUDE, RUNTIME, SANITIZERS, compile_each, compile_program, compiler
+from tests.runtime.loader import statuses
 
 FORMATS = ("grey", "rgb565 low first", "rgb565 high first", "rgb888", "bgr888", "yuyv", "uyvy")
 PIXEL_BYTES = (1, 2, 2, 3, 3, 2, 2)
@@ -65,43 +66,31 @@ class Driver:
         return answer
 
     def frame(self, config: Config, frame: np.ndarray, tables: np.ndarray | None = None, *, before: int = 0,
-              lines: int | None = None, sums: int | None = None,
-              input_bytes: int | None = None) -> tuple[list[int], int, np.ndarray]:  # fmt: skip
+              lines: int | None = None, sums: int | None = None, input_bytes: int | None = None,
+              fetched: int = 0) -> tuple[list[int], int, np.ndarray]:  # fmt: skip
         """Statuses of init, begin and the last line; whether it is complete; the input. `frame`: uint8 [lines, bytes].
 
-        `before` lines of another frame come first."""
+        `before` lines of another frame come first. `fetched`: rows that a stream asks for at a time, 0: no stream."""
         if tables is None:
             tables = np.tile(np.arange(256).astype(TYPES.get(config.dtype, np.uint8)), (3, 1))
         frame = frame if lines is None else frame[:lines]
         sums = config.sums if sums is None else sums
         input_bytes = config.input_bytes if input_bytes is None else input_bytes
-        sizes = [tables[0].nbytes, frame.shape[1], before, len(frame)]
+        sizes = [tables[0].nbytes, frame.shape[1], before, len(frame), fetched]
         numbers = [*dataclasses.astuple(config), sums, input_bytes, *sizes]
-        answer = self.ask(b"f" + struct.pack("<18I", *numbers) + tables.tobytes() + frame.tobytes(), 16 + input_bytes)
+        answer = self.ask(b"f" + struct.pack("<19I", *numbers) + tables.tobytes() + frame.tobytes(), 16 + input_bytes)
         *statuses, complete = struct.unpack("<4i", answer[:16])
         return statuses, complete, np.frombuffer(answer[16:], np.uint8)
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    folder = tmp_path_factory.mktemp("rows")
-    sources = [Path(__file__).with_name("rows.c"), *sorted((RUNTIME / "src").glob("rows*.c"))]
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", *SANITIZERS, f"-I{INCLUDE}"]
-    made = [path for source in sources for path in compile_each(["gcc", *flags], [source], _made(folder, source))]
-    program = folder / "driver"
-    subprocess.run(["gcc", *SANITIZERS, *map(str, made), "-o", str(program)], check=True)
-    running = Driver(program)
+    program = tmp_path_factory.mktemp("rows") / "driver"
+    running = Driver(compile_program(program, [Path(__file__).with_name("rows.c")], *SANITIZERS))
     yield running
     assert running.process.stdin and running.process.stdout
     running.process.stdin.close()
     assert running.process.wait(20) == 0  # leaks too
-
-
-def _made(folder: Path, source: Path) -> Path:
-    """A folder for the source's object: two sources have one name."""
-    made = folder / source.parent.name
-    made.mkdir(exist_ok=True)
-    return made
 
 
 # ---- the definition ----------------------------------------------------------------------------------------------
@@ -158,11 +147,11 @@ def expected(config: Config, frame: np.ndarray, tables: np.ndarray) -> np.ndarra
     return np.stack([tables[channel][values[:, :, channel]] for channel in range(config.channels)], axis=2)
 
 
-def check(driver: Driver, config: Config, seed: int, before: int = 0) -> None:
+def check(driver: Driver, config: Config, seed: int, before: int = 0, fetched: int = 0) -> None:
     rng = np.random.default_rng(seed)
     frame = rng.integers(0, 256, (config.frame_height, config.frame_width * PIXEL_BYTES[config.format]), np.uint8)
     tables = rng.integers(-120, 120, (3, 256)).astype(TYPES[config.dtype])
-    statuses, complete, found = driver.frame(config, frame, tables, before=before)
+    statuses, complete, found = driver.frame(config, frame, tables, before=before, fetched=fetched)
     assert (statuses, complete) == ([OK] * 3, 1)
     wanted = expected(config, frame, tables)
     assert np.array_equal(found.view(wanted.dtype).reshape(wanted.shape), wanted)
@@ -231,18 +220,16 @@ def test_the_largest_sums_fit(driver: Driver) -> None:
     assert driver.frame(config, white)[2].tolist() == [254]
 
 
-REFUSED = {
-    "format": {"format": 7}, "method": {"resize": 2}, "type": {"dtype": 4}, "no type": {"dtype": 0},
-    "channels": {"channels": 2}, "no channels": {"channels": 0}, "four channels": {"channels": 4},
-    "no width": {"frame_width": 0}, "wide": {"frame_width": 4097}, "high": {"frame_height": 4097},
-    "crop too wide": {"crop_width": 9}, "crop too high": {"crop_height": 7}, "no crop": {"crop_width": 0},
-    "crop beyond": {"crop_x": 1}, "crop below": {"crop_y": 1}, "crop far": {"crop_x": 2**32 - 8, "crop_width": 8},
-    "crop lines far": {"crop_y": 2**32 - 1, "crop_height": 1}, "huge": {"width": 2**31, "height": 2},
-    "no model": {"height": 0}, "half a pair": {"format": 6, "frame_width": 7, "crop_width": 7},
-}  # fmt: skip
+REFUSED: list[dict[str, int]] = [
+    {"format": 7}, {"resize": 2}, {"dtype": 4}, {"dtype": 0}, {"channels": 2}, {"channels": 0}, {"channels": 4},
+    {"frame_width": 0}, {"frame_width": 4097}, {"frame_height": 4097}, {"crop_width": 9}, {"crop_height": 7},
+    {"crop_width": 0}, {"crop_x": 1}, {"crop_y": 1}, {"crop_x": 2**32 - 8, "crop_width": 8},
+    {"crop_y": 2**32 - 1, "crop_height": 1}, {"width": 2**31, "height": 2}, {"height": 0},
+    {"format": 6, "frame_width": 7, "crop_width": 7},  # half a pair
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("change", REFUSED, ids=str)
 def test_wrong_sizes_are_refused(driver: Driver, change: dict[str, int]) -> None:
     config = dataclasses.replace(Config(), **change)
     frame = np.zeros((6, 24), np.uint8)
@@ -341,8 +328,19 @@ def test_lines_take_integers_alone(tmp_path: Path) -> None:
     assert set(listing) - {"U"} == {"memcpy", "memset"}
 
 
-def test_rows_that_are_fetched_are_those_of_a_whole_input(tmp_path: Path) -> None:
-    """In pieces of one to four rows, of shrunk and equal pictures; a source that ends early stops it."""
-    program = compile_program(tmp_path / "rows_stream", [Path(__file__).parent / "rows_stream.c"], *SANITIZERS)
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2000\n", "")
+@settings(max_examples=examples(60, 300), deadline=None)
+@given(config=configs(), fetched=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
+def test_rows_that_are_fetched_are_those_of_a_whole_input(driver: Driver, config: Config, fetched: int,
+                                                          seed: int) -> None:  # fmt: skip
+    """Of shrunk and equal pictures; a source that ends early stops it."""
+    config = dataclasses.replace(config, height=min(config.height, config.crop_height))
+    check(driver, config, seed, fetched=fetched)
+    if config.resize == AREA:
+        bytes_, lines = config.frame_width * PIXEL_BYTES[config.format], config.crop_y + config.crop_height - 1
+        found = driver.frame(config, np.zeros((lines, bytes_), np.uint8), fetched=fetched)
+        assert found[0] == [OK, OK, statuses()["ERR_ROWS"]]
+
+
+def test_enlarged_pictures_are_not_fetched(driver: Driver) -> None:
+    init, begin, _ = driver.frame(Config(height=7), np.zeros((6, 24), np.uint8), fetched=1)[0]
+    assert init == OK != begin
