@@ -161,18 +161,19 @@ class _StageRun:
         m = operand.rows
         return min(max((row * m.numerator + m.first) // m.denominator, 0), self.height(operand.tensor))
 
+    def end_row(self, operand: object, end: int) -> int:
+        """The row behind the last row of an operand that output row `end - 1` reads."""
+        m = operand.rows
+        return min(max(((end - 1) * m.numerator + m.last) // m.denominator + 1, 0), self.height(operand.tensor))
+
     def paced(self, view: object, bands: int) -> int:
         """Rows of a paced view after so many bands."""
         n, d, o = view.pace.numerator, view.pace.denominator, view.pace.offset
         return min(max((bands * n + o) // d, 0), self.height(view.tensor)) if bands else 0
 
     def needs(self, band: int) -> dict[str, list[int]]:
-        need = {}
-        for name, view in self.views.items():
-            h = self.height(name)
-            need[name] = [h, 0]
-            if view.pace:
-                need[name] = [self.paced(view, band), self.paced(view, band + 1)]
+        need = {name: [self.paced(view, band), self.paced(view, band + 1)] if view.pace else [self.height(name), 0]
+                for name, view in self.views.items()}  # fmt: skip
         for op in reversed(self.ops):
             start, end = self.next_rows(op.output, need)
             if self.program.tensors[op.output].sequential and 0 < start < self.height(op.output):
@@ -180,22 +181,19 @@ class _StageRun:
             for operand in op.operands:
                 if operand.tensor not in need or self.program.tensors[operand.tensor].constant is not None:
                     continue
-                m, h, n = operand.rows, self.height(operand.tensor), need[operand.tensor]
-                first = self.first_row(operand, start)
+                n, first = need[operand.tensor], self.first_row(operand, start)
                 if end > start:
-                    last = ((end - 1) * m.numerator + m.last) // m.denominator + 1
-                    n[0], n[1] = min(n[0], first), max(n[1], min(max(last, 0), h))
+                    n[0], n[1] = min(n[0], first), max(n[1], self.end_row(operand, end))
                 elif start < self.height(op.output):
                     n[0] = min(n[0], first)
         return need
 
     def next_rows(self, name: str, need: dict[str, list[int]]) -> tuple[int, int]:
         view = self.views[name]
+        first, end = need[name]
         if not view.window:
-            return self.held[name][1], need[name][1]
-        if view.keep:
-            return max(self.held[name][1], need[name][0]), need[name][1]
-        return need[name][0], need[name][1]
+            return self.held[name][1], end
+        return max(self.held[name][1], first) if view.keep else first, end
 
     def slide(self, name: str, keep: bool, first: int) -> None:
         held = self.held[name]
@@ -243,7 +241,9 @@ class _StageRun:
             self.sim.moved[op.output] = end
         cells[:] = self.sim.rows(op.output, start, end)
         for place, operand in enumerate(op.operands):
-            if not (place in op.in_place and self.begins_with(operand, start, end, cells)):
+            # In place: its rows from `start` on begin where `cells` do.
+            over = place in op.in_place and self.where(operand.tensor, start, end).ctypes.data == cells.ctypes.data
+            if not over:
                 self.fetch(operand, need, start, end)  # the output must not have overwritten an input
         if scratch is not None:
             assert (self.sim.fast[scratch : scratch + op.scratch_bytes] == -2).all()
@@ -253,28 +253,18 @@ class _StageRun:
             arena[offset:][self.sim.span(op.output, start, end)] = cells
             self.sim.written += len(cells)
 
-    def begins_with(self, operand: object, start: int, end: int, cells: np.ndarray) -> bool:
-        """Whether the rows of an operand that output rows start … end are made of begin where `cells` do."""
-        held = self.where(operand.tensor, start, end)
-        return bool(held.ctypes.data == cells.ctypes.data)
-
     def fetch(self, operand: object, need: dict[str, list[int]], start: int, end: int) -> None:
-        name, m = operand.tensor, operand.rows
+        name = operand.tensor
         if self.program.tensors[name].constant is not None:
             return
-        h, held = self.height(name), self.held[name]
+        held = self.held[name]
         if self.views[name].load and held[1] < need[name][1]:
             arena, offset = self.sim.home(name)
             rows = arena[offset:][self.sim.span(name, held[1], need[name][1])]
             self.where(name, held[1], need[name][1])[:] = rows
             self.sim.read += len(rows)
             held[1] = need[name][1]
-        first = min(max((start * m.numerator + m.first) // m.denominator, 0), h)
-        last = min(max(((end - 1) * m.numerator + m.last) // m.denominator + 1, 0), h)
+        first, last = self.first_row(operand, start), self.end_row(operand, end)
         if last > first:
-            assert held[0] <= first and last <= held[1], f"{op_text(name)}: rows {first}..{last} of {held}"
+            assert held[0] <= first and last <= held[1], f"tensor {name}: rows {first}..{last} of {held}"
             assert (self.where(name, first, last) == self.sim.rows(name, first, last)).all(), f"{name}: stale rows"
-
-
-def op_text(name: str) -> str:
-    return f"tensor {name}"

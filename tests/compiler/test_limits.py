@@ -122,12 +122,6 @@ def test_each_limit_holds_to_the_one_and_can_be_raised(model, limits):
     compile_model(model, limits={name: value + 1000})
 
 
-def test_a_chain_of_constants_frees_those_that_nobody_reads():
-    compile_model(chain("Cos", 1000, 50), limits={"constants": 8000})
-    with pytest.raises(ModelError, match="constants"):
-        compile_model(chain("Cos", 1000, 50), limits={"constants": 7999})
-
-
 def test_peak_memory_of_a_small_file_is_below_a_gigabyte(tmp_path):
     """The largest of what the limits let through, in processes of their own."""
     def limit_memory() -> None:
@@ -194,15 +188,6 @@ def test_the_command_line_s_limits():
         with pytest.raises(UsageError):
             compile_options("64K", None, (), limits=(text,))
     assert len(NAMES) == 7
-
-
-@pytest.mark.parametrize("groups", [0, -1, 3, 1 << 40])
-def test_groups_that_divide_nothing(groups):
-    weights = {"w": np.ones(4, np.float32)}
-    step = node("GroupNormalization", "x w w", "y", "culprit", num_groups=groups)
-    model = make([step], {"x": (1, 4, 4, 4)}, ["y"], weights, opset=21)
-    with pytest.raises(TigrisError, match="culprit"):
-        compile_model(model)
 
 
 def test_element_types_that_do_not_exist():

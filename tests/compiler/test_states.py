@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +16,6 @@ from tests.compiler.models import Quantiser, make, node, ort
 from tests.harness.tiers import counted, examples
 from tigris_pio import BudgetError, Session, compile_model
 from tigris_pio.errors import RuntimeFailure, UsageError
-from tigris_pio.format.enums import Home, TensorFlag
-from tigris_pio.format.reader import read_plan
 
 CHANNELS, WIDTH = 3, 2
 
@@ -43,12 +40,8 @@ class Recurrent:
             self.end(new, self.heights[held])
         self.end("y", None)
 
-    @property
-    def nodes(self) -> list[onnx.NodeProto]:
-        return self.quantiser.nodes
-
     def fresh(self) -> str:
-        return f"t{len(self.nodes)}"
+        return f"t{len(self.quantiser.nodes)}"
 
     def constant(self, name: str, value: np.ndarray) -> str:
         self.quantiser.weights[name] = value
@@ -64,7 +57,7 @@ class Recurrent:
 
     def add(self, op: str, inputs: str, height: int, **attributes: Any) -> str:
         name = self.fresh()
-        self.nodes.append(node(op, inputs, name, **attributes))
+        self.quantiser.add(node(op, inputs, name, **attributes))
         self.heights[name] = height
         result = self.quantise(name)
         self.names.append(result)
@@ -82,15 +75,9 @@ class Recurrent:
         kind = self.rng.choice(["Conv", "Add", "Concat", "Relu", "Ring"])
         if kind == "Conv":
             weights = 0.4 * self.noise.standard_normal((CHANNELS, CHANNELS, 3, 1)).astype(np.float32)
-            name = self.constant(f"{self.fresh()}_w", weights)
-            if self.quantised:
-                scale, zero, stored = f"{name}_s", f"{name}_z", f"{name}_q"
-                self.constant(scale, np.array(0.01, np.float32))
-                self.constant(zero, np.array(0, np.int8))
-                self.constant(stored, np.clip(np.rint(weights / 0.01), -127, 127).astype(np.int8))
-                del self.quantiser.weights[name]
-                self.nodes.append(node("DequantizeLinear", f"{stored} {scale} {zero}", name))
-            self.add("Conv", f"{source} {name}", height, pads=[1, 0, 1, 0])
+            name, stored = f"{self.fresh()}_w", np.clip(np.rint(weights / 0.01), -127, 127).astype(np.int8)
+            kernel = self.quantiser.constant(name, stored, 0.01) if self.quantised else self.constant(name, weights)
+            self.add("Conv", f"{source} {kernel}", height, pads=[1, 0, 1, 0])
         elif kind == "Add":
             self.add("Add", f"{source} {self.rng.choice(same)}", height)
         elif kind == "Relu":
@@ -105,11 +92,11 @@ class Recurrent:
         """A model output: of the height asked for, or the last that was made."""
         fitting = [item for item in self.names if height is None or self.heights[item] == height]
         source = self.rng.choice(fitting) if height is not None else fitting[-1]
-        self.nodes.append(node("Identity", source, name))
+        self.quantiser.add(node("Identity", source, name))
 
     def model(self) -> onnx.ModelProto:
         inputs = {name: self.shapes[name] for name in ("x", *self.states)}
-        return make(self.nodes, inputs, ["y", *self.states.values()], self.quantiser.weights)
+        return make(self.quantiser.nodes, inputs, ["y", *self.states.values()], self.quantiser.weights)
 
     def ties(self) -> dict[str, str]:
         return {new: held for held, new in self.states.items()}
@@ -176,38 +163,6 @@ def test_float32_is_onnxruntimes(seed: int) -> None:
             held = {name: results[new] for name, new in made.states.items()}
             assert np.allclose(session.run({"x": x})["y"], results["y"], rtol=1e-4, atol=1e-4)
             assert all(np.allclose(value, held[name], rtol=1e-4, atol=1e-4) for name, value in session.state().items())
-
-
-@pytest.mark.parametrize("fast, slow", [(None, 0), ("1K", "64K")])
-def test_nothing_shares_a_states_memory(fast: str | None, slow: str | int) -> None:
-    """By the records: no home, window, scratch or block that could be written lies on a state's bytes."""
-    for seed in range(4):
-        made = Recurrent(seed, quantised=True)
-        try:
-            compiled = compile_model(made.model(), fast=fast, slow=slow, state=made.ties())
-        except BudgetError:
-            continue
-        plan = read_plan(compiled.data)
-        regions: dict[int, list[tuple[int, int, bool]]] = {Home.FAST: [], Home.SLOW: []}
-        regions[Home.FAST].append((0, plan.header.state_bytes, False))
-        for tensor in plan.tensors:
-            size = tensor.batch * tensor.height * tensor.width * tensor.channels * (1 if tensor.dtype == 1 else 4)
-            if tensor.home in regions:
-                is_state = bool(tensor.flags & TensorFlag.STATE)
-                regions[tensor.home].append((tensor.home_offset, tensor.home_offset + size, is_state))
-        for view in plan.views:
-            tensor = plan.tensors[view.tensor]
-            size = view.capacity_rows * tensor.width * tensor.channels * (1 if tensor.dtype == 1 else 4)
-            if view.flags & 1:
-                regions[Home.FAST].append((view.offset, view.offset + size, False))
-        states = [item for found in regions.values() for item in found if item[2]]
-        assert len(states) == len(made.states)
-        for found in regions.values():
-            for one, other in itertools.combinations(found, 2):
-                assert not (one[2] or other[2]) or one[1] <= other[0] or other[1] <= one[0]
-        memory = compiled.report["memory"]
-        assert memory["states"] == sum(end - start for start, end, _ in states)
-        assert memory["fast_peak"] + memory["slow_peak"] >= memory["states"]
 
 
 @pytest.mark.parametrize("ties, message", [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from functools import partial
 
 import pytest
@@ -44,6 +45,10 @@ def test_a_set_tells_what_it_holds(seed: int) -> None:
     index = ProgramIndex.of(repeated(random_program(seed, 12), 40))
     sets = Crossings.of(index, 16)
     assert max(sets.places.values()) < len(index.lives) - 1, "nothing is shared"
+    longest = max(max(reach.Reach.of(len(index.ops), slow)) for slow in (False, True))
+    for one, other in itertools.combinations(sorted(index.lives, key=lambda name: index.lives[name].birth), 2):
+        shares = sets.places[one] == sets.places[other]
+        assert not shares or index.lives[other].birth - index.lives[one].death > longest, "a segment touches both"
     for cut in range(len(index.ops) + 1):
         crossing = [name for name, life in index.lives.items() if life.birth < cut <= life.death]
         assert sorted(sets.named(sets.across[cut], cut)) == sorted(crossing)
@@ -67,7 +72,7 @@ def skipping(blocks: int) -> Program:
 
 #: Repeated programs, a share of what all of it takes whole, and slow memory.
 REPEATED = {
-    "chain": (partial(GRAPHS["chain"], 28), 0.75, 0),
+    "chain": (partial(GRAPHS["chain"], 20), 0.75, 0),
     "skipping": (partial(skipping, 7), 0.75, 0),
     "residual beside slow memory": (partial(GRAPHS["residual"], 28), 0.6, 1 << 30),
     "grid beside slow memory": (partial(GRAPHS["grid"], 36), 0.6, 1 << 30),

@@ -96,7 +96,7 @@ def distant(groups, alignment):
     return made
 
 
-@settings(max_examples=examples(40, 100), deadline=None)
+@settings(max_examples=examples(25, 100), deadline=None)
 @given(st.lists(PIECES, max_size=5), st.lists(PARTS, max_size=4), SHORT_ROWS, st.sampled_from([1, 4]))
 def test_no_byte_is_taken_twice_and_the_bound_is_the_fullest_moment(groups, parts, rows, alignment):
     """Bands are a second dimension of lives; parts keep their distances."""

@@ -6,7 +6,13 @@ import pytest
 
 from tests.compiler.plan.order.irregular import randwire, tangled
 from tests.compiler.synthetic import Builder
+from tigris_pio.compiler.choose import plan_of
+from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Front, back
+from tigris_pio.compiler.plan.cost import cost_of
+from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.order.flow import Flow, reordered
 from tigris_pio.compiler.plan.order.heuristics import HEURISTICS
 
@@ -52,3 +58,13 @@ def test_an_output_does_not_die_with_its_last_reader(is_output: bool) -> None:
     program = b.program(y, a) if is_output else b.program(y)
     order = HEURISTICS["least_alive"](program, Flow.of(program))
     assert order == ([0, 2, 1, 3] if is_output else [0, 1, 2, 3])
+
+
+def test_the_cheapest_plan_of_any_order_is_taken() -> None:
+    """Beside slow memory; without, the order of the least peak does not fit."""
+    program = attention("qkv")
+    alone, beside = (CompileOptions(Budget(520, slow), alignment=4) for slow in (0, 1 << 20))
+    assert plan_of(orders(program)[0], alone) is None
+    each = [plan_of(order, beside) for order in orders(program)]
+    found = back(Front(program, ()), beside).plan
+    assert cost_of(found) == min(cost_of(one) for one in each if one is not None)
