@@ -87,7 +87,7 @@ class BuildRuntime(build_ext):
             try:
                 with standard_error_to(errors.fileno()):
                     if sys.platform != "win32":
-                        self.compiler.compile = in_parallel(self.compiler.compile)
+                        self.compiler.compile = in_parallel(self.compiler, bool(self.force))
                     super().build_extensions()
                 failure = None
             except (BaseError, CompileError, LinkError, OSError) as error:
@@ -103,12 +103,22 @@ class BuildRuntime(build_ext):
         return list(ext.export_symbols)
 
 
-def in_parallel(compile_all: Callable[..., list[str]]) -> Callable[..., list[str]]:
-    """A compiler's method that compiles sources one after the other, with as many processes as there are processors."""
+def in_parallel(compiler: Any, force: bool) -> Callable[..., list[str]]:
+    """`compiler.compile` for many sources: in as many processes as there are processors, and without `force` only the
+    sources that are newer than their object; all of them if a header or this file is."""
+    compile_all: Callable[..., list[str]] = compiler.compile
+    shared = max((ROOT / name).stat().st_mtime_ns for name in [*runtime_headers(), "setup.py"])
+
+    def compile_one(source: str, options: dict[str, Any]) -> list[str]:
+        (built,) = compiler.object_filenames([source], output_dir=options.get("output_dir"))
+        oldest = max(shared, (ROOT / source).stat().st_mtime_ns)
+        if not force and os.path.exists(built) and os.stat(built).st_mtime_ns > oldest:
+            return [built]
+        return compile_all([source], **options)
 
     def compile_each(sources: list[str], **options: Any) -> list[str]:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            parts = pool.map(lambda source: compile_all([source], **options), sources)
+            parts = pool.map(lambda source: compile_one(source, options), sources)
             return [name for part in parts for name in part]
 
     return compile_each

@@ -77,8 +77,8 @@ def fault(mutant: Mutant, root: Path) -> Iterator[None]:
 
 
 def build_library(root: Path) -> None:
-    """Builds the host library in the copy, from all sources: what was built before may be as new as the mutant."""
-    subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"], cwd=root, check=True,
+    """Builds the host library in the copy: the sources that changed since the last time there."""
+    subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=root, check=True,
                    capture_output=True)
 
 
