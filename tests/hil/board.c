@@ -17,11 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "faults.h"
+#include "tigris_kernel.h"
 #include "tigris_serve.h"
 
 #define MOST_MODELS 4
 
+const tigris_backend *faulty_backend(const char *spec, const tigris_session *session);
 void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 
 static int has_ended;

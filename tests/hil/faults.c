@@ -9,8 +9,6 @@
  *   skip=N    not the first N times
  *   add=X     adds X hundred-thousandths to floats instead
  *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
-#include "faults.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +82,9 @@ static void run_wrongly(const tigris_kernel_call *call)
     }
 }
 
+const tigris_backend *faulty_backend(const char *spec, const tigris_session *session);
+
+/* `session` is the one that it will be given to. One fault a program. */
 const tigris_backend *faulty_backend(const char *spec, const tigris_session *session)
 {
     static tigris_kernel_entry wrong;

@@ -12,23 +12,11 @@ from tests.hil.bridge import answering
 from tests.hil.conftest import CALM, Client
 from tests.hil.raw import REFUSED, Raw
 from tests.hil.test_line import infer
+from tigris_pio.hil import protocol
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import InputsError, RefusedError
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import (
-    SEQUENCES,
-    VERSION,
-    Answer,
-    Direction,
-    Hello,
-    HelloRequest,
-    Range,
-    Refusal,
-    Request,
-    Result,
-    Select,
-    Stream,
-)
+from tigris_pio.hil.protocol import Answer, Direction, Range, Refusal, Request, Result, Select, Stream
 
 Host = Callable[..., Raw]
 CANCELLED = -5
@@ -77,41 +65,18 @@ def test_every_older_frame_is_refused_after_every_request(raw: Raw) -> None:
 def test_the_number_before_the_last_256_is_an_older_one(host: Host) -> None:
     """Eight bits of the number would be the same."""
     raw = host()
-    raw.greet(sequence=SEQUENCES - 100)
+    raw.greet(sequence=protocol.SEQUENCES - 100)
     old = raw.next(*write(1, 0, bytes(7)))
     raw.send(old)
     raw.receive()
     for _ in range(255):
         assert raw.ask(*INFO).type == Request.INFO | 0x80
-    assert (old.sequence, raw.sequence) == (SEQUENCES - 99, 156)
+    assert (old.sequence, raw.sequence) == (protocol.SEQUENCES - 99, 156)
     raw.send(old)
     assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
 
 
 # Sessions.
-
-
-def test_frames_of_former_sessions_fit_no_later_one(host: Host) -> None:
-    """Whole recordings of them, HELLO included, between the requests of another, whose results stay right."""
-    requests, wanted = inference(3)
-    recorded: list[Frame] = []
-    raw = host()
-    for seed, number in ((1, 5), (2, 5), (4, 6)):
-        recorded.append(Frame(Request.HELLO, 1, number, HelloRequest(VERSION).pack()))
-        raw.greet(number)
-        for request, payload in inference(seed)[0]:
-            recorded.append(raw.next(request, payload))
-            raw.send(recorded[-1])
-            raw.receive()
-    raw.greet(5, sequence=900)
-    got = b""
-    for request, payload in requests:
-        answer = raw.ask(request, payload)
-        got += answer.payload if request == Request.READ else b""
-        for old in recorded:
-            raw.send(old)
-        assert {raw.receive().type for _ in recorded} == {Answer.ERROR, Request.HELLO | 0x80}
-    assert got == wanted
 
 
 def test_a_session_begins_with_the_request_after_its_hello_only(host: Host) -> None:
@@ -168,7 +133,7 @@ def test_another_host_hears_that_the_board_is_busy(host: Host) -> None:
     raw = host("--sleep", "20000")
     raw.greet()
     raw.send(raw.next(*RUN))
-    raw.send(Frame(Request.HELLO, 9, 1234, HelloRequest(VERSION).pack()))
+    raw.send(Frame(Request.HELLO, 9, 1234, protocol.HelloRequest(protocol.VERSION).pack()))
     assert raw.receive() == Frame(Answer.ERROR, 9, 1234, REFUSED[Refusal.BUSY])
     assert Result.unpack(raw.receive().payload).status == 0
     assert raw.ask(*read(0, 0, 4)).type == Request.READ | 0x80
@@ -182,12 +147,13 @@ def forged(frame: Frame) -> Iterator[Frame]:
     right = (frame.sequence, frame.session)
     kind = frame.type | 0x80
     if frame.type == Request.HELLO:
-        wrong, payload = Hello(1, 9, 9, 9, 9, b"", b"").pack(), Hello(VERSION, 112, 1, 1, 0, b"", b"forger").pack()
+        wrong = protocol.Hello(1, 9, 9, 9, 9, b"", b"").pack()
+        payload = protocol.Hello(protocol.VERSION, 112, 1, 1, 0, b"", b"forger").pack()
     else:
         wrong, payload = b"\xee" * 4, b"good"
     for sequence, session in ((-1, 0), (1, 0), (256, 0), (65536, 0), (0, 1), (0, 256)):
-        yield Frame(kind, (right[0] + sequence) % SEQUENCES, right[1] ^ session, wrong)
-        yield Frame(Answer.ERROR, (right[0] + sequence) % SEQUENCES, right[1] ^ session, bytes(4))
+        yield Frame(kind, (right[0] + sequence) % protocol.SEQUENCES, right[1] ^ session, wrong)
+        yield Frame(Answer.ERROR, (right[0] + sequence) % protocol.SEQUENCES, right[1] ^ session, bytes(4))
     yield Frame(frame.type, *right, b"\xee" * 4)
     yield Frame(kind ^ 1, *right, b"\xee" * 4)
     yield Frame(kind, *right, payload)

@@ -90,20 +90,6 @@ def test_in_a_plan_that_is(serve: Serve, name: str, plans: Plans) -> None:
     assert ("or the copy of its weights in fast memory was changed" in said) is (name == "copied")
 
 
-def test_a_fault_of_one_band_alone(serve: Serve, plans: Plans) -> None:
-    """A tiled stage makes some rows in two bands; the kernel is wrong in the second."""
-    path = plans("micro_speech", "5K", slow="16K")
-    plan = open_plan(path)
-    (inputs,) = random_samples(plan.session.inputs, 1).inputs
-    _, calls = plan.session.run_raw_calls(inputs)
-    second = [index for index, call in enumerate(calls, 1) if call.op == 0][1]
-    first = calls[second - 1].first
-    wrong = Wrong(K.CONV_2D, INT8, first + 1, 3, more=f"first={first}")
-    found = located(serve(path, "--fault", wrong.spec), plan)
-    assert isinstance(found, FirstWrong) and found.departure is not None
-    assert (found.call, found.departure.first.row, found.rows[0]) == (second, first + 1, first)
-
-
 def test_a_right_board_departs_nowhere(serve: Serve, plans: Plans) -> None:
     """Whatever was in its memory before; also with rows that nothing needs, batches and states."""
     cases = (("micro_speech", "5K", {"slow": "16K"}), (mixed, "4K", {}), (remembering, "4K", {"state": STATE}))

@@ -18,25 +18,13 @@ from hypothesis import strategies as st
 from tests.harness.command import tigris
 from tests.harness.tiers import examples
 from tests.hil.conftest import Connect, Serve
+from tigris_pio.hil import protocol
 from tigris_pio.hil.errors import PortError
 from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.monitor.decoder import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
 from tigris_pio.hil.monitor.tap import Tap
 from tigris_pio.hil.monitor.wording import Teller, describe, is_failure, is_from_host, name_of
-from tigris_pio.hil.protocol import (
-    VERSION,
-    Answer,
-    Busy,
-    Checksum,
-    Direction,
-    Error,
-    Refusal,
-    Request,
-    Result,
-    Select,
-    Stream,
-    StreamFrame,
-)
+from tigris_pio.hil.protocol import Answer, Busy, Error, Refusal, Request, Result, Select, Stream
 
 frames = st.builds(Frame, st.integers(0, 255), st.integers(0, 0xFFFFFF), st.integers(0, 65535), st.binary(max_size=200))
 words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
@@ -106,10 +94,10 @@ def test_every_frame_has_words_whatever_its_bytes() -> None:
 
 def test_a_streams_frames_are_told_together() -> None:
     teller = Teller(text)
-    request = Frame(Request.STREAM, 5, 2, Stream(0, Direction.INPUT, 0, 0, 500, 240).pack())
-    passed = [request, Frame(request.type | 0x80, 5, 2, Checksum(0, 0).pack())]
-    passed += [Frame(StreamFrame.DATA, 5, 2, bytes(2 + size)) for size in (240, 240, 20)]
-    passed += [Frame(StreamFrame.ACK, 5, 2, bytes(8)), Frame(Request.RUN, 6, 2, Select(0).pack())]
+    request = Frame(Request.STREAM, 5, 2, Stream(0, protocol.Direction.INPUT, 0, 0, 500, 240).pack())
+    passed = [request, Frame(request.type | 0x80, 5, 2, protocol.Checksum(0, 0).pack())]
+    passed += [Frame(protocol.StreamFrame.DATA, 5, 2, bytes(2 + size)) for size in (240, 240, 20)]
+    passed += [Frame(protocol.StreamFrame.ACK, 5, 2, bytes(8)), Frame(Request.RUN, 6, 2, Select(0).pack())]
     said = [f"{saying.arrow} {saying.words}" for frame in passed for saying in teller.tell(frame)]
     assert said == [
         "> STREAM model 0, count 500, frame bytes 240",
@@ -117,7 +105,7 @@ def test_a_streams_frames_are_told_together() -> None:
         "- stream of 500 bytes: 3 DATA, 1 ACK",
         "> RUN model 0",
     ]
-    assert teller.tell(Frame(StreamFrame.DATA, 7, 2, bytes(12))) == []
+    assert teller.tell(Frame(protocol.StreamFrame.DATA, 7, 2, bytes(12))) == []
     assert [saying.words for saying in teller.rest()] == ["stream of 10 bytes: 1 DATA"]
     assert teller.rest() == []
 
@@ -166,7 +154,7 @@ def test_nothing_is_sent_unless_asked_for(speaker: Callable[..., str]) -> None:
     assert "choose another port" in done.stderr
     url = speaker(b"", to_board=listen)
     lines = monitor(url, "--poll", 0.1, "--seconds", 0.35)
-    assert lines == [f"> HELLO protocol {VERSION}"] * len(lines) != []
+    assert lines == [f"> HELLO protocol {protocol.VERSION}"] * len(lines) != []
     assert heard.count(0) == 2 * len(lines)
 
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 from tests.harness.command import tigris
-from tests.hil.conftest import QUICK, Serve
+from tests.hil.conftest import Serve
 from tests.hil.locating import Wrong
 from tests.report.parsed import Element, check_page
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.hil.check import check, open_plan
-from tigris_pio.hil.client import Board
-from tigris_pio.hil.samples import random_samples
-from tigris_pio.report.checked import checked_page
-from tigris_pio.report.html import render_html
-from tigris_pio.report.page import Provenance
 
 
 def table(root: Element, caption: str) -> list[dict[str, str]]:
@@ -62,21 +54,3 @@ def test_wrong_runs_stand_first_and_the_first_wrong_operator_is_marked(
     assert "softmax int8, in stage" in section.text and "Row 0, column 0, channel 2: board " in section.text
     marked = [row["kernel"] for row in table(root, "10 operators") if "first wrong" in row.values()]
     assert marked == ["softmax int8"]
-
-
-def test_boards_that_count_otherwise_or_not_at_all(digits: Serve, digits_plan: Path) -> None:
-    """Instructions instead of time, no run made, labels, more runs than are shown."""
-    plan = open_plan(digits_plan)
-    with Board(digits(), timing=QUICK) as board:
-        report = check(board, plan, random_samples(plan.session.inputs, 2).inputs, [0, 1])
-
-    def page(**changes: Any) -> Element:
-        return check_page(render_html(checked_page(plan, dataclasses.replace(report, **changes), Provenance())))
-
-    counting = page(board=dataclasses.replace(report.board, counter_unit="instructions", counter_hz=0))
-    assert "instructions a MAC" in counting.text and " ms" not in counting.one("header").text
-    assert "accuracy" in counting.one("header").text
-    none = page(samples=(), wanted=2)
-    assert "0 of 2" in none.one("header").text and "Memory in bytes" not in none.text
-    many = page(samples=report.samples * 150, wanted=300)
-    assert "200 of 300 runs are shown" in many.text and len(table(many, "200 runs")) == 200

@@ -47,35 +47,6 @@ def test_a_board_too_slow_for_streams_gets_its_input_by_requests() -> None:
             assert board.read_output(0, 0, 3000) == shifted[::-1].translate(table)
 
 
-class LineOfAnImpatientUser(SimulatedLine):
-    """Ctrl-C comes while an answer is awaited, and the request never reaches the board."""
-
-    interrupts = False
-
-    def write(self, data: bytes) -> None:
-        if not self.interrupts:
-            super().write(data)
-
-    def read(self, seconds: float) -> bytes:
-        if self.interrupts:
-            self.interrupts = False
-            raise KeyboardInterrupt
-        return super().read(seconds)
-
-
-def test_after_an_interrupted_request_a_new_session_begins() -> None:
-    with LineOfAnImpatientUser(input_bytes=1000) as line:
-        board = Board("line", line=line)
-        for request in (lambda: board.write_input(0, 1, bytes(7)), lambda: board.write_input(0, 0, bytes(1000))):
-            line.interrupts = True
-            with pytest.raises(KeyboardInterrupt):
-                request()
-            request()
-        board.write_input(0, 1, bytes(7))
-        board.run(0)
-        assert board.read_output(0, 0, 1000) == bytes(1000)
-
-
 def test_over_a_socket_a_megabyte_a_second_of_the_hosts_time() -> None:
     """Of its processor's, for whatever else this machine does."""
     written, read = measure_socket(256 * KB, time.process_time)

@@ -5,33 +5,17 @@ from __future__ import annotations
 import random
 import zlib
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from tests.hil.bridge import changing
-from tests.hil.conftest import CALM, Client, Connect, command
+from tests.hil.conftest import CALM, Client
 from tests.hil.raw import REFUSED, Raw
 from tests.hil.test_line import infer
-from tigris_pio.hil.client import Board
-from tigris_pio.hil.errors import OutputsError, RestartError
+from tigris_pio.hil import protocol
+from tigris_pio.hil.errors import OutputsError
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import (
-    VERSION,
-    WINDOW,
-    Answer,
-    Checksum,
-    Direction,
-    HelloRequest,
-    Range,
-    Refusal,
-    Request,
-    Result,
-    Select,
-    Stream,
-    StreamFrame,
-    Window,
-)
+from tigris_pio.hil.protocol import WINDOW, Direction, Range, Refusal, Request, Select, Stream, StreamFrame, Window
 from tigris_pio.hil.window import Sender
 
 BYTES, DATA = 1000, 240
@@ -58,7 +42,7 @@ def answers(raw: Raw, least: int = 0) -> list[Frame]:
     for frames of an output follow when nothing else is to be answered."""
     frames = [raw.receive() for _ in range(least)]
     for sequence in (1, 2):
-        raw.send(Frame(Request.HELLO, sequence, 9999, HelloRequest(VERSION).pack()))
+        raw.send(Frame(Request.HELLO, sequence, 9999, protocol.HelloRequest(protocol.VERSION).pack()))
         while (frame := raw.receive()).session != 9999:
             frames.append(frame)
     return frames
@@ -67,7 +51,7 @@ def answers(raw: Raw, least: int = 0) -> list[Frame]:
 def inputs_crc32(raw: Raw) -> int:
     """Of what the board has as input 0, with input 1 zero."""
     raw.ask(Request.WRITE, Range(0, 0, 1, 0, 7).pack() + bytes(7))
-    return Result.unpack(raw.ask(Request.RUN, Select(0).pack()).payload).inputs_crc32
+    return protocol.Result.unpack(raw.ask(Request.RUN, Select(0).pack()).payload).inputs_crc32
 
 
 # To the board.
@@ -80,7 +64,7 @@ def test_frames_of_an_input_come_in_any_order(raw: Raw) -> None:
                          (4, Window(1, 0, 0b1010)), (1, Window(3, 0, 0b10)), (3, Window(5))):  # fmt: skip
         if number is None or told is None:
             raw.send(open_stream)
-            assert Checksum.unpack(raw.receive().payload) == Checksum(0, 0)
+            assert protocol.Checksum.unpack(raw.receive().payload) == protocol.Checksum(0, 0)
         else:
             raw.send(data(raw, number, part(number)))
             assert raw.receive() == Frame(StreamFrame.ACK, raw.sequence, raw.session, told.pack())
@@ -128,7 +112,7 @@ def test_frames_of_a_stream_that_is_over_write_nothing(raw: Raw) -> None:
     for frame in late:
         raw.send(frame)
     refused = {frame.type for frame in answers(raw)}
-    assert refused == {Answer.ERROR}, "other sessions' only"
+    assert refused == {protocol.Answer.ERROR}, "other sessions' only"
     for number in (2, 4):
         raw.send(data(raw, number, part(number)))
     assert [Window.unpack(frame.payload).next for frame in answers(raw)] == [4, 5]
@@ -169,7 +153,7 @@ def test_an_output_comes_within_the_window_and_again_on_request(raw: Raw) -> Non
     inputs_crc32(raw)
     whole = b"".join(raw.ask(Request.READ, Range(0, 0, 0, at, 100).pack()).payload for at in range(0, 1000, 100))
     answer = raw.ask(Request.STREAM, opening(Direction.OUTPUT, frame=10))
-    assert Checksum.unpack(answer.payload) == Checksum(0, zlib.crc32(whole))
+    assert protocol.Checksum.unpack(answer.payload) == protocol.Checksum(0, zlib.crc32(whole))
     assert answers(raw, WINDOW) == [data(raw, number, part(number, whole, 10)) for number in range(WINDOW)]
     for window, numbers in (
         (Window(0, 0, 0b101), [0, 2]),
@@ -197,20 +181,6 @@ def test_an_input_that_a_relay_changed_and_signed_anew_is_found(client: Client) 
 
     with pytest.raises(OutputsError, match=r"output 0 is not what the board has of it: it was dropped"):
         infer(client(to_host=changing(forge), timing=CALM), 1)
-
-
-def test_a_restart_in_the_middle_of_a_stream_is_noticed(standin: Path, line: Connect) -> None:
-    seen = [0]
-
-    def restart(frame: Frame) -> Frame:
-        seen[0] += frame.type == StreamFrame.DATA
-        if frame.type == StreamFrame.DATA and seen[0] == 3:
-            bridge.restart()
-        return frame
-
-    bridge = line(command(standin), to_board=changing(restart))
-    with Board(bridge.url, timing=CALM) as board, pytest.raises(RestartError, match="restarted during STREAM"):
-        infer(board, 1)
 
 
 # The host's account of frames; test_simulated_line.py has lines that lose, repeat and reorder.
