@@ -15,16 +15,13 @@ static void fill(const cmsis_nn_context *context, int32_t bytes)
     memset(context->buf, 0x5A, (size_t)bytes);
 }
 
-int32_t arm_convolve_wrapper_s8_get_buffer_size(const cmsis_nn_conv_params *params, const cmsis_nn_dims *input,
-                                                const cmsis_nn_dims *filter, const cmsis_nn_dims *output)
+int32_t arm_convolve_wrapper_s8_get_buffer_size(const cmsis_nn_conv_params *params, STAND_IN_SIZES)
 {
     (void)params, (void)output;
     return (input->h == 1 ? 4 : 3) * filter->w * filter->h * input->c;
 }
 
-int32_t arm_depthwise_conv_wrapper_s8_get_buffer_size(const cmsis_nn_dw_conv_params *params,
-                                                      const cmsis_nn_dims *input, const cmsis_nn_dims *filter,
-                                                      const cmsis_nn_dims *output)
+int32_t arm_depthwise_conv_wrapper_s8_get_buffer_size(const cmsis_nn_dw_conv_params *params, STAND_IN_SIZES)
 {
     (void)params, (void)output;
     return (input->h == 1 ? 3 : 2) * filter->w * filter->h * input->c;
@@ -35,18 +32,36 @@ int32_t arm_fully_connected_s8_get_buffer_size(const cmsis_nn_dims *filter)
     return filter->c * 4;
 }
 
-/* A valid tap's input, or NULL. */
-static const int8_t *tap_of(const cmsis_nn_dims *dims, const int8_t *input, int y, int x)
+/* One convolution. */
+typedef struct call {
+    const cmsis_nn_dims *in, *filter;
+    cmsis_nn_tile stride, padding, dilation;
+    int32_t offset;
+    int mult;  /* outputs of a channel; 0: not depthwise */
+    int blind; /* whether the middle column's tap is read without looking */
+} call;
+
+static int64_t sum_of(const call *c, const int8_t *input, const int8_t *filter, int y, int x, int channel)
 {
-    return y < 0 || x < 0 || y >= dims->h || x >= dims->w ? NULL : input + (y * dims->w + x) * dims->c;
+    int64_t sum = 0;
+    for (int i = 0; i < c->filter->h; i++)
+        for (int j = 0; j < c->filter->w; j++) {
+            const int row = y * c->stride.h + i * c->dilation.h - c->padding.h;
+            const int column = x * c->stride.w + j * c->dilation.w - c->padding.w;
+            const int at = i * c->filter->w + j;
+            if (row < 0 || row >= c->in->h || (!(c->blind && j == 1) && (column < 0 || column >= c->in->w)))
+                continue;
+            const int8_t *tap = input + (row * c->in->w + column) * c->in->c;
+            if (c->mult != 0)
+                sum += (tap[channel / c->mult] + c->offset) * filter[at * c->filter->c + channel];
+            const int8_t *weights = filter + (channel * c->filter->h * c->filter->w + at) * c->filter->c;
+            for (int k = 0; c->mult == 0 && k < c->in->c; k++)
+                sum += (tap[k] + c->offset) * weights[k];
+        }
+    return sum;
 }
 
-arm_cmsis_nn_status arm_convolve_wrapper_s8(const cmsis_nn_context *context, const cmsis_nn_conv_params *params,
-                                            const cmsis_nn_per_channel_quant_params *scales,
-                                            const cmsis_nn_dims *input_dims, const int8_t *input,
-                                            const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                            const cmsis_nn_dims *bias_dims, const int32_t *bias,
-                                            const cmsis_nn_dims *output_dims, int8_t *output)
+arm_cmsis_nn_status arm_convolve_wrapper_s8(STAND_IN_CONV)
 {
     assert(filter_dims->c == input_dims->c && filter_dims->n == output_dims->c && bias_dims->c == output_dims->c);
     fill(context, arm_convolve_wrapper_s8_get_buffer_size(params, input_dims, filter_dims, output_dims));
@@ -54,37 +69,22 @@ arm_cmsis_nn_status arm_convolve_wrapper_s8(const cmsis_nn_context *context, con
                           params->stride.h == 1 && params->padding.w == 0 && params->padding.h == 0;
     if (!pixelwise && input_dims->h == 1 && filter_dims->h == 1 && params->dilation.w == 1) {
         const int pads = (output_dims->w - 1) * params->stride.w + filter_dims->w - input_dims->w;
-        if (params->padding.w * 2 + pads % 2 != pads) {
+        if (params->padding.w * 2 + pads % 2 != pads)
             return ARM_CMSIS_NN_ARG_ERROR;
-        }
         memcpy(context->buf, input, (size_t)(filter_dims->w * input_dims->c));
     }
+    const call own = {input_dims, filter_dims, params->stride, params->padding, params->dilation, params->input_offset,
+                      0, 0};
     for (int y = 0; y < (pixelwise ? input_dims->h : output_dims->h); y++)
         for (int x = 0; x < (pixelwise ? input_dims->w : output_dims->w); x++)
-            for (int c = 0; c < output_dims->c; c++) {
-                int64_t sum = bias[c];
-                for (int i = 0; i < filter_dims->h; i++)
-                    for (int j = 0; j < filter_dims->w; j++) {
-                        const int8_t *tap =
-                            tap_of(input_dims, input, y * params->stride.h + i * params->dilation.h - params->padding.h,
-                                   x * params->stride.w + j * params->dilation.w - params->padding.w);
-                        const int8_t *weights = filter + ((c * filter_dims->h + i) * filter_dims->w + j) * filter_dims->c;
-                        for (int k = 0; tap != NULL && k < input_dims->c; k++)
-                            sum += (tap[k] + params->input_offset) * weights[k];
-                    }
-                *output++ = stand_in_output(sum, scales->multiplier[c], scales->shift[c], params->output_offset,
-                                            params->activation.min, params->activation.max);
-            }
+            for (int c = 0; c < output_dims->c; c++)
+                *output++ = stand_in_output(bias[c] + sum_of(&own, input, filter, y, x, c), scales->multiplier[c],
+                                            scales->shift[c], params->output_offset, params->activation.min,
+                                            params->activation.max);
     return ARM_CMSIS_NN_SUCCESS;
 }
 
-arm_cmsis_nn_status arm_depthwise_conv_wrapper_s8(const cmsis_nn_context *context,
-                                                  const cmsis_nn_dw_conv_params *params,
-                                                  const cmsis_nn_per_channel_quant_params *scales,
-                                                  const cmsis_nn_dims *input_dims, const int8_t *input,
-                                                  const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                                  const cmsis_nn_dims *bias_dims, const int32_t *bias,
-                                                  const cmsis_nn_dims *output_dims, int8_t *output)
+arm_cmsis_nn_status arm_depthwise_conv_wrapper_s8(STAND_IN_DEPTHWISE)
 {
     assert(filter_dims->c == output_dims->c && filter_dims->n == 1 && bias_dims->c == output_dims->c);
     assert(params->ch_mult * input_dims->c == output_dims->c);
@@ -92,26 +92,14 @@ arm_cmsis_nn_status arm_depthwise_conv_wrapper_s8(const cmsis_nn_context *contex
     const int blind = filter_dims->w == 3 && filter_dims->h == 3 && params->dilation.w == 1 &&
                       params->dilation.h == 1 && params->padding.w <= 1 && params->padding.h <= 1 &&
                       params->ch_mult == 1;
+    const call own = {input_dims, filter_dims, params->stride, params->padding, params->dilation, params->input_offset,
+                      params->ch_mult, blind};
     for (int y = 0; y < output_dims->h; y++)
         for (int x = 0; x < output_dims->w; x++)
-            for (int c = 0; c < output_dims->c; c++) {
-                int64_t sum = bias[c];
-                for (int i = 0; i < filter_dims->h; i++)
-                    for (int j = 0; j < filter_dims->w; j++) {
-                        const int8_t *tap =
-                            tap_of(input_dims, input, y * params->stride.h + i * params->dilation.h - params->padding.h,
-                                   x * params->stride.w + j * params->dilation.w - params->padding.w);
-                        const int row = y * params->stride.h + i * params->dilation.h - params->padding.h;
-                        const int first = x * params->stride.w - params->padding.w;
-                        if (blind && j == 1 && row >= 0 && row < input_dims->h)
-                            tap = input + (row * input_dims->w + first + 1) * input_dims->c;
-                        if (tap != NULL)
-                            sum += (tap[c / params->ch_mult] + params->input_offset) *
-                                   filter[(i * filter_dims->w + j) * filter_dims->c + c];
-                    }
-                *output++ = stand_in_output(sum, scales->multiplier[c], scales->shift[c], params->output_offset,
-                                            params->activation.min, params->activation.max);
-            }
+            for (int c = 0; c < output_dims->c; c++)
+                *output++ = stand_in_output(bias[c] + sum_of(&own, input, filter, y, x, c), scales->multiplier[c],
+                                            scales->shift[c], params->output_offset, params->activation.min,
+                                            params->activation.max);
     return ARM_CMSIS_NN_SUCCESS;
 }
 
@@ -124,12 +112,7 @@ arm_cmsis_nn_status arm_vector_sum_s8(int32_t *sums, const int32_t columns, cons
     return ARM_CMSIS_NN_SUCCESS;
 }
 
-arm_cmsis_nn_status arm_fully_connected_wrapper_s8(const cmsis_nn_context *context, const cmsis_nn_fc_params *params,
-                                                   const cmsis_nn_quant_params *scales,
-                                                   const cmsis_nn_dims *input_dims, const int8_t *input,
-                                                   const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                                   const cmsis_nn_dims *bias_dims, const int32_t *bias,
-                                                   const cmsis_nn_dims *output_dims, int8_t *output)
+arm_cmsis_nn_status arm_fully_connected_wrapper_s8(STAND_IN_FULL)
 {
     const int32_t *sums = context->buf;
     assert(bias_dims->c == output_dims->c);

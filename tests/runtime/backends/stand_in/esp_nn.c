@@ -35,18 +35,15 @@ static uintptr_t rounded(uintptr_t address, int channels)
     return address & ~(uintptr_t)(channels % BLOCK == 0 ? 15 : channels % 8 == 0 ? 7 : 0);
 }
 
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 /* Rows and columns of a copy that the kernel reads blindly. */
 static data_2d_t padded(const call *c)
 {
     data_2d_t size = {c->in->width + 2 * c->padding.width, c->in->height + 2 * c->padding.height};
     if (c->padding.width == 0 && c->padding.height == 0) {
-        size.width = larger(size.width, c->out->width * c->stride.width + c->filter->width - 1);
-        size.height = larger(size.height, c->out->height * c->stride.height + c->filter->height - 1);
+        const int width = c->out->width * c->stride.width + c->filter->width - 1;
+        const int height = c->out->height * c->stride.height + c->filter->height - 1;
+        size.width = width > size.width ? width : size.width;
+        size.height = height > size.height ? height : size.height;
     }
     return size;
 }
@@ -94,15 +91,13 @@ static call depthwise_call(const data_dims_t *in, const data_dims_t *filter, con
     return c;
 }
 
-int esp_nn_get_conv_scratch_size(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
-                                 const conv_params_t *params)
+int esp_nn_get_conv_scratch_size(STAND_IN_SIZES(conv_params_t))
 {
     const call c = conv_call(input, filter, output, params);
     return bytes(&c);
 }
 
-int esp_nn_get_depthwise_conv_scratch_size(const data_dims_t *input, const data_dims_t *filter,
-                                           const data_dims_t *output, const dw_conv_params_t *params)
+int esp_nn_get_depthwise_conv_scratch_size(STAND_IN_SIZES(dw_conv_params_t))
 {
     const call c = depthwise_call(input, filter, output, params);
     return bytes(&c);
@@ -218,17 +213,13 @@ static void run(const call *c, const int8_t *input, const int8_t *filter, const 
     }
 }
 
-void esp_nn_conv_s8(const data_dims_t *input_dims, const int8_t *input, const data_dims_t *filter_dims,
-                    const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims, int8_t *output,
-                    const conv_params_t *params, const quant_data_t *scales)
+void esp_nn_conv_s8(STAND_IN_LAYER(conv_params_t))
 {
     const call c = conv_call(input_dims, filter_dims, output_dims, params);
     run(&c, input, filter, bias, output, params, scales);
 }
 
-void esp_nn_depthwise_conv_s8(const data_dims_t *input_dims, const int8_t *input, const data_dims_t *filter_dims,
-                              const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims,
-                              int8_t *output, const dw_conv_params_t *params, const quant_data_t *scales)
+void esp_nn_depthwise_conv_s8(STAND_IN_LAYER(dw_conv_params_t))
 {
     const call c = depthwise_call(input_dims, filter_dims, output_dims, params);
     const conv_params_t own = {params->in_offset, params->out_offset, params->stride,

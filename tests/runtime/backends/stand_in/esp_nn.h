@@ -2,19 +2,13 @@
 #pragma once
 #include "esp_nn_defs.h"
 
-int esp_nn_get_conv_scratch_size(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
-                                 const conv_params_t *params);
+int esp_nn_get_conv_scratch_size(STAND_IN_SIZES(conv_params_t));
 void esp_nn_set_conv_scratch_buf(const void *buffer);
-void esp_nn_conv_s8(const data_dims_t *input_dims, const int8_t *input, const data_dims_t *filter_dims,
-                    const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims, int8_t *output,
-                    const conv_params_t *params, const quant_data_t *scales);
+void esp_nn_conv_s8(STAND_IN_LAYER(conv_params_t));
 
-int esp_nn_get_depthwise_conv_scratch_size(const data_dims_t *input, const data_dims_t *filter,
-                                           const data_dims_t *output, const dw_conv_params_t *params);
+int esp_nn_get_depthwise_conv_scratch_size(STAND_IN_SIZES(dw_conv_params_t));
 void esp_nn_set_depthwise_conv_scratch_buf(const void *buffer);
-void esp_nn_depthwise_conv_s8(const data_dims_t *input_dims, const int8_t *input, const data_dims_t *filter_dims,
-                              const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims,
-                              int8_t *output, const dw_conv_params_t *params, const quant_data_t *scales);
+void esp_nn_depthwise_conv_s8(STAND_IN_LAYER(dw_conv_params_t));
 
 void esp_nn_fully_connected_s8(const int8_t *input, int32_t input_offset, uint16_t row_len, const int8_t *filter,
                                int32_t filter_offset, const int32_t *bias, int8_t *output, uint16_t out_channels,
