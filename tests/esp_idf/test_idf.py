@@ -158,7 +158,7 @@ def assert_flashed_alone(project: Project, chip: str) -> None:
     from tests.platformio.mock_chip import mock_chip
 
     expected = (project.build_folder / "tigris" / "model.bin").read_bytes()
-    with mock_chip(chip, "socket") as device:
+    with mock_chip(chip) as device:
         # The mock reads flash back through the ROM only, which is left once esptool has loaded its stub.
         extra = {"ESPPORT": device.port, "SERIAL_TOOL_EXTRA_PRE_CMD_ARGS": "--no-stub"}
         project.environment = {**project.environment, **extra}

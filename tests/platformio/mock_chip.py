@@ -1,20 +1,16 @@
-"""A chip's ROM bootloader to flash, on a TCP port or a pseudo terminal, and what its flash then holds."""
+"""A chip's ROM bootloader to flash, on a TCP port, and what its flash then holds."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-
-import esptool
 
 START_SECONDS = 60.0
 # With a flash chip of 16 MB, in the mock and by its JEDEC id, in place of 4 MB. On a busy machine it would be of no use
@@ -27,10 +23,6 @@ from esp32_mock_bootloader import cli, protocol, server
 protocol.MOCK_FLASH_ID, protocol.FLASH_MOCK_SIZE = 0x00184020, 16 << 20
 assert server._FLASH_END_IDLE_SEC > 0 and server._CLIENT_RECV_TIMEOUT > 0
 server._FLASH_END_IDLE_SEC, server._CLIENT_RECV_TIMEOUT = float("inf"), 60.0
-def sendall(self, data):
-    while data:
-        data = data[os.write(self._master, data):]
-server.PtyMasterTransport.sendall = sendall
 def show_flash(number, frame):
     with open(sys.argv[1] + ".part", "wb") as file:
         file.write(server.get_flash_image().data)
@@ -44,27 +36,9 @@ sys.exit(cli.main(sys.argv[2:]))
 class MockChip:
     """`port` is what esptool and upload_port take; `flash` is where the process shows its flash."""
 
-    chip: str
     port: str
     process: subprocess.Popen[bytes]
     flash: Path
-
-    @property
-    def stub(self) -> list[str]:
-        """The mock answers as the ROM over TCP, and as the stub, which stays, over a terminal."""
-        return ["--no-stub"] if self.port.startswith("socket:") else []
-
-    def esptool(self, *arguments: str) -> None:
-        """In this process: its imports take a second of a new one."""
-        with redirect_stdout(io.StringIO()) as printed, redirect_stderr(printed):
-            try:
-                esptool.main(["--chip", self.chip, "--port", self.port, *self.stub, *arguments])
-                problem = ""
-            except SystemExit as end:
-                problem = f"exit status {end.code}" if end.code else ""
-            except esptool.FatalError as error:
-                problem = str(error)
-        assert not problem, f"{printed.getvalue()}\n{problem}"
 
     def read(self, offset: int, size: int) -> bytes:
         self.flash.unlink(missing_ok=True)
@@ -74,27 +48,20 @@ class MockChip:
             file.seek(offset)
             return file.read(size)
 
-    def write(self, offset: int, data: bytes) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "flash.bin")
-            file.write_bytes(data)
-            self.esptool("write-flash", hex(offset), str(file))
-
 
 @contextlib.contextmanager
-def mock_chip(chip: str, transport: str) -> Iterator[MockChip]:
-    """`transport` is `socket` or `pty`."""
+def mock_chip(chip: str) -> Iterator[MockChip]:
+    """On a TCP port, where it answers as the ROM does: esptool needs --no-stub."""
     with tempfile.TemporaryDirectory() as folder:
         port_file = Path(folder, "port")
-        where = ["--pty"] if transport == "pty" else ["--port", "0"]
         flash = Path(folder, "flash.bin")
-        command = [sys.executable, "-c", RUN, str(flash), "run", "--chip", chip, *where]
+        command = [sys.executable, "-c", RUN, str(flash), "run", "--chip", chip, "--port", "0"]
         with Path(folder, "log").open("wb") as log:
             process = subprocess.Popen([*command, "--port-file", str(port_file)], stdout=log, stderr=log)
         try:
             _await(port_file, process, Path(folder, "log"))
             port = port_file.read_text("utf-8").strip()
-            yield MockChip(chip, f"socket://127.0.0.1:{port}" if transport == "socket" else port, process, flash)
+            yield MockChip(f"socket://127.0.0.1:{port}", process, flash)
         finally:
             process.terminate()
             process.wait(10)

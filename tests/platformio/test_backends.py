@@ -19,7 +19,6 @@ from .project import ROOT
 MODEL = ROOT / "examples" / "digits" / "model" / "digits.onnx"
 MAIN = """
 #include <stdio.h>
-#include <string.h>
 #include <board.h>
 #include <tigris_models.h>
 static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
@@ -30,12 +29,9 @@ int main(void)
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status == TIGRIS_OK)
         status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
-    if (status == TIGRIS_OK) {
-        int8_t *input = tigris_input(&session, 0);
-        for (uint32_t i = 0; i < tigris_input_bytes(&session, 0); i++)
-            input[i] = (int8_t)(i * 37u % 251u - 125u);
-        status = tigris_run(&session);
-    }
+    for (uint32_t i = 0; status == TIGRIS_OK && i < tigris_input_bytes(&session, 0); i++)
+        ((int8_t *)tigris_input(&session, 0))[i] = (int8_t)(i * 37u % 251u - 125u);
+    status = status == TIGRIS_OK ? tigris_run(&session) : status;
     printf("%s:", tigris_status_text(status));
     for (uint32_t i = 0; status == TIGRIS_OK && i < tigris_output_bytes(&session, 0); i++)
         printf(" %d", ((const int8_t *)tigris_output(&session, 0))[i]);
@@ -49,7 +45,7 @@ custom_tigris_models = {MODEL}
 custom_tigris_mem = 64K
 build_flags = -DNDEBUG
 """
-LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m4": "cmsis-nn", "emu_cortex_m55": "cmsis-nn"}
+LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m55": "cmsis-nn"}
 
 
 def put_library(name: str, folder: Path) -> None:
@@ -68,27 +64,16 @@ def put_library(name: str, folder: Path) -> None:
         shutil.copy(STAND_IN / source, folder / name / target)
 
 
-@pytest.fixture(scope="module")
-def project(shared_project):
-    # The stand-in takes scratch on every chip, the library itself on some only.
-    chip = "board_build.mcu = esp32s3\n" if checkout("esp-nn") is None else ""
-    sections = "".join(
-        f"[env:{board}]\nboard = {board}\ncustom_tigris_backend = {name}\ncustom_tigris_backend_path = {name}\n"
-        f"{chip * (name == 'esp-nn')}"
-        for board, name in LIBRARIES.items()
-    )
-    project = shared_project({"src/main.c": MAIN}, COMMON + sections)
-    for name in sorted(set(LIBRARIES.values())):
-        put_library(name, project.folder)
-    return project
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "board", [pytest.param(board, marks=pytest.mark.vendor(VARIABLES[name], optional=True))
-              for board, name in LIBRARIES.items()]
-)
-def test_the_library_runs_on_the_board_with_the_host_s_outputs(board: str, project) -> None:
+@pytest.mark.parametrize(("board", "name"), [
+    pytest.param(*pair, marks=pytest.mark.vendor(VARIABLES[pair[1]], optional=True)) for pair in LIBRARIES.items()
+])  # fmt: skip
+def test_the_library_runs_on_the_board_with_the_host_s_outputs(board, name, new_project) -> None:
+    # The stand-in takes scratch on every chip, the library itself on some only.
+    chip = "board_build.mcu = esp32s3\n" if name == "esp-nn" and checkout(name) is None else ""
+    section = f"[env:{board}]\nboard = {board}\ncustom_tigris_backend = {name}\ncustom_tigris_backend_path = {name}\n"
+    project = new_project({"src/main.c": MAIN}, COMMON + section + chip)
+    put_library(name, project.folder)
     assert "tigris_backend" in project.run("-e", board, "-t", "upload", "-v")
     with Session(compile_model(MODEL, fast="64K")) as session:
         (source,) = session.inputs
@@ -96,5 +81,5 @@ def test_the_library_runs_on_the_board_with_the_host_s_outputs(board: str, proje
         (expected,) = session.run_raw({source.name: x.reshape(source.stored_shape)}).values()
     answer = project.serial(board, b".\r\n").decode()
     assert f"ok: {' '.join(str(value) for value in expected.ravel())}." in re.sub(r"\s+", " ", answer)
-    symbol = {"esp-nn": "esp_nn_conv_s8", "cmsis-nn": "arm_convolve_wrapper_s8"}[LIBRARIES[board]]
+    symbol = {"esp-nn": "esp_nn_conv_s8", "cmsis-nn": "arm_convolve_wrapper_s8"}[name]
     assert symbol.encode() in (project.build(board) / "firmware.elf").read_bytes()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,10 @@ from tests.harness.tiers import sampled
 from tigris_pio.platformio import partitions, psram, upload
 
 from .mock_chip import mock_chip
-from .project import ESPRESSIF_LIKE, FAKE_HEAD, ROOT, load_by_path
+from .project import ESPRESSIF_LIKE, FAKE_HEAD, ROOT
 
-gen_table = load_by_path("like_gen_table", ROOT / "tests" / "platformio" / "espressif_like" / "tools" / "gen_table.py")
-
-BOARDS = {
-    "esp32": "esp32dev",
-    "esp32s3": "esp32-s3-devkitc-1",
-    "esp32c3": "esp32-c3-devkitm-1",
-    "esp32c6": "esp32-c6-devkitc-1",
-}
+BOARDS = {"esp32": "esp32dev", "esp32s3": "esp32-s3-devkitc-1", "esp32c3": "esp32-c3-devkitm-1",
+          "esp32c6": "esp32-c6-devkitc-1"}  # fmt: skip
 ARDUINO = '#include <Arduino.h>\n#include <tigris_models.h>\nvoid loop() {}\n' \
           'void setup() { Serial.printf("%s", TIGRIS_MODEL_ALPHA.name); }\n'  # fmt: skip
 ESPIDF = "#include <stdio.h>\n#include <tigris_models.h>\nvoid app_main(void);\n" \
@@ -56,33 +49,24 @@ def esptool_calls(tmp_path, monkeypatch):
     return lambda: [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
 
-# Each chip over both transports, each framework and spelling of options with each.
+# Each chip, framework and spelling of options.
 CASES = [
-    ("esp32", "socket", "arduino", "espressif32", "own.csv", 0x190000),
-    ("esp32", "pty", "espidf", "pioarduino", None, 0x110000),
-    ("esp32s3", "socket", "espidf", "pioarduino", None, 0x110000),
-    ("esp32s3", "pty", "arduino", "espressif32", "own.csv", 0x190000),
-    ("esp32c3", "socket", "espidf", "espressif32", "own.csv", 0x190000),
-    ("esp32c3", "pty", "arduino", "pioarduino", "own.csv", 0x190000),
-    ("esp32c6", "socket", "arduino", "pioarduino", None, 0x210000),
-    ("esp32c6", "pty", "espidf", "espressif32", None, 0x110000),
-]
-FAST = (CASES[0], CASES[1])
+    ("esp32", "arduino", "espressif32", "own.csv", 0x190000), ("esp32s3", "espidf", "pioarduino", None, 0x110000),
+    ("esp32c3", "espidf", "espressif32", "own.csv", 0x190000), ("esp32c6", "arduino", "pioarduino", None, 0x210000),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("chip", "transport", "framework", "like", "table", "offset"),
-    [case if case in FAST else pytest.param(*case, marks=pytest.mark.thorough) for case in CASES],
-)
+@pytest.mark.parametrize(("chip", "framework", "like", "table", "offset"),
+                         [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.thorough) for case in CASES[2:])])
 def test_one_call_flashes_everything_and_then_the_plan_alone(
-    make, esptool_calls, fake_compiler, chip, transport, framework, like, table, offset
+    make, esptool_calls, fake_compiler, chip, framework, like, table, offset
 ):
     """Bootloader, table, firmware and plan. Slow memory is warned of where sdkconfig.defaults gives the chip none."""
-    options = [f"board_build.partitions = {table}"] * bool(table) + ["upload_flags = --no-stub"] * (transport != "pty")
+    options = [f"board_build.partitions = {table}"] * bool(table) + ["upload_flags = --no-stub"]
     settings = {"sdkconfig.defaults": "CONFIG_SPIRAM=y\n"} if like == "espressif32" else {}
     project = make(chip, framework, like, *options, **settings)
     build = project.build("board")
-    with mock_chip(chip, transport) as mock:
+    with mock_chip(chip) as mock:
         text = project.run("-t", "upload", "--upload-port", mock.port)
         warned = "Warning: slow memory is PSRAM, and this firmware has none: alpha 4096 bytes." in text
         assert "Model: [" in text and warned == (like == "pioarduino")
@@ -118,18 +102,10 @@ def test_one_call_flashes_everything_and_then_the_plan_alone(
         assert mock.read(offset, FAKE_HEAD + 5000)[FAKE_HEAD:] == b"fresh" * 1000
         assert mock.read(0x10000, 4096) == (build / "firmware.bin").read_bytes()[:4096]
 
-
-def test_the_model_alone_is_refused_by_another_table(make, esptool_calls):
-    project = make("esp32c3", "arduino", "espressif32", OWN, "upload_flags = --no-stub")
-    other = partitions.parse_csv(OTA_TABLE + "model,data,0x40,0x200000,0x10000\nmore,data,fat,,4K\n", "other")
-    with mock_chip("esp32c3", "socket") as mock:
-        mock.write(0x8000, partitions.to_binary(other))
+        project.add_option("custom_tigris_flash = 64K")
         text = project.refused("-t", "uploadmodel", "--upload-port", mock.port)
-    assert "the board's partition table at 0x8000 is not this project's:" in text
-    assert "model: 0x200000 to 0x210000 (type 0x01/0x40) on the board, 0x190000 to 0x400000" in text
-    assert "more: 0x210000 to 0x211000 (type 0x01/0x81) on the board, not in the project" in text
-    assert "Nothing was written." in text
-    assert not [call for call in esptool_calls() if "write_flash" in call]
+        assert "the board's partition table at 0x8000 is not this project's:" in text and "Nothing was written." in text
+        assert len(esptool_calls()) == 5 and esptool_calls()[-1][-3:-1] == ["0x8000", "0xc00"]
 
 
 def test_where_the_model_alone_cannot_be_uploaded_the_remedy_is_said():
@@ -137,13 +113,6 @@ def test_where_the_model_alone_cannot_be_uploaded_the_remedy_is_said():
         upload.compare_tables(b"\xff" * 0xC00, b"", "0x8000")
     with pytest.raises(upload.UploadError, match=r"needs esptool or an emulated board, but this .* uploads by espota"):
         upload.take_apart("espota.py $UPLOADERFLAGS -f $SOURCE", ["-i", "10.0.0.1"], [], "espota")
-
-
-@pytest.mark.thorough
-def test_the_model_alone_needs_a_port_that_answers(make):
-    project = make("esp32c3", "arduino", "espressif32", OWN)
-    text = project.refused("-t", "uploadmodel", "--upload-port", "socket://127.0.0.1:9")
-    assert "Error: -t uploadmodel: the board's partition table could not be read; see above." in text
 
 
 @pytest.mark.parametrize(("frameworks", "flags", "settings", "remedy"), [
@@ -213,15 +182,9 @@ def test_the_frameworks_table_is_the_base(make, chip, framework, like, options, 
 
 @pytest.mark.thorough
 def test_the_child_build_of_pioarduino_compiles_nothing_twice(make, fake_compiler):
-    with mock_chip("esp32c3", "socket") as mock:
+    with mock_chip("esp32c3") as mock:
         project = make("esp32c3", "arduino", "pioarduino", OWN, "custom_sdkconfig = X=y", f"upload_port = {mock.port}")
         assert "Model: [" in project.run("-t", "upload")
         assert mock.read(0x190000, FAKE_HEAD + 16)[FAKE_HEAD:] == PLAN[:16]
     project.run()
     assert len(fake_compiler.runs()) == 1
-
-
-def test_the_table_generator_of_the_tests_agrees_with_the_hooks():
-    path = ROOT / "tests/platformio/espressif_like/packages/framework-arduinoespressif32/tools/partitions/default.csv"
-    assert gen_table.table(path) == partitions.to_binary(partitions.parse_csv(path.read_text("utf-8"), "default"))
-    assert not path.stat().st_mode & stat.S_IXUSR

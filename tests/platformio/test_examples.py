@@ -38,7 +38,7 @@ FLASHED = [
 @pytest.mark.parametrize(("example", "chip", "options", "offset", "models"), FLASHED, ids=lambda value: str(value)[:22])
 def test_what_was_flashed_answers(copied, tmp_path, example, chip, options, offset, models):
     project = copied(example, *options)
-    with mock_chip(chip, "socket") as mock:
+    with mock_chip(chip) as mock:
         project.run("-e", chip, "-t", "upload", "--upload-port", mock.port)
         flash, firmware, found = read_back(mock, project, chip, tmp_path)
     assert found == offset
@@ -78,7 +78,7 @@ def test_the_real_platform_builds_and_flashes(copied, example):
     ini = project.folder / "platformio.ini"
     real = f"platform = {os.environ['TIGRIS_ESPRESSIF32']}"
     ini.write_text(ini.read_text("utf-8").replace(f"platform = {ESPRESSIF_LIKE}", real), "utf-8")
-    with mock_chip("esp32s3", "pty") as mock:
+    with mock_chip("esp32s3") as mock:
         text = project.run("-t", "upload", "--upload-port", mock.port, PLATFORMIO_CORE_DIR=str(USERS_CORE_DIR))
         assert "Model: [" in text
         plan = (project.build("esp32s3") / "tigris" / "digits.tgrs").read_bytes()
@@ -108,7 +108,7 @@ def test_a_wake_word_is_heard_by_a_microphone(copied, tmp_path):
     """On the stand-in chip, whose I2S microphone hears what comes on the line."""
     # ESP-IDF's own build takes the sources from src/CMakeLists.txt.
     project = copied("wake-word", "build_src_filter = +<*> -<main_emulated.c>")
-    with mock_chip("esp32s3", "socket") as mock:
+    with mock_chip("esp32s3") as mock:
         project.run("-e", "esp32s3", "-t", "upload", "--upload-port", mock.port)
         flash, firmware, found = read_back(mock, project, "esp32s3", tmp_path)
     audio, ends = wake_word.sounds().stream(SECONDS, SEED)

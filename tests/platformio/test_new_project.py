@@ -32,7 +32,7 @@ def test_on_a_chip(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPat
     ini.write_text(ini.read_text("utf-8").replace("platform = espressif32", f"platform = {ESPRESSIF_LIKE}"), "utf-8")
     project = Project(folder, core_dir)
     environment = "esp32_s3_devkitc_1"
-    with mock_chip("esp32s3", "socket") as mock:
+    with mock_chip("esp32s3") as mock:
         project.run("-t", "upload", "--upload-port", mock.port)
         flash, firmware, offset = read_back(mock, project, environment, tmp_path)
     model = partitions.find(partitions.parse_csv((folder / "partitions.csv").read_text("utf-8"), "table"), "model")

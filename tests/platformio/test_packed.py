@@ -124,24 +124,3 @@ def test_the_packed_library_installs_the_compiler(packed, new_project, core_dir,
     assert f"Installing the model compiler, {folder}, in " in said
     assert (project.folder / plan).read_bytes() == compile_model(DIGITS, fast="64K", name="digits").data
     assert (project.folder / second).read_bytes() == compile_model(SPEECH, fast="64K", name="speech").data
-
-
-def git(folder, *words):
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
-
-
-@pytest.mark.thorough
-def test_a_git_dependency_brings_library_and_hook(new_project, tmp_path):
-    origin = tmp_path / "origin"
-    for name in ("runtime", "tigris_pio"):
-        shutil.copytree(ROOT / name, origin / name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "host"))
-    shutil.copy(ROOT / "library.json", origin)
-    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "library")):
-        git(origin, *words)
-    ini = INI.format(library=f"git+file://{origin}", models=DIGITS)
-    main = "#include <tigris_models.h>\ntigris_plan plan;\n" \
-           "int main(void) { return (int)tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan); }\n"  # fmt: skip
-    project = new_project({"src/main.c": main}, ini, name="with git")
-    assert "Model: [" in project.run()
-    assert "Compiling" not in project.run()

@@ -133,22 +133,6 @@ def test_bad_layouts_are_refused_with_numbers(rows, message):
         partitions.check(table, 4 * MB)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=20), st.integers(1, 64), st.integers(1, 64))
-def test_any_table_stays_valid_with_a_model(sectors, least, chip_mb):
-    rows = [f"p{i}, data, fat, , {count * 4}K" for i, count in enumerate(sectors)]
-    table = parse("\n".join(rows))
-    try:
-        result, model = partitions.with_model(table, "model", chip_mb * MB, least * 0x10000, None)
-    except PartitionError:
-        last = partitions.align_up(table[-1].end, 0x10000)
-        assert last + least * 0x10000 > chip_mb * MB
-        return
-    partitions.check(result, chip_mb * MB)
-    assert result[:-1] == table
-    assert model.offset % 0x10000 == 0
-    assert model.size >= least * 0x10000
-
-
 # ---- as gen_esp32part.py reads them ------------------------------------------------------------------------------
 
 
@@ -201,24 +185,6 @@ def test_rows_that_esp_idf_5_4_and_later_know():
     assert found[9].label == "a#b"
     again = partitions.parse_csv(partitions.to_csv(table), "again", bootloader=0x2000)
     assert partitions.to_binary(again) == partitions.to_binary(table)
-
-
-SIZES = st.integers(1, 64).flatmap(
-    lambda n: st.sampled_from([f"{4 * n}K", f"{4 * n}k", hex(4096 * n), str(4096 * n), oct(4096 * n), bin(4096 * n)])
-)
-
-
-@given(st.lists(st.tuples(SIZES, st.booleans(), st.sampled_from(["", "encrypted"])), min_size=1, max_size=8))
-def test_any_spelling_of_a_table_reads_back_from_its_binary(rows):
-    lines = [f"p{i}, {'app' if app else 'data'}, 0x10, , {size}, {flag}" for i, (size, app, flag) in enumerate(rows)]
-    table = parse("\n".join(lines))
-    end = 0x9000
-    for p, (size, app, _), entry in zip(table, rows, partitions.parse_binary(partitions.to_binary(table)), strict=True):
-        assert p.offset == partitions.align_up(end, 0x10000 if app else 0x1000)
-        assert p.size == (int(size[:-1]) << 10 if size[-1] in "kK" else int(size, 0))
-        assert (entry.label, entry.offset, entry.size) == (p.label, p.offset, p.size)
-        end = p.end
-    assert parse(partitions.to_csv(table)) == table
 
 
 @given(st.text(max_size=80), st.lists(st.sampled_from(["a", "app", "data", "0x10", "ota", "4K", "-1", "", "#", "$"])))

@@ -7,7 +7,6 @@ esptool is the real one.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -17,35 +16,33 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import tigris, tigris_process
-from tests.harness.core_dir import USERS_CORE_DIR
-from tigris_pio.errors import ToolError, UsageError
+from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.qemu.build import Build, read_idf
 from tigris_pio.hil.qemu.chips import CHIPS, arguments, chip_of_image
 from tigris_pio.hil.qemu.machine import Machine
-from tigris_pio.hil.qemu.tools import find_qemu, merge
+from tigris_pio.hil.qemu.tools import merge
 
 from .conftest import copy_example
-from .project import ESPRESSIF_LIKE, ROOT, Project
+from .project import ROOT, Project
 
 EXAMPLES = ROOT / "examples"
 DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
 
 
-def put_qemu(folder: Path, *names: str) -> None:
-    """Programs of Espressif's names in a folder."""
-    for name in names:
-        program = folder / name
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tests.harness.espressif_qemu {name} "$@"\n')
-        program.chmod(0o755)
+#: The arguments that the stand-in was called with, by call.
+Calls = Callable[[], list[list[str]]]
 
 
 @pytest.fixture
-def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
-    """Puts the stand-ins in PATH; `qemu()`: the arguments that they were called with."""
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Puts the stand-ins in PATH."""
     folder, log = tmp_path / "bin, with a comma", tmp_path / "qemu.log"
     folder.mkdir()
-    put_qemu(folder, "qemu-system-riscv32", "qemu-system-xtensa")
+    for name in ("qemu-system-riscv32", "qemu-system-xtensa"):
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tests.harness.espressif_qemu {name} "$@"\n')
+        program.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
     monkeypatch.setenv("QEMU_LOG", str(log))
@@ -66,7 +63,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Project:
     return project
 
 
-def test_a_platformio_build_runs_and_is_checked(built: Project, qemu: Callable[[], list[list[str]]]) -> None:
+def test_a_platformio_build_runs_and_is_checked(built: Project, qemu: Calls) -> None:
     done = tigris("hil", "--qemu", "--project", built.folder, "--data", DIGITS, "--samples", 12)
     assert "esp32c3 at socket://" in done.stdout
     assert "12/12 outputs equal to the host, accuracy " in done.stdout
@@ -75,7 +72,7 @@ def test_a_platformio_build_runs_and_is_checked(built: Project, qemu: Callable[[
 
 
 @pytest.mark.thorough
-def test_an_upload_goes_through_the_roms_download_mode(built: Project, qemu: Callable[[], list[list[str]]]) -> None:
+def test_an_upload_goes_through_the_roms_download_mode(built: Project, qemu: Calls) -> None:
     words = ("--qemu", "--upload", "--project", built.folder, "--env", "c3", "--samples", 3, "--json")
     done = tigris_process("hil", "check", *words)
     assert json.loads(done.stdout)["kind"] == "Equal"
@@ -95,80 +92,57 @@ def idf_build(project: Project, chip: str, folder: Path, **changes: object) -> P
         data = bytearray((folder / name).read_bytes())
         data[12] = CHIPS[chip].number
         (folder / name).write_bytes(data)
-    document = {
-        "write_flash_args": ["--flash_mode", "dio", "--flash_size", "2MB", "--flash_freq", "80m"],
-        "flash_settings": {"flash_mode": "dio", "flash_size": "2MB", "flash_freq": "80m"},
-        "flash_files": images,
-        "extra_esptool_args": {"after": "hard_reset", "before": "default_reset", "stub": True, "chip": chip},
-    }
+    settings = {"flash_mode": "dio", "flash_size": "2MB", "flash_freq": "80m"}
+    document = {"flash_files": images, "flash_settings": settings, "extra_esptool_args": {"chip": chip}}
     (folder / "flasher_args.json").write_text(json.dumps({**document, **changes}), "utf-8")
     return folder
 
 
-@pytest.mark.parametrize("chip", ["esp32", "esp32s3"])
-def test_the_other_chips_follow_this_machines_clock(
-    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path, chip: str
+@pytest.mark.parametrize("chip", CHIPS)
+def test_an_esp_idf_build_runs_and_is_checked(
+    built: Project, qemu: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chip: str
 ) -> None:
-    build = idf_build(built, chip, tmp_path / "build")
+    """Other chips than the ESP32-C3 follow this machine's clock."""
+    build = idf_build(built, chip, tmp_path / "idf" / "build")
     done = tigris("hil", "--qemu", "--project", build, "--samples", 2)
     assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
     (call,) = qemu()
-    assert call[0] == "qemu-system-xtensa" and "-icount" not in call
-    assert f"driver=timer.{chip}.timg,property=wdt_disable,value=true" in call
-
-
-def test_an_esp_idf_build_runs_and_is_checked(
-    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = tmp_path / "idf"
-    project.mkdir()
-    build = idf_build(built, "esp32c3", project / "build")
-    done = tigris("hil", "--qemu", "--project", build, "--samples", 2)
-    assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
-    monkeypatch.chdir(project)
-    done = tigris("hil", "bench", "--qemu", "--runs", 3)
-    assert "then 2: least" in done.stdout
-    lines = tigris("hil", "monitor", "--qemu", "--seconds", 0.5).stdout
-    assert "ESP-ROM:esp32c3" in lines
+    if chip != "esp32c3":
+        assert call[0] == "qemu-system-xtensa" and "-icount" not in call
+        assert f"driver=timer.{chip}.timg,property=wdt_disable,value=true" in call
+        return
+    monkeypatch.chdir(build.parent)
+    assert "then 2: least" in tigris("hil", "bench", "--qemu", "--runs", 3).stdout
+    assert "ESP-ROM:esp32c3" in tigris("hil", "monitor", "--qemu", "--seconds", 0.5).stdout
     assert len(qemu()) == 3
 
 
-def test_a_plan_is_uploaded_alone(built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path) -> None:
+def test_a_plan_is_uploaded_alone(built: Project, qemu: Calls, tmp_path: Path) -> None:
     """The firmware, and where the plan is to be zeros, are there already."""
     good = read_idf(idf_build(built, "esp32c3", tmp_path / "build"))
     (*others, (at, plan)) = good.images
     bad = tmp_path / "bad.tgrs"
     bad.write_bytes(bytes(plan.stat().st_size))
-    before = replace(good, images=(*others, (at, bad)))
-    alone = replace(good, images=((at, plan),))
-    with Machine(before, alone) as machine, Board(machine.url) as board:
-        assert board.models()[0].status == 0
+    before, alone = replace(good, images=(*others, (at, bad))), replace(good, images=((at, plan),))
+    with Machine(before, alone, more="-display none") as machine, Board(machine.url) as board:
+        assert (board.models()[0].name, board.models()[0].status) == ("digits", 0) and "ESP-ROM:esp32c3" in board.log
+        flash = machine.flash
+    assert len(flash) == 2 << 20
+    for offset, path in good.images:
+        data = path.read_bytes()
+        start = 32 if offset == 0 else 0  # esptool writes flash mode, size and frequency into the bootloader
+        assert flash[offset + start : offset + len(data)] == data[start:]
     with Machine(before, alone, erased=True) as machine:
         assert set(machine.flash[:at]) == {0xFF}
         assert machine.flash[at:].startswith(plan.read_bytes())
-
-
-def test_the_flash_of_a_machine_is_its_own(
-    built: Project, qemu: Callable[[], list[list[str]]], tmp_path: Path
-) -> None:
-    build = read_idf(idf_build(built, "esp32c3", tmp_path / "build"))
-    with Machine(build, more="-display none") as machine, Board(machine.url) as board:
-        assert board.models()[0].name == "digits"
-        assert "ESP-ROM:esp32c3" in board.log
-        flash = machine.flash
-    assert len(flash) == 2 << 20
-    for offset, path in build.images:
-        data = path.read_bytes()
-        at = 32 if offset == 0 else 0  # esptool writes flash mode, size and frequency into the bootloader
-        assert flash[offset + at : offset + len(data)] == data[at:]
     assert [name for name in tmp_path.iterdir() if name.name.startswith("tigris-qemu")] == []
 
 
 def test_images_are_known_by_their_header() -> None:
-    known = {(magic, number): chip_of_image(bytes([magic, *bytes(11), number, *bytes(11)]))
-             for magic in (0, 0xE9) for number in (0, 5, 9, 13)}  # fmt: skip
-    chips = {(0xE9, 0): CHIPS["esp32"], (0xE9, 5): CHIPS["esp32c3"], (0xE9, 9): CHIPS["esp32s3"]}
-    assert {key: chip for key, chip in known.items() if chip} == chips
+    heads = [(magic, number) for magic in (0, 0xE9) for number in (0, 5, 9, 13)]
+    known = {head: chip_of_image(bytes([head[0], *bytes(11), head[1], *bytes(11)])) for head in heads}
+    assert {head[1]: chip.name for head, chip in known.items() if chip} == {0: "esp32", 5: "esp32c3", 9: "esp32s3"}
+    assert not any(known[0, number] for number in (0, 5, 9, 13))
 
 
 def test_what_is_missing_is_said_with_the_remedy(
@@ -176,22 +150,21 @@ def test_what_is_missing_is_said_with_the_remedy(
 ) -> None:
     build = idf_build(built, "esp32c3", tmp_path / "build")
     words = ("hil", "--qemu", "--project", build)
-    only = tmp_path / "only"
-    only.mkdir()
+    (only := tmp_path / "only").mkdir()
     monkeypatch.setenv("PATH", str(only))
     monkeypatch.setenv("IDF_TOOLS_PATH", str(tmp_path / "tools"))
     get = "python $IDF_PATH/tools/idf_tools.py install qemu-riscv32"
     assert f"qemu-system-riscv32 is not installed. Espressif's QEMU: {get}" in tigris(*words, status=1).stderr
-    other = only / "qemu-system-riscv32"
-    other.write_text("#!/bin/sh\necho 'virt    RISC-V VirtIO board'\n")
-    other.chmod(0o755)
-    assert f"{other} has no machine esp32c3: it is not Espressif's QEMU" in tigris(*words, status=1).stderr
-    installed = tmp_path / "tools" / "tools" / "qemu-riscv32" / "esp_develop_9" / "qemu" / "bin"
-    installed.mkdir(parents=True)
-    program = installed / "qemu-system-riscv32"
-    program.write_text("#!/bin/sh\n[ $1 = -machine ] && echo 'esp32c3 yes' || echo no good\n")
-    program.chmod(0o755)
-    assert "qemu-system-riscv32 ended at once: no good" in tigris(*words, status=1).stderr
+    other, installed = (folder / "qemu-system-riscv32" for folder in (
+        only, tmp_path / "tools" / "tools" / "qemu-riscv32" / "esp_develop_9" / "qemu" / "bin"))  # fmt: skip
+    for program, script, message in (
+        (other, "echo 'virt    RISC-V VirtIO board'", f"{other} has no machine esp32c3: it is not Espressif's QEMU"),
+        (installed, "[ $1 = -machine ] && echo 'esp32c3 yes' || echo no good", "-riscv32 ended at once: no good"),
+    ):
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        assert message in tigris(*words, status=1).stderr
 
 
 def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> None:
@@ -225,28 +198,6 @@ def test_a_flash_chip_holds_the_whole_build(tmp_path: Path) -> None:
 @pytest.mark.parametrize("chip", CHIPS)
 def test_machines_are_started_as_their_makers_say(chip: str) -> None:
     words = arguments(CHIPS[chip], "a,b", 7, "e", octal_psram=True, download=True)
-    assert words[:2] == ["-M", chip]
-    assert "file=a,,b,if=mtd,format=raw" in words
-    assert f"driver=nvram.{chip}.efuse,property=drive,value=efuse" in words
-    assert "driver=ssi_psram,property=is_octal,value=true" in words
-    assert sum("strap_mode" in word for word in words) == 1
-    assert words[-2:] == ["-serial", "tcp:127.0.0.1:7,server=on,wait=on,nodelay=on"]
-    assert not any("strap_mode" in word for word in arguments(CHIPS[chip], "f", 7))
-
-
-@pytest.mark.vendor("TIGRIS_ESPRESSIF32")
-@pytest.mark.timeout(1200)
-def test_the_real_platforms_firmware_in_espressifs_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two models in one firmware, by the platform's own builders, in the user's PlatformIO core folder."""
-    try:
-        find_qemu(CHIPS["esp32c3"])
-    except ToolError as error:
-        pytest.skip(str(error))
-    folder = copy_example("two-models-esp32c3", tmp_path / "two")
-    ini = folder / "platformio.ini"
-    ini.write_text(ini.read_text("utf-8").replace(ESPRESSIF_LIKE, os.environ["TIGRIS_ESPRESSIF32"]), "utf-8")
-    monkeypatch.setenv("PLATFORMIO_CORE_DIR", str(USERS_CORE_DIR))
-    Project(folder, USERS_CORE_DIR).run("-e", "esp32c3")
-    for name in ("digits", "vibration"):
-        words = ("--qemu", "--project", folder, "--env", "esp32c3", "--model", name, "--samples", 16)
-        assert "16/16 outputs equal to the host" in tigris("hil", *words).stdout
+    assert words[:2] == ["-M", chip] and words[-2:] == ["-serial", "tcp:127.0.0.1:7,server=on,wait=on,nodelay=on"]
+    assert {"file=a,,b,if=mtd,format=raw", f"driver=nvram.{chip}.efuse,property=drive,value=efuse",
+            "driver=ssi_psram,property=is_octal,value=true"} <= set(words)  # fmt: skip

@@ -11,8 +11,7 @@ import pytest
 
 from tests.examples import sensors
 from tests.examples.sensors import GESTURE, PERSON, VIBRATION, part
-from tests.runtime import test_rows as rows
-from tigris_pio import Compiled, Session, compile_model
+from tigris_pio import compile_model
 from tigris_pio.hil.feed import Feed
 
 from .flashed import HOST, answers, flash_with, model_offset, without_platformio
@@ -36,19 +35,14 @@ def by_the_chip(request: pytest.FixtureRequest, copied: Copy, tmp_path: Path) ->
             (model,) = (example / "model").glob("*.tflite")
             return answers(*without_platformio(example, compile_model(model, **options), tmp_path), sent)
         project = copied(example.name, *[SOURCES] * (example != GESTURE))
-        return built_by_platformio(project, environment, tmp_path, sent)
+        project.run("-e", environment)
+        build = project.build(environment)
+        table = (build / "partitions.bin").read_bytes()
+        (plan,) = (build / "tigris").glob("*.tgrs")
+        flash = flash_with({0x8000: table, model_offset(table): plan.read_bytes()}, tmp_path / "flash.bin")
+        return answers(flash, build / "firmware.elf", sent)
 
     return run
-
-
-def built_by_platformio(project: Project, environment: str, folder: Path, sent: bytes) -> list[str]:
-    """What firmware prints with all that is in its flash."""
-    project.run("-e", environment)
-    build = project.build(environment)
-    table = (build / "partitions.bin").read_bytes()
-    (plan,) = (build / "tigris").glob("*.tgrs")
-    flash = flash_with({0x8000: table, model_offset(table): plan.read_bytes()}, folder / "flash.bin")
-    return answers(flash, build / "firmware.elf", sent)
 
 
 def test_faults_are_found_by_an_accelerometer(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
@@ -85,34 +79,6 @@ def test_persons_are_seen_by_a_camera(by_the_chip: Callable[[Path, bytes], list[
     expected = sensors.person([part(PERSON, "camera").lines(picture) for picture in pictures],
                               sensors.compiled(PERSON, "16K"))  # fmt: skip
     assert said == ["person: ok", *expected] and len(set(said)) == 4
-
-
-@pytest.mark.thorough
-def test_persons_are_seen_by_another_network(copied: Copy, tmp_path: Path) -> None:
-    """One of red, green and blue, as published person detectors are, by the lines that the README says."""
-    project = copied(PERSON.name, SOURCES)
-    ini, published = project.folder / "platformio.ini", rows.RUNTIME.parent / "networks" / "vww_int8.tflite"
-    text = ini.read_text("utf-8").replace("model/person.tflite", f"person = {published}")
-    text = text.replace("custom_tigris_stream = picture", "custom_tigris_stream = x")
-    ini.write_text(text.replace("custom_tigris_mem = 9K", "custom_tigris_mem = 64K"), "utf-8")
-    pictures, _ = part(PERSON, "scenes").scenes(3, 11)
-    frames = [part(PERSON, "camera").lines(np.kron(picture, np.ones((2, 2, 1), np.uint8))) for picture in pictures]
-    said = built_by_platformio(project, "esp32s3", tmp_path, b"".join(frame.tobytes() for frame in frames))
-    assert said == ["person: ok", *scores(compile_model(published, fast="64K"), frames)]
-    assert len(set(said)) == 4
-
-
-def scores(plan: Compiled, frames: list[np.ndarray]) -> list[str]:
-    """The lines of a board whose network takes colours, by the definition that the row adapter is tested with."""
-    config, lines = rows.Config(2, rows.AREA, rows.INT8, 3, 320, 240, 40, 0, 240, 240, 96, 96), []
-    with Session(plan) as session:
-        source, output = session.inputs[0], session.outputs[0]
-        for frame in frames:
-            stored = rows.expected(config, frame, np.tile(np.arange(-128, 128).astype(np.int8), (3, 1)))
-            made = session.run_raw({source.name: stored.reshape(source.stored_shape)})[output.name].reshape(-1)
-            score = int(made[1]) - output.zero_point
-            lines.append(f"{score} person" if score > 128 else f"{score}")
-    return lines
 
 
 # ---- on an emulated board, by the example's demo -----------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import zlib
 
 import pytest
 
@@ -47,17 +46,6 @@ def lay_out(folder, *words):
 def file_of(folder, data):
     (folder / "w.bin").write_bytes(data)
     return str(folder / "w.bin")
-
-
-def test_weights_are_laid_out_without_a_plan(tmp_path, capsys):
-    lay_out(tmp_path, "--weights", "a", file_of(tmp_path, b"a" * 5000), "model", "auto",
-            "--weights", "b", file_of(tmp_path, b"a" * 5000), "model", "0x3000")  # fmt: skip
-    assert (tmp_path / "model.bin").read_bytes() == (b"a" * 5000).ljust(0x3000, b"\xff") + b"a" * 5000
-    text = (tmp_path / "tigris_weights.h").read_text("utf-8")
-    assert "#define B_WEIGHTS_OFFSET 0x3000U" in text
-    assert f"#define B_WEIGHTS_CRC32 0x{zlib.crc32(b'a' * 5000):08x}U" in text
-    assert not (tmp_path / "tigris_models.h").exists()
-    assert "Weights of b: 5000 bytes at 0x3000 of partition model, which has 20480" in capsys.readouterr().out
 
 
 def test_what_cannot_be_laid_out_is_told(tmp_path):

@@ -46,22 +46,13 @@ def narrow_python_paths():
 esptool_program = narrow_python_paths() if pioarduino else None
 
 
-def partition_rows():
-    with open(env.subst("$PARTITIONS_TABLE_CSV"), encoding="utf-8") as file:
-        lines = [line.strip() for line in file]
-    tokens = [[token.strip() for token in line.split(",")] for line in lines if line and not line.startswith("#")]
-    return [row for row in tokens if len(row) >= 5]
-
-
-def size_of(text):
-    return int(text[:-1]) << {"K": 10, "M": 20}[text[-1].upper()] if text[-1].upper() in "KM" else int(text, 0)
+sys.path.insert(0, TOOLS)
+import gen_table  # noqa: E402
 
 
 def update_maximum_size(target, source, env):
-    for _name, kind, subtype, _offset, size, *_flags in partition_rows():
-        if kind in ("0", "app") and subtype in ("factory", "ota_0"):
-            board.update("upload.maximum_size", size_of(size))
-            return
+    rows = gen_table.rows(env.subst("$PARTITIONS_TABLE_CSV"))
+    board.update("upload.maximum_size", next(size for _, kind, *_, size in rows if kind == 0))
 
 
 env.Replace(
@@ -75,8 +66,7 @@ env.Replace(
     ESP32_APP_OFFSET=board.get("upload.offset_address", "0x10000"),
     PROGSUFFIX=".elf",
 )  # fmt: skip
-if "INTEGRATION_EXTRA_DATA" not in env:
-    env["INTEGRATION_EXTRA_DATA"] = {}
+env.SetDefault(INTEGRATION_EXTRA_DATA={})
 if env.get("PROGNAME", "program") == "program":
     env.Replace(PROGNAME="firmware")
 env.Append(
@@ -144,25 +134,21 @@ def spelled(option):
 
 
 QUOTED_UPLOADER = '"$PYTHONEXE" "$UPLOADER"'
-protocol = env.subst("$UPLOAD_PROTOCOL") or "esptool"
 upload_actions = [env.VerboseAction("$UPLOADCMD", "Uploading $SOURCE")]
-if protocol == "esptool":
-    connection = ["--chip", mcu, "--port", '"$UPLOAD_PORT"', "--baud", "$UPLOAD_SPEED"]
-    resets = ["--before", spelled("default-reset"), "--after", spelled("hard-reset")]
-    image_options = [spelled("--flash-mode"), "dio", spelled("--flash-freq"), "80m", spelled("--flash-size")]
-    env.Replace(
-        UPLOADER=f'"{esptool_program}"' if pioarduino else ESPTOOL,
-        UPLOADERFLAGS=[
-            *connection, *resets, spelled("write-flash"), "-z", *image_options,
-            "detect" if pioarduino else board.get("upload.flash_size", "detect"),
-        ],
-        UPLOADCMD=f"{'$UPLOADER' if pioarduino else QUOTED_UPLOADER} $UPLOADERFLAGS $ESP32_APP_OFFSET $SOURCE",
-    )  # fmt: skip
-    for image in env.get("FLASH_EXTRA_IMAGES", []):
-        env.Append(UPLOADERFLAGS=[image[0], env.subst(image[1])])
-    upload_actions.insert(0, env.VerboseAction(before_upload, "Looking for upload port..."))
-elif protocol == "espota":
-    env.Replace(UPLOADER="espota.py", UPLOADERFLAGS=["-i", "$UPLOAD_PORT"], UPLOADCMD="false $UPLOADERFLAGS -f $SOURCE")
+connection = ["--chip", mcu, "--port", '"$UPLOAD_PORT"', "--baud", "$UPLOAD_SPEED"]
+resets = ["--before", spelled("default-reset"), "--after", spelled("hard-reset")]
+image_options = [spelled("--flash-mode"), "dio", spelled("--flash-freq"), "80m", spelled("--flash-size")]
+env.Replace(
+    UPLOADER=f'"{esptool_program}"' if pioarduino else ESPTOOL,
+    UPLOADERFLAGS=[
+        *connection, *resets, spelled("write-flash"), "-z", *image_options,
+        "detect" if pioarduino else board.get("upload.flash_size", "detect"),
+    ],
+    UPLOADCMD=f"{'$UPLOADER' if pioarduino else QUOTED_UPLOADER} $UPLOADERFLAGS $ESP32_APP_OFFSET $SOURCE",
+)  # fmt: skip
+for image in env.get("FLASH_EXTRA_IMAGES", []):
+    env.Append(UPLOADERFLAGS=[image[0], env.subst(image[1])])
+upload_actions.insert(0, env.VerboseAction(before_upload, "Looking for upload port..."))
 
 env.AddPlatformTarget("upload", target_firm, upload_actions, "Upload")
 Default([target_buildprog, target_size])

@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #include "host_chip.h"
-#include "driver/i2s_std.h"
-#include "driver/uart.h"
+#include "drivers.h"
 #include "esp_heap_caps.h"
 #include "esp_partition.h"
 #include "esp_task_wdt.h"

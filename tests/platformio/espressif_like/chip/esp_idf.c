@@ -1,9 +1,7 @@
 /* Drivers of ESP-IDF and of its components on the chip's sensors, and a camera whose pictures come on the line. */
-#include <stdbool.h>
 #include <string.h>
 
-#include "driver/i2c_master.h"
-#include "esp_camera.h"
+#include "drivers.h"
 #include "host_chip.h"
 
 /* ---- I2C ---- */
@@ -14,7 +12,7 @@ static struct i2c_master_bus_t {
 
 static struct i2c_master_dev_t {
     uint8_t address;
-} devices[2];
+} device_on_bus;
 
 esp_err_t i2c_new_master_bus(const i2c_master_bus_config_t *config, i2c_master_bus_handle_t *made)
 {
@@ -29,8 +27,8 @@ esp_err_t i2c_master_bus_add_device(i2c_master_bus_handle_t on, const i2c_device
 {
     if (!on->open || config->dev_addr_length != I2C_ADDR_BIT_LEN_7 || config->scl_speed_hz > 400000)
         return ESP_ERR_NOT_FOUND;
-    devices[0].address = (uint8_t)config->device_address;
-    *device = &devices[0];
+    device_on_bus.address = (uint8_t)config->device_address;
+    *device = &device_on_bus;
     return ESP_OK;
 }
 
@@ -91,14 +89,8 @@ static int set_vflip(sensor_t *sensor, int enable)
     return 0;
 }
 
-static int set_hmirror(sensor_t *sensor, int enable)
-{
-    (void)sensor, (void)enable;
-    return 0;
-}
-
 sensor_t *esp_camera_sensor_get(void)
 {
-    static sensor_t sensor = {set_vflip, set_hmirror};
+    static sensor_t sensor = {set_vflip};
     return frame.buf != NULL ? &sensor : NULL;
 }

@@ -1,6 +1,5 @@
 """ESP-IDF's way: libraries are looked through before the build, and the table is read while scripts are parsed."""
 
-import importlib.util
 import os
 import sys
 
@@ -23,9 +22,9 @@ named = board.get("build.partitions", "partitions_singleapp.csv")
 in_package = os.path.join(shipped, named)
 env.Replace(PARTITIONS_TABLE_CSV=os.path.abspath(in_package if os.path.isfile(in_package) else named))
 
-spec = importlib.util.spec_from_file_location("like_gen_table", os.path.join(TOOLS, "gen_table.py"))
-gen_table = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(gen_table)
+sys.path.insert(0, TOOLS)
+import gen_table  # noqa: E402
+
 source = env.subst("$PARTITIONS_TABLE_CSV")
 if not os.path.isfile(source):
     sys.stderr.write(f"Missing partition table file `{source}`\n")
