@@ -10,47 +10,27 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.docs.compiled import NEW_FILE
 from tests.docs.pages import ROOT, blocks
 from tests.runtime.build import C99, object_name
-from tigris_pio import compile_model
+from tigris_pio import Session, compile_model
+from tigris_pio.host.library import KERNELS_VARIABLE
 
 PAGE = ROOT / "docs" / "extending.md"
 _HUNK = re.compile(r"(?m)^@@ -\d+,(\d+) \+\d+,(\d+) @@\n((?:[ +-].*\n|\n)+)")
-#: Runs a plan with the portable kernels and with the page's, and compares the bytes; `lookups`: how often that ran.
-DRIVER = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "tigris_kernel.h"
-extern const tigris_backend my_backend;
-extern int lookups;
-static uint64_t bytes[1 << 14];
-static TIGRIS_ALIGNED uint8_t arenas[2][1 << 16];
-static tigris_session sessions[2];
-int main(int argc, char **argv)
-{
-    FILE *file = fopen(argv[argc - 1], "rb");
-    const size_t size = fread(bytes, 1, sizeof bytes, file);
-    tigris_plan plan;
-    int status = (int)tigris_plan_open(&plan, bytes, size);
-    for (int i = 0; i < 2 && status == 0; i++) {
-        status = (int)tigris_session_init(&sessions[i], &plan, arenas[i], sizeof arenas[i], NULL, 0,
-                                          i ? &my_backend : NULL);
-        uint8_t *input = status == 0 ? tigris_input(&sessions[i], 0) : NULL;
-        for (uint32_t at = 0; status == 0 && at < tigris_input_bytes(&sessions[i], 0); at++)
-            input[at] = (uint8_t)(at * 37U);
-        if (status == 0)
-            status = (int)tigris_run(&sessions[i]);
-    }
-    if (status == 0)
-        status = memcmp(tigris_output(&sessions[0], 0), tigris_output(&sessions[1], 0),
-                        tigris_output_bytes(&sessions[0], 0));
-    printf("%d %d\\n", lookups, status);
-    return status;
-}
+#: Runs the digits with the page's kernels and prints how often its own ran, and the outputs.
+RUN = """
+import ctypes
+import numpy as np
+from tigris_pio import Session
+from tigris_pio.host.library import library_path
+with Session("digits.tgrs") as session:
+    outputs = session.run_raw({session.inputs[0].name: np.load("input.npy")})
+lookups = ctypes.c_int.in_dll(ctypes.CDLL(str(library_path())), "lookups")
+print(lookups.value, *(made.tobytes().hex() for made in outputs.values()))
 """
 
 
@@ -99,17 +79,22 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tree(changed: Path) -> Path:
-    """Built."""
-    folder = changed
-    subprocess.run([sys.executable, "-m", "tigris_pio.format.c_header"], cwd=folder, check=True)
-    compile_sources(folder)
-    return folder
+    """Built, with the page's backend for the default; a counter in its kernel says that it ran."""
+    backend = (changed / "my_backend.c").read_text("utf-8")
+    assert backend.count("    if (i < elements)") == 1
+    counted = backend.replace("    if (i < elements)", "    lookups++;\n    if (i < elements)", 1)
+    counted = counted.replace("static void run", "int lookups;\nstatic void run", 1)
+    (changed / "my_backend.c").write_text(counted, "utf-8")
+    subprocess.run([sys.executable, "-m", "tigris_pio.format.c_header"], cwd=changed, check=True)
+    compile_sources(changed)
+    return changed
 
 
 def compile_sources(folder: Path) -> None:
     """Objects of the runtime, without warnings, and the host's library of them."""
-    sources = sorted((folder / "runtime" / "src").rglob("*.c"))
-    flags = [*C99, "-O0", "-fPIC", "-DTIGRIS_TENSOR_ALIGN=4", "-Iruntime/include"]
+    sources = [*(folder / "runtime" / "src").rglob("*.c"), *(folder / "runtime" / "host").glob("*.c")]
+    defines = ["-DTIGRIS_TENSOR_ALIGN=4", "-DTIGRIS_DEFAULT_BACKEND=my_backend"]
+    flags = [*C99, "-O0", "-fPIC", *defines, "-Iruntime/include"]
 
     def compiled(source: Path) -> str:
         target = f"{object_name(source)}.o"
@@ -117,9 +102,8 @@ def compile_sources(folder: Path) -> None:
         subprocess.run(["gcc", *flags, "-c", str(source.relative_to(folder)), "-o", target], cwd=folder, check=True)
         return target
 
-    host = sorted((folder / "runtime" / "host").glob("*.c"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, [*sources, *host]))
+        objects = list(pool.map(compiled, [*sources, folder / "my_backend.c"]))
     library = "tigris_pio/host/_runtime.so"
     subprocess.run(["gcc", "-shared", *objects, "-lm", "-o", library], cwd=folder, check=True)
 
@@ -133,27 +117,17 @@ def test_the_changes_of_the_page_fit_the_sources(changed: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_the_checks_of_the_page_hold(tree: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    done = subprocess.run([sys.executable, "checks.py"], cwd=tree, env=environment, capture_output=True, text=True,
-                          check=False)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.thorough
-def test_the_backend_gives_the_portable_bytes(tree: Path) -> None:
-    """In a network with a LOOKUP; a counter in its kernel says that it ran."""
-    compile_model(ROOT / "examples" / "digits" / "model" / "digits.onnx", fast="64K").save(tree / "digits.tgrs")
-    backend = (tree / "my_backend.c").read_text("utf-8")
-    assert backend.count("    if (i < elements)") == 1
-    counted = backend.replace("    if (i < elements)", "    lookups++;\n    if (i < elements)", 1)
-    counted = counted.replace("static void run", "int lookups;\nstatic void run", 1)
-    (tree / "counted.c").write_text(counted, "utf-8")
-    (tree / "driver.c").write_text(DRIVER, "utf-8")
-    hosts = {f"{path.stem}.o" for path in (tree / "runtime" / "host").glob("*.c")}
-    objects = sorted(path.name for path in tree.glob("*.o") if path.name not in hosts)
-    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Iruntime/include", "driver.c", "counted.c", *objects, "-lm"]
-    subprocess.run([*command, "-o", "driver"], cwd=tree, check=True)
-    done = subprocess.run([tree / "driver", "digits.tgrs"], cwd=tree, capture_output=True, text=True, check=False)
-    lookups, status = done.stdout.split()
-    assert (int(lookups), status) == (1, "0")
+def test_the_checks_of_the_page_hold_and_its_backend_gives_the_portable_bytes(tree: Path) -> None:
+    """In a network with a LOOKUP."""
+    compiled = compile_model(ROOT / "examples" / "digits" / "model" / "digits.onnx", fast="64K")
+    compiled.save(tree / "digits.tgrs")
+    with Session(compiled) as session:
+        (io,) = session.inputs
+        given = (np.arange(np.prod(io.stored_shape)) * 37).astype(np.int8).reshape(io.stored_shape)
+        expected = [made.tobytes().hex() for made in session.run_raw({io.name: given}).values()]
+    np.save(tree / "input.npy", given)
+    environment = {**os.environ, "PYTHONPATH": str(tree), KERNELS_VARIABLE: "portable"}
+    for words, said in ((["checks.py"], None), (["-c", RUN], ["1", *expected])):
+        done = subprocess.run([sys.executable, *words], cwd=tree, env=environment, capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        assert done.returncode == 0 and said in (None, done.stdout.split()), done.stderr

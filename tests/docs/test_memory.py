@@ -1,4 +1,4 @@
-"""docs/memory.md: its figures, its JSON and its refusal are what the commands say."""
+"""docs/memory.md: its figures and its JSON are what the commands say."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from tests.docs.pages import ROOT, blocks
 from tests.harness.command import tigris
 from tests.networks.folders import OWN
+from tigris_pio.format.enums import Strategy
 
 PAGE = ROOT / "docs" / "memory.md"
 
@@ -42,6 +43,8 @@ def test_the_document_is_the_commands() -> None:
     table = PAGE.read_text("utf-8").partition("| key |")[2].partition("\n\n")[0]
     named = {name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert len(named) >= 9 and named <= known
+    strategies = {item.name.lower() for item in Strategy}
+    assert strategies <= set(re.findall(r"\| `(\w+)` \|", PAGE.read_text("utf-8")))
 
 
 @pytest.mark.thorough
@@ -56,17 +59,3 @@ def test_the_table_is_measured() -> None:
             memory["fast_peak"], memory["slow_peak"], len(stages), max(stage["bands"] for stage in stages),
             traffic["slow_read"] + traffic["slow_written"],
         ], budget  # fmt: skip
-
-
-@pytest.mark.thorough
-def test_the_refusal_is_the_compilers() -> None:
-    (shown,) = blocks(PAGE, "output")
-    (line,) = (block.text for block in blocks(PAGE, "sh") if "compile" in block.text)
-    assert " ".join(tigris(*line.split()[1:], status=1).stderr.split()) == shown.text.strip()
-
-
-def test_strategies_are_those_of_the_plan_format() -> None:
-    from tigris_pio.format.enums import Strategy
-
-    text = PAGE.read_text("utf-8")
-    assert {item.name.lower() for item in Strategy} <= set(re.findall(r"\| `(\w+)` \|", text))

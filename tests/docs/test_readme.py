@@ -1,7 +1,8 @@
-"""What the README and docs/python.md show works as it stands there."""
+"""What the README, docs/python.md and docs/models.md show works as it stands there."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -11,8 +12,9 @@ import onnx
 import pytest
 
 from bench.float_twin import float_twin
-from tests.docs.pages import ROOT, blocks
-from tests.docs.run import run_block, run_page
+from tests.docs.pages import ROOT
+from tests.docs.run import run_page
+from tests.harness.command import tigris
 from tests.verify.test_tflite import streaming
 from tigris_pio.platformio import options
 
@@ -58,8 +60,22 @@ def test_its_options_are_those_of_the_hook() -> None:
     assert documented == set(options.NAMES)
 
 
-def test_a_page_that_is_wrong_is_seen(folder: Path) -> None:
-    (block,) = [block for block in blocks(README, "python") if "compile_model" in block.text]
-    names = {"x": np.zeros((1, 1), np.float32)}
-    with pytest.raises(Exception, match="shape"):
-        run_block(block, names, elsewhere)
+def the_perceptron(words: list[str]) -> bool:
+    """Quantising it loses next to nothing."""
+    if "mlp.npz" not in words:
+        return False
+    found = json.loads(tigris(*words[1:], "--json").stdout)
+    assert found["float_ops"] == [] and found["accuracy"]["float"] > 0.85
+    assert found["accuracy"]["int8"] >= found["accuracy"]["float"] - 0.01
+    return True
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(120)
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_the_recipes_for_models_run(folder: Path, models_dir: Path) -> None:
+    shutil.move("float.onnx", "model.onnx")
+    shutil.copy(models_dir / "kws_int8.tflite", "model.tflite")
+    streaming(folder).rename("stream.tflite")
+    run_page("docs/models.md", command=the_perceptron)
+    assert {"model_int8.onnx", "model.tgrs", "mlp.tgrs", "stream.tgrs"} <= {path.name for path in folder.iterdir()}

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import PAGES, ROOT
-from tigris_pio.identity import Identity
-from tools import docs_site as site
 
 pytestmark = pytest.mark.thorough
 
@@ -45,18 +43,3 @@ def test_it_loads_nothing_from_elsewhere(built: Path) -> None:
         assert loaded and not [address for address in loaded if "://" in address or address.startswith("//")], path
     for path in built.rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", path.read_text("utf-8")), path
-
-
-def test_search_needs_no_server(built: Path) -> None:
-    """The index is a script, and the worker has a stand-in for pages on the disk."""
-    assert (built / "search" / "search_index.js").read_text("utf-8").startswith("var __index = {")
-    assert 'location.protocol === "file:"' in (built / "iframe-worker.js").read_text("utf-8")
-
-
-def test_links_to_files_lead_to_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "[a](../runtime/include/tigris.h) [b](memory.md#x) [c](https://x.test/) `[d](e)`\n```c\n[f](g)\n```\n"
-    page = ROOT / "docs" / "boards.md"
-    kept = "[b](memory.md#x) [c](https://x.test/) `[d](e)`\n```c\n[f](g)\n```\n"
-    assert site.linked(text, page) == f"a {kept}"
-    monkeypatch.setattr(site, "IDENTITY", Identity(repository="https://git.example/tigris-pio"))
-    assert site.linked(text, page) == f"[a](https://git.example/tigris-pio/blob/main/runtime/include/tigris.h) {kept}"

@@ -35,19 +35,13 @@ static void *symbol_of(void *library, const char *name)
 
 enum { MOST = 1 << 21 };
 
-static TIGRIS_ALIGNED uint8_t plan[MOST];
-static TIGRIS_ALIGNED uint8_t fast[MOST];
-static TIGRIS_ALIGNED uint8_t slow[MOST];
-static TIGRIS_ALIGNED uint8_t host[1 << 16];
+static TIGRIS_ALIGNED uint8_t plan[MOST], fast[MOST], slow[MOST], host[1 << 16];
 static uint64_t profile[2 * 4096];
 
 static size_t content(const char *path, uint8_t *data, size_t most)
 {
-    FILE *file = fopen(path, "rb");
-    const size_t bytes = file != NULL ? fread(data, 1, most, file) : 0U;
-    if (file != NULL)
-        fclose(file);
-    return bytes;
+    FILE *file = fopen(path, "rb"); /* closed by the end of the program */
+    return file != NULL ? fread(data, 1, most, file) : 0U;
 }
 
 /* Of an int8 tensor. */
@@ -67,18 +61,14 @@ int main(int count, char **words)
     tigris_usage usage;
     void *library = count == 4 ? library_of(words[1]) : NULL;
 
-    if (library == NULL) {
-        fprintf(stderr, "cannot load %s\n", count > 1 ? words[1] : "nothing");
-        return 2;
-    }
+    if (library == NULL)
+        return fprintf(stderr, "cannot load %s\n", count > 1 ? words[1] : "nothing"), 2;
 #define FIND(function, name)                                                                                           \
     do {                                                                                                               \
         void *symbol = symbol_of(library, name);                                                                       \
+        if (symbol == NULL)                                                                                            \
+            return fprintf(stderr, "no %s\n", name), 2;                                                                \
         memcpy(&(function), &symbol, sizeof symbol);                                                                   \
-        if (symbol == NULL) {                                                                                          \
-            fprintf(stderr, "no %s\n", name);                                                                          \
-            return 2;                                                                                                  \
-        }                                                                                                              \
     } while (0)
     FIND(host_bytes, "tigris_host_bytes");
     FIND(open_plan, "tigris_host_open");

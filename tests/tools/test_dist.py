@@ -9,12 +9,12 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 from tests.networks.folders import OWN
+from tests.platformio.project import load_by_path
 from tigris_pio import Session, compile_model
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.host import library
@@ -22,17 +22,7 @@ from tigris_pio.host import library
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load() -> ModuleType:
-    """tools/dist.py, which is no package."""
-    spec = importlib.util.spec_from_file_location("tigris_dist", ROOT / "tools" / "dist.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tigris_dist"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-dist = load()
+dist = load_by_path("tigris_dist", ROOT / "tools" / "dist.py")
 
 
 @pytest.mark.thorough
@@ -48,10 +38,9 @@ def test_a_wheel_installs_and_runs_without_a_compiler(tmp_path: Path) -> None:
     assert wheel.name.endswith(f"-py3-none-{target.tag}.whl")
     with zipfile.ZipFile(wheel) as content:
         names = content.namelist()
+        content.extractall(tmp_path / "site")
     assert "tigris_pio/host/_runtime.so" in names and "tigris_pio/project/template/harness.h.j2" in names
     assert "tigris_pio/platformio/hook.py" in names and not [name for name in names if name.endswith(".o")]
-    with zipfile.ZipFile(wheel) as content:
-        content.extractall(tmp_path / "site")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PATH": "/nowhere"}
 
     def tigris(*words: object) -> None:
@@ -79,32 +68,23 @@ def test_zig_builds_the_library_for_each_platform(label: str, tmp_path: Path) ->
 
 
 #: How programs of other systems are run here: QEMU's user mode with Debian's libraries for the processor, and Wine.
-FOREIGN = {
-    "linux-aarch64": (("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"), "/usr/aarch64-linux-gnu/lib/libc.so.6"),
-    "windows-x86_64": (("wine64",), None),
-}
-
-
-def foreign_runner(label: str) -> list[str]:
-    """The command that programs of a platform are given to; skips with what is missing."""
-    (program, *arguments), file = FOREIGN[label]
-    found = shutil.which(program, path=f"{os.environ['PATH']}{os.pathsep}/usr/lib/wine")
-    if found is None or (file is not None and not Path(file).is_file()):
-        pytest.skip(f"needs {program}{f' and {file}' if file else ''} to run programs of {label}")
-    return [found, *arguments]
+FOREIGN = {"linux-aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"), "windows-x86_64": ("wine64",)}
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs Zig: pip install ziglang")
 @pytest.mark.parametrize("label", FOREIGN)
 def test_the_library_runs_a_plan_on_its_own_system(label: str, tmp_path: Path) -> None:
-    runner = foreign_runner(label)
+    program, *arguments = FOREIGN[label]
+    found = shutil.which(program, path=f"{os.environ['PATH']}{os.pathsep}/usr/lib/wine")
+    if found is None or not all(Path(word).exists() for word in arguments[1:]):
+        pytest.skip(f"needs {' '.join(FOREIGN[label])} to run programs of {label}")
     target = dist.TARGETS[label]
     built = dist.build_library(target, tmp_path / "built")
-    program = tmp_path / "loads.exe"
+    loads = tmp_path / "loads.exe"
     compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target.zig, "-I", str(ROOT / "runtime" / "include")]
     source = Path(__file__).with_name("loads.c")
-    subprocess.run([*compiler, "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", program], check=True)
+    subprocess.run([*compiler, "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", loads], check=True)
     compile_model(OWN / "kws_int8.onnx", fast="16K").save(tmp_path / "kws.tgrs")
     with Session(tmp_path / "kws.tgrs") as session:
         samples = random_samples(session.inputs, 1)
@@ -113,12 +93,6 @@ def test_the_library_runs_a_plan_on_its_own_system(label: str, tmp_path: Path) -
         outputs = session.run_raw(inputs)
         expected = b"".join(outputs[io.name].tobytes() for io in session.outputs).hex()
     environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"}
-    words = [*runner, str(program), str(built), "kws.tgrs", "x.bin"]
+    words = [found, *arguments, str(loads), str(built), "kws.tgrs", "x.bin"]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, expected), done.stderr
-
-
-def test_without_zig_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dist.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(dist.DistError, match="pip install ziglang wheel"):
-        dist.build_library(dist.TARGETS["windows-x86_64"], tmp_path / "x")
