@@ -102,7 +102,8 @@ def without_platformio(example: Path, compiled: Compiled, folder: Path) -> tuple
                            folder)  # fmt: skip
     objects += compile_each(["g++", *flags], [path for path in sources if path.suffix == ".cpp"], folder)
     (folder / "chip").mkdir()
-    objects += compile_each(["gcc", *flags], sorted((LIKE / "chip").glob("*.c")), folder / "chip")
+    chip = [*(LIKE / "chip").glob("*.c"), ROOT / "tests/esp_idf/stubs/flash.c"]
+    objects += compile_each(["gcc", *flags], chip, folder / "chip")
     firmware = folder / "firmware"
     subprocess.run(["g++", *objects, *core_objects(*PLAIN), "-lm", "-o", firmware], check=True)
     table = partitions.to_binary([place])

@@ -10,7 +10,7 @@ import pytest
 
 from tests import retrained
 
-from .project import ROOT, board_process
+from .project import ROOT
 
 BOARDS = ("emu_rv32", "emu_cortex_m4", "emu_cortex_m7", "emu_cortex_m55")
 BARE = """
@@ -93,17 +93,6 @@ def opener(new_project):
     return project
 
 
-@pytest.mark.thorough
-def test_the_board_is_stopped_and_started_by_platformio(bare):
-    first, port = board_process.running_process(bare.state("emu_rv32")), bare.port("emu_rv32")
-    text = bare.run("-e", "emu_rv32", "-t", "nobuild", "-t", "upload")
-    assert f"its UART is socket://127.0.0.1:{port}" in text
-    assert board_process.running_process(bare.state("emu_rv32")) not in (None, first)
-    assert "The board is off" in bare.run("-e", "emu_rv32", "-t", "stop_board")
-    assert not bare.is_on("emu_rv32")
-    bare.run("-e", "emu_rv32", "-t", "nobuild", "-t", "upload")
-
-
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_board_runs_what_is_flashed(bare, name):
     text = bare.serial(name, b"echo", after=b".\r\n", send=b"echo").decode()
@@ -145,6 +134,7 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener):
     assert "open: the plan is damaged, upload it again" in opener.serial(name, b".\r\n").decode()
     opener.restart(name, (0x8000, opener.flash(name)[0x8000:0x8C00].replace(b"model\0", b"wrong\0")))
     assert "open: the partition table has no such partition" in opener.serial(name, b".\r\n").decode()
+    assert "The board is off" in opener.run("-t", "stop_board") and not opener.is_on(name)
 
 
 def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(opener):

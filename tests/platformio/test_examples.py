@@ -48,17 +48,6 @@ def test_what_was_flashed_answers(copied, tmp_path, example, chip, options, offs
             assert "16/16 outputs equal to the host" in hil(plan, port, data, 16)
 
 
-@pytest.mark.thorough
-def test_two_models_answer_on_an_emulated_board(copied):
-    project = copied("two-models-esp32c3")
-    text = project.run("-t", "upload")
-    assert text.count("Model: [") == 2 and "vibration: fast" in text
-    for name, data in (("digits", DIGITS), ("vibration", VIBRATION)):
-        plan = project.build("emu_rv32") / "tigris" / f"{name}.tgrs"
-        port = f"socket://{HOST}:{project.port('emu_rv32')}"
-        assert "8/8 outputs equal to the host" in hil(plan, port, data, 8)
-
-
 def test_the_shipped_autoencoder_tells_faults():
     """With the threshold of the example's README, set from healthy signals; in the board's arithmetic."""
     spectra, faulty = np.load(VIBRATION)["spectrum"], np.load(VIBRATION.with_name("vibration_faulty.npy"))

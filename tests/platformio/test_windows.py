@@ -45,13 +45,6 @@ def test_boards_are_found_among_windows_processes(monkeypatch: pytest.MonkeyPatc
     assert port == 20123 and str(folder).endswith("emu_rv32")
 
 
-def test_without_proc_ps_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """macOS."""
-    text = "    1 /sbin/launchd\n  77 qemu-system-arm -chardev socket,id=uart\n\n"
-    monkeypatch.setattr(board_process.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, text, ""))
-    assert dict(board_process._command_lines(tmp_path))[77] == "qemu-system-arm -chardev socket,id=uart"
-
-
 def test_a_board_is_switched_off_without_sigkill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Windows has neither SIGKILL nor WNOHANG; os.kill ends a process there whatever the signal. This one obeys it."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

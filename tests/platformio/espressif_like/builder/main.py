@@ -91,8 +91,8 @@ if "nobuild" in COMMAND_LINE_TARGETS:
     target_elf = os.path.join("$BUILD_DIR", "${PROGNAME}.elf")
     target_firm = os.path.join("$BUILD_DIR", "${PROGNAME}.bin")
 else:
-    for part in ("chip", "sensors", "esp_idf"):
-        env.Append(PIOBUILDFILES=env.Object(os.path.join("$BUILD_DIR", f"{part}.o"), os.path.join(CHIP, f"{part}.c")))
+    for folder, part in ((CHIP, "chip"), (CHIP, "sensors"), (CHIP, "esp_idf"), (STUBS, "flash")):
+        env.Append(PIOBUILDFILES=env.Object(os.path.join("$BUILD_DIR", f"{part}.o"), os.path.join(folder, f"{part}.c")))
     target_elf = env.BuildProgram()
     target_firm = env.ElfToBin(os.path.join("$BUILD_DIR", "${PROGNAME}"), target_elf)
     env.Depends(target_firm, "checkprogsize")

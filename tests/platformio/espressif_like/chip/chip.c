@@ -14,11 +14,6 @@
 
 #include "host_chip.h"
 #include "drivers.h"
-#include "esp_heap_caps.h"
-#include "esp_partition.h"
-#include "esp_task_wdt.h"
-#include "esp_timer.h"
-#include "freertos/task.h"
 
 #define TABLE 0x8000U
 #define ENTRIES 95
@@ -33,7 +28,12 @@ static void fail(const char *what)
     exit(3);
 }
 
-static void map_flash(void)
+uint8_t *chip_flash(void)
+{
+    return flash;
+}
+
+void chip_start(void)
 {
     const int file = open(getenv("CHIP_FLASH") ? getenv("CHIP_FLASH") : "", O_RDONLY);
     if (file < 0 || lseek(file, 0, SEEK_END) != (off_t)FLASH_BYTES)
@@ -41,10 +41,6 @@ static void map_flash(void)
     flash = mmap(NULL, FLASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
     if (flash == MAP_FAILED)
         fail("mmap");
-}
-
-static void accept_line(void)
-{
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int on = 1, server = socket(AF_INET, SOCK_STREAM, 0);
     address.sin_port = htons((uint16_t)atoi(getenv("CHIP_PORT") ? getenv("CHIP_PORT") : "0"));
@@ -55,12 +51,6 @@ static void accept_line(void)
     if (line < 0 || dup2(line, STDOUT_FILENO) < 0)
         fail("accept");
     setvbuf(stdout, NULL, _IONBF, 0);
-}
-
-void chip_start(void)
-{
-    map_flash();
-    accept_line();
 }
 
 size_t chip_read(uint8_t *data, size_t bytes, int wait_ms)
@@ -113,68 +103,6 @@ const esp_partition_t *esp_partition_find_first(esp_partition_type_t type, esp_p
     return NULL;
 }
 
-esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, size_t size,
-                             esp_partition_mmap_memory_t memory, const void **out_ptr,
-                             esp_partition_mmap_handle_t *out_handle)
-{
-    if (memory != ESP_PARTITION_MMAP_DATA || offset + size > partition->size ||
-        partition->address + partition->size > FLASH_BYTES)
-        return ESP_ERR_NO_MEM;
-    *out_ptr = flash + partition->address + offset;
-    *out_handle = 1;
-    return ESP_OK;
-}
-
-/* Until the program ends: the file stays as it was flashed. */
-esp_err_t esp_partition_write(const esp_partition_t *partition, size_t dst_offset, const void *src, size_t size)
-{
-    for (size_t i = 0; i < size && dst_offset + i < partition->size; i++)
-        flash[partition->address + dst_offset + i] &= ((const uint8_t *)src)[i];
-    return dst_offset + size <= partition->size ? ESP_OK : ESP_ERR_INVALID_SIZE;
-}
-
-esp_err_t esp_partition_erase_range(const esp_partition_t *partition, size_t offset, size_t size)
-{
-    if (offset % 4096 != 0 || size % 4096 != 0 || offset + size > partition->size)
-        return ESP_ERR_INVALID_ARG;
-    memset(flash + partition->address + offset, 0xff, size);
-    return ESP_OK;
-}
-
-esp_err_t esp_partition_read_raw(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size)
-{
-    return esp_partition_read(partition, src_offset, dst, size);
-}
-
-void esp_partition_munmap(esp_partition_mmap_handle_t handle)
-{
-    if (handle != 1)
-        abort();
-}
-
-esp_err_t esp_partition_read(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size)
-{
-    const void *data = NULL;
-    esp_partition_mmap_handle_t handle;
-    const esp_err_t error = esp_partition_mmap(partition, src_offset, size, ESP_PARTITION_MMAP_DATA, &data, &handle);
-    if (error == ESP_OK)
-        memcpy(dst, data, size);
-    return error;
-}
-
-/* ---- memory, time, tasks ---- */
-
-void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps)
-{
-    (void)caps;
-    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-void heap_caps_free(void *ptr)
-{
-    free(ptr);
-}
-
 int64_t esp_timer_get_time(void)
 {
     struct timespec now;
@@ -182,25 +110,9 @@ int64_t esp_timer_get_time(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-TickType_t xTaskGetTickCount(void)
-{
-    return (TickType_t)(esp_timer_get_time() / 10000);
-}
-
 void vTaskDelay(TickType_t ticks)
 {
     usleep(ticks * 10000U);
-}
-
-esp_err_t esp_task_wdt_status(TaskHandle_t task)
-{
-    (void)task;
-    return ESP_ERR_NOT_FOUND;
-}
-
-esp_err_t esp_task_wdt_reset(void)
-{
-    return ESP_OK;
 }
 
 /* ---- UART ---- */

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 void chip_start(void);
+uint8_t *chip_flash(void);
 /* Waits up to wait_ms for received bytes. */
 size_t chip_read(uint8_t *data, size_t bytes, int wait_ms);
 int chip_waiting(void);

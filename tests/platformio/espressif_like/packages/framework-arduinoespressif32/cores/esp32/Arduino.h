@@ -2,8 +2,7 @@
 #ifndef ARDUINO_H
 #define ARDUINO_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "host_chip.h"
 
 void setup();
 void loop();
@@ -15,11 +14,15 @@ void delay(unsigned long milliseconds);
 
 class HardwareSerial {
   public:
-    size_t setRxBufferSize(size_t bytes);
-    void begin(unsigned long baud);
-    int available();
-    size_t read(uint8_t *buffer, size_t bytes);
-    size_t write(const uint8_t *buffer, size_t bytes);
+    size_t setRxBufferSize(size_t bytes) { return bytes; }
+    void begin(unsigned long) {}
+    int available() { return chip_waiting(); }
+    size_t read(uint8_t *buffer, size_t bytes) { return chip_read(buffer, bytes, 0); }
+    size_t write(const uint8_t *buffer, size_t bytes)
+    {
+        chip_write(buffer, bytes);
+        return bytes;
+    }
     size_t printf(const char *format, ...) __attribute__((format(printf, 2, 3)));
 };
 

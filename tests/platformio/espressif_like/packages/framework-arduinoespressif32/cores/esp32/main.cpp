@@ -4,23 +4,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host_chip.h"
 extern "C" {
 #include "esp_timer.h"
 }
 
 HardwareSerial Serial;
-
-size_t HardwareSerial::setRxBufferSize(size_t bytes) { return bytes; }
-void HardwareSerial::begin(unsigned long) {}
-int HardwareSerial::available() { return chip_waiting(); }
-size_t HardwareSerial::read(uint8_t *buffer, size_t bytes) { return chip_read(buffer, bytes, 0); }
-
-size_t HardwareSerial::write(const uint8_t *buffer, size_t bytes)
-{
-    chip_write(buffer, bytes);
-    return bytes;
-}
 
 size_t HardwareSerial::printf(const char *format, ...)
 {
