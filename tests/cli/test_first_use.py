@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -22,36 +21,19 @@ from click.testing import CliRunner, Result
 
 from tests.cli.test_hil_group import read_words as read_hil_words
 from tests.compiler.models import make, node
+from tests.harness.command import tigris
 from tests.networks.folders import OWN
 from tigris_pio import Session, compile_model
-from tigris_pio import __main__ as entry
 from tigris_pio.cli import console
 from tigris_pio.cli.hil.group import COMMANDS as HIL
-from tigris_pio.cli.main import COMMANDS, cli, main
+from tigris_pio.cli.main import COMMANDS, cli
 from tigris_pio.errors import FileError, PlanError, UsageError
 from tigris_pio.files import write_atomically
 
-Run = Callable[..., "Said"]
 
-
-class Said:
-    """How a command ended and what it printed."""
-
-    def __init__(self, status: object, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """`tigris` in this process, as its entry point runs it."""
-
-    def call(*arguments: object) -> Said:
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return Said(end.value.code or 0, printed.out, printed.err)
-
-    return call
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """`tigris`, however it ends."""
+    return tigris(*arguments, status=None)
 
 
 def network() -> onnx.ModelProto:
@@ -84,19 +66,19 @@ MISSING = [
 
 @pytest.mark.parametrize("command", MISSING, ids=lambda command: " ".join(command[:2]))
 def test_a_file_that_is_missing_is_wrong_usage_everywhere(
-    run: Run, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = run(*command)
-    assert said.status == 2
-    assert "none." in said.err and len(said.err.splitlines()) == 1
+    assert said.returncode == 2
+    assert "none." in said.stderr and len(said.stderr.splitlines()) == 1
     assert files(tmp_path) == []
 
 
-def test_a_folder_is_no_model_and_no_plan(run: Run, tmp_path: Path) -> None:
+def test_a_folder_is_no_model_and_no_plan(tmp_path: Path) -> None:
     for command in (("analyze", tmp_path), ("inspect", tmp_path), ("run", tmp_path, "--input", "x.npy")):
         said = run(*command)
-        assert (said.status, "is a folder" in said.err) == (2, True)
+        assert (said.returncode, "is a folder" in said.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("option", ["-o", "--header", "--report"])
@@ -106,7 +88,7 @@ def test_a_folder_is_no_model_and_no_plan(run: Run, tmp_path: Path) -> None:
      ("net.onnx", "is another file of this command")],
 )  # fmt: skip
 def test_outputs_that_cannot_be_are_told_before_the_work(
-    run: Run, model: Path, option: str, target: str, words: str, monkeypatch: pytest.MonkeyPatch
+    model: Path, option: str, target: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(model.parent)
     before = model.read_bytes()
@@ -116,103 +98,91 @@ def test_outputs_that_cannot_be_are_told_before_the_work(
         "--report": ("analyze", "net.onnx", "--report", target),
     }[option]
     said = run(*command)
-    assert (said.status, words in said.err) == (2, True), said.err
-    assert said.out == ""
+    assert (said.returncode, words in said.stderr) == (2, True), said.stderr
+    assert said.stdout == ""
     assert files(model.parent) == ["net.onnx"] and model.read_bytes() == before
 
 
-def test_a_read_only_folder_is_called_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> tuple[int, str]:
-        raise OSError(30, "Read-only file system")
-
-    with pytest.raises(FileError, match="No space left on device; choose a folder that can be written"):
-        monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        write_atomically(tmp_path / "a", b"1")
-    assert files(tmp_path) == []
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(FileError, match="Read-only file system; choose a folder that can be written"):
-        write_atomically(tmp_path / "a", b"1")
-    monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(FileError, match="cannot be written; choose one that can"):
-        write_atomically(tmp_path / "a", b"1")
+FOLDER = "; choose a folder that can be written"
 
 
-def test_a_model_is_compiled_before_it_runs(run: Run, model: Path) -> None:
+@pytest.mark.parametrize(("function", "error", "told", "words"), [
+    ("os.replace", OSError(28, "No space left on device"), FileError, "No space left on device" + FOLDER),
+    ("tempfile.mkstemp", OSError(30, "Read-only file system"), FileError, "Read-only file system" + FOLDER),
+    ("os.replace", KeyboardInterrupt(), KeyboardInterrupt, "^$"),
+])  # fmt: skip
+def test_a_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, error: BaseException, told: type[BaseException],
+    words: str,
+) -> None:  # fmt: skip
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    (tmp_path / "a").write_bytes(b"old")
+    monkeypatch.setattr(function, fail)
+    with pytest.raises(told, match=words):
+        write_atomically(tmp_path / "a", b"new")
+    assert files(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_model_is_compiled_before_it_runs(model: Path) -> None:
     for command in (("run", model, "--input", "x.npy"), ("hil", model, "--port", "socket://127.0.0.1:1")):
         said = run(*command)
-        assert said.status == 1
-        assert f"is a model; compile it first: tigris compile {model} -m 64K -o net.tgrs" in said.err
+        assert said.returncode == 1
+        assert f"is a model; compile it first: tigris compile {model} -m 64K -o net.tgrs" in said.stderr
     with pytest.raises(PlanError, match="compile it first"):
         Session(model)
     plan = model.with_suffix(".tgrs")
     compile_model(model).save(plan)
     said = run("compile", plan, "-m", "64K", "-o", "other.tgrs")
-    assert (said.status, "is a plan" in said.err) == (2, True)
+    assert (said.returncode, "is a plan" in said.stderr) == (2, True)
 
 
 NAMES = ["kws-v2", "3kws", "", "naïve", "x" * 48, "a\n#define b"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_rule_for_names(run: Run, model: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_rule_for_names(model: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hook's and CMake's are in their own tests."""
     monkeypatch.chdir(model.parent)
     said = run("compile", model, "-m", "64K", "--name", name, "-o", "out.tgrs", "--header", "out.h")
-    assert (said.status, "--name: " in said.err) == (2, True)
+    assert (said.returncode, "--name: " in said.stderr) == (2, True)
     with pytest.raises(UsageError, match="name: "):
         compile_model(model, name=name)
     layout = run("layout", "--model", name, "out.tgrs", "model", "auto", "--table", "t.csv", "-o", ".")
-    assert (layout.status, "--model: " in layout.err) == (2, True)
+    assert (layout.returncode, "--model: " in layout.stderr) == (2, True)
     assert files(model.parent) == ["net.onnx"]
     assert compile_model(model, name="_Kws_2").report["model"] == "_Kws_2"
 
 
-def test_what_does_not_fit_is_said_before_the_table(run: Run, model: Path) -> None:
+def test_what_does_not_fit_is_said_before_the_table(model: Path) -> None:
     said = run("analyze", model, "-m", "2K", "-f", "1K")
-    assert said.status == 1
-    assert said.err.startswith("error: ") and "smallest fast memory that works" in said.err
-    assert said.out.startswith("with no limit:\n")
-    assert " of 2 KB" not in said.out and " of 1 KB" not in said.out
-    assert "with no limit" not in run("analyze", model, "-m", "64K").out
+    assert said.returncode == 1
+    assert said.stderr.startswith("error: ") and "smallest fast memory that works" in said.stderr
+    assert said.stdout.startswith("with no limit:\n")
+    assert " of 2 KB" not in said.stdout and " of 1 KB" not in said.stdout
+    assert "with no limit" not in run("analyze", model, "-m", "64K").stdout
+    missing = run("compile", model, "-o", "out.tgrs")
+    assert missing.returncode == 2
+    assert "Missing option '-m' / '--mem'. Give the memory for activations, like -m 64K" in missing.stderr
 
 
-def test_slow_memory_is_recommended_beside_the_fast_memory_that_was_given(run: Run, model: Path) -> None:
-    found = re.search(r"works is (\d+) bytes", run("analyze", model, "-m", "2K").err)
+def test_slow_memory_is_recommended_beside_the_fast_memory_that_was_given(model: Path) -> None:
+    found = re.search(r"works is (\d+) bytes", run("analyze", model, "-m", "2K").stderr)
     assert found is not None
     given = int(found[1]) - 1
     said = run("analyze", model, "-m", given)
-    together = re.search(r"or add slow memory: -m (\S+)", said.err)
-    assert together is not None and together[1].startswith(f"{given}+"), said.err
-    assert run("analyze", model, "-m", together[1]).status == 0
+    together = re.search(r"or add slow memory: -m (\S+)", said.stderr)
+    assert together is not None and together[1].startswith(f"{given}+"), said.stderr
+    assert run("analyze", model, "-m", together[1]).returncode == 0
 
 
-def test_what_the_memory_is_for_is_said_where_it_lacks(run: Run, model: Path) -> None:
-    said = run("compile", model, "-o", "out.tgrs")
-    assert said.status == 2
-    assert "Missing option '-m' / '--mem'. Give the memory for activations, like -m 64K; tigris analyze" in said.err
-
-
-def test_an_input_that_numpy_cannot_read_is_named_in_plain_words(run: Run, model: Path) -> None:
+def test_an_input_that_numpy_cannot_read_is_named_in_plain_words(model: Path) -> None:
     plan = model.with_suffix(".tgrs")
     compile_model(model).save(plan)
     for name, words in ((model, "not a numpy .npy or .npz file"), (model.with_name("none.npy"), "No such file or dir")):
         said = run("run", plan, "--input", name)
-        assert (said.status, words in said.err, "pickle" in said.err) == (2, True, False), said.err
-
-
-def test_columns_of_zeros_are_left_out(run: Run, model: Path) -> None:
-    heads = [
-        next(line for line in run("analyze", model, "-m", memory).out.splitlines() if "strategy" in line)
-        for memory in ("64K", "256+1M")
-    ]
-    assert "fast peak" in heads[0] and "slow read" not in heads[0] and "again" not in heads[0]
-    assert "slow read" in heads[1] and "written" in heads[1]
-
-
-def test_bytes_that_were_meant_as_kilobytes(run: Run, model: Path) -> None:
-    said = run("compile", model, "-m", "64", "-o", model.with_name("out.tgrs"))
-    assert "(64 is bytes: did you mean -m 64K?)" in said.err and "slow memory" not in said.err
-    assert "did you mean" not in run("compile", model, "-m", "2000", "-o", model.with_name("out.tgrs")).err
+        assert (said.returncode, words in said.stderr, "pickle" in said.stderr) == (2, True, False), said.stderr
 
 
 @pytest.mark.parametrize(
@@ -222,15 +192,15 @@ def test_bytes_that_were_meant_as_kilobytes(run: Run, model: Path) -> None:
      (("analyze", "net.onnx", "--fast", "64K"), "Did you mean '--mem'?"),
      (("inspect", "net.tgrs", "--fast", "64K"), "No such option '--fast'.\n")],
 )  # fmt: skip
-def test_misspellings_are_answered_with_the_nearest(run: Run, command: tuple[str, ...], words: str) -> None:
+def test_misspellings_are_answered_with_the_nearest(command: tuple[str, ...], words: str) -> None:
     said = run(*command)
-    assert (said.status, words in said.err, said.out) == (2, True, "")
+    assert (said.returncode, words in said.stderr, said.stdout) == (2, True, "")
 
 
-def test_wrong_usage_is_a_document_too(run: Run) -> None:
+def test_wrong_usage_is_a_document_too() -> None:
     for command in (("compile", "--json"), ("bogus", "--json"), ("inspect", "x", "--json", "-z")):
         said = run(*command)
-        assert (said.status, set(json.loads(said.out))) == (2, {"error", "kind"})
+        assert (said.returncode, set(json.loads(said.stdout))) == (2, {"error", "kind"})
 
 
 # ---- Ctrl-C -------------------------------------------------------------------------------------------------------
@@ -238,40 +208,15 @@ def test_wrong_usage_is_a_document_too(run: Run) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
 def test_an_interrupted_command_says_so(
-    run: Run, model: Path, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+    model: Path, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
         raise error
 
     monkeypatch.setattr("tigris_pio.cli.compile.back", interrupt)
     said = run("compile", model, "-m", "64K", "-o", model.with_name("out.tgrs"), "--json")
-    assert (said.status, said.err.strip(), said.out) == (130, "interrupted", "")
+    assert (said.returncode, said.stderr.strip(), said.stdout) == (130, "interrupted", "")
     assert files(model.parent) == ["net.onnx"]
-
-
-def test_an_interrupt_while_a_file_is_written_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    (tmp_path / "a").write_bytes(b"old")
-    monkeypatch.setattr("os.replace", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(tmp_path / "a", b"new")
-    assert files(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"old"
-
-
-def test_an_interrupt_while_the_commands_load(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Loading:
-        @property
-        def main(self) -> object:
-            raise KeyboardInterrupt
-
-    monkeypatch.setitem(sys.modules, "tigris_pio.cli.main", Loading())
-    with pytest.raises(SystemExit) as end:
-        entry.main()
-    assert end.value.code == 130 and capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_real_signal(tmp_path: Path) -> None:
@@ -368,9 +313,3 @@ def test_colours_are_for_terminals_whose_user_wants_them(
     monkeypatch.setattr(sys, "stdout", Terminal())
     console._console(stderr=False).print("[bold red]error:[/] no")
     assert ("\x1b[" in sys.stdout.getvalue()) == coloured  # type: ignore[attr-defined]
-
-
-def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
-    with console.progress(quiet=False) as step:
-        step("load")
-    assert capsys.readouterr().err == ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -54,24 +52,12 @@ def test_check_needs_not_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert unnamed.stderr == named.stderr != ""
 
 
-def test_a_plan_named_like_a_command_is_given_with_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("check").write_bytes(b"no plan")
-    assert "no port" in tigris("hil", "check", status=2).stderr
-    assert "check: " in tigris("hil", "./check", "--port", "loop://", status=1).stderr
-
-
 def test_a_misspelled_command_is_answered_with_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "No such command 'chek'. Did you mean check?" in tigris("hil", "chek", status=2).stderr
     assert "chek.tgrs: no such file" in tigris("hil", "chek.tgrs", "--port", "loop://", status=2).stderr
+    Path("check").write_bytes(b"no plan")
+    assert "no port" in tigris("hil", "check", status=2).stderr
+    assert "check: " in tigris("hil", "./check", "--port", "loop://", status=1).stderr
     Path("chek").write_bytes(b"no plan")
     assert "Did you mean" not in tigris("hil", "chek", "--port", "loop://", status=1).stderr
-
-
-def test_the_group_imports_no_command() -> None:
-    script = "import sys, tigris_pio.cli.hil; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not {"numpy", "rich", "serial"} & set(done.stdout.split())

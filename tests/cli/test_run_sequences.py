@@ -34,10 +34,6 @@ def test_axes_before_the_inputs_own(shape: tuple[int, ...], lead: tuple[int, ...
     steps = x.reshape(*lead, 2) if lead else x.reshape(1, 2)
     assert np.array_equal(y.reshape(steps.shape), np.cumsum(steps, axis=-2))
     assert y.shape == (*lead, 1, 2) and json.loads(done.stdout)["samples"] == max(1, int(np.prod(lead)))
-
-
-@pytest.mark.parametrize("shape", [(5, 3), (0, 2), (2,), (1, 2, 3, 4, 2)])
-def test_other_shapes_are_named(shape: tuple[int, ...], plan: Path, tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.zeros(shape, np.float32))
+    np.save(tmp_path / "x.npy", np.zeros((*shape[:-1], 3), np.float32))
     done = tigris("run", plan, "--input", tmp_path / "x.npy", status=2)
-    assert f"input 'x' has shape {list(shape)}, the model takes [1, 2]" in done.stderr
+    assert f"input 'x' has shape {[*shape[:-1], 3]}, the model takes [1, 2]" in done.stderr

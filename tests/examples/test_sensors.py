@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -44,25 +43,6 @@ def test_most_pictures_are_told_rightly() -> None:
     sent = [part(PERSON, "camera").lines(picture) for picture in pictures]
     seen = [line.endswith("person") for line in sensors.person(sent, sensors.compiled(PERSON, "16K"))]
     assert (np.array(seen) == persons).mean() >= 0.85
-
-
-def test_training_and_firmware_have_the_same_numbers() -> None:
-    """train.py needs TensorFlow, so it is read, not imported."""
-    text = (GESTURE / "train" / "train.py").read_text("utf-8")
-    header = (GESTURE / "src" / "gesture.h").read_text("utf-8")
-    window, hop, axes = re.findall(r"^WINDOW, HOP, AXES = (\d+), (\d+), (\d+)", text, re.MULTILINE)[0]
-    for name, value in (("SAMPLES", window), ("HOP", hop), ("AXES", axes)):
-        assert f"#define GESTURE_{name} {value}" in header
-    assert f"#define STEP_BITS {re.findall(r'^STEP_BITS = (.)', text, re.MULTILINE)[0]}" in (
-        GESTURE / "src" / "gesture.c").read_text("utf-8")  # fmt: skip
-    names = re.findall(r'names\[GESTURE_NAMES\] = \{(.*)\}', (GESTURE / "src" / "gesture.c").read_text("utf-8"))[0]
-    assert tuple(re.findall(r'"(\w+)"', names)) == part(GESTURE, "hand").NAMES
-    header = (VIBRATION / "src" / "spectrum.h").read_text("utf-8")
-    spectrum = part(VIBRATION, "spectrum")
-    for name, value in (("WINDOW", spectrum.WINDOW), ("WINDOWS", spectrum.WINDOWS), ("BANDS", spectrum.BANDS)):
-        assert f"#define SPECTRUM_{name} {value}\n" in header
-    table = re.findall(r"cosines\[TURN\] = \{(.*?)\}", (VIBRATION / "src" / "spectrum.c").read_text("utf-8"), re.DOTALL)
-    assert np.array_equal(np.array(table[0].replace(",", " ").split(), int), spectrum.COSINES)
 
 
 #: With what their headers are found: the runtime's, the emulated boards', and stand-ins of the frameworks.

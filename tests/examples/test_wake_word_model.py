@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 
-from tests.compiler.models import ort
-from tigris_pio import Session
 from tigris_pio.format.enums import DType, OpKind
 
-from .front_end import EXAMPLE, features
 from .wake_word import compiled, listen, right, sounds, times
 
 
@@ -30,19 +26,3 @@ def test_it_runs_in_int8_and_its_past_is_a_ring() -> None:
     assert [op.kind for op in program.ops if op.kind in (OpKind.SELECT, OpKind.COPY)] == []
     assert report["memory"]["states"] == 57 * 40
     assert report["memory"]["fast_peak"] < 5120
-
-
-def test_onnxruntime_hears_the_same() -> None:
-    """A loop around the model without states: within two steps of 1/256."""
-    model, past = onnx.load(EXAMPLE / "model" / "wake.onnx"), np.zeros((1, 57, 40), np.float32)
-    audio, _ = sounds().stream(4, 0)
-    _, rows = features(audio)
-    with Session(compiled()) as session:
-        source = session.inputs[0]
-        for first in range(0, len(rows) - 2, 3):
-            step = ((rows[first : first + 3].astype(np.float32) - source.zero_point) * np.float32(source.scale))[None]
-            results = ort(model, {"features": step, "past": past})
-            past = results["next_past"]
-            found = session.run({"features": step})["probability"]
-            assert np.abs(found - results["probability"]).max() <= 2 / 256
-            assert np.array_equal(session.state()["past"], past)

@@ -9,7 +9,6 @@ import select
 import socket
 import subprocess
 import threading
-import time
 import tty
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -138,17 +137,6 @@ class Bridge:
             for piece in self._faults[1](data):
                 with contextlib.suppress(OSError):
                     os.write(self._connection, piece)
-
-
-def slow_pieces(seconds: float, size: int = 1) -> Fault:
-    """Delivers `size` bytes at a time with pauses."""
-
-    def deliver(data: bytes) -> Iterable[bytes]:
-        for at in range(0, len(data), size):
-            time.sleep(seconds)
-            yield data[at : at + size]
-
-    return deliver
 
 
 def changing(change: Callable[[Frame], Frame | None]) -> Fault:

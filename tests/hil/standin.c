@@ -18,35 +18,24 @@
 int standin_is_running;
 
 static uint8_t input0[INPUT0], input1[INPUT1], output0[INPUT0], output1[OUTPUT1];
+static uint8_t *const tensors[2][2] = {{input0, input1}, {output0, output1}};
+static const uint32_t sizes[2][2] = {{INPUT0, INPUT1}, {INPUT0, OUTPUT1}};
 
 const char *tigris_status_text(tigris_status status)
 {
     return status == TIGRIS_OK ? "ok" : status == TIGRIS_ERR_CANCELLED ? "cancelled" : "some other status";
 }
 
-void *tigris_input(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? input0 : index == 1U ? input1 : NULL;
-}
-
-uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? INPUT0 : index == 1U ? INPUT1 : 0U;
-}
-
-const void *tigris_output(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? output0 : index == 1U ? output1 : NULL;
-}
-
-uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? INPUT0 : index == 1U ? OUTPUT1 : 0U;
-}
+#define TENSOR(type, function, table, none)                      \
+    type function(const tigris_session *session, uint32_t index) \
+    {                                                            \
+        (void)session;                                           \
+        return index < 2U ? (table)[index] : (none);             \
+    }
+TENSOR(void *, tigris_input, tensors[0], NULL)
+TENSOR(const void *, tigris_output, tensors[1], NULL)
+TENSOR(uint32_t, tigris_input_bytes, sizes[0], 0U)
+TENSOR(uint32_t, tigris_output_bytes, sizes[1], 0U)
 
 uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
 {
@@ -122,7 +111,7 @@ void standin_open(tigris_plan *plan, tigris_session *session, const char *name)
         uint8_t bytes[1U << 20];
     } large;
     static tigris_op_record ops[OPS];
-    static tigris_tensor_record tensors[4];
+    static tigris_tensor_record records[4];
     static tigris_io_record io[4];
     static int opened;
     const int is_large = name[0] == 'L';
@@ -143,12 +132,12 @@ void standin_open(tigris_plan *plan, tigris_session *session, const char *name)
     if (name[0] == 'X')
         header->crc32 ^= 1U;
     for (uint32_t i = 0; i < 4U; i++) {
-        tensors[i].dtype = TIGRIS_DTYPE_INT8;
+        records[i].dtype = TIGRIS_DTYPE_INT8;
         io[i].tensor = (uint16_t)i;
         io[i].name = 2U * i;
     }
     plan->header = header;
-    plan->tensors = tensors;
+    plan->tensors = records;
     plan->io = io;
     plan->strings = "a\0b\0c\0d";
     session->plan = plan;

@@ -68,7 +68,8 @@ def test_mismatch_ends_with_status_1(digits: Serve, digits_plan: Path) -> None:
     assert "sample 2: output probability: 1 of 10 elements differ, first at index 0: board" in done.stdout
     assert done.stdout.splitlines()[-1] == "7/8 outputs equal to the host"
     report, _ = hil(digits_plan, "--port", digits(to_host=corrupting(0, 0, 1)), "--samples", "1", status=1)
-    assert (report["kind"], report["mismatches"][0]["sample"]) == ("Mismatch", 0)
+    entry = report["mismatches"][0]
+    assert (report["kind"], entry["sample"], entry["first"], entry["differing"]) == ("Mismatch", 0, 0, 1)
 
 
 def test_wrong_usage_ends_with_status_2(digits_plan: Path, tmp_path: Path) -> None:

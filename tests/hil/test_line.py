@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.tiers import sampled
-from tests.hil.bridge import Fault, losing, slow_pieces
+from tests.hil.bridge import Fault, losing
 from tests.hil.conftest import CALM, HERE, QUICK, SANITISERS, SERVER, Client, Connect, command, compile_c
 from tests.hil.raw import REFUSED, Raw
 from tigris_pio.hil.client import Board, Timing
@@ -134,12 +134,6 @@ def test_lost_answer_to_a_run_is_repeated_without_a_second_run(client: Client) -
     assert board.profile(0)[0].calls == 1
 
 
-@pytest.mark.parametrize("size", [1, 64])
-def test_chopped_delivery(client: Client, size: int) -> None:
-    pieces = slow_pieces(0.0002, size)
-    infer(client(timing=CALM, to_board=pieces, to_host=pieces), size)
-
-
 def test_slow_board_is_waited_for(client: Client) -> None:
     """Ten pauses of 100 ms are longer than all tries of an unanswered request."""
     signs: list[int] = []
@@ -183,18 +177,6 @@ def test_the_time_in_the_hook_is_not_the_networks(client: Client) -> None:
     """With a clock that ticks when it is looked at: ten yields part a run into eleven pieces of one tick."""
     board = client("--counter", "looks")
     assert [board.run(0).elapsed for _ in range(2)] == [11, 11]
-
-
-def test_several_models_are_kept_apart(client: Client) -> None:
-    board = client(models=("kws", "digits", "Xray"))
-    assert [model.name for model in board.models()] == ["kws", "digits", "Xray"]
-    board.run(1)
-    assert board.read_output(1, 0, 4)
-    with pytest.raises(RefusedError, match="no output: run it first"):
-        board.read_output(0, 0, 4)
-    board.check_plan(1)
-    with pytest.raises(RunError, match=r"plan in the board's flash is damaged: .*Upload it again"):
-        board.check_plan(2)
 
 
 BAD_REQUESTS = [

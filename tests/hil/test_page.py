@@ -8,15 +8,13 @@ from pathlib import Path
 from tests.harness.command import tigris
 from tests.hil.conftest import Serve
 from tests.hil.locating import Wrong
-from tests.report.parsed import Element, check_page
+from tests.report.parsed import Element, cells, check_page
 from tigris_pio.format.enums import DType, OpKind
 
 
 def table(root: Element, caption: str) -> list[dict[str, str]]:
     (found,) = [item for item in root.all("table") if item.one("caption").text.startswith(caption)]
-    heads = [head.text for head in found.one("thead").all("th")]
-    return [dict(zip(heads, [cell.text for cell in row.children], strict=True))
-            for row in found.one("tbody").all("tr")]  # fmt: skip
+    return cells(found)
 
 
 def test_a_check_has_a_page_with_what_the_board_measured(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.hil.conftest import QUICK, Plans, Serve
 from tests.hil.locating import mixed, remembering
 from tigris_pio.hil.check import HostPlan, check, open_plan
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.errors import InputsError, RefusedError
+from tigris_pio.hil.errors import RefusedError
 from tigris_pio.hil.locate.trace import CHECKSUMS, Asked, Replay
 from tigris_pio.hil.protocol import Direction, Range, Request, Select, Trace
 from tigris_pio.hil.samples import random_samples
@@ -168,13 +168,3 @@ def test_rows_too_large_for_a_frame_come_as_a_stream(serve: Serve, plans: Plans)
         assert both.board_rows(1, len(operands[0])) == operands[0]
         asked = board._ask(Request.ROWS, Range(0, 0, 0, 100, 12).pack())
         assert asked == output[100:112]
-
-
-def test_a_run_of_other_inputs_is_dropped(serve: Serve, plans: Plans) -> None:
-    path = plans("kws", "8K")
-    plan = open_plan(path)
-    with Board(serve(path), timing=QUICK) as board:
-        both = replay(board, plan)
-        board.write_input = lambda *_: None  # type: ignore[method-assign]
-        with pytest.raises(InputsError, match="on other inputs than were sent"):
-            both.board(0, Asked(1, 1, 1))

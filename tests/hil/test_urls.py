@@ -26,12 +26,6 @@ class _Wire:
         self.write = connection.sendall
 
 
-class _Port(serial.Serial):
-    """A pty as a port: it has no modem lines."""
-
-    cts = dsr = ri = cd = dtr = rts = False
-
-
 @pytest.fixture
 def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
     """`rfc2217(device)`: the URL of a server like esp_rfc2217_server for that device."""
@@ -40,7 +34,7 @@ def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
 
     def serve(listener: socket.socket, device: str) -> None:
         connection, _ = listener.accept()
-        with listener, connection, _Port(device, timeout=0.01) as port:
+        with listener, connection, serial.serial_for_url(device, timeout=0.01) as port:
             manager = serial.rfc2217.PortManager(port, _Wire(connection))
             connection.settimeout(0.005)
             while not stop.is_set():
@@ -72,7 +66,7 @@ def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
 def test_a_board_of_a_list_may_be_behind_rfc2217(
     digits: Serve, digits_plan: Path, rfc2217: Callable[[str], str], tmp_path: Path
 ) -> None:
-    url = rfc2217(digits())
+    url = rfc2217(digits(pty=False))
     text = f'[[board]]\nname = "lab"\nport = "{url}"\nbaud = 230400\ntags = ["far"]\n'
     (tmp_path / "tigris-boards.toml").write_text(text, "utf-8")
     rig = Rig(choose(Wanted(tmp_path, tags=("far",))), Process(tmp_path), 1.0, digits_plan, False, QUICK)

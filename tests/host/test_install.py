@@ -21,7 +21,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import PlatformError
 
 from tests.runtime.build import ROOT, core_sources
-from tigris_pio import Session, compile_model, installation
+from tigris_pio import Session, compile_model
 from tigris_pio.cli.main import cli
 from tigris_pio.errors import ToolError
 from tigris_pio.host import library
@@ -87,11 +87,6 @@ def test_windows_own_compiler_is_looked_for_by_setuptools(monkeypatch: pytest.Mo
     command.build_extensions()
     assert command.extensions == []
     assert reason(tmp_path) == "the C compiler failed: Microsoft Visual C++ 14.0 or greater is required"
-
-
-def test_each_system_has_its_way_to_a_compiler() -> None:
-    for platform, words in (("linux", "apt install gcc"), ("darwin", "xcode-select"), ("win32", "winget install")):
-        assert words in installation.install_a_compiler(platform)
 
 
 #: Puts a library that was built before where a compiler is asked to link one.
@@ -193,8 +188,3 @@ def test_the_source_distribution_holds_the_runtime(tmp_path: Path) -> None:
     wanted = [path.relative_to(ROOT).as_posix() for path in core_sources()]
     wanted += ["runtime/host/tigris_host.c", "runtime/include/tigris.h", "runtime/src/band.h", "setup.py"]
     assert set(wanted) <= names
-
-
-def test_only_host_functions_are_exported() -> None:
-    for name in ("tigris_plan_open", "tigris_run", "tigris_requantise"):
-        assert not hasattr(library.load(), name)

@@ -54,14 +54,10 @@ class _Parser(html.parser.HTMLParser):
         if tag not in VOID:
             self.open.append(self.open[-1].children[-1])
 
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
-
     def handle_endtag(self, tag: str) -> None:
-        assert self.open[-1].tag == tag, f"</{tag}> ends <{self.open[-1].tag}>"
-        self.open.pop()
+        if tag not in VOID:
+            assert self.open[-1].tag == tag, f"</{tag}> ends <{self.open[-1].tag}>"
+            self.open.pop()
 
     def handle_data(self, data: str) -> None:
         self.open[-1].own += data

@@ -83,30 +83,6 @@ static void pieces_of_every_size(void)
     }
 }
 
-static void a_commit_is_one_program_operation(void)
-{
-    IS(write_all(&plans[1], 1000), TIGRIS_OK);
-    const uint32_t before = nor_operations;
-    IS(tigris_update_commit(&update), TIGRIS_OK);
-    DEMAND(nor_operations == before + 1U);
-    DEMAND(opens(&plans[1]) && nor_operations == before + 2U);
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
-    DEMAND(nor_operations == before + 3U);
-    DEMAND(opens(&plans[1]) && nor_operations == before + 3U);
-}
-
-static void a_trial_is_one(void)
-{
-    commit(&plans[1]);
-    DEMAND(opens(&plans[1]));
-    IS(tigris_update_begin(&update, &model), TIGRIS_ERR_UNCONFIRMED);
-    DEMAND(opens(&plans[0]));
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
-    DEMAND(opens(&plans[0]) && opens(&plans[0]));
-    IS(tigris_update_begin(&update, &model), TIGRIS_OK);
-}
-
 static void a_confirmation_leaves_a_waiting_plan(void)
 {
     DEMAND(opens(&plans[0]));
@@ -221,20 +197,6 @@ static void a_slot_of_the_plan_s_size(void)
 
 /* ---- what does not open ---- */
 
-static void a_plan_that_does_not_open_ends_its_trial(void)
-{
-    commit(&plans[1]);
-    slot_bytes(1)[2000] ^= 1U;
-    DEMAND(opens(&plans[0]));
-    IS(tigris_update_begin(&update, &model), TIGRIS_OK);
-    flash_anew();
-    commit(&plans[1]);
-    memset(slot_bytes(0), 0, 64U);
-    memset(slot_bytes(1), 0, 64U);
-    IS(tigris_model_open(&model, &plan), TIGRIS_ERR_NOT_A_PLAN);
-    DEMAND(plan.header == NULL && nor_held == 0U);
-}
-
 static void the_other_slot_is_proven(void)
 {
     IS(tigris_update_begin(&update, &model), TIGRIS_OK);
@@ -287,19 +249,6 @@ static void every_operation_may_fail(void)
         }
 }
 
-static void a_chip_that_cannot_write_gives_no_trial(void)
-{
-    commit(&plans[1]);
-    nor_fails_from = 0U;
-    DEMAND(opens(&plans[0]));
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
-    nor_fails_from = UINT32_MAX;
-    DEMAND(opens(&plans[1]));
-    nor_fails_from = 0U;
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_ERR_FLASH);
-    DEMAND(opens(&plans[0]) && opens(&plans[0]));
-}
-
 static void an_abort_takes_a_doubtful_commit_back(void)
 {
     IS(write_all(&plans[1], 500), TIGRIS_OK);
@@ -341,18 +290,6 @@ static void append(tigris_slot_stage stage, uint32_t slot)
     IS(tigris_slot_log_append(&model, &state, stage, slot), TIGRIS_OK);
 }
 
-static void records_are_read_as_written(void)
-{
-    read_log();
-    DEMAND(state.place == UINT32_MAX && state.stage == TIGRIS_SLOT_CONFIRMED && state.slot == 0U);
-    for (uint32_t i = 0; i < 5U * PER_SECTOR; i++) {
-        const tigris_slot_stage stage = (tigris_slot_stage)(1U + i % 3U);
-        append(stage, i / 3U % 2U);
-        read_log();
-        DEMAND(state.stage == stage && state.slot == i / 3U % 2U && state.place == i % (2U * PER_SECTOR));
-    }
-}
-
 /* Whatever two sectors say, the next record is the last. */
 static void numbers_that_are_far_apart(void)
 {
@@ -386,25 +323,6 @@ static void tear(tigris_slot_record *record, uint32_t bit)
 {
     uint8_t *bytes = (uint8_t *)record;
     bytes[bit / 8U] = (uint8_t)(bytes[bit / 8U] | 1U << bit % 8U);
-}
-
-static void a_bit_that_is_missing(void)
-{
-    read_log();
-    append(TIGRIS_SLOT_CONFIRMED, 1U);
-    append(TIGRIS_SLOT_PENDING, 0U);
-    const tigris_slot_record whole = *record_at(1U);
-    for (uint32_t bit = 0; bit < 256U; bit++) {
-        *record_at(1U) = whole;
-        tear(record_at(1U), bit);
-        if (memcmp(record_at(1U), &whole, sizeof whole) == 0)
-            continue;
-        read_log();
-        DEMAND(state.place == 0U && state.stage == TIGRIS_SLOT_CONFIRMED && state.slot == 1U);
-        append(TIGRIS_SLOT_TRIED, 0U);
-        DEMAND(state.place == 2U);
-        memset(record_at(2U), 0xFF, sizeof whole);
-    }
 }
 
 /* A checksum that fits by chance: what differs from the whole record are bits that were to be cleared. */
@@ -448,45 +366,16 @@ static void a_record_that_comes_back(void)
     }
 }
 
-static void flash_of_one_value_holds_no_record(void)
-{
-    for (int value = 0; value < 256; value++) {
-        memset(record_at(0U), value, TIGRIS_SLOT_RECORDS_BYTES);
-        read_log();
-        DEMAND(state.place == UINT32_MAX && state.slot == 0U);
-        append(TIGRIS_SLOT_PENDING, 1U);
-        read_log();
-        DEMAND(state.stage == TIGRIS_SLOT_PENDING && state.slot == 1U);
-    }
-}
-
 static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
 #define CASE(name) {#name, name}
-    CASE(pieces_of_every_size),
-    CASE(a_commit_is_one_program_operation),
-    CASE(a_trial_is_one),
-    CASE(a_confirmation_leaves_a_waiting_plan),
-    CASE(closing),
-    CASE(steps_out_of_order),
-    CASE(two_updates_at_once),
-    CASE(plans_that_are_none),
-    CASE(a_slot_of_the_plan_s_size),
-    CASE(a_plan_that_does_not_open_ends_its_trial),
-    CASE(the_other_slot_is_proven),
-    CASE(what_is_confirmed_lies_in_a_slot),
-    CASE(every_operation_may_fail),
-    CASE(a_chip_that_cannot_write_gives_no_trial),
-    CASE(an_abort_takes_a_doubtful_commit_back),
-    CASE(flash_that_forgets),
-    CASE(records_are_read_as_written),
-    CASE(numbers_that_are_far_apart),
-    CASE(a_bit_that_is_missing),
-    CASE(a_checksum_that_fits_a_torn_record),
-    CASE(a_record_that_comes_back),
-    CASE(flash_of_one_value_holds_no_record),
+    CASE(pieces_of_every_size), CASE(a_confirmation_leaves_a_waiting_plan), CASE(closing), CASE(steps_out_of_order),
+    CASE(two_updates_at_once), CASE(plans_that_are_none), CASE(a_slot_of_the_plan_s_size),
+    CASE(the_other_slot_is_proven), CASE(what_is_confirmed_lies_in_a_slot), CASE(every_operation_may_fail),
+    CASE(an_abort_takes_a_doubtful_commit_back), CASE(flash_that_forgets), CASE(numbers_that_are_far_apart),
+    CASE(a_checksum_that_fits_a_torn_record), CASE(a_record_that_comes_back),
 };
 
 int main(int argc, char **argv)

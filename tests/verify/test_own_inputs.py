@@ -6,10 +6,8 @@ import dataclasses
 
 import numpy as np
 import onnx
-import pytest
 
 from tests.compiler.models import Quantiser, make, node
-from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Front, back, front
 from tigris_pio.host import Session
@@ -21,29 +19,16 @@ OPTIONS = CompileOptions()
 
 def shifted(start: Front, name: str) -> Front:
     """The same program, but operator `name` adds one to all it writes."""
-    ops = [_plus_one(op) if op.name == name else op for op in start.program.ops]
-    return dataclasses.replace(start, program=dataclasses.replace(start.program, ops=tuple(ops)))
-
-
-def _plus_one(op: ProgramOp) -> ProgramOp:
+    (op,) = (op for op in start.program.ops if op.name == name)
     params = dataclasses.replace(op.params, output_zero_point=op.params.output_zero_point + 1)
-    return dataclasses.replace(op, params=params)
+    ops = tuple(dataclasses.replace(op, params=params) if other is op else other for other in start.program.ops)
+    return dataclasses.replace(start, program=dataclasses.replace(start.program, ops=ops))
 
 
 def differences(model: onnx.ModelProto, start: Front) -> dict[str, OwnDifference]:
     own = OwnInputs(model, start.program)
     with Session(back(start, OPTIONS)) as session:
         return {item.tensor: item for item in own.run(session, random_inputs(session, 1))}
-
-
-@pytest.mark.parametrize("name", ["kws_int8", "micro_speech_int8"])
-def test_right_layers_miss_by_their_rounding(models_dir, name):
-    path = models_dir / f"{name}.onnx"
-    start = front(path, OPTIONS)
-    found = differences(onnx.load(path), start)
-    assert {item.op for item in found.values()} >= {op.name for op in start.program.ops if op.macs}
-    assert all(item.steps <= 0.6 and item.relative <= 1e-4 for item in found.values())
-    assert max(item.steps for item in found.values()) > 0.4
 
 
 def test_one_step_is_seen_where_it_is_made_and_nowhere_else(models_dir):

@@ -6,14 +6,13 @@ import dataclasses
 import json
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 
 from tests.compiler.test_states import Recurrent
 from tests.harness.command import tigris
 from tests.harness.tiers import sampled
-from tigris_pio import Session, UsageError, compile_model
+from tigris_pio import Session
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
@@ -54,7 +53,7 @@ def test_right_models_pass(seed: int, quantised: bool, tmp_path: Path) -> None:
 def test_a_wrong_state_departs(tmp_path: Path) -> None:
     """Of the input's size, so that the plan takes it."""
     made = next(made for seed in range(40) if (made := Recurrent(seed, False)).heights["s0"] == made.heights["x"]
-                and not any(node.output[0] == "n0" and node.input[0] == "x" for node in made.nodes))
+                and not any(node.output[0] == "n0" and node.input[0] == "x" for node in made.quantiser.nodes))
     found = compared(made, tmp_path / "m.onnx", skewed=True)
     assert "s0" in [layer.name for layer in found.departures]
 
@@ -66,17 +65,3 @@ def test_the_command_takes_states_and_their_first_values(tmp_path: Path) -> None
     ties = [word for new, held in made.ties().items() for word in ("--state", f"{new}={held}", "--set", f"{held}=0.5")]
     document = json.loads(tigris("verify", tmp_path / "m.onnx", *ties, "--json").stdout)
     assert document["passed"] and document["samples"] == 8
-
-
-def test_states_are_saved_and_put_back() -> None:
-    made = Recurrent(5, quantised=True)
-    with Session(compile_model(made.model(), state=made.ties())) as session:
-        x = {"x": np.ones(made.shapes["x"], np.float32)}
-        session.run(x)
-        saved, value = session.save_state(), session.state()
-        following = session.run(x)
-        session.load_state(saved)
-        assert all(np.array_equal(value[name], now) for name, now in session.state().items())
-        assert np.array_equal(session.run(x)["y"], following["y"])
-        with pytest.raises(UsageError, match="no states of this plan"):
-            session.load_state((b"",))

@@ -15,7 +15,6 @@ from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as sch
 from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
 from tests.tflite.writer import Operator, Tensor, constant, write
-from tigris_pio import Session, compile_model
 from tigris_pio.cli.main import cli
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.errors import ToolError
@@ -94,38 +93,3 @@ def scaled(tmp_path: Path, batch: int = -1) -> Path:
 def test_inputs_that_are_set_are_given_to_the_reference(tmp_path: Path) -> None:
     status, document = verify(str(scaled(tmp_path)), "--set", "by=2.5", "--samples", "2")
     assert status == 0 and document["passed"], document
-
-
-def test_outputs_that_are_tied_to_inputs_are_carried_for_the_reference(tmp_path: Path) -> None:
-    """uint8 from a first value on."""
-    numbers = ((1, 3), "uint8", 0.5, 100)
-    tensors = [Tensor("x", (1, 3), "int8", 0.25, 2), Tensor("h", *numbers), Tensor("q", (1, 3), "int8", 0.5, -28),
-               Tensor("sum", (1, 3), "int8", 0.5, -28), Tensor("new", *numbers), Tensor("y", (1, 3), "float32")]
-    operators = [Operator("QUANTIZE", ["h"], ["q"]), Operator("ADD", ["x", "q"], ["sum"]),
-                 Operator("QUANTIZE", ["sum"], ["new"]), Operator("DEQUANTIZE", ["sum"], ["y"])]
-    path = tmp_path / "carried.tflite"
-    path.write_bytes(write(tensors, operators, ["h", "x"], ["new", "y"]))
-    with Session(compile_model(path, state={"new": "h"}, set={"h": 103})) as session:
-        assert session.state()["h"].tolist() == [[103] * 3]
-        assert session.run({"x": np.full((1, 3), 10, np.int8)})["y"].tolist() == [[3.5] * 3]
-        assert session.run({"x": np.full((1, 3), 10, np.int8)})["y"].tolist() == [[5.5] * 3]
-    status, document = verify(str(path), "--state", "new=h", "--set", "h=103", "--samples", "5")
-    assert status == 0 and document["passed"] and [item["name"] for item in document["outputs"]] == ["y"]
-    assert document["outputs"][0]["max_difference"] == 0
-
-
-def test_another_size_than_the_files_is_for_another_reference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
-    result = CliRunner().invoke(cli, ["verify", str(scaled(tmp_path)), "--dim", "x:0=4"])
-    assert "it takes inputs as the file declares them, [1, 3], not [4, 3]" in str(result.exception)
-    assert "pip install ai-edge-litert" in str(result.exception)
-
-
-def test_inspect_counts_the_files_operators(tmp_path: Path) -> None:
-    document = json.loads(CliRunner().invoke(cli, ["inspect", str(streaming(tmp_path)), "--json"]).stdout)
-    assert (document["file"], document["subgraphs"], document["nodes"]) == ("tflite", 2, 8)
-    assert {"kind": "VAR_HANDLE", "nodes": 2} in document["operators"]
-    assert document["inputs"] == [{"name": "x", "shape": [1, 8], "dtype": "int8"}]
-    assert [state["name"] for state in document["states"]] == ["total"]

@@ -43,13 +43,6 @@ def verify(path: Path, *more: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_a_model_without_departures_passes(path: Path) -> None:
-    code, text = verify(path)
-    assert code == 0 and "verify: passed" in text and "departs" not in text
-    document = json.loads(verify(path, "--json")[1])
-    assert document["passed"] and document["departures"] == [] and document["first_departure"] is None
-
-
 def test_layers_that_depart_fail_and_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Roundings alone are taken for departures: the network's output is as good as before."""
     monkeypatch.setattr(verdict, "OWN_STEPS", 0.4)
