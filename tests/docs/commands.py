@@ -57,21 +57,16 @@ def parsed(group: click.Command, words: list[str], parent: click.Context | None 
     """The words as click parses them: command, options with the number of their values, no word too many."""
     # With the settings that a run has: click keeps the help option of a command's first context.
     context = click.Context(group, parent, info_name=group.name, resilient_parsing=True, **group.context_settings)
-    if isinstance(group, click.Group):
-        if isinstance(group, DefaultGroup) and (not words or words[0] not in group.modules):
-            words = [group.default, *words]
-        options, rest, _ = group.make_parser(context).parse_args(list(words))
-        if any(options.get(name) for name in ("version", "help")) and not rest:
-            return
-        try:
-            _, command, rest = group.resolve_command(context, rest)
-        except click.ClickException as error:
-            raise Wrong(error.format_message()) from None
-        assert command is not None
-        parsed(command, rest, context)
-        return
+    if isinstance(group, DefaultGroup) and (not words or words[0] not in group.modules):
+        words = [group.default, *words]
     try:
         options, rest, _ = group.make_parser(context).parse_args(list(words))
+        if isinstance(group, click.Group):
+            if rest or not any(options.get(name) for name in ("version", "help")):
+                _, command, rest = group.resolve_command(context, rest)
+                assert command is not None
+                parsed(command, rest, context)
+            return
         for parameter in group.params:
             given = options.get(parameter.name or "")
             if given is not None and not isinstance(parameter.type, click.Path | click.File):

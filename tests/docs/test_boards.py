@@ -70,9 +70,3 @@ def test_the_table_of_emulated_boards() -> None:
         assert flash.replace(" ", "") == board["upload"]["flash_size"], name
         script = (BOARDS.parent / "support" / "ld" / f"{name}.ld").read_text("utf-8")
         assert re.search(r"EXTERNAL .*LENGTH = (8M|2M)", script)[1] == ("8M" if name == "emu_rv32" else "2M")  # type: ignore[index]
-
-
-def test_every_function_of_the_board_is_named() -> None:
-    header = (ROOT / "tigris_pio" / "platformio" / "emulated" / "support" / "include" / "board.h").read_text("utf-8")
-    declared = set(re.findall(r"\b(board_\w+)\(", header)) - {"board_flash_bytes"}
-    assert declared <= set(re.findall(r"`(board_\w+)`", PAGE.read_text("utf-8")))

@@ -23,13 +23,10 @@ FOREIGN = (
 @functools.cache
 def python_texts(path):
     """The strings of a module; what is put into them is an ellipsis."""
-    texts = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.JoinedStr):
-            texts.append("".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
-    return texts
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return texts + ["".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+                    for node in nodes if isinstance(node, ast.JoinedStr)]  # fmt: skip
 
 
 def cmake_texts(path):
@@ -39,21 +36,13 @@ def cmake_texts(path):
         yield re.sub(r"\$\{\w+\}", "…", text.replace('\\"', '"'))
 
 
-def c_texts(path):
-    yield from re.findall(r'"([^"]+)"', path.read_text("utf-8"))
-
-
 @pytest.fixture(scope="module")
 def printed():
     """All texts, one a line."""
-    texts = []
-    for path in sorted((ROOT / "tigris_pio").rglob("*.py")):
-        texts += python_texts(path)
-    for path in sorted((ROOT / "cmake").glob("*.cmake")):
-        texts += cmake_texts(path)
-    texts += c_texts(ROOT / "runtime" / "src" / "status.c")
-    texts += python_texts(ROOT / "cmake" / "probe.py")
-    texts += python_texts(ROOT / "setup.py")
+    modules = [*(ROOT / "tigris_pio").rglob("*.py"), ROOT / "cmake" / "probe.py", ROOT / "setup.py"]
+    texts = [text for path in modules for text in python_texts(path)]
+    texts += [text for path in (ROOT / "cmake").glob("*.cmake") for text in cmake_texts(path)]
+    texts += re.findall(r'"([^"]+)"', (ROOT / "runtime" / "src" / "status.c").read_text("utf-8"))
     return "\n".join(re.sub(r"\s+", " ", text) for text in texts)
 
 

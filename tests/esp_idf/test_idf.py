@@ -30,8 +30,6 @@ RISCV = ("esp32c2", "esp32c3", "esp32c5", "esp32c6", "esp32c61", "esp32h2", "esp
 COMPILERS = {**XTENSA, **dict.fromkeys(RISCV, ("riscv32-esp-elf-gcc",))}
 # Those that the mock ROM bootloader speaks for.
 MOCKED = ("esp32", "esp32s3", "esp32c3", "esp32c6")
-# Older versions of ESP-IDF lack them, or have them as a preview.
-NEWER = ("esp32c5", "esp32c61")
 
 
 def new_project(folder: Path, chip: str) -> Project:
@@ -138,8 +136,6 @@ def test_the_example_is_flashed_to_a_chip(tmp_path, chip):
     project = example_project(tmp_path, chip)
     if not any(shutil.which(name) for name in COMPILERS[chip]):
         pytest.skip(f"no {COMPILERS[chip][-1]} on the path: the test for {chip} needs Espressif's compiler")
-    if chip in NEWER and not Path(os.environ["IDF_PATH"], "components", "soc", chip).is_dir():
-        pytest.skip(f"this ESP-IDF does not know {chip}")
     project.configure()
     project.build()
     assert (project.build_folder / "digits.bin").is_file()

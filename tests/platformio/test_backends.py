@@ -48,20 +48,20 @@ build_flags = -DNDEBUG
 LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m55": "cmsis-nn"}
 
 
+#: Where the stand-in lies in folders like the library's.
+FOLDERS = {"esp-nn": ("include", "esp_nn.c", "src/stand_in_ansi.c"),
+           "cmsis-nn": ("Include", "cmsis_nn.c", "Source/ConvolutionFunctions/stand_in_s8.c")}  # fmt: skip
+
+
 def put_library(name: str, folder: Path) -> None:
-    """The real library where there is one; else the stand-in, in folders like the library's."""
-    real = checkout(name)
+    """The real library where there is one; else the stand-in."""
+    real, (headers, source, target) = checkout(name), FOLDERS[name]
     if real is not None:
         os.symlink(real, folder / name)
         return
-    headers, sources = {
-        "esp-nn": ("include", {"esp_nn.c": "src/stand_in_ansi.c"}),
-        "cmsis-nn": ("Include", {"cmsis_nn.c": "Source/ConvolutionFunctions/stand_in_s8.c"}),
-    }[name]
     shutil.copytree(STAND_IN, folder / name / headers, ignore=shutil.ignore_patterns("*.c"))
-    for source, target in sources.items():
-        (folder / name / target).parent.mkdir(parents=True)
-        shutil.copy(STAND_IN / source, folder / name / target)
+    (folder / name / target).parent.mkdir(parents=True)
+    shutil.copy(STAND_IN / source, folder / name / target)
 
 
 @pytest.mark.thorough

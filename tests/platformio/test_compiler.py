@@ -59,16 +59,13 @@ def test_where_it_is_looked_for(fake_compiler, bare_python, tmp_path):
     assert compiler.find(None, {"PATH": ""}, "/no/python", lambda: made).command == (made, "-m", "tigris_pio")
 
 
-@pytest.mark.parametrize("name", ["library", "my library", "50% $HOME", 'a "b"'])
+@pytest.mark.parametrize("name", ["library", "50% $HOME", 'a "b"'])
 def test_the_command_is_one_that_a_shell_takes(tmp_path, name):
-    root = tmp_path / name
-    root.mkdir()
+    (root := tmp_path / name).mkdir()
     assert "pip install FOLDER, a checkout of tigris-pio" in compiler.pip_command("python3", root)
     (root / "pyproject.toml").touch()
-    words = subprocess.run(
-        ["sh", "-c", f"printf '%s\\n' {compiler.pip_command(name, root)}"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    assert words == [name, "-m", "pip", "install", str(root)]
+    words = subprocess.check_output(["sh", "-c", f"printf '%s\\n' {compiler.pip_command(name, root)}"], text=True)
+    assert words.splitlines() == [name, "-m", "pip", "install", str(root)]
 
 
 def test_a_named_python_that_lacks_it_is_refused(bare_python):

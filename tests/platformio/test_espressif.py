@@ -178,13 +178,3 @@ def test_the_frameworks_table_is_the_base(make, chip, framework, like, options, 
     (table,) = (project.build("board") / "tigris").glob("*.csv")
     found = {row.label: row.offset for row in partitions.parse_csv(table.read_text("utf-8"), "csv")}
     assert offsets.items() <= found.items() and list(found)[-1] == "model"
-
-
-@pytest.mark.thorough
-def test_the_child_build_of_pioarduino_compiles_nothing_twice(make, fake_compiler):
-    with mock_chip("esp32c3") as mock:
-        project = make("esp32c3", "arduino", "pioarduino", OWN, "custom_sdkconfig = X=y", f"upload_port = {mock.port}")
-        assert "Model: [" in project.run("-t", "upload")
-        assert mock.read(0x190000, FAKE_HEAD + 16)[FAKE_HEAD:] == PLAN[:16]
-    project.run()
-    assert len(fake_compiler.runs()) == 1

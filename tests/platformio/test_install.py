@@ -45,10 +45,7 @@ def test_the_environment_is_made_once_for_each_state_of_the_sources(python, tmp_
     assert capfd.readouterr().out == ""
 
     (checkout / "tigris_pio" / "a.py").write_text("22", "utf-8")
-    with pytest.raises(InstallError, match="/no/python cannot be run"):
-        install.provide(core, checkout, "/no/python")
-
-
-def test_without_sources_there_is_nothing_to_install(tmp_path):
     with pytest.raises(InstallError, match="neither a checkout of tigris-pio nor its PlatformIO library"):
         install.source_of(tmp_path / "elsewhere")
+    with pytest.raises(InstallError, match="/no/python cannot be run"):
+        install.provide(core, checkout, "/no/python")

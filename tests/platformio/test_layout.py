@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tigris_pio.platformio import layout
+from tigris_pio.platformio import layout, table
 from tigris_pio.platformio.partitions import Partition
 
 PARTITION = Partition("model", "data", "0x40", 0x110000, 0x4000)
@@ -39,6 +39,8 @@ def test_two_slots_lie_behind_their_records():
     assert layout.image(placed) == b"\xff" * 0x2000 + plan.ljust(0x6000, b"\xff") + b"y" * 10
     roomy = layout.place([("a", plan), ("b", b"y")], replace(PARTITION, size=0x200000), slots=2)
     assert [(item.offset, item.slot_bytes) for item in roomy] == [(0x2000, 0x10000), (0x32000, 0x10000)]
+    assert (table.room(None, [20_000], 1), table.room(0x10000, [20_000, None], 2)) == (0x10000, 0x60000)
+    assert table.room(None, [60_000], 2) == 0x40000  # two of 120,000 and the records
     (sized,) = layout.place([("a", plan)], replace(PARTITION, size=0x10000), 2, 0x3000)
     assert (sized.offset, sized.slot_bytes, sized.end) == (0x2000, 0x3000, 0x8000)
     text = layout.models_header({"model": placed})

@@ -12,7 +12,7 @@ from tests.harness.tiers import examples
 from tigris_pio.compiler.backends import BACKENDS, chips
 from tigris_pio.compiler.backends.backend import PORTABLE
 from tigris_pio.errors import UsageError
-from tigris_pio.platformio import backend, options, plans, table
+from tigris_pio.platformio import backend, options, plans
 from tigris_pio.platformio.options import Model, OptionError
 from tigris_pio.sizes import parse_memory, parse_size
 
@@ -225,12 +225,6 @@ def test_each_model_may_have_a_partition_of_its_own(folder):
     assert settings.labels == ("a", "b")
     assert [model.name for model in settings.models_in("a")] == ["kws", "third"]
     assert {model.partition for model in parse(folder, models=models, partition="c").models} == {"c"}
-
-
-def test_a_table_has_room_for_slots():
-    assert table.room(None, [20_000], 1) == 0x10000
-    assert table.room(None, [60_000], 2) == 0x40000  # two of 120,000 and the records
-    assert table.room(0x10000, [20_000, None], 2) == 2 * 0x30000
 
 
 def test_every_option_is_documented_with_its_default():

@@ -232,14 +232,6 @@ def test_a_data_file_decides_wherever_the_model_names_it(tmp_path, place):
     assert key_of(tmp_path) == keys[0]
 
 
-def test_a_file_that_the_model_does_not_name_decides_nothing(tmp_path):
-    (tmp_path / "m.onnx").write_bytes(float_model().SerializeToString())
-    before = key_of(tmp_path)
-    for name in ("m.onnx.data", "m.data", "weights.bin"):
-        (tmp_path / name).write_bytes(b"something")
-    assert key_of(tmp_path) == before
-
-
 def test_a_file_that_must_not_be_read_is_not(tmp_path):
     """A pipe would keep the build waiting."""
     os.mkfifo(tmp_path / "pipe")

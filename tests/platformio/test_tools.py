@@ -45,24 +45,20 @@ def test_without_root_the_one_line_that_helps_is_printed(bare_path, monkeypatch)
 def test_as_root_the_packages_are_installed(bare_path, monkeypatch, capsys):
     """How much that is comes first, then how far it is, a line at each tenth; apt's own words go to a file."""
     folder, log = bare_path
-    sizes = "2 newly installed\nNeed to get 238 MB/1,435 MB of archives.\nAfter this, 2,942 MB of additional disk space"
-    words = "".join(f"\\n{step} gcc (12) ..." for step in ["Unpacking", "Setting up"] * 2)
     (folder / "apt-get").write_text(
-        f'#!/bin/sh\necho "apt-get $*" >> "{log}"\ncase "$*" in *--assume-no*) echo "{sizes}"; exit 1;; esac\n'
-        f'printf "Reading lists ...{words}\n"\n', "utf-8")  # fmt: skip
+        f'#!/bin/sh\necho "apt-get $*" >> "{log}"\ncase "$*" in *--assume-no*) echo "2 newly installed\n'
+        'Need to get 238 MB/1,435 MB of archives.\nAfter this, 2,942 MB of additional disk space"; exit 1;; esac\n'
+        'printf "Reading lists ...\\nUnpacking gcc (12) ...\\nSetting up gcc (12) ...\n"\n', "utf-8")  # fmt: skip
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    lacking = packages.missing("demo")
-    packages.check(lacking)
     with pytest.raises(packages.MissingPackages, match="Installed, but still not found: a C compiler"):
-        packages.install(lacking, folder / "words.log")
+        packages.install(packages.missing("demo"), folder / "words.log")
     calls = [line for line in log.read_text("utf-8").splitlines() if line.startswith("apt-get")]
     assert [call.split()[3] for call in calls] == ["update", "--assume-no", "install"]
     assert "gcc-riscv64-unknown-elf" in calls[2]
-    said = capsys.readouterr().out.splitlines()
-    assert said[1] == ("Installing 2 packages with apt, 238 MB to download, 2,942 MB on disk, about 74 s beside the "
-                       "download; its words are in words.log")  # fmt: skip
-    assert said[2:] == [f"apt: {percent:3} %  {step}" for percent, step in
-                        [(25, "Unpacking gcc"), (50, "Setting up gcc"), (75, "Unpacking gcc"), (100, "Setting up gcc")]]
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "Installing 2 packages with apt, 238 MB to download, 2,942 MB on disk, about 74 s beside the "
+        "download; its words are in words.log", "apt:  25 %  Unpacking gcc", "apt:  50 %  Setting up gcc",
+    ]  # fmt: skip
     assert "Reading lists" in (folder / "words.log").read_text("utf-8")
 
 

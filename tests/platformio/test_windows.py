@@ -30,7 +30,7 @@ QEMU = (
 POWERSHELL = f"4 \r\n1404 {QEMU}\r\n6520 python.exe -m platformio\r\n\r\n"
 
 
-def test_boards_are_found_among_windows_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boards_are_found_among_processes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked = []
 
     def answer(command, **options):
@@ -40,6 +40,10 @@ def test_boards_are_found_among_windows_processes(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(board_process.subprocess, "run", answer)
     found = dict(board_process._command_lines(windows=True))
     assert asked == [("powershell", "utf-8")] and set(found) == {4, 1404, 6520}
+    # macOS: without /proc, ps is asked.
+    monkeypatch.setattr(board_process.subprocess, "run",
+                        lambda *_, **__: subprocess.CompletedProcess([], 0, "    1 /sbin/launchd\n", ""))  # fmt: skip
+    assert dict(board_process._command_lines(tmp_path)) == {1: "/sbin/launchd"}
     monkeypatch.setattr(board_process, "_command_lines", lambda: iter(found.items()))
     ((folder, port),) = board_process.all_running()
     assert port == 20123 and str(folder).endswith("emu_rv32")

@@ -3,6 +3,8 @@
 import os
 import sys
 
+import flash_images
+import gen_table
 from SCons.Script import DefaultEnvironment
 
 env = DefaultEnvironment()
@@ -10,7 +12,6 @@ platform = env.PioPlatform()
 board = env.BoardConfig()
 mcu = board.get("build.mcu")
 os.environ.pop("PYTHONPATH", None)
-TOOLS = os.path.join(platform.get_dir(), "tools")
 
 # The include paths that ESP-IDF's own build needs; the build looks through the libraries again.
 for library in env.GetLibBuilders():
@@ -22,25 +23,13 @@ named = board.get("build.partitions", "partitions_singleapp.csv")
 in_package = os.path.join(shipped, named)
 env.Replace(PARTITIONS_TABLE_CSV=os.path.abspath(in_package if os.path.isfile(in_package) else named))
 
-sys.path.insert(0, TOOLS)
-import gen_table  # noqa: E402
-
 source = env.subst("$PARTITIONS_TABLE_CSV")
 if not os.path.isfile(source):
     sys.stderr.write(f"Missing partition table file `{source}`\n")
     env.Exit(1)
 parts = list(gen_table.rows(source))
 
-make_image = f'"$PYTHONEXE" "{TOOLS}/esp_image.py" {mcu} $TARGET'
-bootloader = env.Command(os.path.join("$BUILD_DIR", "bootloader.bin"), [], make_image)
-table = env.Command(
-    os.path.join("$BUILD_DIR", "partitions.bin"),
-    "$PARTITIONS_TABLE_CSV",
-    env.VerboseAction(f'"$PYTHONEXE" "{TOOLS}/gen_table.py" $SOURCE $TARGET', "Generating partitions $TARGET"),
-)
-env.Depends("$BUILD_DIR/$PROGNAME$PROGSUFFIX", [bootloader, table])
-env.Append(FLASH_EXTRA_IMAGES=[("0x1000" if mcu == "esp32" else "0x0", bootloader[0].get_abspath())])
-env.Append(FLASH_EXTRA_IMAGES=[("0x8000", table[0].get_abspath())])
+flash_images.add(env, mcu)
 for _name, kind, subtype, offset, size in parts:
     if (kind, subtype) == (1, 0):
         empty = env.Command(
