@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from tests.harness.tiers import sampled
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends import BACKENDS, Assignment, find_backend
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS
-from tigris_pio.compiler.emit.model_header import fast_bytes, kernel_symbols, render_model_header
+from tigris_pio.compiler.emit.model_header import fast_bytes, kernel_symbols
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
@@ -79,18 +78,6 @@ def test_a_chip_without_need_for_scratch_gets_none(models_dir: Path) -> None:
     memory = compile_model(model, fast="64K", backend="esp-nn", chip="esp32c3").report["memory"]
     assert memory["backend_scratch"] == 0
     assert compile_model(model, fast="256K", backend="esp-nn", chip="esp32s3").report["memory"]["backend_scratch"] > 0
-
-
-def test_the_header_names_the_library_s_kernels_and_its_scratch(name: str, models_dir: Path) -> None:
-    compiled = compile_model(models_dir / "kws_int8.onnx", fast="256K", backend=name, name="kws")
-    symbol = BACKENDS[name].symbol
-    symbols = kernel_symbols(compiled.plan)
-    assert {f"&{symbol}_{kind}_int8" for kind in ("conv_2d", "depthwise_conv_2d", "fully_connected")} < set(symbols)
-    assert "&tigris_softmax_int8" in symbols
-    memory = compiled.report["memory"]
-    total = -(-memory["fast_peak"] // 16) * 16 + memory["backend_scratch"]
-    header = render_model_header(compiled.plan, compiled.data)
-    assert re.search(rf"TIGRIS_MODEL_KWS_FAST_BYTES +{total}u\n", header)
 
 
 def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:

@@ -69,17 +69,6 @@ def test_the_cheapest_of_all_caps_is_chosen(fast: int) -> None:
         assert fast_bytes(one.plan) <= fast
 
 
-@pytest.mark.thorough
-def test_all_to_the_arena_is_worse() -> None:
-    """As upstream's example has it: 232 KB of arena and 23 of scratch take four times what 64 and 180 do."""
-    points = analyze(small(), CompileOptions(budget=Budget(12_000), **S3)).report["backend"]["balance"]
-    (chosen,) = (point for point in points if point["chosen"])
-    least = points[0]
-    assert least["scratch"] < chosen["scratch"]
-    assert least["ops"] < chosen["ops"]
-    assert least["cost"] > 1.5 * chosen["cost"]
-
-
 @pytest.mark.parametrize("name", sampled(["kws", "resnet"], 1))
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: one["chip"])
 def test_what_fits_portable_fits(name: str, library: dict[str, str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tigris_pio.cli.options import compile_options
 from tigris_pio.compiler.backends.chips import CHIPS, find_chip
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.errors import UsageError
@@ -22,10 +21,6 @@ def test_every_spelling_is_the_same_chip(name):
         assert CompileOptions(chip=spelling(name)).chip == name
 
 
-def test_none_is_any():
-    assert find_chip("") == find_chip(" ") == ""
-
-
 @pytest.mark.parametrize(("name", "nearest"), [
     ("esp32s9", "esp32s"), ("esp32-s", "esp32s"), ("esp23s3", "esp32s3"), ("cortex-m44", "cortex-m4"),
     ("cortexm", "cortex-m"), ("esp3s3", "esp32s3"),
@@ -33,12 +28,6 @@ def test_none_is_any():
 def test_an_unknown_chip_is_refused_with_the_nearest(name, nearest):
     with pytest.raises(UsageError, match=f"chip: '{name}' is unknown; did you mean {nearest}.*Known are .*esp32c61"):
         find_chip(name)
-
-
-@pytest.mark.parametrize("name", ["stm32f407", "x", "pentium", "☃"])
-def test_a_name_of_nothing_known_has_no_nearest(name):
-    with pytest.raises(UsageError, match=f"'{name}' is unknown; Known are .*cortex-m55"):
-        compile_options("64K", None, (), chip=name)
 
 
 class Board:

@@ -32,12 +32,6 @@ def test_what_is_refused(shape: PlainShape, reason: str | None) -> None:
     assert pie.refuses(shape) == reason
 
 
-def test_scratch_is_a_window_and_a_pixel() -> None:
-    assert pie.scratch_bytes(SHAPE, "") == 9 * 16 + 16
-    assert pie.scratch_bytes(dataclasses.replace(SHAPE, inputs=3, outputs=10, depthwise=False), "") == 32 + 16
-    assert pie.scratch_bytes(PlainShape(640, 10, 1, 1, 1, 1, dense=True), "") == 640 + 16
-
-
 def test_a_plan_holds_streams_and_scratch(models_dir: Path) -> None:
     compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", backend="pie", chip="ESP32-S3")
     plan = read_plan(compiled.data)
@@ -77,15 +71,6 @@ def test_scales_without_words_stay_portable(models_dir: Path, monkeypatch: pytes
         for wanted, got in zip(expected.run_raw({io.name: values}).values(), found.run_raw({io.name: values}).values(),
                                strict=True):  # fmt: skip
             np.testing.assert_array_equal(got, wanted)
-
-
-@pytest.mark.thorough
-def test_what_fits_with_portable_kernels_fits(models_dir: Path) -> None:
-    """Down to the last byte: an operator whose scratch is too much keeps its portable kernel."""
-    model = models_dir / "kws_int8.onnx"
-    least = compile_model(model, fast="5K", slow="1M").report["memory"]["fast_peak"]
-    compiled = compile_model(model, fast=least, slow="1M", backend="pie")
-    assert compiled.report["memory"]["fast_peak"] <= least
 
 
 def test_other_chips_and_alignments_are_refused(models_dir: Path) -> None:

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from tigris_pio.compiler.backends.pie_scales import Scale, thresholds, vector_scale
+from tigris_pio.compiler.backends.pie_scales import Scale, vector_scale
 
 
 def random_scale(choose: np.random.Generator, channels: int, right: int, spread: int = 2) -> Scale:
@@ -47,15 +47,6 @@ def test_every_sum_of_a_small_layer(whole: bool) -> None:
     assert found >= (12 if whole else 6)
 
 
-def test_powers_of_two() -> None:
-    """Sums halfway between outputs, which are rounded away from zero."""
-    scale = Scale(np.full(3, 1 << 30), np.array([-5, -6, -7]), np.array([0, 7, -300]), 5)
-    words = vector_scale(scale, np.full(3, 40000))
-    assert words is not None
-    sums = np.arange(-40000, 40001)[:, None]
-    np.testing.assert_array_equal(words.of(sums), scale.exact(sums))
-
-
 def test_sums_that_saturate() -> None:
     """The last bits of the shift do, where outputs are at their limits long before."""
     scale = Scale(np.full(2, 1500000000), np.array([-9, -9]), np.array([5, -5]), 3)
@@ -74,8 +65,3 @@ def test_sums_that_saturate() -> None:
 ])  # fmt: skip
 def test_what_has_no_words_is_none(scale: Scale, bound: int) -> None:
     assert vector_scale(scale, np.full(len(scale.shift), bound)) is None
-
-
-def test_thresholds() -> None:
-    begins = thresholds(lambda sums: sums // 10, np.array([25, 1000]), -2, 3)
-    np.testing.assert_array_equal(begins, [[-10, -10], [0, 0], [10, 10], [20, 20], [26, 30]])

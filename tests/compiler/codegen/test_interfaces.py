@@ -6,11 +6,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.compiler.codegen.c_model import CModel, build, noise, same
-from tests.compiler.models import make, node
 from tests.compiler.slide.test_slide import spotter
 from tests.compiler.test_states import Recurrent
 from tests.harness.tiers import examples
@@ -39,11 +37,9 @@ def plans() -> Iterator[tuple[str, Compiled]]:
                 yield f"states {seed} at {share}", compile_model(model, fast=size, slow="64K", state=ties)
             except BudgetError:
                 pass
-    for batch in (2, 3):
-        for fast, slow in ((None, 0), ("2K", "64K"), ("600", "64K")):
-            yield f"batch {batch} at {fast}", compile_model(network(batch), fast=fast, slow=slow)
-    streamed = (("kws", "6K"), ("kws", "64K"), ("resnet", "17K"), ("person_detect", "16K"))
-    for name, fast in streamed[: examples(2, 4)]:
+    for batch, fast, slow in ((2, None, 0), (3, None, 0), (3, "2K", "64K"), (3, "600", "64K")):
+        yield f"batch {batch} at {fast}", compile_model(network(batch), fast=fast, slow=slow)
+    for name, fast in (("kws", "6K"), ("kws", "64K"), ("resnet", "17K"))[: examples(2, 3)]:
         path = OWN / f"{name}_int8.onnx"
         yield f"{name} streamed at {fast}", compile_model(path, fast=fast, stream="input")
     yield "kws streamed out", compile_model(OWN / "kws_int8.onnx", fast="6K", stream=["input", "output"])
@@ -57,7 +53,7 @@ def plans() -> Iterator[tuple[str, Compiled]]:
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, CModel]]:
     found = dict(plans())
     generated = [plan.codegen(None, f"m{place}", layout="split") for place, plan in enumerate(found.values())]
-    library = build(generated, tmp_path_factory.mktemp("interfaces"), "-O1")
+    library = build(generated, tmp_path_factory.mktemp("interfaces"))
     sessions = [Session(plan) for plan in found.values()]
     yield {label: CModel(library, plan, made, session)
            for (label, plan), made, session in zip(found.items(), generated, sessions, strict=True)}  # fmt: skip
@@ -116,11 +112,3 @@ def test_refusals() -> None:
     library = compile_model(OWN / "kws_int8.onnx", fast="64K", backend="cmsis-nn", chip="cortex-m4")
     with pytest.raises(UsageError, match="the kernels of cmsis-nn are called by plans only"):
         library.codegen(None, "kws")
-
-
-def test_constants_are_exact() -> None:
-    """A model whose weights are the numbers that are hard to write."""
-    hard = np.array([[1e-45, 3.4028235e38, -0.0, 1 / 3, np.inf, -np.inf, 16777217.0, 5e-324]], np.float32)
-    plan = compile_model(make([node("Add", "x w", "y")], {"x": (1, 8)}, ["y"], {"w": hard}))
-    source = plan.codegen(None, "m").files["m.c"].decode()
-    assert str(hard.view(np.uint32)[0, 3]) in source or "0.333333343F" in source

@@ -68,26 +68,21 @@ def test_the_models_name_becomes_an_identifier(name: str, prefix: str) -> None:
 
 #: Names of operators that the file needs for something else.
 OPERATORS = {
-    "another's constants": ("a", "a_rows", "a_params"),
-    "tensors, stages, weights": ("tensor_float32_1x4x4x2", "stage_0", "stage", "weights_0", "keep_x_rows", "constant"),
-    "the description": ("port", "status", "input_ports", "output_ports", "model", "run"),
-    "the same": ("a b", "a.b", "A-B", "a_b_2"),
+    "another's constants": ("m", "a", "a_rows", "a_params"),
+    "tensors, stages, weights": ("m", "tensor_float32_1x4x4x2", "stage_0", "stage", "weights_0", "keep_x_rows",
+                                 "constant"),
+    "the description": ("m", "port", "status", "input_ports", "output_ports", "model", "run"),
+    "the same": ("m", "a b", "a.b", "A-B", "a_b_2"), "functions for rows": ("m", "input", "input_rows"),
+    "a kernel's, with the model's": ("unary", "float_run", "int8_run"), "a header of C": ("string", "run", "run"),
 }
 
 
 @pytest.mark.parametrize("names", OPERATORS.values(), ids=OPERATORS)
 def test_operators_are_called_like_nothing_else(names: tuple[str, ...], tmp_path: Path) -> None:
-    assert works(chain(*((name, f"t{place}") for place, name in enumerate(names))), tmp_path)
-
-
-def test_operators_are_called_like_no_function_for_rows(tmp_path: Path) -> None:
-    assert works(chain(("input", "y"), ("input_rows", "z"), stream="x"), tmp_path)
-
-
-@pytest.mark.parametrize("name,operator", [("unary", "float_run"), ("string", "run")])
-def test_names_of_model_and_operator_together_are_no_kernel_s(name: str, operator: str, tmp_path: Path) -> None:
     """And a header that is found before C's own is none of those."""
-    assert works(chain((operator, "t"), (operator.replace("float", "int8"), "y")), tmp_path, name, f"-I{tmp_path}")
+    model, *operators = names
+    steps = [(name, f"t{place}") for place, name in enumerate(operators)]
+    assert works(chain(*steps, stream="x" if "input" in names else None), tmp_path, model, f"-I{tmp_path}")
 
 
 def test_tensors_are_called_like_no_other_member(tmp_path: Path) -> None:
@@ -133,3 +128,9 @@ def test_what_c_obeys_is_only_in_comments(tmp_path: Path) -> None:
     assert works(plan, tmp_path, 'x"*/ \n??/', "-trigraphs")
     for path in tmp_path.glob("*.[ch]"):
         assert path.read_bytes().isascii() and b"??" not in path.read_bytes()
+
+
+def test_constants_are_exact(tmp_path: Path) -> None:
+    """Weights are the numbers that are hard to write."""
+    hard = np.array([[1e-45, 3.4028235e38, -0.0, 1 / 3, np.inf, -np.inf, 16777217.0, 5e-324]], np.float32)
+    assert works(compile_model(make([node("Add", "x w", "y")], {"x": (1, 8)}, ["y"], {"w": hard})), tmp_path)

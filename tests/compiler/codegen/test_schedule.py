@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.compiler.synthetic import random_program
-from tests.harness.tiers import counted, examples
+from tests.harness.tiers import examples
 from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.compiler.codegen.schedule import (
@@ -22,10 +21,6 @@ from tigris_pio.compiler.codegen.schedule import (
     values_of,
     with_values,
 )
-from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.plan.aim import WeightOptions
-from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_plan
 
 
 def run(loops: Sequence[Loop]) -> list[Action]:
@@ -38,23 +33,6 @@ def run(loops: Sequence[Loop]) -> list[Action]:
                           for value, growth in zip(values_of(step.action), step.growth, strict=True)]  # fmt: skip
                 actions.append(with_values(step.action, values))
     return actions
-
-
-@counted(bands=examples(5, 20), loops=examples(2, 10))
-@settings(max_examples=examples(15, 60, 400), deadline=None)
-@given(seed=st.integers(0, 10**6), length=st.integers(1, 14), share=st.integers(20, 100), slow=st.booleans())
-def test_random_programs(seen: dict[str, int], seed: int, length: int, share: int, slow: bool) -> None:
-    program = random_program(seed, length)
-    whole = find_plan(ProgramIndex.of(program), Budget(None), 4, WeightOptions())
-    assert whole is not None
-    budget = Budget(whole.fast_bytes * share // 100, 1 << 20 if slow else 0)
-    plan = find_plan(ProgramIndex.of(program), budget, 4, WeightOptions())
-    for stage in () if plan is None else plan.stages:
-        bands = stage_bands(plan, stage)
-        loops = loops_of(bands)
-        assert run(loops) == [action for band in bands for action in band]
-        seen["bands"] += len(bands) > 1
-        seen["loops"] += any(loop.turns > 1 for loop in loops)
 
 
 PLACE = Place("t", True)

@@ -186,16 +186,6 @@ def test_names_are_not_those_of_the_portable_kernels() -> None:
     assert {OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ADD, OpKind.SOFTMAX} <= seen
 
 
-def test_rows_of_all_calls_together_are_those_of_the_image() -> None:
-    """What depends on the place of a call is an average over the image."""
-    call = conv(3, 12, 9, 8, 3)
-    (whole,) = (work for work in [mve.conv(call)] if work is not None)
-    rows = mve.conv(Call(call.op, call.output, call.inputs, 1))
-    assert rows is not None
-    for name in ("patch", "short patch row", "border row", "border tap"):
-        assert whole[name] == pytest.approx(12 * rows[name])
-
-
 def test_largest_elements_of_any_window_have_one_name() -> None:
     """The portable kernel has a loop of its own for 2 x 2."""
     net = QuantisedNet("pools", 8, (12, 12))

@@ -12,12 +12,12 @@ from bench.fit import fit
 from bench.layers import Layer, build_layer
 from tests.networks.folders import OWN
 from tigris_pio.compiler.backends.chips import CHIPS
-from tigris_pio.compiler.instructions.call import Call, rows_read
+from tigris_pio.compiler.instructions.call import Call
 from tigris_pio.compiler.instructions.coefficients import COEFFICIENTS
 from tigris_pio.compiler.instructions.convolutions import _inside_on_average
 from tigris_pio.compiler.instructions.kernels import InstructionSet, work_of
 from tigris_pio.compiler.instructions.predict import PROCESSORS, call_instructions, nearest
-from tigris_pio.compiler.ir.program import Program, RowMap
+from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.format.enums import OpKind
@@ -106,15 +106,6 @@ def test_taps_inside(outputs: int, kernel: int, stride: int, dilation: int, pad:
     assert _inside_on_average(outputs, size, kernel, stride, dilation, pad) * outputs == pytest.approx(sum(inside))
 
 
-@pytest.mark.parametrize("rows", [RowMap.same(), RowMap.window(3, 2, 1, 1), RowMap(1, 2, 0, 0), RowMap.whole(9)])
-def test_rows_read(rows: RowMap) -> None:
-    """Of bands that begin anywhere, those that read most."""
-    for made in range(1, 6):
-        spans = [((a + made - 1) * rows.numerator + rows.last) // rows.denominator
-                 - (a * rows.numerator + rows.first) // rows.denominator + 1 for a in range(8)]
-        assert abs(rows_read(rows, made) - max(spans)) <= rows.denominator - 1
-
-
 def test_rows_in_one_call_take_fewer_instructions_than_in_several() -> None:
     """But for what short calls do in another way: three pixels of a layer of one tap take less than three of pairs."""
     program = front(OWN / "kws_int8.onnx", CompileOptions()).program
@@ -139,47 +130,3 @@ def test_the_fit_finds_what_there_is_and_nothing_below_zero() -> None:
     assert fit(work, counted, ["a", "b", "c"]) == pytest.approx({"a": 3, "b": 0.25})
     falling = [1000 - item["a"] for item in work]
     assert "a" not in fit(work, falling, ["a"]) or fit(work, falling, ["a"])["a"] > 0
-
-
-def by_hand(width: int, stride: int, kernel: tuple[int, int], inputs: int, outputs: int) -> dict[str, int]:
-    """What one row of threes_int8.h does, walked through as it does it."""
-    counted: dict[str, int] = dict.fromkeys(("slot group", "slot fill", "slot", "three", "pair"), 0)
-    shared = stride == 1 and 1 < kernel[1] <= 4
-    left = width
-    while left:
-        pixels = 2 if left % 3 == 1 or left == 2 else 3
-        counted["three" if pixels == 3 else "pair"] += 1
-        left -= pixels
-        for _ in range(0, outputs, 32):
-            counted["slot group"] += 1
-            for _ in range(kernel[0]):
-                places = [0] * kernel[1] if kernel[1] > 1 else [0] * (inputs // 16)
-                for _ in range(0, inputs, 16 if kernel[1] > 1 else inputs):
-                    at_once = len(places) if shared else 2
-                    for first in range(0, len(places), at_once):
-                        count = min(at_once, len(places) - first)
-                        counted["slot fill"] += 1
-                        counted["slot"] += count + pixels - 1 if shared else count * pixels
-    return counted
-
-
-@pytest.mark.parametrize("width", range(2, 10))
-@pytest.mark.parametrize(
-    ("stride", "kernel", "inputs"),
-    [(1, (3, 3), 16), (1, (3, 3), 48), (2, (3, 3), 32), (1, (5, 5), 16), (1, (1, 1), 80), (2, (1, 1), 16)],
-)
-def test_with_dsp_instructions_most_layers_go_by_threes(
-    width: int, stride: int, kernel: tuple[int, int], inputs: int
-) -> None:
-    outputs = 40
-    built = build_layer(Layer("layer", (1, inputs, 2 + kernel[0], width * stride), (outputs, inputs, *kernel), stride))
-    call = conv_of(front(built, CompileOptions()).program)
-    assert call.output.width == width
-    work = work_of(dataclasses.replace(call, rows=1), InstructionSet.DSP)
-    expected = by_hand(width, stride, kernel, inputs, outputs)
-    for name in ("slot group", "slot fill", "slot"):
-        assert work[name] == expected[name], name
-    taps = kernel[0] * kernel[1] * inputs * outputs
-    assert work["sharing three tap"] + work["slot three tap"] == expected["three"] * taps
-    assert work["slot pair tap"] == expected["pair"] * taps and "pair" not in work
-    assert "slot group" not in work_of(call)

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.hop import rows
 from tests.compiler.models import make, node
 from tests.compiler.slide.signals import Signal, wrong_runs
-from tests.families.catalogue import float_model
 from tests.harness.tiers import counted, examples
 from tests.networks.folders import OWN
 from tests.networks.plans import compiled as network
@@ -201,26 +199,6 @@ def test_operators_that_read_all_rows(nodes: list[Any], outputs: list[str], hop:
     constants = {"w": weights(2, 2, 3, 1), "v": weights(20, 3), "c": weights(1, 2, 10, 1)}
     found = hopped(make(nodes, {"x": (1, 2, 12, 1)}, outputs, constants), hop).report["hop"]
     assert [halt["op"] for halt in found["all_rows"]] == all_rows
-
-
-def test_recurrent_layers_read_all_rows() -> None:
-    nodes = [node("Conv", "x w", "a", kernel_shape=[3]), node("Transpose", "a", "b", perm=[2, 0, 1]),
-             node("GRU", "b wx wh", "- h", hidden_size=3)]  # fmt: skip
-    model = make(nodes, {"x": (1, 2, 12)}, ["h"],
-                 {"w": weights(4, 2, 3), "wx": weights(1, 9, 4), "wh": weights(1, 9, 3)})  # fmt: skip
-    hop = hopped(model, 1).report["hop"]
-    assert hop["macs"] < hop["whole_macs"]
-
-
-def test_a_network_made_to_be_streamed() -> None:
-    """No padding and 98 frames: a hop of one makes a row of each layer, in little more memory than whole windows."""
-    table = rows("spotter", float_model("streaming_spotter"), [1])
-    whole, slid = ([cell.replace(",", "") for cell in row] for row in table)
-    assert int(slid[2]) == 40 * 64 * 5 + 3 * (64 * 9 + 64 * 64) + 64 * 12
-    assert int(whole[2]) == 94 * 64 * 40 * 5 + (86 + 70 + 38) * (64 * 9 + 64 * 64) + 64 * 12
-    assert int(slid[4]) == 4 * (40 * 4 + 64 * (8 + 16 + 32 + 37))
-    assert int(slid[5]) < 1.1 * int(whole[5])
-    assert slid[6] == ""
 
 
 #: Shares of fast memory beside slow memory; with a full share no second plan is made.
