@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -39,6 +40,19 @@ def node(op: str, inputs: str, outputs: str, name: str = "", **attributes: objec
     read = ["" if item == "-" else item for item in inputs.split()]
     results = outputs.split()
     return helper.make_node(op, read, results, name=name or f"{op.lower()}_{results[0]}", **attributes)
+
+
+def nodes(text: str) -> list[onnx.NodeProto]:
+    """Nodes `Op input … output attribute=value …`, separated by semicolons; several outputs stand behind `>`."""
+    found = []
+    for line in text.split(";"):
+        op, *words = line.split()
+        names = [word for word in words if "=" not in word]
+        place = names.index(">") if ">" in names else len(names) - 1
+        pairs = (word.partition("=") for word in words if "=" in word)
+        attributes = {name: ast.literal_eval(value) for name, _, value in pairs}
+        found.append(node(op, " ".join(names[:place]), " ".join(names[place:]).removeprefix("> "), **attributes))
+    return found
 
 
 def normal(model: onnx.ModelProto) -> Graph:

@@ -8,7 +8,6 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.program_interpreter import run as interpreted
 from tests.compiler.models import make, node
 from tests.families.quantised import SCHEMES, quantise
 from tests.runtime.kernel_harness import Operator, Way, plan_for
@@ -66,9 +65,6 @@ def test_the_sums_are_those_of_the_whole_layer(int8: bool, outputs: int) -> None
             rows = raw(folded, budget, x, weights)
             np.testing.assert_array_equal(rows, whole)
             smallest += 1
-    (x_name,) = (io.name for io in program.inputs)
-    (expected,), (got,) = (list(interpreted(item, {x_name: x}).values()) for item in (program, folded))
-    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_maps_that_are_there_anyway_are_taken_whole() -> None:

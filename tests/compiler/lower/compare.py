@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import onnx
 
-from tests.compiler.lower.program_interpreter import run
 from tests.compiler.models import Quantiser, make, node, ort
-from tigris_pio import Session
+from tigris_pio import Session, compile_model
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import Compiled, back, front
+from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import Effort, find_plan
@@ -58,19 +56,16 @@ def in_little_memory(compiled: Compiled) -> bytes | None:
 
 
 def check(model: onnx.ModelProto, inputs: Arrays, expected: Arrays | None = None, rtol: float = 1e-5,
-          atol: float = 1e-5, interpreted: bool = False, little: bool = True) -> Compiled:
+          atol: float = 1e-5, little: bool = True) -> Compiled:
     """The runtime's results are the reference's (default: onnxruntime's), and the same bytes in little memory.
 
-    interpreted: numpy computes them from the format's definitions as well
     little: False where plans for little memory take seconds to find
     """
-    start = front(model, CompileOptions())
-    compiled = back(start, CompileOptions())
+    compiled = compile_model(model)
     results = outputs(compiled, inputs)
     for name, value in (ort(model, inputs) if expected is None else expected).items():
-        for found in (results, run(start.program, inputs)) if interpreted else (results,):
-            assert (found[name].shape, found[name].dtype) == (value.shape, value.dtype), name
-            np.testing.assert_allclose(found[name], value, rtol, atol, err_msg=name)
+        assert (results[name].shape, results[name].dtype) == (value.shape, value.dtype), name
+        np.testing.assert_allclose(results[name], value, rtol, atol, err_msg=name)
     small = in_little_memory(compiled) if little else None
     for name, array in ({} if small is None else outputs(small, inputs)).items():
         assert array.tobytes() == results[name].tobytes(), name
@@ -130,8 +125,7 @@ class Case:
     expected: Callable[..., Sequence[np.ndarray]] | None
     found: Sequence[OpKind]
 
-    def check(self, rtol: float = 1e-5, atol: float = 1e-5, interpreted: bool = False, pooled: bool = False,
-              little: bool = True) -> None:
+    def check(self, rtol: float = 1e-5, atol: float = 1e-5, pooled: bool = False, little: bool = True) -> None:
         """Compares the runtime's results with the reference's.
 
         pooled: the first input comes from a pooling of 1 x 1, so its channels are stored last
@@ -168,7 +162,7 @@ class Case:
             for output in model.graph.output:
                 output.CopyFrom(onnx.helper.make_tensor_value_info(output.name, types[output.name],
                                                                    expected[output.name].shape))
-        compiled = check(model, given, expected, rtol, atol, interpreted, little)
+        compiled = check(model, given, expected, rtol, atol, little)
         assert kinds(compiled)[pooled:] == list(self.found) or not self.found
 
 

@@ -87,22 +87,6 @@ def test_the_order_of_a_flattened_map_is_the_models(op: str) -> None:
     check(model, inputs, expected, rtol=1e-4)
 
 
-def test_attention_of_a_transformer() -> None:
-    """Projections, heads as a Reshape and a Transpose, scores, Softmax, and back."""
-    constants = {"wq": noise(8, 8), "wk": noise(8, 8), "wv": noise(8, 8), "s": ints(1, 6, 2, 4),
-                 "d": np.array(2.0, np.float32), "f": ints(1, 6, 8), "g": noise(8), "b": noise(8)}
-    nodes = [node("LayerNormalization", "x g b", "n", axis=-1)]
-    for name in "qkv":
-        nodes += [node("MatMul", f"n w{name}", f"{name}0"), node("Reshape", f"{name}0 s", f"{name}1")]
-    nodes += [
-        node("Transpose", "q1", "q", perm=[0, 2, 1, 3]), node("Transpose", "k1", "k", perm=[0, 2, 3, 1]),
-        node("Transpose", "v1", "v", perm=[0, 2, 1, 3]), node("MatMul", "q k", "e"), node("Div", "e d", "o"),
-        node("Softmax", "o", "p", axis=-1), node("MatMul", "p v", "r"), node("Transpose", "r", "t", perm=[0, 2, 1, 3]),
-        node("Reshape", "t f", "z"), node("Add", "z x", "y"),
-    ]
-    check(make(nodes, {"x": (1, 6, 8)}, ["y"], constants), {"x": noise(1, 6, 8)})
-
-
 def test_logic_in_a_graph() -> None:
     """A mask computed, combined and used; truth values never leave the model."""
     nodes = [node("Greater", "x z", "g"), node("Less", "x o", "l"), node("And", "g l", "a"), node("Not", "a", "n"),

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 
 from tigris_pio.compiler.lower.element_order import (
     Layout,
-    canonical,
-    channels_last,
-    fold,
     plain,
     refine,
     same_bytes,
@@ -49,13 +46,6 @@ def gathered(array: np.ndarray, moves: tuple[tuple[int, ...], tuple[int, ...]]) 
     sizes, step = moves
     index = np.indices(sizes).reshape(len(sizes), -1)
     return array[np.tensordot(np.array(step), index, axes=1)]
-
-
-@given(layouts())
-def test_canonical_stores_the_same(layout: Layout) -> None:
-    short = canonical(layout)
-    np.testing.assert_array_equal(elements(short), elements(layout))
-    assert canonical(short) == short and 1 not in short.factors
 
 
 @given(layouts(), layouts())
@@ -104,17 +94,3 @@ def test_steps_bring_one_order_to_another(case: tuple[Layout, tuple[int, ...]], 
     moves = steps(source, target)
     if moves is not None:
         np.testing.assert_array_equal(gathered(elements(source), moves), elements(target))
-
-
-def test_channels_last() -> None:
-    tensor = np.arange(24).reshape(1, 2, 3, 4)
-    np.testing.assert_array_equal(channels_last((1, 2, 3, 4)).apply(tensor), tensor.transpose(0, 2, 3, 1))
-    assert same_bytes(channels_last((1, 1, 3, 4)), plain((1, 1, 3, 4)))
-    assert same_bytes(channels_last((1, 7, 1, 1)), plain((1, 7)))
-    assert not same_bytes(channels_last((1, 2, 3, 4)), plain((1, 2, 3, 4)))
-    assert steps(channels_last((1, 2, 3, 4)), plain((1, 2, 3, 4))) == ((2, 12), (1, 2))
-
-
-def test_fold() -> None:
-    assert [fold(shape) for shape in ((), (5,), (3, 5), (2, 3, 5), (1, 2, 3, 4), (1, 2, 3, 4, 5))] == [
-        (1, 1, 1, 1), (1, 1, 1, 5), (1, 3, 1, 5), (2, 3, 1, 5), (1, 2, 3, 4), (1, 2, 12, 5)]

@@ -10,7 +10,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from tests.compiler.lower.compare import Shape, check, noise, outputs
-from tests.compiler.models import make, node
+from tests.compiler.models import Quantiser, make, node
 from tests.harness.tiers import chosen
 from tigris_pio import compile_model
 from tigris_pio.errors import TigrisError
@@ -24,40 +24,31 @@ NUMBERS: Mapping[str, tuple[float, int]] = {
 MIXED = (("int16", "int16"), ("uint16", "int16"), ("int8", "int16"), ("int16", "int8"), ("uint16", "uint8"))
 
 
-class Model:
-    """A model in the making. `domain`: of QuantizeLinear and DequantizeLinear."""
+class Model(Quantiser):
+    """A model in the making. `domain`: of the activations' QuantizeLinear and DequantizeLinear."""
 
     def __init__(self, domain: str = "") -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: dict[str, np.ndarray] = {}
+        super().__init__()
         self.domain = domain
 
-    def pair(self, name: str, dtype: str, scale: float | None = None) -> str:
+    def rounded(self, name: str, dtype: str, scale: float | None = None, zero: int | None = None) -> str:
         """A tensor rounded to a type; returns the dequantised name."""
-        step, zero = NUMBERS[dtype]
-        self.weights |= {f"{name}_s": np.float32(scale or step), f"{name}_z": np.array(zero, dtype)}
+        step, middle = NUMBERS[dtype]
+        self.weights |= {f"{name}_s": np.float32(scale or step),
+                         f"{name}_z": np.array(middle if zero is None else zero, dtype)}
         for op, one, two in (("QuantizeLinear", name, f"{name}_q"), ("DequantizeLinear", f"{name}_q", f"{name}_dq")):
-            self.nodes.append(node(op, f"{one} {name}_s {name}_z", two, domain=self.domain))
+            self.add(node(op, f"{one} {name}_s {name}_z", two, domain=self.domain))
         return f"{name}_dq"
 
-    def constant(self, name: str, values: np.ndarray, scale: np.ndarray | float) -> str:
-        """A constant of integers; scales, if several, along the first axis."""
-        scales = np.asarray(scale, np.float32)
-        self.weights |= {f"{name}_q": values, f"{name}_s": scales, f"{name}_z": np.zeros(scales.shape, values.dtype)}
-        extra: dict[str, object] = {"axis": 0} if scales.ndim else {}
-        domain = self.domain if values.dtype.itemsize < 4 else ""
-        self.nodes.append(node("DequantizeLinear", f"{name}_q {name}_s {name}_z", f"{name}_dq", domain=domain, **extra))
-        return f"{name}_dq"
-
-    def add(self, op: str, inputs: str, output: str, **attributes: object) -> str:
+    def then(self, op: str, inputs: str, output: str, **attributes: object) -> str:
         """A node of one output."""
-        self.nodes.append(node(op, inputs, output, **attributes))
+        self.add(node(op, inputs, output, **attributes))
         return output
 
     def check(self, shapes: Mapping[str, Shape], output: str, scale: float, steps: float = 1.0,
               floats: Sequence[OpKind] = ()) -> list[OpKind]:
         """Compares with onnxruntime; the operators of the plan, of which only `floats` may compute in float32."""
-        self.add("Identity", output, "y")
+        self.then("Identity", output, "y")
         model = make(self.nodes, shapes, ["y"], self.weights, 17 if self.domain else 21)
         model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
         inputs = {name: noise(*shape) * np.float32(1.5) for name, shape in shapes.items()}
@@ -74,7 +65,7 @@ def layer(model: Model, op: str, source: str, weights: Shape, scale: float, **at
     weight = model.constant("w", RANDOM.integers(-127, 128, weights).astype(np.int8), scales)
     bias = model.constant("b", RANDOM.integers(-3000, 3000, count).astype(np.int32),
                           np.broadcast_to(scale * scales, (count,)))
-    return model.add(op, f"{source} {weight} {bias}", "l", **attributes)
+    return model.then(op, f"{source} {weight} {bias}", "l", **attributes)
 
 
 #: Each with two pairs of element types in turn.
@@ -93,10 +84,10 @@ LAYERS = [(*layer, *MIXED[(index + turn) % len(MIXED)], ("", "com.microsoft")[(i
 def test_layers(op: str, shape: Shape, weights: Shape, attributes: Mapping[str, object], source: str, result: str,
                 domain: str) -> None:
     model = Model(domain)
-    last = layer(model, op, model.pair("x", source), weights, NUMBERS[source][0], **attributes)
-    last = model.add("Relu", last, "r")
+    last = layer(model, op, model.rounded("x", source), weights, NUMBERS[source][0], **attributes)
+    last = model.then("Relu", last, "r")
     scale = NUMBERS[result][0] * 4
-    kinds = model.check({"x": shape}, model.pair(last, result, scale), scale)
+    kinds = model.check({"x": shape}, model.rounded(last, result, scale), scale)
     assert kinds.count(OpKind.RESCALE) == ("8" in source) + ("8" in result) and len(kinds) <= 3
 
 
@@ -126,9 +117,9 @@ def test_operators(number: int) -> None:
     for source, result in (MIXED[number % len(MIXED)], MIXED[(number + 2) % len(MIXED)]):
         model = Model()
         model.weights |= {"axes": np.array([1, 3])} if op.startswith("Reduce") else {}
-        inputs = [model.pair(name, source if name == "a" else "int16") for name, _ in zip("ab", shapes, strict=False)]
+        inputs = [model.rounded(name, source if name == "a" else "int16") for name in "ab"[: len(shapes)]]
         scale = NUMBERS[result][0] * factor
-        out = model.pair(model.add(op, " ".join([*inputs, *model.weights.keys() & {"axes"}]), "r", **attributes),
+        out = model.rounded(model.then(op, " ".join([*inputs, *model.weights.keys() & {"axes"}]), "r", **attributes),
                          result, scale)
         kinds = model.check(dict(zip("ab", shapes, strict=False)), out, scale, steps)
         assert kind is None or kind in kinds
@@ -139,7 +130,7 @@ def test_softmax(source: str, result: str) -> None:
     """TensorFlow Lite's tables miss the exponential by a few steps of 2^-15."""
     model = Model()
     scale = 1 / 256 if result.endswith("int8") else 1 / 32768
-    out = model.pair(model.add("Softmax", model.pair("x", source), "s", axis=-1), result, scale)
+    out = model.rounded(model.then("Softmax", model.rounded("x", source), "s", axis=-1), result, scale)
     assert OpKind.SOFTMAX in model.check({"x": (3, 17)}, out, scale, 1 if scale > 1e-4 else 8)
 
 
@@ -147,35 +138,32 @@ def test_softmax(source: str, result: str) -> None:
 def test_a_constant_of_its_own_type(dtype: str) -> None:
     model = Model()
     values = RANDOM.integers(-120, 121, (1, 3, 1, 1)).astype(dtype)
-    inputs = f"{model.pair('x', 'int16')} {model.constant('k', values, 0.02)}"
-    out = model.pair(model.add("Add", inputs, "s"), "int16", 3e-4)
+    inputs = f"{model.rounded('x', 'int16')} {model.constant('k', values, 0.02)}"
+    out = model.rounded(model.then("Add", inputs, "s"), "int16", 3e-4)
     assert OpKind.ADD in model.check({"x": (1, 3, 4, 5)}, out, 3e-4)
 
 
 @pytest.mark.parametrize("op", ["Sqrt", "Log", "Reciprocal"])
 def test_functions_too_steep_for_straight_lines_run_in_float(op: str) -> None:
     model = Model()
-    model.add("Abs", model.pair("x", "int16"), "a")
+    model.then("Abs", model.rounded("x", "int16"), "a")
     model.weights["one"] = np.float32(0.001)
-    raised = model.pair(model.add("Max", f"{model.pair('a', 'int16')} one", "m"), "int16")
-    out = model.pair(model.add(op, raised, "f"), "int16")
+    raised = model.rounded(model.then("Max", f"{model.rounded('a', 'int16')} one", "m"), "int16")
+    out = model.rounded(model.then(op, raised, "f"), "int16")
     kinds = model.check({"x": (1, 3, 16, 15)}, out, NUMBERS["int16"][0], 1.0, (OpKind.UNARY, OpKind.BINARY))
     assert OpKind.UNARY in kinds
 
 
 def test_moves_of_integers_are_exact() -> None:
     """All that moves elements, one after the other, between an int16 input and output of the graph."""
-    model = Model()
-    model.weights |= {"sizes": np.array([2, 4]), "pads": np.array([0, 0, 1, 0, 0, 2, 0, 0]), "ends": np.array([5]),
-                      "begins": np.array([1]), "axes": np.array([2]), "shape": np.array([1, 5, 6, 4]),
-                      "zero": np.array(0, np.int16)}
-    for op, inputs, output, attributes in (
-            ("Transpose", "x", "a", {"perm": [0, 2, 3, 1]}), ("Split", "a sizes", "b c", {"axis": 3}),
-            ("Concat", "c b", "d", {"axis": 3}), ("Pad", "d pads zero", "e", {}),
-            ("Slice", "e begins ends axes", "f", {}), ("Reshape", "f shape", "y", {})):
-        model.add(op, inputs, output, **attributes)
+    constants = {"sizes": np.array([2, 4]), "pads": np.array([0, 0, 1, 0, 0, 2, 0, 0]), "ends": np.array([5]),
+                 "begins": np.array([1]), "axes": np.array([2]), "shape": np.array([1, 5, 6, 4]),
+                 "zero": np.array(0, np.int16)}
+    nodes = [node("Transpose", "x", "a", perm=[0, 2, 3, 1]), node("Split", "a sizes", "b c", axis=3),
+             node("Concat", "c b", "d", axis=3), node("Pad", "d pads zero", "e"),
+             node("Slice", "e begins ends axes", "f"), node("Reshape", "f shape", "y")]
     kinds = {"x": onnx.TensorProto.INT16, "y": onnx.TensorProto.INT16}
-    data = make(model.nodes, {"x": (1, 6, 3, 4)}, ["y"], model.weights, 21, kinds)
+    data = make(nodes, {"x": (1, 6, 3, 4)}, ["y"], constants, 21, kinds)
     x = RANDOM.integers(-32768, 32768, (1, 6, 3, 4)).astype(np.int16)
     got = outputs(compile_model(data), {"x": x})["y"]
     expected = ReferenceEvaluator(data).run(None, {"x": x})[0]  # onnxruntime pads no int16
@@ -187,9 +175,7 @@ def ends(one: str, two: str) -> onnx.ModelProto:
     for name, dtype in (("x", one), ("y", two)):
         step, zero = NUMBERS[dtype]
         model.weights |= {f"{name}s": np.float32(step), f"{name}z": np.array(zero, dtype)}
-    model.add("DequantizeLinear", "x xs xz", "d")
-    model.add("Relu", "d", "r")
-    model.add("QuantizeLinear", "r ys yz", "y")
+    model.add(node("DequantizeLinear", "x xs xz", "d"), node("Relu", "d", "r"), node("QuantizeLinear", "r ys yz", "y"))
     kinds = {name: onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for name, kind in (("x", one), ("y", two))}
     return make(model.nodes, {"x": (3, 40)}, ["y"], model.weights, 21, kinds)
 
@@ -208,9 +194,5 @@ def test_an_input_of_uint16_is_refused() -> None:
 def test_a_zero_point_of_int16_is_kept() -> None:
     """Asymmetric activations are read in float32 and written by rounding once more."""
     model = Model()
-    model.weights |= {"x_s": np.float32(2e-4), "x_z": np.array(-9000, np.int16)}
-    model.nodes += [node("QuantizeLinear", "x x_s x_z", "x_q"), node("DequantizeLinear", "x_q x_s x_z", "x_dq")]
-    last = layer(model, "Gemm", "x_dq", (5, 12), 2e-4, transB=1)
-    model.weights |= {"l_s": np.float32(9e-4), "l_z": np.array(5000, np.int16)}
-    model.nodes += [node("QuantizeLinear", f"{last} l_s l_z", "l_q"), node("DequantizeLinear", "l_q l_s l_z", "l_dq")]
-    model.check({"x": (2, 12)}, "l_dq", 9e-4, 1.0, (OpKind.FULLY_CONNECTED,))
+    last = layer(model, "Gemm", model.rounded("x", "int16", 2e-4, -9000), (5, 12), 2e-4, transB=1)
+    model.check({"x": (2, 12)}, model.rounded(last, "int16", 9e-4, 5000), 9e-4, 1.0, (OpKind.FULLY_CONNECTED,))

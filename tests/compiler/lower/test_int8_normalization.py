@@ -12,9 +12,8 @@ from onnx import helper
 from tests.compiler.lower.compare import Shape, kinds, outputs, quantised
 from tests.compiler.models import node
 from tests.harness.tiers import examples
-from tests.runtime.kernel_harness import Operator, run_all_ways
 from tigris_pio import compile_model
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 
 INPUT_SCALE, INPUT_ZERO = 0.04, 11
 
@@ -101,23 +100,6 @@ def test_any_scales(length: int, scale: float, largest: float, epsilon: float, z
     result = exact("", x.astype(np.float64), (1,), epsilon) * factor.astype(np.float32) + offset.astype(np.float32)
     steps = np.clip(result / np.float32(scale) + zero, -128, 127) - zero
     assert np.abs(outputs(compiled, {"x": x})["y"] / np.float32(scale) - steps).max() <= 0.6
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_bands_change_nothing(name: str) -> None:
-    """The kernel in every way a stage can run it."""
-    op, shape, axes, attributes = CASES[name]
-    terms = shape[axes[0] :] if op in ("LayerNormalization", "RMSNormalization") else (shape[1],)
-    compiled = compile_model(model(op, shape, np.ones(terms), np.zeros(terms), 0.03, -20, **attributes))
-    program = compiled.plan.program
-    (only,) = (item for item in program.ops if item.kind == OpKind.NORMALISE)
-    source, target = program.tensors[only.operands[0].tensor], program.tensors[only.output]
-    random = np.random.default_rng(1)
-    dims = (source.batch, source.height, source.width, source.channels)
-    x = random.integers(-128, 128, dims).astype(np.int8)
-    run_all_ways(Operator(only.kind, DType.INT8, only.params, (x,), (only.operands[0].rows,),
-                          (target.batch, target.height, target.width, target.channels), DType.INT8, only.blobs,
-                          only.images))
 
 
 def test_factors_that_are_computed_stay_float() -> None:

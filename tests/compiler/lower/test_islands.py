@@ -65,11 +65,6 @@ def test_others_hear_nothing(model: onnx.ModelProto) -> None:
     assert not warnings(model)
 
 
-def test_it_is_in_the_report() -> None:
-    compiled = compile_model(network([node("CumSum", "c axis", "m", "sums")]))
-    assert any("between int8 ones: sums (CumSum)" in text for text in compiled.report["warnings"])
-
-
 @pytest.mark.parametrize("case", [case for case in CASES if not case.kind], ids=lambda case: case.name)
 def test_measured_operators_are_none(case: Case) -> None:
     """What `bench.operators` counts runs in int8."""

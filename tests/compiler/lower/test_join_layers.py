@@ -24,7 +24,7 @@ def joined(shape: tuple[int, ...], sizes: tuple[int, ...], outputs: tuple[str, .
 
 @pytest.mark.parametrize("shape", [(1, 16), (1, 6, 16)])
 def test_float(shape: tuple[int, ...]) -> None:
-    compiled = check(joined(shape, (5, 8, 3)), {"x": noise(*shape)}, interpreted=True)
+    compiled = check(joined(shape, (5, 8, 3)), {"x": noise(*shape)})
     assert kinds(compiled) == [OpKind.FULLY_CONNECTED]
 
 
@@ -39,7 +39,7 @@ def test_int8() -> None:
     parts = [q.pair(f"p{i}", 0.07, -4) for i in range(len(sizes))]
     q.add(node("Concat", " ".join(parts), "c", axis=1), node("Identity", q.pair("c", 0.07, -4), "y"))
     model, data = make(q.nodes, {"x": (1, 16)}, ["y"], q.weights), {"x": noise(1, 16)}
-    assert kinds(check(model, data, rtol=0, atol=0.0701, interpreted=True)) == [OpKind.FULLY_CONNECTED]
+    assert kinds(check(model, data, rtol=0, atol=0.0701)) == [OpKind.FULLY_CONNECTED]
 
 
 def test_layers_that_somebody_else_reads_stay() -> None:

@@ -70,12 +70,12 @@ VECTORS = [
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("each", IMAGES, ids=lambda each: each.op)
 def test_moves_within_images(each: Case, pooled: bool) -> None:
-    each.check(rtol=0, atol=0, interpreted=True, pooled=pooled)
+    each.check(rtol=0, atol=0, pooled=pooled)
 
 
 @pytest.mark.parametrize("each", VECTORS, ids=lambda each: each.op)
 def test_moves(each: Case) -> None:
-    each.check(rtol=0, atol=0, interpreted=True)
+    each.check(rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
@@ -104,16 +104,6 @@ def test_scattered_updates_may_exceed_the_range_of_a_quantised_input(op: str, qu
     model = make([*q.nodes, node("Identity", last, "y")], {"x": (4, 3)}, ["y"],
                  q.weights | {"i": indices, "u": updates})
     check(model, {"x": noise(4, 3)}, rtol=0, atol=0)
-
-
-@pytest.mark.parametrize(("count", "axis"), [(2, 2), (9, 1), (17, 2), (40, 1)])
-def test_concat_of_many(count: int, axis: int) -> None:
-    parts = " ".join(f"p{i}" for i in range(count))
-    nodes = [node("Split", "x", parts, axis=axis), node("Concat", " ".join(reversed(parts.split())), "y", axis=axis)]
-    shape = [1, 3, 4, 5]
-    shape[axis] = 2 * count
-    check(make(nodes, {"x": shape}, ["y"]), {"x": noise(*shape)}, rtol=0, atol=0, interpreted=True,
-          little=False)
 
 
 @pytest.mark.parametrize("op", ["Slice", "Pad", "Tile", "Gather", "Resize", "Split", "Concat"])
@@ -154,7 +144,7 @@ def test_channel_shuffle_runs_in_bands(batch: int) -> None:
              node("MaxPool", "q", "y", kernel_shape=[3, 3])]
     weights = {"s": ints(batch, 3, 4, 8, 6), "z": ints(batch, 12, 8, 6)}
     model = make(nodes, {"x": (batch, 12, 8, 6)}, ["y"], weights)
-    compiled = check(model, {"x": noise(batch, 12, 8, 6)}, rtol=0, atol=0, interpreted=True)
+    compiled = check(model, {"x": noise(batch, 12, 8, 6)}, rtol=0, atol=0)
     assert kinds(compiled) == [OpKind.MAX_POOL, OpKind.TRANSPOSE, OpKind.MAX_POOL]
     rows = compiled.plan.program.ops[1].operands[0].rows
     assert (rows.numerator, rows.denominator, rows.last) == (1, 1, 0)

@@ -76,11 +76,6 @@ def test_scales_of_blocks_that_are_computed() -> None:
         program(model)
 
 
-def test_empty_tensor() -> None:
-    with pytest.raises(ModelError, match=r"graph input x has shape \[1, 0\]"):
-        program(make([node("Relu", "x", "y")], {"x": (1, 0)}, ["y"]))
-
-
 def test_supported_operators_are_listed_and_exist_in_onnx() -> None:
     contracts = supported_operators()
     names = [contract.operator for contract in contracts]

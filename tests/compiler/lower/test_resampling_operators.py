@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
-from tests.compiler.lower.compare import Case, Shape, case, check, ints, noise, outputs, quantised
+from tests.compiler.lower.compare import Case, Shape, case, check, ints, noise, quantised
 from tests.compiler.models import make, node, program
-from tigris_pio import compile_model
 from tigris_pio.errors import ModelError, UnsupportedError
 from tigris_pio.format.enums import DType, OpKind
 
@@ -66,13 +63,12 @@ OTHERS = [
 
 @pytest.mark.parametrize("each", [*TRANSPOSED, *RESIZED, *OTHERS], ids=lambda each: each.op)
 def test_one_node(each: Case) -> None:
-    each.check(atol=2e-5, interpreted=True)
+    each.check(atol=2e-5)
 
 
 def test_conv_transpose_takes_an_activation() -> None:
     nodes = [node("ConvTranspose", "x w", "c", strides=[2, 2]), node("Relu", "c", "y")]
-    compiled = check(make(nodes, {"x": (1, 2, 4, 4)}, ["y"], {"w": noise(2, 3, 3, 3)}), {"x": noise(1, 2, 4, 4)},
-                     interpreted=True)
+    compiled = check(make(nodes, {"x": (1, 2, 4, 4)}, ["y"], {"w": noise(2, 3, 3, 3)}), {"x": noise(1, 2, 4, 4)})
     (op,) = compiled.plan.program.ops
     assert op.params.activation_min == 0 and op.operands[0].rows.denominator == 2
 
@@ -101,7 +97,7 @@ def test_int8_conv_transpose(axis: int | None, weights: Shape, attributes: dict[
                  "b": noise(weights[1] * int(str(attributes.get("group", 1)))) * np.float32(0.1)}
     model = quantised([node("ConvTranspose", "x w b", "c", **attributes)], {"x": ((1, 4, 5, 4), 0.02, 7)}, (0.05, -9),
                       constants)
-    (op,) = check(model, {"x": noise(1, 4, 5, 4)}, atol=0.0501, interpreted=True).plan.program.ops
+    (op,) = check(model, {"x": noise(1, 4, 5, 4)}, atol=0.0501).plan.program.ops
     assert (op.kind, op.dtype) == (OpKind.TRANSPOSE_CONV, DType.INT8)
 
 
@@ -116,8 +112,7 @@ def test_sizes_are_products_in_float32(height: int, width: int, scales: list[flo
              node("Relu", "r", "q"), node("Resize", "q - s", "y", "again", mode="nearest")]
     if as_node:
         nodes.insert(0, helper.make_node("Constant", [], ["s"], value=onnx.numpy_helper.from_array(weights.pop("s"))))
-    check(make(nodes, {"x": (1, 2, height, width)}, ["y"], weights, 19), {"x": noise(1, 2, height, width)}, atol=2e-5,
-          interpreted=True)
+    check(make(nodes, {"x": (1, 2, height, width)}, ["y"], weights, 19), {"x": noise(1, 2, height, width)}, atol=2e-5)
 
 
 @pytest.mark.parametrize(("mode", "last"), [("nearest", 0), ("linear", 2)])
@@ -128,42 +123,6 @@ def test_twofold_upsampling_rolls(mode: str, last: int) -> None:
     rows = op.operands[0].rows
     assert (rows.numerator, rows.denominator) == (1, 2) and rows.last - rows.first <= last
     assert not op.blobs or mode == "linear"
-
-
-def tensorflow_bilinear(x: np.ndarray, height: int, width: int, half_pixel: bool, align_corners: bool) -> np.ndarray:
-    """TensorFlow Lite's reference ResizeBilinearInteger on [H, W, C], pixel by pixel."""
-    def place(index: int, size: int, count: int) -> tuple[int, int, int]:
-        scale = (1024 * size + count // 2) // count
-        if align_corners and count > 1:
-            scale = (1024 * (size - 1) + (count - 1) // 2) // (count - 1)
-        value = index * scale + (scale // 2 - 512 if half_pixel else 0)
-        low = max(int(value / 1024), 0)
-        return value, low, min(int((value + 1023) / 1024), size - 1)
-
-    out = np.zeros((height, width, x.shape[2]), np.int8)
-    for row, column in itertools.product(range(height), range(width)):
-        y, y0, y1 = place(row, x.shape[0], height)
-        z, x0, x1 = place(column, x.shape[1], width)
-        a, b = y - 1024 * y0, z - 1024 * x0
-        pixel = x.astype(np.int64)
-        total = (pixel[y0, x0] * (1024 - a) * (1024 - b) + pixel[y1, x0] * a * (1024 - b)
-                 + pixel[y0, x1] * (1024 - a) * b + pixel[y1, x1] * a * b)
-        out[row, column] = np.trunc((total + np.where(total > 0, 1 << 19, -(1 << 19))) / (1 << 20))
-    return out
-
-
-@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners"])
-@pytest.mark.parametrize("size", [(10, 8), (5, 7), (3, 2), (13, 1)])
-def test_int8_bilinear_is_tensorflow_lites(coordinates: str, size: tuple[int, int]) -> None:
-    layer = node("Resize", "x - - z", "r", mode="linear", coordinate_transformation_mode=coordinates)
-    model = quantised([layer], {"x": ((1, 3, 5, 4), 0.05, 3)}, (0.05, 3), {"z": ints(1, 3, *size)})
-    assert [op.kind for op in program(model).ops] == [OpKind.RESAMPLE]
-    stored = RANDOM.integers(-128, 128, (1, 3, 5, 4))
-    x = ((stored - 3) * np.float32(0.05)).astype(np.float32)
-    got = outputs(compile_model(model), {"x": x})["y"]
-    expected = tensorflow_bilinear(stored[0].transpose(1, 2, 0).astype(np.int8), *size, coordinates == "half_pixel",
-                                   coordinates == "align_corners")
-    np.testing.assert_array_equal(np.rint(got[0] / 0.05) + 3, expected.transpose(2, 0, 1))
 
 
 GRIDS = [case("GridSample", (batch, 3, 5, 6), RANDOM.uniform(-1.4, 1.4, (batch, 4, 3, 2)).astype(np.float32), mode=mode,

@@ -7,9 +7,8 @@ import re
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
 
-from tests.compiler.lower.program_interpreter import run
+from tests.compiler.lower.compare import outputs
 from tests.compiler.models import Quantiser, make, node, ort, program
 from tigris_pio import compile_model
 from tigris_pio.compiler.ir.program import Program
@@ -61,7 +60,7 @@ def test_the_loss_of_asymmetric_weights_is_said(dtype: str, zero: int) -> None:
     expected = np.where(fits, 0, np.abs(np.rint(real / scales) * scales - real))
     assert abs(largest - expected.max()) < 0.02 and abs(mean - expected.mean()) < 0.01
     inputs = {"x": RANDOM.uniform(-2.5, 2.4, (1, 16, 5, 5)).astype(np.float32)}
-    lowered_output, exact = run(lowered, inputs)["y"], ort(model, inputs)["y"]
+    lowered_output, exact = outputs(compile_model(model), inputs)["y"], ort(model, inputs)["y"]
     inside = np.abs(exact / 0.2 - 3) < 124
     steps = np.abs(lowered_output - exact)[inside] / 0.2
     assert 0 < usual < 3 and steps.max() <= worst + 1
@@ -103,8 +102,8 @@ def diverged(op: str, bad: str, value: float) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(("op", "bad"), [
-    ("Conv", "w"), ("Conv", "b"), ("ConvTranspose", "w"), ("BatchNormalization", "v"), ("BatchNormalization", "w"),
-    ("Gemm", "w"), ("Gemm", "b"), ("MatMul", "w"), ("Add", "w"), ("LayerNormalization", "b"), ("Where", "w"),
+    ("Conv", "w"), ("ConvTranspose", "w"), ("BatchNormalization", "v"), ("Gemm", "b"), ("Add", "w"),
+    ("LayerNormalization", "b"), ("Where", "w"),
 ])
 def test_nan_in_constants_is_refused(op: str, bad: str) -> None:
     text = rf"node culprit \({op}\): constant {bad} holds 2 NaN of \d+ elements; export the model again"
@@ -112,19 +111,12 @@ def test_nan_in_constants_is_refused(op: str, bad: str) -> None:
         compile_model(diverged(op, bad, float("nan")))
 
 
-@pytest.mark.parametrize(("op", "bad"), [("Conv", "w"), ("Gemm", "b"), ("MatMul", "w"), ("BatchNormalization", "v")])
-@pytest.mark.parametrize("value", [float("inf"), -float("inf")])
-def test_infinite_weights_are_refused(op: str, bad: str, value: float) -> None:
-    with pytest.raises(ModelError, match=rf"node culprit .*: constant {bad} holds 2 infinite of"):
-        compile_model(diverged(op, bad, value))
+@pytest.mark.parametrize(("op", "value"), [("Conv", float("inf")), ("MatMul", -float("inf"))])
+def test_infinite_weights_are_refused(op: str, value: float) -> None:
+    with pytest.raises(ModelError, match=r"node culprit .*: constant w holds 2 infinite of"):
+        compile_model(diverged(op, "w", value))
 
 
 def test_infinite_masks_and_bounds_are_not() -> None:
     for op in ("Add", "Where"):
         compile_model(diverged(op, "w", -float("inf")))
-
-
-def test_nan_in_a_constant_node_is_refused() -> None:
-    made = helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(np.full(3, np.nan, np.float32)))
-    with pytest.raises(ModelError, match=r"node adder .*constant .* 3 NaN of 3"):
-        compile_model(make([made, node("Neg", "w", "n"), node("Add", "x n", "y", "adder")], {"x": (1, 3)}, ["y"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
-from tests.compiler.models import make, node, normal, ort
+from tests.compiler.models import make, node, nodes, normal, ort
 from tests.harness.tiers import sampled
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
@@ -124,10 +124,10 @@ class Chains:
         self.types |= {f"x_{name}": TYPES[given]}
         kind = "int8" if given == "float" else given
         last = self._quantise(f"x_{name}", kind) if given == "float" else f"x_{name}"
-        last = self._move(last, kind, before)
+        last = self.move(last, kind, before)
         kind, old = "int8" if result == "float" else result, kind
-        last = self._move(self._negate(last, old, kind), kind, middle)
-        last = self._move(self._negate(last, kind, kind), kind, after)
+        last = self.move(self._negate(last, old, kind), kind, middle)
+        last = self.move(self._negate(last, kind, kind), kind, after)
         if result == "float":
             self.nodes.append(node("DequantizeLinear", f"{last} s z_{kind}", f"{last}_d"))
             last = f"{last}_d"
@@ -144,7 +144,7 @@ class Chains:
         self.nodes.append(node("Neg", f"{name}_d", f"{name}_n"))
         return self._quantise(f"{name}_n", new)
 
-    def _move(self, name: str, kind: str, moves: Sequence[Move]) -> str:
+    def move(self, name: str, kind: str, moves: Sequence[Move]) -> str:
         for move in moves:
             if move.op == "Cast":
                 move = dataclasses.replace(move, attributes={"to": TYPES[kind]})  # noqa: PLW2901
@@ -152,13 +152,10 @@ class Chains:
             self.nodes += made
         return name
 
-    def model(self, shape: Sequence[int] = SHAPE) -> onnx.ModelProto:
-        inputs = {name: shape for name in self.types if name.startswith("x_")}
-        return make(self.nodes, inputs, self.outputs, self.weights, opset=18 if "CenterCropPad" in self._ops() else 17,
-                    types=self.types)
-
-    def _ops(self) -> set[str]:
-        return {item.op_type for item in self.nodes}
+    def model(self) -> onnx.ModelProto:
+        inputs = {name: SHAPE for name in self.types if name.startswith("x_")}
+        opset = 18 if "CenterCropPad" in {item.op_type for item in self.nodes} else 17
+        return make(self.nodes, inputs, self.outputs, self.weights, opset, self.types)
 
 
 def random_inputs(model: onnx.ModelProto) -> dict[str, np.ndarray]:
@@ -230,122 +227,71 @@ def test_every_operator_with_little_memory(name: str, kind: str) -> None:
     chains = Chains()
     chains.add("one", kind, kind, [MOVES[name]], [], [FLATTEN] if name.startswith("Pad") else [])
     check(chains.model())
-    weights: dict[str, np.ndarray] = {}
-    move = MOVES[name]
-    if name == "Cast":
-        move = dataclasses.replace(move, attributes={"to": TYPES[kind]})
-    nodes, last = move.nodes("x", kind, weights)
-    nodes.append(node("Identity", last, "y"))
-    opset = 18 if name == "CenterCropPad" else 17
-    check(make(nodes, {"x": SHAPE}, ["y"], weights, opset, {"x": TYPES[kind], "y": TYPES[kind]}), scarce=False)
+    alone = Chains()
+    last = alone.move("x_", kind, [MOVES[name]])
+    alone.nodes.append(node("Identity", last, "y"))
+    alone.types, alone.outputs = {"x_": TYPES[kind], "y": TYPES[kind]}, ["y"]
+    check(alone.model(), scarce=False)
 
 
-Made = Callable[[str], tuple[list[onnx.NodeProto], dict[str, str]]]
-
-
-def two_readers(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """One input under two scales."""
-    return [node("Transpose", "x", "t", perm=[0, 2, 3, 1]), node("DequantizeLinear", f"t s z_{kind}", "a"),
-            node("DequantizeLinear", f"t s2 z2_{kind}", "b"), node("Neg", "a", "na"), node("Neg", "b", "nb"),
-            node("QuantizeLinear", f"na s z_{kind}", "y0"),
-            node("QuantizeLinear", f"nb s2 z2_{kind}", "y1")], {"y0": kind, "y1": kind}
-
-
-def two_readers_in_float(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    return [node("DequantizeLinear", f"x s z_{kind}", "y0"), node("DequantizeLinear", f"x s2 z2_{kind}", "d"),
-            node("Abs", "d", "y1")], {"y0": "float", "y1": "float"}
-
-
-def read_otherwise_than_written(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """Quantised with one scale, moved, dequantised with another."""
-    return [node("DequantizeLinear", f"x s z_{kind}", "d"), node("Neg", "d", "n"),
-            node("QuantizeLinear", f"n s z_{kind}", "q"), node("MaxPool", "q", "p", kernel_shape=[2, 2]),
-            node("DequantizeLinear", f"p s2 z2_{kind}", "e"), node("Neg", "e", "m"),
-            node("QuantizeLinear", f"m s2 z2_{kind}", "y0")], {"y0": kind}
-
-
-def two_writers(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """Integers of two scales side by side, which no scale describes but that of the one who reads them."""
-    return [node("DequantizeLinear", f"x s z_{kind}", "d"), node("Neg", "d", "n"), node("Abs", "d", "o"),
-            node("QuantizeLinear", f"n s z_{kind}", "q"), node("QuantizeLinear", f"o s2 z2_{kind}", "r"),
-            node("Concat", "q r x", "c", axis=1), node("DequantizeLinear", f"c s z_{kind}", "e"), node("Neg", "e", "m"),
-            node("QuantizeLinear", f"m s z_{kind}", "y0"), node("Identity", "c", "y1")], {"y0": kind, "y1": kind}
-
-
-def dequantised_by_hand(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """The integers as numbers beside the real numbers they stand for."""
-    return [node("Flatten", "x", "f"), node("Cast", "f", "i", to=TensorProto.FLOAT), node("Sub", "i seven", "y0"),
-            node("DequantizeLinear", f"f s z_{kind}", "d"), node("Neg", "d", "y1")], {"y0": "float", "y1": "float"}
-
-
-def quantised_by_hand(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """Integers that come from an operator, not from QuantizeLinear."""
-    return [node("Cast", "x", "i", to=TensorProto.FLOAT), node("Relu", "i", "r"),
-            node("Cast", "r", "o", to=TensorProto.BOOL), node("Cast", "o", "n", to=TYPES[kind]),
-            node("Transpose", "n", "t", perm=[0, 3, 1, 2]), node("DequantizeLinear", f"t s z_{kind}", "d"),
-            node("Neg", "d", "m"), node("QuantizeLinear", f"m s z_{kind}", "y0")], {"y0": kind}
-
-
-def rounded_and_read(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """What QuantizeLinear writes is a number to one reader and an output."""
-    return [node("DequantizeLinear", f"x s z_{kind}", "d"), node("Neg", "d", "n"),
-            node("QuantizeLinear", f"n s z_{kind}", "y0"), node("Cast", "y0", "i", to=TensorProto.FLOAT),
-            node("Neg", "i", "y1")], {"y0": kind, "y1": "float"}
-
-
-def compared(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    return [node("Equal", f"x z_{kind}", "e"), node("Cast", "e", "y0", to=TensorProto.FLOAT),
-            node("DequantizeLinear", f"x s z_{kind}", "y1")], {"y0": "float", "y1": "float"}
-
-
-def input_is_output(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    return [node("Identity", "x", "y0"), node("Flatten", "x", "y1"),
-            node("DequantizeLinear", f"y1 s z_{kind}", "y2")], {"y0": kind, "y1": kind, "y2": "float"}
-
-
-def output_amid_the_path(kind: str) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    return [node("Transpose", "x", "y0", perm=[0, 3, 2, 1]), node("Reshape", "y0 flat", "y1"),
-            node("DequantizeLinear", f"y1 s z_{kind}", "d"), node("Neg", "d", "y2")], {
-        "y0": kind, "y1": kind, "y2": "float"}
-
-
-CASES: dict[str, Made] = {function.__name__: function for function in (
-    two_readers, two_readers_in_float, read_otherwise_than_written, two_writers, dequantised_by_hand,
-    quantised_by_hand, rounded_and_read, compared, input_is_output, output_amid_the_path)}
+#: Graphs from x, and the outputs' types: float32 where said. K: the integers' type; s and z, t and u: two scales.
+CASES: dict[str, tuple[str, str, str]] = {
+    "two readers": ("Transpose x m perm=[0,2,3,1]; DequantizeLinear m s z a; DequantizeLinear m t u b; Neg a c; "
+                    "Neg b d; QuantizeLinear c s z y0; QuantizeLinear d t u y1", "y0 y1", ""),
+    "two readers in float32": ("DequantizeLinear x s z y0; DequantizeLinear x t u d; Abs d y1", "", "y0 y1"),
+    "read otherwise than written": (
+        "DequantizeLinear x s z d; Neg d n; QuantizeLinear n s z q; MaxPool q p kernel_shape=[2,2]; "
+        "DequantizeLinear p t u e; Neg e m; QuantizeLinear m t u y0", "y0", ""),
+    # Integers of two scales side by side, which no scale describes but that of the one who reads them.
+    "two writers": (
+        "DequantizeLinear x s z d; Neg d n; Abs d o; QuantizeLinear n s z q; QuantizeLinear o t u r; "
+        "Concat q r x c axis=1; DequantizeLinear c s z e; Neg e m; QuantizeLinear m s z y0; Identity c y1",
+        "y0 y1", ""),
+    # The integers as numbers beside the real numbers they stand for.
+    "dequantised by hand": ("Flatten x f; Cast f i to=1; Sub i seven y0; DequantizeLinear f s z d; Neg d y1", "",
+                            "y0 y1"),
+    # Integers that come from an operator, not from QuantizeLinear.
+    "quantised by hand": ("Cast x i to=1; Relu i r; Cast r o to=9; Cast o n to=K; Transpose n m perm=[0,3,1,2]; "
+                          "DequantizeLinear m s z d; Neg d e; QuantizeLinear e s z y0", "y0", ""),
+    # What QuantizeLinear writes is a number to one reader and an output.
+    "rounded and read": ("DequantizeLinear x s z d; Neg d n; QuantizeLinear n s z y0; Cast y0 i to=1; Neg i y1", "y0",
+                         "y1"),
+    "compared": ("Equal x z e; Cast e y0 to=1; DequantizeLinear x s z y1", "", "y0 y1"),
+    "an input that is an output": ("Identity x y0; Flatten x y1; DequantizeLinear y1 s z y2", "y0 y1", "y2"),
+    "an output amid the path": (
+        "Transpose x y0 perm=[0,3,2,1]; Reshape y0 flat y1; DequantizeLinear y1 s z d; Neg d y2", "y0 y1", "y2"),
+}
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 @pytest.mark.parametrize("case", sampled(CASES, 5))
 def test_integers_meant_otherwise(case: str, kind: str) -> None:
-    nodes, outputs = CASES[case](kind)
-    weights = {"s": SCALE, "s2": np.float32(0.0371), "flat": ints(4, 24), "seven": np.float32(7),
-               **{f"z_{name}": zero for name, zero in ZERO.items()}, "z2_int8": np.int8(33), "z2_uint8": np.uint8(200)}
-    used = {name for item in nodes for name in item.input}
-    types = {"x": TYPES[kind], **{name: TYPES[item] for name, item in outputs.items()}}
-    check(make(nodes, {"x": SHAPE}, list(outputs), {name: weights[name] for name in used & set(weights)}, types=types))
+    text, integers, floats = CASES[case]
+    made = nodes(text.replace("=K", f"={TYPES[kind]}"))
+    weights = {"s": SCALE, "t": np.float32(0.0371), "flat": ints(4, 24), "seven": np.float32(7), "z": ZERO[kind],
+               "u": np.int8(33) if kind == "int8" else np.uint8(200)}
+    used = {name for item in made for name in item.input}
+    types = dict.fromkeys(["x", *integers.split()], TYPES[kind])
+    constants = {name: weights[name] for name in used & set(weights)}
+    check(make(made, {"x": SHAPE}, f"{integers} {floats}".split(), constants, types=types))
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 def test_a_zero_point_left_out(kind: str) -> None:
     """Zero in the integers' own type."""
-    nodes = [node("Flatten", "x", "f"), node("DequantizeLinear", "f s", "d"), node("Abs", "d", "a"),
-             node("QuantizeLinear", "a s z", "q"), node("Identity", "q", "y0")]
-    nodes += [node("QuantizeLinear", "a s", "y1")]
+    text = "Flatten x f; DequantizeLinear f s d; Abs d a; QuantizeLinear a s z q; Identity q y0; QuantizeLinear a s y1"
     weights = {"s": SCALE, "z": np.zeros((), kind)}
     types = {"x": TYPES[kind], "y0": TYPES[kind], "y1": TensorProto.UINT8}
-    check(make(nodes, {"x": SHAPE}, ["y0", "y1"], weights, types=types))
+    check(make(nodes(text), {"x": SHAPE}, ["y0", "y1"], weights, types=types))
 
 
-@pytest.mark.parametrize("op", ["Add", "Mul", "Resize"])
-def test_arithmetic_on_integers_is_refused_by_name(op: str) -> None:
+@pytest.mark.parametrize("computed", ["Add f f y1", "Resize f - scales y1 mode='linear'"])
+def test_arithmetic_on_integers_is_refused_by_name(computed: str) -> None:
     """Real numbers would be computed from them in silence."""
-    more = {"Add": "f", "Mul": "f"}.get(op, "- scales")
-    attributes = {"mode": "linear"} if op == "Resize" else {}
-    nodes = [node("Transpose", "x", "f", perm=[0, 1, 3, 2]), node("DequantizeLinear", "f s z", "y0"),
-             node(op, f"f {more}", "y1", "culprit", **attributes)]
-    weights = {"s": SCALE, "z": np.int8(3)} | ({"scales": np.array([1, 1, 2, 2], np.float32)} if op == "Resize" else {})
-    with pytest.raises(UnsupportedError, match=r"culprit .*: it computes with int8"):
-        compile_model(make(nodes, {"x": SHAPE}, ["y0", "y1"], weights, types={"x": TYPES["int8"], "y1": TYPES["int8"]}))
+    made = nodes(f"Transpose x f perm=[0,1,3,2]; DequantizeLinear f s z y0; {computed}")
+    weights = {"s": SCALE, "z": np.int8(3), "scales": np.array([1, 1, 2, 2], np.float32)}
+    with pytest.raises(UnsupportedError, match=r"_y1 .*: it computes with int8"):
+        compile_model(make(made, {"x": SHAPE}, ["y0", "y1"], weights, types={"x": TYPES["int8"], "y1": TYPES["int8"]}))
 
 
 def test_moves_stay_in_eight_bits() -> None:

@@ -10,10 +10,9 @@ import pytest
 from onnx import TensorProto
 
 from tests.compiler.models import Quantiser, make, node
-from tigris_pio.compiler.ir.graph import Graph, Quantisation, State, Tensor
+from tigris_pio.compiler.ir.graph import Graph, State
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.normalise import normalise
-from tigris_pio.compiler.normalise.editor import restored
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 
 
@@ -39,28 +38,6 @@ def test_what_only_a_state_reads_stays_and_the_rest_goes() -> None:
     dead = dataclasses.replace(graph, outputs=("y",))
     assert ops(normalise(dead).graph) == ["Add", "Sub"]
     assert graph.sources == ("x", "h") and graph.results == ("y", "unread", "new") and graph.inputs == ("x",)
-
-
-def test_a_state_is_no_constant() -> None:
-    nodes = [node("Add", "h one", "new"), node("Mul", "h x", "y")]
-    model = make(nodes, {"h": (1, 4), "x": (1, 4)}, ["y", "new"], {"one": np.ones((1, 4), np.float32)})
-    graph = normalise(stateful(model, h="new")).graph
-    assert ops(graph) == ["Add", "Mul"] and graph.tensors["h"].shape == (1, 4)
-
-
-def test_what_a_state_becomes_may_be_a_constant_an_input_or_itself() -> None:
-    nodes = [node("Neg", "k", "constant"), node("Identity", "x", "input"), node("Identity", "c", "itself"),
-             node("Sum", "x a b c", "y")]
-    model = make(nodes, dict.fromkeys("xabc", (1, 2)), ["y", "constant", "input", "itself"],
-                 {"k": np.ones((1, 2), np.float32)})
-    graph = normalise(stateful(model, a="constant", b="input", c="itself")).graph
-    check_graph(graph)
-    assert [state.output for state in graph.states] == ["constant", "input", "itself"]
-    assert np.array_equal(graph.weights["constant"], [[-1, -1]])
-    direct = dataclasses.replace(graph, states=(State("x", "a"), State("b", "b"), State("k", "c")),
-                                 weights={**graph.weights, "k": np.ones((1, 2), np.float32)},
-                                 tensors={**graph.tensors, "k": Tensor("k", (1, 2), np.dtype(np.float32))})
-    check_graph(normalise(direct).graph)
 
 
 @pytest.mark.parametrize("unsigned", [False, True])
@@ -103,18 +80,6 @@ def test_a_transpose_before_a_state_is_not_left_to_the_host() -> None:
     assert ops(result) == ["Sub", "Transpose"] and not result.output_permutations
     both = dataclasses.replace(result, outputs=("new",))
     assert ops(normalise(both).graph) == ["Sub", "Transpose"]
-
-
-def test_stored_values_keep_what_they_mean() -> None:
-    def tensor(dtype: type, *scale: float) -> Tensor:
-        said = Quantisation(np.float32(scale[0]), np.asarray(int(scale[1])), np.dtype(dtype)) if scale else None
-        return Tensor("t", (3,), np.dtype(dtype), said)
-
-    reals = np.array([-1.0, 0.5, 100.0], np.float32)
-    assert restored(reals, tensor(np.float32), tensor(np.int8, 0.5, 1)).tolist() == [-1, 2, 127]
-    assert restored(np.array([0, 128, 255], np.uint8), tensor(np.uint8), tensor(np.int8, 0.5, 1)).tolist() == [-128, 0,
-                                                                                                            127]
-    assert restored(reals, tensor(np.float32), tensor(np.float32)) is reals
 
 
 @pytest.mark.parametrize("state, reason", [
