@@ -19,6 +19,7 @@ import onnx
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cli.test_hil_group import command_called
 from tests.cli.test_hil_group import read_words as read_hil_words
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
@@ -235,15 +236,9 @@ def test_a_real_signal(tmp_path: Path) -> None:
 # ---- help and colours ---------------------------------------------------------------------------------------------
 
 
-def command_called(name: str) -> click.Command:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    return command
-
-
 def commands() -> list[str]:
     """Every line of any help text that begins with `tigris`."""
-    texts = [cli.help or "", *(command_called(name).help or "" for name in COMMANDS)]
+    texts = [cli.help or "", *(command_called(name, cli).help or "" for name in COMMANDS)]
     lines = [line.strip() for text in texts for line in text.splitlines()]
     return [line.partition("  ")[0] for line in lines if line.startswith("tigris ")]
 
@@ -251,17 +246,15 @@ def commands() -> list[str]:
 def test_every_command_has_an_example() -> None:
     assert {line.split()[1] for line in commands()} == set(COMMANDS)
     for name in COMMANDS:
-        assert f"tigris {name} " in (command_called(name).help or "")
-        assert command_called(name).name == name
+        assert f"tigris {name} " in (command_called(name, cli).help or "")
+        assert command_called(name, cli).name == name
 
 
 def test_a_command_imports_what_it_uses_only() -> None:
     """Seconds that every build, every completion and every --version would pay."""
     for words, unwanted in ((["--version"], {"numpy", "onnx", "rich"}), (["layout", "--help"], {"numpy", "onnx"})):
-        script = (
-            "import sys; from tigris_pio.cli.main import cli; cli.main(sys.argv[1:], standalone_mode=False); "
-            "print(*sys.modules)"
-        )
+        script = ("import sys; from tigris_pio.cli.main import cli; cli.main(sys.argv[1:], standalone_mode=False); "
+                  "print(*sys.modules)")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
         assert not unwanted & set(done.stdout.split()), words
 

@@ -13,8 +13,8 @@ from tigris_pio.cli.hil.group import COMMANDS
 from tigris_pio.cli.main import cli
 
 
-def command_called(name: str) -> click.Command:
-    command = hil.get_command(click.Context(hil), name)
+def command_called(name: str, group: click.Group = hil) -> click.Command:
+    command = group.get_command(click.Context(group), name)
     assert command is not None
     return command
 

@@ -31,13 +31,9 @@ class Bridge:
     """
 
     def __init__(
-        self,
-        command: Sequence[str | Path] | None = None,
-        to_board: Fault = perfect,
-        to_host: Fault = perfect,
-        pty: bool = True,
-        greeting: bytes = b"",
-    ) -> None:
+        self, command: Sequence[str | Path] | None = None, to_board: Fault = perfect, to_host: Fault = perfect,
+        pty: bool = True, greeting: bytes = b"",
+    ) -> None:  # fmt: skip
         self._command = command
         self._greeting = greeting
         self._faults = (to_board, to_host)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 
 from tigris_pio.hil.frames import Frame, FrameReader, encode
 from tigris_pio.hil.protocol import SEQUENCES, VERSION, Answer, Hello, HelloRequest, Refusal, Request
@@ -11,7 +10,6 @@ from tigris_pio.hil.protocol import SEQUENCES, VERSION, Answer, Hello, HelloRequ
 PATIENCE_SECONDS = 10.0
 #: The payloads of answers of type ERROR.
 REFUSED = {refusal: refusal.to_bytes(4, "little") for refusal in Refusal}
-Write, Read = Callable[[bytes], None], Callable[[], bytes]
 
 
 class Raw:

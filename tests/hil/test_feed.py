@@ -37,16 +37,6 @@ def board(answer: Callable[[bytes], bytes]) -> Iterator[str]:
         server.close()
 
 
-def test_records_are_sent_whole_and_answers_come_in_lines() -> None:
-    def answer(record: bytes) -> bytes:
-        return b"%d\r\n" % sum(record) if record else b"boot\r\nbegin: ok\r\nbegin: ok\r\n"
-
-    with board(answer) as port:
-        fed = Feed(port, 115200, RECORD)
-        fed.send(bytes([1, 2, 3, 4, 97, 98, 97, 98]))  # letters that are commands, too
-        assert [fed.answer(), fed.answer()] == ["10", "390"]
-
-
 @pytest.mark.parametrize(("beginning", "said"), [
     (b"begin: the plan is damaged, upload it again\r\n", "network: begin: the plan is damaged, upload it"),
     (b"", "does not answer; is this example on it"), (b"begin: ok\n", "stopped to answer"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,33 +77,22 @@ def test_a_case_each_run(digits: Serve, digits_plan: Path, report: Path) -> None
     assert suite.findtext("system-out") == "I (31) boot: ESP-IDF\\x1b[0m & <1>\n"
 
 
-def test_a_difference_is_a_failure(digits: Serve, digits_plan: Path, report: Path) -> None:
-    url = digits(to_host=corrupting(2, 0, 0x10))
-    tigris("hil", digits_plan, "--port", url, "--samples", 4, "--junit", report, status=1)
+@pytest.mark.parametrize(("options", "status", "letters", "message"), [
+    ({"to_host": corrupting(2, 0, 0x10)}, 1, "..F..", "output probability: 1 of 10 elements differ, first at index 0"),
+    ({"to_host": falls_silent(2)}, 3, "..Ess", "gave no sign of life for 1 s"),
+    ({"fast": "64"}, 1, "F", "has 64 bytes, the plan needs"),
+    (None, 3, "E", "/dev/ttyNONE: cannot be opened"),
+])  # fmt: skip
+def test_what_goes_wrong_is_a_failure_or_an_error(
+    digits: Serve, digits_plan: Path, report: Path, options: dict[str, Any] | None, status: int, letters: str,
+    message: str,
+) -> None:  # fmt: skip
+    """A check that never began is one case."""
+    words = ("--fast", options.pop("fast")) if options and "fast" in options else ()
+    port = "/dev/ttyNONE" if options is None else digits(*words, **options)
+    words = ("--port", port, "--samples", 5, "--silence", 1, "--junit", report)
+    tigris("hil", digits_plan, *words, status=status)
     suite = read(report)
-    assert outcomes(suite) == "..F."
-    failure = suite.findall("testcase")[2].find("failure")
-    assert failure is not None
-    assert "output probability: 1 of 10 elements differ, first at index 0: board" in (failure.get("message") or "")
-
-
-def test_what_ends_a_check_is_an_error_of_its_run(digits: Serve, digits_plan: Path, report: Path) -> None:
-    url = digits(to_host=falls_silent(2))
-    words = ("--port", url, "--samples", 5, "--silence", 1, "--junit", report)
-    assert "2/2 outputs equal to the host, 3 of 5 runs not made" in tigris("hil", digits_plan, *words, status=3).stdout
-    suite = read(report)
-    assert outcomes(suite) == "..Ess"
-    error = suite.findall("testcase")[2].find("error")
-    assert error is not None and error.get("type") == "HungBoardError"
-
-
-@pytest.mark.parametrize(("fast", "status", "letter"), [(None, 3, "E"), ("64", 1, "F")])
-def test_a_check_that_never_began_is_one_case(
-    digits: Serve, digits_plan: Path, report: Path, fast: str | None, status: int, letter: str
-) -> None:
-    port = "/dev/ttyNONE" if fast is None else digits("--fast", fast)
-    done = tigris("hil", digits_plan, "--port", port, "--junit", report, status=status)
-    suite = read(report)
-    assert outcomes(suite) == letter
-    message = suite.find("testcase")[0].get("message")  # type: ignore[index]
-    assert message and message in done.stderr
+    assert outcomes(suite) == letters
+    (wrong,) = [*suite.iter("failure"), *suite.iter("error")]
+    assert message in (wrong.get("message") or "")

@@ -31,14 +31,12 @@ def files(tmp_path: Path, digits_plan: Path) -> dict[str, Path]:
 #: What the model's file is, how the board is started, and the status that INFO has.
 STATES = [
     ("erased", (), NOT_A_PLAN),
-    ("zeros", (), NOT_A_PLAN),
     ("short", (), NOT_A_PLAN),
     ("cut", (), TRUNCATED),
     ("erased", ("--as", "null"), NOT_A_PLAN),
     ("whole", ("--as", "null"), ARGUMENT),
     ("whole", ("--as", "unbound"), ARGUMENT),
     ("whole", ("--fast", "64"), FAST_TOO_SMALL),
-    ("whole", ("--fast", "64", "--as", "null"), FAST_TOO_SMALL),
     ("whole", ("--fast", "64", "--as", "unbound"), FAST_TOO_SMALL),
 ]
 

@@ -17,7 +17,6 @@ from tigris_pio import Session
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import check, open_plan
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.errors import RefusedError
 from tigris_pio.hil.protocol import Request
 from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
 
@@ -63,17 +62,6 @@ def test_sequences_are_the_hosts(serve: Serve, sum_plan: Path) -> None:
         assert not check(board, plan, samples.inputs, starts=()).equal
 
 
-def test_a_reset_is_asked_for_by_model(serve: Serve, sum_plan: Path) -> None:
-    with Board(serve(sum_plan, "--model", sum_plan), timing=QUICK) as board:
-        assert totals(board, sum_plan, 2) == [1, 2]
-        board.reset(1)
-        assert totals(board, sum_plan, 1) == [3]
-        board.reset(0)
-        assert totals(board, sum_plan, 2) == [1, 2]
-        with pytest.raises(RefusedError, match="no model of this index"):
-            board.reset(2)
-
-
 @pytest.mark.parametrize(("request_type", "times"), [(Request.RUN, 2), (Request.RESET, 1)])
 def test_a_repeated_request_steps_once(serve: Serve, request_type: Request, times: int, sum_plan: Path) -> None:
     """Its answer was lost: the board sends it again, and the state is where one run has left it."""
@@ -101,6 +89,7 @@ def test_an_axis_before_the_steps_counts_sequences(tmp_path: Path) -> None:
     found = read((2, 3, 2, 3, 4), (2, 3, 2))
     assert (len(found.inputs), found.starts, found.labels) == (6, (0, 3), (0, 1, 2, 3, 4, 5))
     assert found.inputs[4]["gain"].tolist() == [8, 9]
+    assert found.repeated(2).starts == (0, 3, 6, 9)
     assert found.first(4).starts == (0, 3) and found.first(3).starts == (0,)
     for gain in ((6, 2), (2, 4, 2)):
         with pytest.raises(UsageError, match="different forms"):

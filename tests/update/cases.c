@@ -83,14 +83,6 @@ static void pieces_of_every_size(void)
     }
 }
 
-static void a_confirmation_leaves_a_waiting_plan(void)
-{
-    DEMAND(opens(&plans[0]));
-    commit(&plans[1]);
-    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
-    DEMAND(opens(&plans[1]));
-}
-
 static void closing(void)
 {
     tigris_plan second;
@@ -290,34 +282,6 @@ static void append(tigris_slot_stage stage, uint32_t slot)
     IS(tigris_slot_log_append(&model, &state, stage, slot), TIGRIS_OK);
 }
 
-/* Whatever two sectors say, the next record is the last. */
-static void numbers_that_are_far_apart(void)
-{
-    static const uint32_t numbers[] = {0U, 1U, 511U, 512U, 513U, 0x7FFFFFFEU, 0x7FFFFFFFU, 0x80000000U, 0x80000001U,
-                                       0xFFFFFE00U, 0xFFFFFDFFU, UINT32_MAX};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        for (uint32_t first = 0; first < 2U; first++) {
-            flash_anew();
-            read_log();
-            append(TIGRIS_SLOT_PENDING, 0U);
-            const tigris_slot_record one = *record_at(0U);
-            memset(record_at(0U), 0xFF, sizeof one);
-            state.place = UINT32_MAX;
-            state.number = numbers[i] - 256U + one.number;
-            append(TIGRIS_SLOT_PENDING, 0U);
-            const tigris_slot_record two = *record_at(0U);
-            *record_at(first * PER_SECTOR) = one;
-            *record_at((1U - first) * PER_SECTOR) = two;
-            for (uint32_t more = 0; more < 3U * PER_SECTOR; more++) {
-                read_log();
-                append(TIGRIS_SLOT_CONFIRMED, more % 2U);
-                const uint32_t place = state.place;
-                read_log();
-                DEMAND(state.place == place && state.stage == TIGRIS_SLOT_CONFIRMED && state.slot == more % 2U);
-            }
-        }
-}
-
 /* Sets one bit that was to be cleared: what a cut may leave. */
 static void tear(tigris_slot_record *record, uint32_t bit)
 {
@@ -371,11 +335,11 @@ static const struct {
     void (*run)(void);
 } cases[] = {
 #define CASE(name) {#name, name}
-    CASE(pieces_of_every_size), CASE(a_confirmation_leaves_a_waiting_plan), CASE(closing), CASE(steps_out_of_order),
-    CASE(two_updates_at_once), CASE(plans_that_are_none), CASE(a_slot_of_the_plan_s_size),
-    CASE(the_other_slot_is_proven), CASE(what_is_confirmed_lies_in_a_slot), CASE(every_operation_may_fail),
-    CASE(an_abort_takes_a_doubtful_commit_back), CASE(flash_that_forgets), CASE(numbers_that_are_far_apart),
-    CASE(a_checksum_that_fits_a_torn_record), CASE(a_record_that_comes_back),
+    CASE(pieces_of_every_size), CASE(closing), CASE(steps_out_of_order), CASE(two_updates_at_once),
+    CASE(plans_that_are_none), CASE(a_slot_of_the_plan_s_size), CASE(the_other_slot_is_proven),
+    CASE(what_is_confirmed_lies_in_a_slot), CASE(every_operation_may_fail),
+    CASE(an_abort_takes_a_doubtful_commit_back), CASE(flash_that_forgets), CASE(a_checksum_that_fits_a_torn_record),
+    CASE(a_record_that_comes_back),
 };
 
 int main(int argc, char **argv)
