@@ -95,13 +95,3 @@ def test_a_branch_on_data_is_refused_by_name(shapes: str) -> None:
              choice("b", "h", scaled(1), other, "loud"), node("Neg", "h", "y")]
     with pytest.raises(UnsupportedError, match=r"loud \(If\): its condition b is computed from data.*set="):
         compile_model(make(nodes, {"x": (2, 4)}, ["y"], {"zero": np.array(0, np.float32)}))
-
-
-def test_one_on_data_does_not_hide_one_that_is_known() -> None:
-    nodes = [node("ReduceMax", "x", "m", keepdims=0), node("Greater", "m zero", "b"),
-             choice("b", "h", scaled(1), scaled(2), "loud"), choice("t", "g", scaled(3), scaled(4), "known"),
-             node("Add", "g h", "y")]
-    model = make(nodes, {"x": (2, 4)}, ["y"], {"zero": np.array(0, np.float32), "t": np.array(True)})
-    with pytest.raises(UnsupportedError, match="loud") as error:
-        compile_model(model)
-    assert "known (If)" not in str(error.value) and "1 node cannot" in str(error.value)

@@ -152,12 +152,6 @@ def found_in(data: bytes) -> tuple[str, ...]:
         path.unlink()
 
 
-def test_a_file_without_external_data_has_none(tmp_path: Path) -> None:
-    for data in (b"", b"location", b'{"plan": "location"}', model().SerializeToString()):
-        (tmp_path / "m.onnx").write_bytes(data)
-        assert external_data.locations(tmp_path / "m.onnx") == ()
-
-
 # ---- whether they may be read ------------------------------------------------------------------------------------
 
 

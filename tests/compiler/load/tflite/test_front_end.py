@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 
 import flatbuffers
@@ -16,7 +15,6 @@ from tests.tflite.compare import check_exact, random_input
 from tests.tflite.tflm import Tflm
 from tests.tflite.writer import SAME, VALID, Operator, Tensor, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, UsageError, compile_model
-from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load import load_model
 
 
@@ -68,32 +66,22 @@ def test_shapes_that_are_computed_become_constants(dims: dict[str, int], batch: 
     assert graph.warnings == (() if dims else said)
 
 
-def test_a_dimension_that_is_not_free_is_named() -> None:
-    with pytest.raises(UsageError, match="model has no free dimension of that name; it has: x:0"):
-        load_model(shape_chain(), {"x:1": 2})
-
-
 def test_inputs_and_outputs_have_the_names_of_the_signature() -> None:
     def sign(model) -> None:
         signature = schema.SignatureDefT()
         signature.signatureKey, signature.subgraphIndex = "serving_default", 0
-        names = (("features", 0), ("scores", 4))
-        signature.inputs, signature.outputs = ([_entry(*item)] for item in names)
+        source, result = schema.TensorMapT(), schema.TensorMapT()
+        source.name, source.tensorIndex, result.name, result.tensorIndex = "features", 0, "scores", 4
+        signature.inputs, signature.outputs = [source], [result]
         model.signatureDefs = [signature]
-
-    def _entry(name: str, number: int) -> object:
-        entry = schema.TensorMapT()
-        entry.name, entry.tensorIndex = name, number
-        return entry
 
     graph = load_model(changed(shape_chain(), sign))
     assert (graph.inputs, graph.outputs) == (("features",), ("scores",))
 
 
-def pass_through(names: Sequence[str]) -> bytes:
-    tensors = [Tensor(name, (1, 4), "float32") for name in names]
-    return write([Tensor("placeholder", (1, 4), "float32"), *tensors],
-                 [Operator("RELU", ["placeholder"], [names[-1]])], ["placeholder"], [names[-1]])
+def relu() -> bytes:
+    tensors = [Tensor(name, (1, 4), "float32") for name in ("placeholder", "y")]
+    return write(tensors, [Operator("RELU", ["placeholder"], ["y"])], ["placeholder"], ["y"])
 
 
 @pytest.mark.parametrize("given,name", (("", "output_0"), ("a;b;c", "a"), ("placeholder", "placeholder_0")))
@@ -101,7 +89,7 @@ def test_tensors_names_are_made_short_and_different(given: str, name: str) -> No
     def rename(model) -> None:
         model.subgraphs[0].tensors[1].name = given
 
-    graph = load_model(changed(pass_through(["y"]), rename))
+    graph = load_model(changed(relu(), rename))
     assert graph.outputs == (name,) and graph.inputs == ("placeholder",)
 
 
@@ -115,14 +103,10 @@ def test_weights_of_half_precision_are_widened() -> None:
     np.testing.assert_allclose(run(data, x=x)["y"], x @ half.astype(np.float32).T, rtol=1e-5)
 
 
-def hybrid() -> tuple[bytes, np.ndarray]:
+def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_said() -> None:
     weights = random_input((3, 4))
     tensors = [Tensor("x", (1, 4), "float32"), constant("w", weights, 0.5), Tensor("y", (1, 3), "float32")]
-    return write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"]), weights
-
-
-def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_said() -> None:
-    data, weights = hybrid()
+    data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
     x = random_input((1, 4), "float32")
     np.testing.assert_allclose(run(data, x=x)["y"], x @ (weights * np.float32(0.5)).T, rtol=1e-5)
     (warning,) = compile_model(data).report["warnings"]
@@ -133,8 +117,7 @@ def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_sa
 SPARSE = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 0, 3, 4], [5, 6, 7, 8]], np.float32)
 
 
-@pytest.mark.parametrize("blocks", (False, True))
-@pytest.mark.parametrize("densify", (False, True))
+@pytest.mark.parametrize(("blocks", "densify"), ((False, True), (True, False)))
 def test_sparse_constants_are_made_dense(blocks: bool, densify: bool) -> None:
     tensors = [Tensor("x", (1, 4), "float32"), constant("s", SPARSE), Tensor("w", (4, 4), "float32"),
                Tensor("y", (1, 4), "float32")]
@@ -194,18 +177,11 @@ def test_a_branch_whose_condition_is_known_is_put_in(taken: bool) -> None:
 
 
 def test_all_that_is_refused_is_named_at_once() -> None:
-    tensors = [Tensor("x", (1, 4), "int8", 0.1), Tensor("a", (1, 4), "int8", 0.1), Tensor("b", (1, 4), "int8", 0.1),
-               Tensor("c", (1, 4), "int8", 0.1), Tensor("n", (2,), "int32"), Tensor("y", (1, 4), "int8", 0.1)]
+    tensors = [Tensor(name, (1, 4), "int8", 0.1) for name in "xabcy"]
     operators = [Operator("SEGMENT_SUM", ["x"], ["a"]), Operator("RELU", ["a"], ["b"]),
-                 Operator("SIGN", ["b"], ["c"]), Operator("ADD", ["c", "c"], ["y"])]
-
-    def custom(model) -> None:
-        model.operatorCodes[2].builtinCode, model.operatorCodes[2].deprecatedBuiltinCode = 32, 32
-        model.operatorCodes[2].customCode = "MyOp"
-
-    data = changed(write(tensors, operators, ["x"], ["y"]), custom)
+                 Operator("MyOp", ["b"], ["c"], custom=b""), Operator("ADD", ["c", "c"], ["y"])]
     with pytest.raises(UnsupportedError) as refusal:
-        compile_model(data)
+        compile_model(write(tensors, operators, ["x"], ["y"]))
     assert str(refusal.value).splitlines() == [
         "model: 2 nodes cannot be compiled",
         "  SEGMENT_SUM_0 (tflite.SEGMENT_SUM): this operator is not supported (output a)",
@@ -213,15 +189,9 @@ def test_all_that_is_refused_is_named_at_once() -> None:
     ]
 
 
-def test_shapes_that_contradict_the_operators_are_refused_with_the_node() -> None:
-    def wrong(model) -> None:
-        model.subgraphs[0].tensors[1].shape = [1, 5]
-
-    with pytest.raises(ModelError, match=r"node RELU_0: its output y is declared as \[1, 5\], but is \[1, 4\]"):
-        load_model(changed(pass_through(["y"]), wrong))
-
-
 WRONG = {
+    "another shape": (lambda model: setattr(model.subgraphs[0].tensors[1], "shape", [1, 5]),
+                      r"node RELU_0: its output y is declared as \[1, 5\], but is \[1, 4\]"),
     "no tensor": (lambda model: setattr(model.subgraphs[0].operators[0], "inputs", [99]),
                   r"operator 0 \(RELU\): its inputs name tensor 99 of 2; the file is damaged"),
     "no buffer": (lambda model: setattr(model.subgraphs[0].tensors[0], "buffer", 77),
@@ -240,6 +210,7 @@ WRONG = {
     "a huge tensor": (lambda model: [setattr(tensor, "shape", [1 << 20, 1 << 20])
                                      for tensor in model.subgraphs[0].tensors], "2 GB|elements"),
     "no outputs": (lambda model: setattr(model.subgraphs[0], "outputs", []), "it has no outputs"),
+    "a long name": (lambda model: setattr(model.subgraphs[0].tensors[0], "name", "n" * 2000), "2,000 bytes in a name"),
 }
 
 
@@ -247,10 +218,10 @@ WRONG = {
 def test_what_is_wrong_with_a_file_is_said_with_its_place(what: str, tmp_path: Path) -> None:
     change, said = WRONG[what]
     path = tmp_path / "net.tflite"
-    path.write_bytes(changed(pass_through(["y"]), change))
+    path.write_bytes(changed(relu(), change))
     with pytest.raises(ModelError, match=said) as refusal:
         load_model(path)
-    assert str(path) in str(refusal.value) or "net" in str(refusal.value)
+    assert "net" in str(refusal.value)
 
 
 def test_a_file_that_was_cut_off_is_refused_wherever_it_ends() -> None:
@@ -260,60 +231,11 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_ends() -> None:
             compile_model(data[:size] if size >= 8 else data[:8])
 
 
-def test_limits_hold_for_names_and_nodes() -> None:
-    def long(model) -> None:
-        model.subgraphs[0].tensors[0].name = "n" * 2000
-
-    with pytest.raises(ModelError, match="2,000 bytes in a name"):
-        load_model(changed(pass_through(["y"]), long))
-    with pytest.raises(ModelError, match="nodes"):
-        load_model(OWN / "vww_int8.tflite", limits=Limits(nodes=10))
-
-
-def lstm(clip: float) -> bytes:
-    """Five steps of three features, two units, with a bound of the cell's values."""
-    random = np.random.default_rng(0)
-    tensors = [Tensor("x", (1, 5, 3), "float32"), Tensor("y", (1, 5, 2), "float32"),
-               Tensor("h", (1, 2), "float32", variable=True), Tensor("c", (1, 2), "float32", variable=True)]
-    names = [f"{kind}{gate}" for kind in "wrb" for gate in range(4)]
-    shapes = {"w": (2, 3), "r": (2, 2), "b": (2,)}
-    tensors += [constant(name, random.uniform(-2, 2, shapes[name[0]]).astype(np.float32)) for name in names]
-    inputs = ["x", *names[:8], "", "", "", *names[8:], "", "", "h", "c", "", "", "", ""]
-    options = {"fusedActivationFunction": 4, "cellClip": clip, "projClip": 0.0, "timeMajor": False}
-    return write(tensors, [Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, ["y"], options)], ["x"], ["y"])
-
-
-@pytest.mark.parametrize("clip", (0.0, 0.4))
-def test_a_recurrent_layer_goes_on_where_the_run_before_ended(clip: float) -> None:
-    data = lstm(clip)
-    reference = Tflm(data)
-    with Session(compile_model(data)) as session:
-        for seed in range(4):
-            x = random_input((1, 5, 3), "float32", seed)
-            np.testing.assert_allclose(session.run({"x": x})["y"], reference.run([x])[0], rtol=1e-5, atol=1e-6)
-        assert len(session.states) == 2
-
-
-def test_a_layer_without_pairs_of_conversions_stays_float_between_int8_ones() -> None:
-    """DEQUANTIZE, SOFTMAX in float32, QUANTIZE: TensorFlow Lite computes the middle in float32, and so it stays."""
-    tensors = [Tensor("x", (1, 8), "int8", 0.1, 3), Tensor("r", (1, 8), "float32"), Tensor("s", (1, 8), "float32"),
-               Tensor("y", (1, 8), "int8", 1 / 256, -128)]
-    operators = [Operator("DEQUANTIZE", ["x"], ["r"]), Operator("SOFTMAX", ["r"], ["s"], {"beta": 1.0}),
-                 Operator("QUANTIZE", ["s"], ["y"])]
-    data = write(tensors, operators, ["x"], ["y"])
-    compiled = check_exact(data, data, {"x": random_input((1, 8))}, runs=4)
-    assert [op.kind.name for op in compiled.plan.program.ops] == ["DEQUANTIZE", "SOFTMAX", "QUANTIZE"]
-
-
-def test_old_shapes_of_reshape_and_padding_of_pools() -> None:
-    """RESHAPE whose sizes are an option only, and a pool whose windows leave the image."""
-    tensors = [Tensor("x", (1, 50), "int8", 0.1, 3), Tensor("i", (1, 5, 5, 2), "int8", 0.1, 3),
-               Tensor("y", (1, 3, 3, 2), "int8", 0.1, 3)]
-    operators = [Operator("RESHAPE", ["x"], ["i"], {"newShape": [1, 5, 5, -1]}),
-                 Operator("AVERAGE_POOL_2D", ["i"], ["y"], {"padding": SAME, "strideW": 2, "strideH": 2,
-                                                            "filterWidth": 3, "filterHeight": 3})]
-    data = write(tensors, operators, ["x"], ["y"])
-    check_exact(data, data, {"x": random_input((1, 50))}, runs=3)
+def test_old_shapes_of_reshape() -> None:
+    """Sizes that are an option only."""
+    tensors = [Tensor("x", (1, 50), "int8", 0.1, 3), Tensor("y", (1, 5, 5, 2), "int8", 0.1, 3)]
+    data = write(tensors, [Operator("RESHAPE", ["x"], ["y"], {"newShape": [1, 5, 5, -1]})], ["x"], ["y"])
+    check_exact(data, data, {"x": random_input((1, 50))})
 
 
 def test_inputs_can_be_set() -> None:
@@ -344,24 +266,14 @@ def test_the_transposed_convolution_of_mediapipe_is_tensorflow_lites_with_a_bias
                constant("w", weights), constant("b", bias), Tensor("y", (1, *size, 6), "float32")]
     plain = write(tensors, [Operator("TRANSPOSE_CONV", ["size", "w", "x", "b"], ["y"], {
         "padding": padding, "strideH": rows, "strideW": columns})], ["x"], ["y"])
-
-    def custom(model) -> None:
-        code, (layer,) = model.operatorCodes[0], model.subgraphs[0].operators
-        code.builtinCode, code.deprecatedBuiltinCode, code.customCode = 32, 32, "Convolution2DTransposeBias"
-        layer.inputs, layer.builtinOptions, layer.builtinOptionsType = [0, 2, 3], None, 0
-        options = struct.pack("<3i", 1 if padding == SAME else 2, columns, rows)
-        layer.customOptions = np.frombuffer(options, np.uint8)
-
+    options = struct.pack("<3i", 1 if padding == SAME else 2, columns, rows)
+    names = ["x", "w", "b"], ["y"]
+    made, cut = (write(tensors, [Operator("Convolution2DTransposeBias", *names, custom=item)], ["x"], ["y"])
+                 for item in (options, options[:4]))
     x = random_input((1, height, width, 4), "float32")
-    (expected,) = Tflm(plain).run([x])
-    np.testing.assert_allclose(run(changed(plain, custom), x=x)["y"], expected, rtol=1e-4, atol=1e-4)
-
-    def cut(model) -> None:
-        custom(model)
-        model.subgraphs[0].operators[0].customOptions = np.zeros(4, np.uint8)
-
+    np.testing.assert_allclose(run(made, x=x)["y"], Tflm(plain).run([x])[0], rtol=1e-4, atol=1e-4)
     with pytest.raises(ModelError, match="4 bytes of options instead of 12"):
-        load_model(changed(plain, cut))
+        load_model(cut)
 
 
 def test_the_shape_of_a_scalar_has_no_buffer() -> None:
@@ -372,8 +284,8 @@ def test_the_shape_of_a_scalar_has_no_buffer() -> None:
     assert run(data, x=np.array([[1.5]], np.float32))["y"].tolist() == [3.0, 4.5]
 
 
-@pytest.mark.parametrize("begin", ((1, 2), (0, 9), (-4, 0)))
-def test_a_slice_is_updated_in_its_place_or_the_nearest_inside(begin: tuple[int, int]) -> None:
+@pytest.mark.parametrize("begin", ((0, 9), (-4, 0)))
+def test_a_slice_is_updated_in_the_nearest_place_inside(begin: tuple[int, int]) -> None:
     tensors = [Tensor("x", (4, 5), "float32"), Tensor("u", (2, 3), "float32"), constant("at", numbers(*begin)),
                Tensor("y", (4, 5), "float32")]
     data = write(tensors, [Operator("DYNAMIC_UPDATE_SLICE", ["x", "u", "at"], ["y"])], ["x", "u"], ["y"])
@@ -382,34 +294,9 @@ def test_a_slice_is_updated_in_its_place_or_the_nearest_inside(begin: tuple[int,
     assert np.array_equal(run(data, x=x, u=u)["y"], expected)
 
 
-def test_slices_are_gathered_by_indices_of_the_run() -> None:
-    tensors = [Tensor("x", (4, 5, 2), "float32"), Tensor("i", (3, 2), "int32"), Tensor("y", (3, 2), "float32")]
-    data = write(tensors, [Operator("GATHER_ND", ["x", "i"], ["y"])], ["x", "i"], ["y"])
-    x, i = random_input((4, 5, 2), "float32"), numbers(3, 4, 0, 0, 1, 2).reshape(3, 2)
-    (expected,) = Tflm(data).run([x, i])
-    assert np.array_equal(run(data, x=x, i=i)["y"], expected)
-
-
-def test_vectors_are_divided_by_their_lengths() -> None:
-    """float32; one of zeros stays. int8 is within a step of the reference."""
-    x = random_input((3, 7), "float32")
-    x[1] = 0
-    tensors = [Tensor("x", (3, 7), "float32"), Tensor("y", (3, 7), "float32")]
-    data = write(tensors, [Operator("L2_NORMALIZATION", ["x"], ["y"])], ["x"], ["y"])
-    np.testing.assert_allclose(run(data, x=x)["y"], Tflm(data).run([x])[0], rtol=1e-6)
-    tensors = [Tensor("x", (3, 7), "int8", 0.1, -7), Tensor("y", (3, 7), "int8", 1 / 128, 0)]
-    data, q = write(tensors, [Operator("L2_NORMALIZATION", ["x"], ["y"])], ["x"], ["y"]), random_input((3, 7))
-    assert np.abs(run(data, x=q)["y"].astype(int) - Tflm(data).run([q])[0]).max() <= 1
-
-
-def test_elements_are_gathered_by_indices_of_the_run() -> None:
-    tensors = [Tensor("x", (4, 5), "int8", 0.1, 3), Tensor("i", (3,), "int32"), Tensor("y", (4, 3), "int8", 0.1, 3)]
-    data = write(tensors, [Operator("GATHER", ["x", "i"], ["y"], {"axis": 1})], ["x", "i"], ["y"])
-    check_exact(data, data, {"x": random_input((4, 5)), "i": numbers(4, 0, 2)})
-
-
 @pytest.mark.parametrize("op, source, target, said", [("QUANTIZE", "int32", "int16", "from int32 (x)"),
                                                       ("QUANTIZE", "float32", "int32", "its output y is int32 of"),
+                                                      ("QUANTIZE", "int16", "int32", "its output y holds numbers"),
                                                       ("DEQUANTIZE", "int32", "float32", "from int32 (x)")])
 def test_wide_integers_that_stand_for_numbers_are_refused(op: str, source: str, target: str, said: str) -> None:
     """Their scale would be left out, were they taken for plain integers."""
@@ -418,13 +305,6 @@ def test_wide_integers_that_stand_for_numbers_are_refused(op: str, source: str, 
     with pytest.raises(UnsupportedError) as refusal:
         compile_model(write(tensors, [Operator(op, ["x"], ["y"])], ["x"], ["y"]))
     assert f"{op}_0 (tflite.{op}): {said}" in str(refusal.value)
-
-
-def test_numbers_beyond_int16_are_refused() -> None:
-    """Of what int16 is quantised to in steps a thousandth of its own."""
-    tensors = [Tensor("x", (1, 4), "int16", 1e-3), Tensor("y", (1, 4), "int32", 1e-6)]
-    with pytest.raises(UnsupportedError, match=r"QUANTIZE_0 .*: its output y holds numbers beyond int16"):
-        compile_model(write(tensors, [Operator("QUANTIZE", ["x"], ["y"])], ["x"], ["y"]))
 
 
 def test_a_transposed_convolution_goes_by_its_outputs_shape() -> None:
