@@ -11,7 +11,6 @@ from tests.tflite.compare import check_exact, random_input
 from tests.tflite.tflm import Tflm
 from tests.tflite.writer import RELU, Operator, Tensor, constant, write
 from tigris_pio import Session, UnsupportedError, compile_model
-from tigris_pio.compiler.lower.sigmoid_table import sigmoid_table
 
 TANH = 4
 
@@ -93,32 +92,6 @@ def test_float32_agrees(form: Lstm) -> None:
             np.testing.assert_allclose(session.run({"x": x})["y"], reference.run([x])[0], rtol=1e-4, atol=1e-6)
 
 
-def test_a_reset_begins_the_states_anew() -> None:
-    """Hidden as its zero point, the cell as 0."""
-    form = Lstm()
-    x = random_input(form.shape(form.inputs))
-    with Session(compile_model(form.file())) as session:
-        before = session.state()
-        first = session.run({"x": x})["y"]
-        assert session.run({"x": x})["y"].tobytes() != first.tobytes()
-        assert session.state()["c"].dtype == np.int16 and session.state()["c"].shape == (1, form.units)
-        session.reset()
-        for name, value in session.state().items():
-            assert not value.any() and value.tobytes() == before[name].tobytes()
-        assert session.run({"x": x})["y"].tobytes() == first.tobytes()
-
-
-def test_the_cells_last_values_are_what_a_longer_run_goes_on_from() -> None:
-    """A run of six steps, and two of three."""
-    whole, half = Lstm(steps=6), Lstm(steps=3)
-    x = random_input(whole.shape(whole.inputs))
-    with Session(compile_model(whole.file())) as once, Session(compile_model(half.file())) as twice:
-        expected = once.run({"x": x})["y"]
-        got = [twice.run({"x": np.ascontiguousarray(part)})["y"] for part in np.split(x, 2, 1)]
-        assert np.concatenate(got, 1).tobytes() == expected.tobytes()
-        assert once.save_state() == twice.save_state()
-
-
 def vector(name: str, kind: str = "int8", *number: float) -> Tensor:
     return constant(name, np.ones(Lstm().units, kind), *number)
 
@@ -137,10 +110,3 @@ def vector(name: str, kind: str = "int8", *number: float) -> Tensor:
 def test_other_layers_are_refused_by_name(form: Lstm, reason: str) -> None:
     with pytest.raises(UnsupportedError, match=rf"(?s)UNIDIRECTIONAL_SEQUENCE_LSTM_0 .*{reason}"):
         compile_model(form.file())
-
-
-def test_the_table_has_a_sigmoids_values() -> None:
-    """Each but the last within one and a half of the formula, rising to the limit."""
-    table = sigmoid_table().astype(np.float64)
-    exact = 65536 / (1 + np.exp(-np.arange(256) / 24))
-    assert np.all(np.abs(table - exact) < 1.5) and np.all(np.diff(table) >= 0) and table[-1] == 65535

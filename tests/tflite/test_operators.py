@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiler.codegen.c_model import CModel, build
-from tests.compiler.models import make, node
+from tests.compiler.models import make, nodes
 from tests.fuzz.tflite import outcome
 from tests.fuzz.tflite_cases import INT16, MAKERS, Draw
 from tests.harness.tiers import examples, sampled
@@ -129,16 +129,14 @@ def test_plain_c_has_the_plans_bytes(name: str, tmp_path: Path) -> None:
                                             ("ReduceMin", "REDUCE_MIN")])  # fmt: skip
 def test_reductions_of_onnx(op: str, tflite: str) -> None:
     """ONNX with QuantizeLinear and DequantizeLinear gives the bytes of the TensorFlow Lite operator, in int8."""
-    numbers = {"s": np.float32(0.05), "z": np.int8(-128), "t": np.float32(0.021), "o": np.int8(127)}
-    if op in ("ReduceMax", "ReduceMin"):
-        numbers |= {"t": numbers["s"], "o": numbers["z"]}  # as TensorFlow Lite Micro demands
+    one = op in ("ReduceMax", "ReduceMin")  # TensorFlow Lite Micro demands one scale
+    scale, zero = (0.05, -128) if one else (0.021, 127)
+    numbers = {"s": np.float32(0.05), "z": np.int8(-128), "t": np.float32(scale), "o": np.int8(zero)}
     for shape, axes in (((5, 9), (1,)), ((2, 4, 3, 6), (1, 2)), ((1, 7, 5, 3), (0, 3)), ((2, 4, 3, 6), (0, 1, 2, 3))):
         out = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
         reference = Case(tflite, [x(shape, (0.05, -128)), constant("axes", np.array(axes, np.int32))],
-                         [y(out, (float(numbers["t"]), int(numbers["o"])))], {"keepDims": True})
-        constants = numbers | ({"axes": np.array(axes)} if op == "ReduceSum" else {})
-        reduced = node(op, "d axes", "r") if op == "ReduceSum" else node(op, "d", "r", axes=axes)
-        model = make([node("DequantizeLinear", "x0 s z", "d"), reduced, node("QuantizeLinear", "r t o", "y0")],
-                     {"x0": shape}, ["y0"], constants, 17, {"x0": 3, "y0": 3})
+                         [y(out, (scale, zero))], {"keepDims": True})
+        text = f"DequantizeLinear x0 s z d; {op} d axes r; QuantizeLinear r t o y0"
+        model = make(nodes(text), {"x0": shape}, ["y0"], numbers | {"axes": np.array(axes)}, 18, {"x0": 3, "y0": 3})
         compiled = check_exact(reference.file(), model, reference.arrays())
         assert all(item.dtype == DType.INT8 for item in compiled.plan.program.ops), axes
