@@ -12,7 +12,7 @@ from tests.runtime.build import INCLUDE, ROOT, compile_program
 from tigris_pio import compile_model
 
 HERE = ROOT / "tests" / "esp_idf"
-SOURCES = [HERE / "port_cores.c", ROOT / "runtime/port/esp_idf_cores.c", HERE / "stubs/cores.c", HERE / "stubs/flash.c"]
+SOURCES = [HERE / "port_cores.c", ROOT / "runtime/port/esp_idf_cores.c", *(HERE / "stubs").glob("*.c")]
 #: What ThreadSanitizer needs, as other programs have it of the same core.
 FLAGS = ("-O1", "-g1", "-fsanitize=thread", "-pthread")
 DEFINES = ("-D_ISOC11_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-DESP_PLATFORM", "-DTIGRIS_CORES=2")
