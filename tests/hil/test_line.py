@@ -21,7 +21,7 @@ from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import RefusedError, RestartError, RunError
 from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.line import Line
-from tigris_pio.hil.protocol import Direction, Range, Refusal, Request
+from tigris_pio.hil.protocol import Direction, Refusal, Request
 
 
 def infer(board: Board, seed: int) -> None:
@@ -201,16 +201,6 @@ def test_bad_requests_are_refused(raw: Raw) -> None:
     for request, payload, refusal in BAD_REQUESTS:
         answer = raw.ask(request, payload)
         assert answer == Frame(255, raw.sequence, raw.session, REFUSED[refusal]), (request, payload)
-
-
-def test_reads_beyond_one_frame_and_tensor_are_refused(client: Client) -> None:
-    board = client()
-    board.run(0)
-    with pytest.raises(RefusedError, match="STREAM: the bytes asked for lie outside"):
-        board.read_output(0, 1, 301)
-    assert len(board._ask(Request.READ, Range(0, count=112).pack())) == 112
-    with pytest.raises(RefusedError, match="READ: the bytes asked for lie outside"):
-        board._ask(Request.READ, Range(0, count=113).pack())
 
 
 @pytest.mark.parametrize("payload", sampled([1000, 113, 255], fast=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +40,3 @@ def test_outputs_are_the_hosts_whatever_the_line_loses(serve: Serve, plan_path: 
             report = check(board, plan, samples.inputs)
             assert report.equal and len(report.samples) == 3
             assert not faults or board.repeats > 0
-
-
-def test_a_run_without_its_rows_ends(serve: Serve, plan_path: Path) -> None:
-    """What the host does not have is asked for until the host gives up; the board then says nothing of a result."""
-    timing = dataclasses.replace(QUICK, run=1.0)
-    with Board(serve(plan_path), timing=timing) as board:
-        board.write_input(0, 1, bytes(12))
-        board.streamed_inputs[0] = bytes(40)  # the first rows only
-        with pytest.raises(Exception, match=r"did not finish RUN|no sign of life|status -7"):
-            board.run(0)

@@ -178,9 +178,7 @@ def test_everything_that_runs_plans_says_the_same(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.thorough
 def test_the_source_distribution_holds_the_runtime(tmp_path: Path) -> None:
-    metadata = tmp_path / "metadata"
-    metadata.mkdir()
-    result = run_setup("egg_info", "--egg-base", str(metadata), "sdist", "--dist-dir", str(tmp_path))
+    result = run_setup("egg_info", "--egg-base", str(tmp_path), "sdist", "--dist-dir", str(tmp_path))
     assert result.returncode == 0, result.stderr
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as contents:

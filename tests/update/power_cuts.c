@@ -188,22 +188,6 @@ static void active_and_damaged(void)
     expect(A, NULL);
 }
 
-static void trial_whose_old_plan_is_damaged(void)
-{
-    on_trial();
-    flip(0U);
-    expect(B, NULL);
-}
-
-static void back_to_the_trial(void)
-{
-    tigris_plan plan;
-    (void)open_model(&plan);
-    demand(tigris_update_confirm(&model, &plan) == TIGRIS_OK, "confirm what is left");
-    close_model(&plan);
-    update_to(B, C);
-}
-
 /* An update that ends half-way, and one whose bytes came damaged. */
 static void given_up(void)
 {
@@ -231,7 +215,6 @@ static const struct {
     {"after an unconfirmed trial", on_trial, after_an_unconfirmed_trial},
     {"pending plan does not open", pending_and_damaged, after_a_failed_open},
     {"active plan does not open", active_and_damaged, after_a_failed_open},
-    {"old plan does not open", trial_whose_old_plan_is_damaged, back_to_the_trial},
     {"given up", nothing, given_up},
 };
 

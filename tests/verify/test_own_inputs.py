@@ -32,8 +32,8 @@ def differences(model: onnx.ModelProto, start: Front) -> dict[str, OwnDifference
 
 
 def test_one_step_is_seen_where_it_is_made_and_nowhere_else(models_dir):
-    path = models_dir / "kws_int8.onnx"
-    found = differences(onnx.load(path), shifted(front(path, OPTIONS), "conv2/Conv"))
+    model = onnx.load(models_dir / "kws_int8.onnx")
+    found = differences(model, shifted(front(model, OPTIONS), "conv2/Conv"))
     by_op = {item.op: item.steps for item in found.values()}
     assert 1.0 < by_op.pop("conv2/Conv") < 1.6
     assert max(by_op.values()) <= 0.6
@@ -44,8 +44,7 @@ def test_rows_that_nothing_needs_are_left_out():
     q.add(node("MaxPool", q.pair("x", 0.02, 3), "p", kernel_shape=[1, 1]))
     q.add(node("AveragePool", q.pair("p", 0.02, 3), "a", kernel_shape=[1, 1], strides=[5, 5]))
     q.add(node("Identity", q.pair("a", 0.02, 3), "y"))
-    model = make(q.nodes, {"x": [1, 2, 8, 8]}, ["y"], q.weights)
-    start = front(model, OPTIONS)
+    start = front(model := make(q.nodes, {"x": [1, 2, 8, 8]}, ["y"], q.weights), OPTIONS)
     with Session(back(start, OPTIONS)) as session:
         stored = {"x": np.full(session.inputs[0].stored_shape, 40, np.int8)}
         _, trace = session.run_raw_traced(stored)
