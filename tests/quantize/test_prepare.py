@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
+from tests.compiler.models import make, nodes
 from tests.harness.command import tigris
 from tests.runtime.build import ensure_library
-
-Node = onnx.NodeProto
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,31 +22,22 @@ def library() -> None:
     ensure_library()
 
 
-def conv(source: str, target: str, name: str = "") -> Node:
-    return helper.make_node("Conv", [source, "w"], [target], name, pads=[1] * 4)
-
-
-def op(kind: str, sources: str, target: str, name: str = "", **attributes: Any) -> Node:
-    return helper.make_node(kind, sources.split(), [target], name, **attributes)
-
-
-def network(path: Path, nodes: list[Node], opset: int = 17, inputs: str = "x", version: int = 8,
+def network(path: Path, text: str, opset: int = 17, inputs: str = "x", version: int = 8, named: bool = True,
             weights_are_inputs: bool = False) -> None:
     """A network whose input or inputs are [n, 3, 8, 8], with weights of the names that its nodes read."""
     rng = np.random.default_rng(0)
     shapes = {"w": (4, 3, 3, 3), "scale": (4,), "shift": (4,), "mean": (4,), "variance": (4,), "g": (4, 5), "k": ()}
-    read = {name for node in nodes for name in node.input}
-    values = {name: rng.uniform(0.2, 0.7, shape) - (0.45 if name in "wg" else 0) for name, shape in shapes.items()
-              if name in read}  # fmt: skip
-    weights = [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in values.items()]
-    info = helper.make_tensor_value_info
-    given = [info(name, TensorProto.FLOAT, ["n", 3, 8, 8]) for name in inputs.split()]
-    if weights_are_inputs:
-        given += [info(item.name, TensorProto.FLOAT, list(item.dims)) for item in weights]
-    made = [name for node in nodes for name in node.output if name not in read]
-    outputs = [info(name, TensorProto.FLOAT, None) for name in made]
-    model = helper.make_model(helper.make_graph(nodes, "net", given, outputs, weights),
-                              opset_imports=[helper.make_opsetid("", opset)], ir_version=version)  # fmt: skip
+    made = nodes(text)
+    read = {name for item in made for name in item.input}
+    weights = {name: np.asarray(rng.uniform(0.2, 0.7, shape) - (0.45 if name in "wg" else 0), np.float32)
+               for name, shape in shapes.items() if name in read}
+    given: dict[str, Sequence[int | str]] = dict.fromkeys(inputs.split(), ("n", 3, 8, 8))
+    given |= {name: value.shape for name, value in weights.items()} if weights_are_inputs else {}
+    for item in made if not named else ():
+        item.name = ""
+    outputs = [name for item in made for name in item.output if name not in read]
+    model = make(made, given, outputs, weights, opset)
+    model.ir_version = version
     onnx.save(model, path)
 
 
@@ -59,30 +50,26 @@ def quantize(folder: Path, *more: str, **samples: np.ndarray) -> dict[str, Any]:
     return found
 
 
-BATCH_NORM = [conv("x", "c", "conv"), op("BatchNormalization", "c scale shift mean variance", "d", "norm"),
-              op("Relu", "d", "y", "relu")]  # fmt: skip
+CONV = "Conv x w c pads=[1,1,1,1]"
+BATCH_NORM = f"{CONV}; BatchNormalization c scale shift mean variance d; Relu d y"
+#: What follows the convolution, and the layers.
 NETWORKS = {
-    "average and dense": ([conv("x", "c"), op("Relu", "c", "d"), op("GlobalAveragePool", "d", "e"),
-                           op("Flatten", "e", "f"), op("Gemm", "f g", "y")],
+    "average and dense": ("Relu c d; GlobalAveragePool d e; Flatten e f; Gemm f g y",
                           "Conv_0 GlobalAveragePool_2 Flatten_3 Gemm_4"),
-    "hard swish": ([conv("x", "c"), op("HardSwish", "c", "y")], "Conv_0 HardSwish_1"),
-    "mish": ([conv("x", "c"), op("Mish", "c", "y")], "Conv_0 Mish_1"),
-    "groups": ([conv("x", "c"), op("GroupNormalization", "c scale shift", "y", num_groups=2)],
-               "Conv_0 GroupNormalization_1"),
-    "tanh of a mean": ([conv("x", "c"), op("ReduceMean", "c", "d", axes=[2, 3], keepdims=0), op("Tanh", "d", "y")],
-                       "Conv_0 ReduceMean_1 Tanh_2"),
-    "arithmetic": ([conv("x", "c"), op("Sub", "c k", "d"), op("Div", "d k", "y")], "Conv_0 Sub_1 Div_2"),
-    "two outputs": ([conv("x", "c"), op("Sigmoid", "c", "y"), op("LeakyRelu", "c", "z")],
-                    "Conv_0 Sigmoid_1 LeakyRelu_2"),
-    "softmax inside": ([conv("x", "c"), op("Softmax", "c", "d", axis=1), op("Mul", "d c", "y")],
-                       "Conv_0 Softmax_1 Mul_2"),
-}  # fmt: skip
+    "hard swish": ("HardSwish c y", "Conv_0 HardSwish_1"), "mish": ("Mish c y", "Conv_0 Mish_1"),
+    "groups": ("GroupNormalization c scale shift y num_groups=2", "Conv_0 GroupNormalization_1"),
+    "tanh of a mean": ("ReduceMean c d axes=[2,3] keepdims=0; Tanh d y", "Conv_0 ReduceMean_1 Tanh_2"),
+    "arithmetic": ("Sub c k d; Div d k y", "Conv_0 Sub_1 Div_2"),
+    "two outputs": ("Sigmoid c y; LeakyRelu c z", "Conv_0 Sigmoid_1 LeakyRelu_2"),
+    "softmax inside": ("Softmax c d axis=1; Mul d c y", "Conv_0 Softmax_1 Mul_2"),
+}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_all_runs_in_int8_under_the_names_that_the_compiler_gives(name: str, tmp_path: Path) -> None:
-    nodes, names = NETWORKS[name]
-    network(tmp_path / "m.onnx", nodes, 21 if name in ("mish", "groups") else 17, version=10)
+    text, names = NETWORKS[name]
+    opset = 21 if name in ("mish", "groups") else 17
+    network(tmp_path / "m.onnx", f"{CONV}; {text}", opset, version=10, named=False)
     found = quantize(tmp_path)
     assert found["float_ops"] == [] and found["error"] < 0.05
     assert [layer["name"] for layer in found["layers"]] == names.split()
@@ -93,18 +80,18 @@ def test_old_models_and_those_whose_weights_are_inputs(opset: int, version: int,
                                                        tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", BATCH_NORM, opset, version=version, weights_are_inputs=weights_are_inputs)
     found = quantize(tmp_path)
-    assert [layer["name"] for layer in found["layers"]] == ["conv"] and found["float_ops"] == []
+    assert [layer["name"] for layer in found["layers"]] == ["conv_c"] and found["float_ops"] == []
     assert found["error"] < 0.05
 
 
-@pytest.mark.parametrize("name", ["norm", "d", "y"])
+@pytest.mark.parametrize("name", ["batchnormalization_d", "d", "y"])
 def test_what_is_folded_into_a_layer_names_it(name: str, tmp_path: Path) -> None:
     network(tmp_path / "m.onnx", BATCH_NORM)
-    assert quantize(tmp_path, "--keep-float", name)["kept_float"] == ["conv"]
+    assert quantize(tmp_path, "--keep-float", name)["kept_float"] == ["conv_c"]
 
 
 def test_two_inputs_and_a_batch(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", [op("Add", "x z", "s"), conv("s", "y")], inputs="x z")
+    network(tmp_path / "m.onnx", "Add x z s; Conv s w y pads=[1,1,1,1]", inputs="x z")
     x, z = np.random.default_rng(1).normal(size=(2, 8, 2, 3, 8, 8))
     found = quantize(tmp_path, "--dim", "n=2", x=x, z=z)
     assert found["samples"] == {"calibration": 6, "held_out": 2} and found["float_ops"] == []
@@ -122,7 +109,7 @@ def retyped(folder: Path, port: str, index: int, kind: int, shape: list[int] | N
 
 
 def test_a_scalar_input_is_set_or_has_samples(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", [conv("x", "c"), op("Mul", "c z", "y")], inputs="x z")
+    network(tmp_path / "m.onnx", f"{CONV}; Mul c z y", inputs="x z")
     retyped(tmp_path, "input", 1, TensorProto.FLOAT, [])
     assert quantize(tmp_path, "--set", "z=2")["error"] < 0.05
     rng = np.random.default_rng(1)
@@ -130,29 +117,28 @@ def test_a_scalar_input_is_set_or_has_samples(tmp_path: Path) -> None:
 
 
 def test_operators_that_cannot_be_compiled_are_named_before_anything_else(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", [conv("x", "c"), op("Det", "c", "y", "odd")])
+    network(tmp_path / "m.onnx", f"{CONV}; Det c y")
     done = tigris("quantize", tmp_path / "m.onnx", "--data", tmp_path / "none.npz", "-o", tmp_path / "o.onnx", status=1)
-    assert "odd (Det)" in done.stderr
+    assert "det_y (Det)" in done.stderr
 
 
 def test_an_output_may_be_the_class_itself(tmp_path: Path) -> None:
-    nodes = [conv("x", "c"), op("GlobalAveragePool", "c", "d"), op("Flatten", "d", "e"), op("ArgMax", "e", "y", axis=1)]
-    network(tmp_path / "m.onnx", nodes)
+    network(tmp_path / "m.onnx", f"{CONV}; GlobalAveragePool c d; Flatten d e; ArgMax e y axis=1")
     retyped(tmp_path, "output", 0, TensorProto.INT64)
     (output,) = quantize(tmp_path)["outputs"]
     assert output["agreement"] >= 0.8
 
 
 def test_what_is_no_number_in_float_is_not_compared(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", [conv("x", "c"), op("Relu", "c", "d"), op("Log", "d", "y", "log")])
-    found = quantize(tmp_path, "--keep-float", "log")
+    network(tmp_path / "m.onnx", f"{CONV}; Relu c d; Log d y")
+    found = quantize(tmp_path, "--keep-float", "log_y")
     assert found["error"] is not None and found["error"] < 0.5
     done = tigris("quantize", tmp_path / "m.onnx", "--data", tmp_path / "x.npz", "-o", tmp_path / "p.onnx", status=1)
-    assert "--keep-float log keeps it in float" in done.stderr
+    assert "--keep-float log_y keeps it in float" in done.stderr
 
 
 def test_an_input_of_bytes_that_is_cast_stays_bytes(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", [op("Cast", "x", "f", to=TensorProto.FLOAT), conv("f", "c"), op("Relu", "c", "y")])
+    network(tmp_path / "m.onnx", "Cast x f to=1; Conv f w c pads=[1,1,1,1]; Relu c y")
     retyped(tmp_path, "input", 0, TensorProto.UINT8)
     found = quantize(tmp_path, x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
     assert found["float_ops"] == [] and found["error"] < 0.05

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-from rich.console import Console
 
+from tests.compiler.models import make, node
 from tests.harness import tiers
 from tests.harness.command import tigris
 from tests.quantize.twins import DIGITS, written
@@ -77,20 +75,6 @@ def test_the_model_written_is_the_one_measured(digits: tuple[Path, Path], tmp_pa
     assert [word for word in words if word not in text] == []
 
 
-def test_weights_are_symmetric_per_channel_and_biases_int32(digits: tuple[Path, Path]) -> None:
-    quantize(digits[0], "--data", digits[1])
-    graph = onnx.load(digits[0].with_name("out.onnx")).graph
-    constants = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
-    pairs = [node.input for node in graph.node if node.op_type == "DequantizeLinear" and node.input[0] in constants]
-    weights = [names for names in pairs if constants[names[0]].ndim > 1]
-    biases = [names for names in pairs if constants[names[0]].ndim == 1]
-    assert len(weights) == len(biases) == 5
-    for value, scale, zero in weights:
-        assert constants[value].dtype == np.int8 and not constants[zero].any()
-        assert constants[scale].size in constants[value].shape[:2] and constants[scale].size > 1
-    assert all(constants[value].dtype == np.int32 for value, *_ in biases)
-
-
 @pytest.mark.parametrize("method", [("percentile", "--percentile", "99.9"), ("entropy",)])
 def test_every_way_of_calibrating(method: tuple[str, ...], digits: tuple[Path, Path]) -> None:
     found = quantize(digits[0], "--data", digits[1], "--held-out", 40, "--calibration", *method)
@@ -110,22 +94,16 @@ def test_an_array_alone_and_labels_by_name(digits: tuple[Path, Path], tmp_path: 
 def outlier(folder: Path) -> tuple[Path, Path]:
     """Three convolutions with Relus; in the second one channel is a hundred times the others, and unused behind it."""
     rng = np.random.default_rng(1)
-    nodes, constants, name = [], [], "x"
-    for index, channels in enumerate((3, 8, 8)):
-        weight = rng.normal(0, 0.3, (8, channels, 3, 3)).astype(np.float32)
-        if index == 1:
-            weight[0] *= 100
-        if index == 2:
-            weight[:, 0] = 0
-        constants.append(numpy_helper.from_array(weight, f"w{index}"))
-        nodes += [helper.make_node("Conv", [name, f"w{index}"], [f"c{index}"], f"conv{index}", pads=[1] * 4),
-                  helper.make_node("Relu", [f"c{index}"], [f"r{index}"], f"relu{index}")]  # fmt: skip
-        name = f"r{index}"
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(nodes, "outlier", [value("x", TensorProto.FLOAT, ["n", 3, "size", 8])],
-                              [value(name, TensorProto.FLOAT, None)], constants)  # fmt: skip
+    weights = {f"w{index}": rng.normal(0, 0.3, (8, channels, 3, 3)).astype(np.float32)
+               for index, channels in enumerate((3, 8, 8))}
+    weights["w1"][0] *= 100
+    weights["w2"][:, 0] = 0
+    layers = []
+    for index, source in enumerate(("x", "r0", "r1")):
+        layers += [node("Conv", f"{source} w{index}", f"c{index}", f"conv{index}", pads=[1] * 4),
+                   node("Relu", f"c{index}", f"r{index}", f"relu{index}")]
     path, data = folder / "outlier.onnx", folder / "outlier.npz"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    onnx.save(make(layers, {"x": ("n", 3, "size", 8)}, ["r2"], weights), path)
     np.savez(data, x=rng.normal(0, 1, (32, 3, 8, 8)).astype(np.float32))
     return path, data
 
@@ -216,17 +194,13 @@ def test_samples_that_do_not_fit_are_refused(arrays: Any, says: str, digits: tup
     assert not (tmp_path / "out.onnx").exists()
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "objects", "text"])
+@pytest.mark.parametrize("damage", ["cut", "objects", "text"])
 def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
-    data = bytearray(digits[1].read_bytes())
     if damage == "objects":
         np.savez(path, image=np.array([{}, None], object))
-    elif damage == "flipped":
-        data[3000] ^= 255
-        path.write_bytes(data)
     else:
-        path.write_bytes(data[:1000] if damage == "cut" else b"x,y\n1,2\n")
+        path.write_bytes(digits[1].read_bytes()[:1000] if damage == "cut" else b"x,y\n1,2\n")
     done = tigris("quantize", digits[0], "--data", path, "-o", tmp_path / "out.onnx", status=2)
     assert f"{path}: not a numpy .npy or .npz file" in done.stderr
 
@@ -271,15 +245,3 @@ def test_without_onnxruntime_one_line_says_how_to_get_it(digits: tuple[Path, Pat
     monkeypatch.setattr(library, "import_module", missing)
     done = tigris("quantize", digits[0], "--data", digits[1], "-o", tmp_path / "out.onnx", status=1)
     assert "-m pip install onnxruntime" in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-def test_a_terminal_sees_how_far_it_is_and_a_pipe_nothing(digits: tuple[Path, Path], tmp_path: Path,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    from tigris_pio.cli import console
-
-    rest = ("quantize", digits[0], "--data", digits[1], "-o", tmp_path / "out.onnx")
-    assert tigris(*rest).stderr == ""
-    shown = io.StringIO()
-    monkeypatch.setattr(console, "err", Console(file=shown, force_terminal=True, width=100))
-    tigris(*rest)
-    assert "running the int8 model" in shown.getvalue() and "25/25" in shown.getvalue()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests import retrained
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.compiler.weights.packing import pack_columns, pack_rows
 from tigris_pio.format.reader import read_plan
 
 #: Bytes of the header's field for the name, of which the last one is zero (SPEC.md).
@@ -51,28 +47,3 @@ def test_macs_are_counted_in_64_bits(compiled, macs):
 @pytest.mark.parametrize("xip", [False, True])
 def test_only_a_promise_that_was_asked_for_is_given(compiled, xip):
     assert read_plan(write_plan(compiled.plan, xip)).header.flags == int(xip)
-
-
-def packed_rows(weights: np.ndarray) -> list[int]:
-    """SPEC.md's order, element by element."""
-    channels, taps = weights.shape
-    order = []
-    blocks = [range(at, at + 4) for at in range(0, channels - channels % 4, 4)]
-    for block in [*blocks, *(range(at, at + 1) for at in range(channels - channels % 4, channels))]:
-        for tile in range(0, taps - taps % 4, 4):
-            order += [weights[channel, tile + tap] for channel in block for tap in (0, 2, 1, 3)]
-        order += [weights[channel, tap] for tap in range(taps - taps % 4, taps) for channel in block]
-    return order
-
-
-def packed_columns(weights: np.ndarray) -> list[int]:
-    taps, channels = weights.shape
-    blocks = [range(at, min(at + 4, channels)) for at in range(0, channels, 4)]
-    return [weights[tap, channel] for block in blocks for tap in range(taps) for channel in block]
-
-
-@given(st.integers(1, 14), st.integers(1, 14))
-def test_packed_weights_lie_as_the_kernels_read_them(first, second):
-    weights = np.arange(first * second).reshape(first, second)
-    assert pack_rows(weights).tolist() == packed_rows(weights)
-    assert pack_columns(weights).tolist() == packed_columns(weights)
