@@ -39,10 +39,8 @@ VARIANTS = {
 COMPILERS = {
     "gcc": (["gcc"], "gcc"),
     "clang": (["clang"], "clang"),
-    "rv32imc": (
-        ["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs"],
-        "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
-    ),
+    "rv32imc": (["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs"],
+                "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"),
     "cortex-m4": (["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"], "gcc-arm-none-eabi libnewlib-arm-none-eabi"),
     "lx106": (["xtensa-lx106-elf-gcc", "-mlongcalls"], "gcc-xtensa-lx106"),
     "aarch64": (["aarch64-linux-gnu-gcc"], "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),

@@ -33,9 +33,8 @@ static void run_case(const test_case *given, const uint8_t *data)
     const uint8_t *expected = input + padded(given->input_bytes);
     uint32_t instructions = 0U;
     tigris_status status = tigris_plan_open(&plan, data, given->plan_bytes);
-    if (status == TIGRIS_OK) {
+    if (status == TIGRIS_OK)
         status = tigris_session_init(&session, &plan, fast, sizeof fast, slow, sizeof slow, NULL);
-    }
     if (status == TIGRIS_OK) {
         for (uint32_t i = 0; tigris_input(&session, i) != NULL; i++) {
             memcpy(tigris_input(&session, i), input, tigris_input_bytes(&session, i));

@@ -97,20 +97,11 @@ def output_paces(chain: Chain, pace: Pace) -> tuple[Pace, ...]:
 def walk(chain: Chain) -> tuple[list[int], int]:
     """Rows every window must hold, and rows computed in total."""
     last = len(chain.links)
-    views = [
-        bands.View(
-            height,
-            window,
-            load=index == 0 and window,
-            store=index == last and window,
-            keep=window and keep,
-            pace=chain.paces[index],
-        )
-        for index, (height, window, keep) in enumerate(zip(chain.heights, chain.windows, chain.keeps, strict=True))
-    ]
-    ops = [
-        bands.Op(tuple((view, link.rows) for view in link.inputs), index + 1) for index, link in enumerate(chain.links)
-    ]
+    each = enumerate(zip(chain.heights, chain.windows, chain.keeps, chain.paces, strict=True))
+    views = [bands.View(height, window, load=window and index == 0, store=window and index == last,
+                        keep=window and keep, pace=pace) for index, (height, window, keep, pace) in each]  # fmt: skip
+    ops = [bands.Op(tuple((view, link.rows) for view in link.inputs), index + 1)
+           for index, link in enumerate(chain.links)]  # fmt: skip
     computed = bands.walk(views, ops, chain.band_count)
     return [max(1, view.highest) for view in views], computed
 
@@ -136,14 +127,7 @@ def plan_of(chain: Chain, capacities: Sequence[int], weights: WeightMode = Weigh
         if window:
             flags |= ViewFlag.KEEP if keep else 0
             flags |= ViewFlag.LOAD if index == 0 else ViewFlag.STORE if index == last else 0
-        views.append(
-            stage.view(
-                tensor,
-                capacity=capacities[index] if window else 0,
-                flags=flags,
-                pace=chain.paces[index],
-            )
-        )
+        views.append(stage.view(tensor, capacities[index] if window else 0, flags=flags, pace=chain.paces[index]))
         if index == 0:
             plan.input(tensor)
         if index == last:
@@ -156,10 +140,6 @@ def plan_of(chain: Chain, capacities: Sequence[int], weights: WeightMode = Weigh
 
 def example_chain(keep: bool) -> Chain:
     """Conv 3x1, strided pool, conv 3x1 and a residual sum, in bands of two rows."""
-    links = (
-        Link(OpKind.CONV_2D, (0,), 3, 1, 1, 1, 1),
-        Link(OpKind.MAX_POOL, (1,), 2, 2),
-        Link(OpKind.CONV_2D, (2,), 3, 1, 1, 1, 1),
-        Link(OpKind.ADD, (2, 3)),
-    )
+    links = (Link(OpKind.CONV_2D, (0,), 3, 1, 1, 1, 1), Link(OpKind.MAX_POOL, (1,), 2, 2),
+             Link(OpKind.CONV_2D, (2,), 3, 1, 1, 1, 1), Link(OpKind.ADD, (2, 3)))  # fmt: skip
     return Chain(12, links, (True,) * 5, (keep,) * 5, (NO_PACE,) * 4 + ((2, 1, 0),))

@@ -6,17 +6,9 @@ import random
 import struct
 from collections.abc import Iterator
 
-from tests.runtime.plan_builder import with_crc
+from tests.runtime.plan_builder import SECTIONS, with_crc
 from tigris_pio.format.record import Record
-from tigris_pio.format.records import (
-    Header,
-    IoRecord,
-    OperandRecord,
-    OpRecord,
-    StageRecord,
-    TensorRecord,
-    ViewRecord,
-)
+from tigris_pio.format.records import Header
 
 WORDS = {1: "<B", 2: "<H", 4: "<I"}
 
@@ -24,15 +16,9 @@ WORDS = {1: "<B", 2: "<H", 4: "<I"}
 def sections(plan: bytes) -> list[tuple[type[Record], int, int]]:
     """(record, offset, count) of every record section."""
     header = Header.unpack(plan)
-    return [
-        (Header, 0, 1),
-        (TensorRecord, header.tensors, header.tensor_count),
-        (IoRecord, header.io, header.input_count + header.output_count),
-        (StageRecord, header.stages, header.stage_count),
-        (ViewRecord, header.views, header.view_count),
-        (OpRecord, header.ops, header.op_count),
-        (OperandRecord, header.operands, header.operand_count),
-    ]
+    counts = {"io": header.input_count + header.output_count}
+    return [(Header, 0, 1), *((record, getattr(header, name), counts.get(name) or getattr(header, f"{name[:-1]}_count"))
+                              for record, name in SECTIONS.items())]  # fmt: skip
 
 
 def words(plan: bytes) -> Iterator[tuple[int, int]]:

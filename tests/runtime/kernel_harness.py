@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -83,8 +83,8 @@ def _views(stage: StageBuilder, op: Operator, way: Way, tensors: Sequence[int]) 
     return [*views, stage.view(tensors[-1], capacities[-1], flags=ViewFlag.STORE, pace=(way.band_rows, 1, 0))]
 
 
-def plan_for(op: Operator, way: Way) -> bytes:
-    """A plan of one stage with this operator."""
+def plan_for(op: Operator, way: Way, edit: Callable[[PlanBuilder], None] | None = None) -> bytes:
+    """A plan of one stage with this operator; `edit` changes what is not built yet."""
     plan = PlanBuilder()
     home = Home.SLOW if way.windows else Home.FAST
     tensors = []
@@ -98,6 +98,8 @@ def plan_for(op: Operator, way: Way) -> bytes:
     operands = list(zip(views[:-1], op.rows, strict=True))
     stage.op(op.kind, op.dtype, op.params, operands, views[-1], blobs=op.blobs, images=op.images,
              scratch=op.scratch_bytes, packing=op.packing)
+    if edit is not None:
+        edit(plan)
     return plan.build()
 
 

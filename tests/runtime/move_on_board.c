@@ -1,6 +1,7 @@
 /* Moves on a board, with the instructions that only its processor has, against moves byte by byte. Prints "right", or the
  * first move that is not; a fault ends the emulation and prints neither. */
 #include "bench.h"
+#include "measured.h"
 
 #include "move.h"
 
@@ -11,19 +12,6 @@
 static uint32_t words[BLOCK_BYTES / 4U];
 static uint8_t expected[BLOCK_BYTES];
 
-static void print_number(uint32_t value)
-{
-    char digits[12];
-    char *at = &digits[sizeof digits - 1U];
-    *at = '\0';
-    *--at = ' ';
-    do {
-        *--at = (char)('0' + value % 10U);
-        value /= 10U;
-    } while (value != 0U);
-    bench_print(at);
-}
-
 /* Every byte of the block, those around what moves too. */
 static int is_right(uint32_t to, uint32_t from, uint32_t bytes)
 {
@@ -32,15 +20,12 @@ static int is_right(uint32_t to, uint32_t from, uint32_t bytes)
         block[i] = (uint8_t)(i * 37U + (i >> 3U) + bytes);
         expected[i] = block[i];
     }
-    for (uint32_t i = 0; i < bytes; i++) {
+    for (uint32_t i = 0; i < bytes; i++)
         expected[to + i] = block[from + i];
-    }
     tigris_move(block + to, block + from, bytes);
-    for (uint32_t i = 0; i < BLOCK_BYTES; i++) {
-        if (block[i] != expected[i]) {
+    for (uint32_t i = 0; i < BLOCK_BYTES; i++)
+        if (block[i] != expected[i])
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -48,9 +33,9 @@ static void take(uint32_t to, uint32_t from, uint32_t bytes)
 {
     if (!is_right(to, from, bytes)) {
         bench_print("wrong: to, from, bytes ");
-        print_number(to);
-        print_number(from);
-        print_number(bytes);
+        print_decimal(to);
+        print_decimal(from);
+        print_decimal(bytes);
         bench_print("\n");
         bench_exit();
     }

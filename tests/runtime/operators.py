@@ -13,16 +13,9 @@ from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.numerics import dequantise_table, quantise_table
 from tigris_pio.compiler.lower.selection import NO_TABLE
+from tigris_pio.format import enums as e
 from tigris_pio.format import params as p
-from tigris_pio.format.enums import (
-    BinaryFunction,
-    DType,
-    OpKind,
-    RecurrentCell,
-    ReduceFunction,
-    UnaryFunction,
-    VectorFunction,
-)
+from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.host.io import NUMPY_TYPES
 
 INT8, FLOAT32 = DType.INT8, DType.FLOAT32
@@ -123,17 +116,18 @@ def _float_functions() -> list[Operator]:
     row: Shape = (1, 6, 4, 1)
     last: Shape = (1, 1, 1, 4)
     return [
-        operator(OpKind.TRIGONOMETRIC, p.UnaryFloatParams(UnaryFunction.SIN, 0.0, 0.0), x),
-        operator(OpKind.BINARY, p.BinaryFunctionParams(BinaryFunction.MAXIMUM, **STEPS), x, y),
+        operator(OpKind.TRIGONOMETRIC, p.UnaryFloatParams(e.UnaryFunction.SIN, 0.0, 0.0), x),
+        operator(OpKind.BINARY, p.BinaryFunctionParams(e.BinaryFunction.MAXIMUM, **STEPS), x, y),
         operator(OpKind.WHERE, p.WhereParams(**triple), x, y, x),
-        operator(OpKind.REDUCE, p.ReduceParams(ReduceFunction.SUM, 4, 1), x, out=row),
-        operator(OpKind.REDUCE, p.ReduceParams(ReduceFunction.MEAN, 24, 4), x, rows=WHOLE, out=last),
-        operator(OpKind.REDUCE, p.ReduceInt8Params(ReduceFunction.MEAN, 4, 1, 2, 3, 1 << 29, 0), a, out=row),
-        operator(OpKind.REDUCE, p.ReduceInt8Params(ReduceFunction.MINIMUM, 24, 4, 0, 0, 0, 0), a, rows=WHOLE, out=last),
+        operator(OpKind.REDUCE, p.ReduceParams(e.ReduceFunction.SUM, 4, 1), x, out=row),
+        operator(OpKind.REDUCE, p.ReduceParams(e.ReduceFunction.MEAN, 24, 4), x, rows=WHOLE, out=last),
+        operator(OpKind.REDUCE, p.ReduceInt8Params(e.ReduceFunction.MEAN, 4, 1, 2, 3, 1 << 29, 0), a, out=row),
+        operator(OpKind.REDUCE, p.ReduceInt8Params(e.ReduceFunction.MINIMUM, 24, 4, 0, 0, 0, 0), a, rows=WHOLE,
+                 out=last),
         operator(OpKind.ARG_REDUCE, p.ArgReduceParams(1, 1, 4, 4), a, out=(1, 6, 1, 4), output_dtype=FLOAT32),
         operator(OpKind.ARG_REDUCE, p.ArgReduceParams(0, 0, 4, 4), x, out=(1, 6, 1, 4)),
-        operator(OpKind.VECTOR, p.VectorParams(VectorFunction.STANDARDISE, 4, 1, 1e-5, 0, 0), x),
-        operator(OpKind.VECTOR, p.VectorParams(VectorFunction.CUMULATIVE_SUM, 6, 16, 0.0, 0, 1), x, rows=WHOLE),
+        operator(OpKind.VECTOR, p.VectorParams(e.VectorFunction.STANDARDISE, 4, 1, 1e-5, 0, 0), x),
+        operator(OpKind.VECTOR, p.VectorParams(e.VectorFunction.CUMULATIVE_SUM, 6, 16, 0.0, 0, 1), x, rows=WHOLE),
         operator(OpKind.LRN, p.LrnParams(1, 1, 1e-4, 0.75, 1.0), x),
         operator(OpKind.MAT_MUL, product, x, y, rows=WHOLE, out=(1, 2, 3, 4)),
         operator(OpKind.MAT_MUL, int8_product, a, b, rows=WHOLE, out=(1, 2, 3, 4)),
@@ -155,7 +149,7 @@ def _int8_pairs() -> list[Operator]:
     tables = {"headroom": np.full(512, 23, np.int8), "power": np.full(256, 3, np.int8),
               "reciprocal": np.full(256, 3 << 30, np.uint32)}  # fmt: skip
     square = p.BinaryInt8Params((1, 2), (1 << 30, 1 << 30), (0, -1), 7, 3, 1 << 30, -19, **RANGE, **STEPS)
-    compare = p.CompareInt8Params(BinaryFunction.LESS, (1, 2), (1 << 30, 1 << 30), (0, -1), **STEPS)
+    compare = p.CompareInt8Params(e.BinaryFunction.LESS, (1, 2), (1 << 30, 1 << 30), (0, -1), **STEPS)
     return [
         operator(OpKind.EXTREME, p.ExtremeParams(1, **STEPS), *pair),
         operator(OpKind.PRELU, prelu, *pair, table=np.arange(-128, 128).astype(np.int8)),
@@ -193,7 +187,7 @@ def _lstm() -> Operator:
     """Three steps in one row, which hidden and cell begin."""
     gates = {"input_multiplier": (1 << 30,) * 4, "input_shift": (-3,) * 4, "recurrent_multiplier": (1 << 30,) * 4,
              "recurrent_shift": (-2,) * 4}
-    params = p.RecurrentInt16Params(RecurrentCell.LSTM, 3, 1, 4, 4, 0, 0, 0, 0, 0, 0, **gates,
+    params = p.RecurrentInt16Params(e.RecurrentCell.LSTM, 3, 1, 4, 4, 0, 0, 0, 0, 0, 0, **gates,
                                     cell_multiplier=1 << 30, cell_shift=-18, cell_min=-9000, cell_max=9000,
                                     tanh_multiplier=6, tanh_shift=0, output_multiplier=1 << 30, output_shift=-22,
                                     output_zero_point=3)
@@ -228,7 +222,7 @@ def _scalar_functions() -> list[Operator]:
         operator(OpKind.LOG_SOFTMAX, p.LogSoftmaxInt8Params(4, -200, 1 << 30, -22, 0, 0), x,
                  exponentials=exponentials, differences=np.arange(256, dtype=np.int32) * -(1 << 22)),
         operator(OpKind.LOOKUP, p.LookupParams(0), x, table=np.arange(-128, 128)[::-1].astype(np.int8)),
-        operator(OpKind.UNARY, p.UnaryFloatParams(UnaryFunction.TANH, 0.0, 0.0), _data(FLOAT32)),
+        operator(OpKind.UNARY, p.UnaryFloatParams(e.UnaryFunction.TANH, 0.0, 0.0), _data(FLOAT32)),
         operator(OpKind.QUANTIZE, quantize, _data(FLOAT32), dtype=INT8, table=quantise_table(0.5, 3)),
         operator(OpKind.DEQUANTIZE, quantize, x, output_dtype=FLOAT32, table=dequantise_table(0.5, 3)),
         operator(OpKind.NORMALISE, p.NormaliseInt8Params(1, 1, 4, 0, 0, 1, 1, 3, 28, 16, 9, 0, 16, 0), x,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.runtime.build import HERE, RUNTIME, compile_program, replay
 from tests.runtime.kernel_harness import Operator, Way
-from tests.runtime.random_layers import CONV, DEPTHWISE, window
+from tests.runtime.random_layers import CONV, DEPTHWISE, random_window
 from tests.runtime.test_conv import int8_case
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.compiler.backends import pie
@@ -54,15 +54,11 @@ def layers(count: int, seed: int = 11) -> Iterator[tuple[Operator, Way]]:
             inputs, vectors = choose.choice((1, 16, 20, 64, 90)), choose.choice((1, 3))
             op = fully_connected_case(vectors, inputs, channels, 0, choose.random() < 0.5, number)[0]
         else:
-            kernel = (3, 3) if kind == DEPTHWISE else choose.choice(((1, 1), (1, 1), (3, 3), (2, 5), (10, 1)))
-            stride, dilation = choose.choice((1, 1, 2)), choose.choice(((1, 1),) * 5 + ((2, 1), (1, 2)))
-            reach = ((kernel[0] - 1) * dilation[0], (kernel[1] - 1) * dilation[1])
-            top, bottom, left, right = (choose.randint(0, reach[i // 2]) for i in range(4))
-            least = [max(1, reach[0] + 1 - top - bottom), max(1, reach[1] + 1 - left - right)]
-            size = (choose.randint(least[0], least[0] + 5), choose.randint(least[1], least[1] + 6))
-            shape = window(size, kernel, (stride, stride), (top, bottom, left, right), dilation)
+            kernels = ((3, 3),) if kind == DEPTHWISE else ((1, 1), (1, 1), (3, 3), (2, 5), (10, 1))
             form = (channels, 1, 1) if kind == DEPTHWISE else (1, choose.choice((1, 3, 16, 32)), channels)
-            op = int8_case(kind, shape, 1, *form, number, strays=number % 4 == 1)[0]
+            stride = choose.choice((1, 1, 2))
+            op = int8_case(kind, random_window(choose, kernels, (stride, stride)), 1, *form, number,
+                           strays=number % 4 == 1)[0]
         own = packed(op)
         if own is not None:
             height = own.output_shape[1]

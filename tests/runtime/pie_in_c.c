@@ -26,14 +26,8 @@ typedef struct words {
 
 static void need(int holds)
 {
-    if (!holds) {
+    if (!holds)
         abort();
-    }
-}
-
-static void need_aligned(const int8_t *values, uint32_t bytes)
-{
-    need(tigris_pie_is_aligned(values, bytes));
 }
 
 static int32_t i2(const int8_t *from, uint32_t part, uint32_t lane)
@@ -43,22 +37,12 @@ static int32_t i2(const int8_t *from, uint32_t part, uint32_t lane)
     return value;
 }
 
-static int is_whole(tigris_pie_ending ending)
-{
-    return ending >= TIGRIS_PIE_WHOLE;
-}
-
-static int is_clamped(tigris_pie_ending ending)
-{
-    return ending == TIGRIS_PIE_CLAMPED || ending == TIGRIS_PIE_WHOLE_CLAMPED || ending == TIGRIS_PIE_LONG_CLAMPED;
-}
-
 /* What lies behind the offsets; answers its bytes. */
 static uint32_t read_words(const int8_t *from, tigris_pie_ending ending, words *w)
 {
     const int above = ending == TIGRIS_PIE_ABOVE;
     for (uint32_t i = 0; i < EIGHT; i++) {
-        if (is_whole(ending)) {
+        if (ending >= TIGRIS_PIE_WHOLE) {
             w->fraction[i] = (i2(from, 0U, i) & 0xFFFF) >> 1;
             w->multiplier[i] = i2(from, 2U, i) * 65536 + (i2(from, 1U, i) & 0xFFFF);
             w->border[i] = i2(from, 4U, i);
@@ -71,7 +55,7 @@ static uint32_t read_words(const int8_t *from, tigris_pie_ending ending, words *
             w->step[i] = above ? 0 : i2(from, 4U, i);
         }
     }
-    return is_whole(ending) ? 112U : above ? 48U : 80U;
+    return ending >= TIGRIS_PIE_WHOLE ? 112U : above ? 48U : 80U;
 }
 
 static int64_t saturated(int64_t value)
@@ -87,14 +71,16 @@ static int8_t output_of(const work *own, const words *w, uint32_t i, int64_t sum
     const int64_t most = (w->multiplier[i] + (INT64_C(1) << 15)) >> 16;
     const int64_t least = w->multiplier[i] - most * 65536;
     int64_t middle = w->fraction[i] + low * most + high * least;
-    if (is_whole(own->ending)) {
+    if (own->ending >= TIGRIS_PIE_WHOLE) {
         const int64_t part = (low * (w->multiplier[i] & 0xFFFF) + w->fraction[i] * INT64_C(65536)) >> 16;
         middle = part + low * (w->multiplier[i] >> 16) + high * least;
     }
     int64_t value = (high * most + (middle >> 16) - (high < w->border[i] ? w->step[i] : 0)) >> own->layer->right;
     value = (value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value) >> 8;
-    const int64_t lowest = is_clamped(own->ending) ? own->layer->low : INT8_MIN;
-    const int64_t highest = is_clamped(own->ending) ? own->layer->high : INT8_MAX;
+    const int is_clamped = own->ending == TIGRIS_PIE_CLAMPED || own->ending == TIGRIS_PIE_WHOLE_CLAMPED ||
+                           own->ending == TIGRIS_PIE_LONG_CLAMPED;
+    const int64_t lowest = is_clamped ? own->layer->low : INT8_MIN;
+    const int64_t highest = is_clamped ? own->layer->high : INT8_MAX;
     return (int8_t)(value < lowest ? lowest : value > highest ? highest : value);
 }
 
@@ -102,11 +88,11 @@ static void dense(const int8_t *input, int8_t *output, work own, uint32_t pixels
 {
     const uint32_t bytes = own.vectors * TIGRIS_PIE_LANES;
     const uint32_t doublings = own.ending >= TIGRIS_PIE_LONG ? 2U : 0U;
-    need_aligned(input, TIGRIS_PIE_LANES);
-    need_aligned(output, EIGHT);
+    need(tigris_pie_is_aligned(input, TIGRIS_PIE_LANES));
+    need(tigris_pie_is_aligned(output, EIGHT));
     for (; pixels != 0U; pixels--, input += bytes) {
         const int8_t *stream = own.layer->stream;
-        need_aligned(stream, TIGRIS_PIE_LANES);
+        need(tigris_pie_is_aligned(stream, TIGRIS_PIE_LANES));
         for (uint32_t block = 0; block < own.layer->blocks; block++) {
             words w;
             const int8_t *weights = stream;
@@ -116,9 +102,8 @@ static void dense(const int8_t *input, int8_t *output, work own, uint32_t pixels
             stream += read_words(stream, own.ending, &w);
             for (uint32_t i = 0; i < EIGHT; i++, weights += bytes) {
                 int64_t sum = 0;
-                for (uint32_t k = 0; k < bytes; k++) {
+                for (uint32_t k = 0; k < bytes; k++)
                     sum += input[k] * weights[k];
-                }
                 *output++ = output_of(&own, &w, i, sum, doublings);
             }
         }
@@ -129,7 +114,7 @@ static void dense(const int8_t *input, int8_t *output, work own, uint32_t pixels
 static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uint32_t pixels, int32_t pixel,
                       int32_t next)
 {
-    need_aligned(output, TIGRIS_PIE_LANES);
+    need(tigris_pie_is_aligned(output, TIGRIS_PIE_LANES));
     for (uint32_t x = 0; x < pixels; x++, output += own.layer->blocks * TIGRIS_PIE_LANES) {
         const int8_t *stream = own.layer->stream;
         for (uint32_t block = 0; block < own.layer->blocks; block++) {
@@ -145,7 +130,7 @@ static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uin
                     for (uint32_t tap = 0; tap < DEPTHWISE_TAPS; tap++) {
                         const int32_t at = (int32_t)x * (pixel + next) + (int32_t)(tap % 3U) * pixel;
                         const int8_t *from = rows[tap / 3U] + at;
-                        need_aligned(from, TIGRIS_PIE_LANES);
+                        need(tigris_pie_is_aligned(from, TIGRIS_PIE_LANES));
                         sum += from[block * TIGRIS_PIE_LANES + lane] * weights[tap * TIGRIS_PIE_LANES + lane];
                     }
                     output[block * TIGRIS_PIE_LANES + lane] = output_of(&own, &w, i, sum, 0U);
@@ -189,9 +174,9 @@ THREE(_whole_clamped, TIGRIS_PIE_WHOLE_CLAMPED)
 
 void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count)
 {
-    need_aligned(patch, TIGRIS_PIE_LANES);
+    need(tigris_pie_is_aligned(patch, TIGRIS_PIE_LANES));
     for (uint32_t i = 0; i < count; i++, patch += vectors * TIGRIS_PIE_LANES) {
-        need_aligned(rows[i], TIGRIS_PIE_LANES);
+        need(tigris_pie_is_aligned(rows[i], TIGRIS_PIE_LANES));
         memcpy(patch, rows[i], vectors * TIGRIS_PIE_LANES);
     }
 }

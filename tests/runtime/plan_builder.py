@@ -44,6 +44,11 @@ def padded_tuple(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(values) + (0,) * (r.MAX_RANK - len(values))
 
 
+def _appended(section: bytearray, data: bytes) -> int:
+    section += pad(data)
+    return len(section) - align(len(data))
+
+
 class Region:
     """A bump allocator over one arena."""
 
@@ -93,7 +98,7 @@ class StageBuilder:
         record = r.OpRecord(
             kind=kind, dtype=dtype, packing=packing, operand_count=len(operands), flags=0, output_view=output,
             first_operand=0, images=images, name=self.plan.string(f"op{index}"),
-            params=self.plan.add_params(placed.pack()), params_bytes=type(params).size(),
+            params=_appended(self.plan._params, placed.pack()), params_bytes=type(params).size(),
             scratch=self.plan.fast.place(scratch) if scratch else 0, scratch_bytes=scratch,
         )  # fmt: skip
         last = OperandFlag.LAST
@@ -125,26 +130,15 @@ class PlanBuilder:
         self._strings += text.encode() + b"\0"
         return offset
 
-    def add_params(self, data: bytes) -> int:
-        """Offset of parameters in their section."""
-        offset = len(self._params)
-        self._params += pad(data)
-        return offset
-
     def add_weights(self, data: bytes) -> int:
         """Offset of constants in the weights section."""
-        offset = len(self._weights)
-        self._weights += pad(data)
-        return offset
+        return _appended(self._weights, data)
 
     def tensor(self, name: str, shape: Shape, dtype: DType = DType.INT8, home: Home = Home.FAST, *, scale: float = 0.0,
-               zero_point: int = 0, constant: np.ndarray | None = None) -> int:  # fmt: skip
-        """A tensor with memory in its home; a `constant` lives in flash."""
+               zero_point: int = 0) -> int:  # fmt: skip
+        """A tensor with memory in its home."""
         size = math.prod(shape) * dtype.bytes
-        if constant is not None:
-            home, offset = Home.FLASH, self.add_weights(np.ascontiguousarray(constant).tobytes())
-        else:
-            offset = {Home.FAST: self.fast.place, Home.SLOW: self.slow.place}.get(home, lambda _: 0)(size)
+        offset = {Home.FAST: self.fast.place, Home.SLOW: self.slow.place}.get(home, lambda _: 0)(size)
         self.tensors.append(
             r.TensorRecord(self.string(name), *shape, dtype, home, 0, offset, float(np.float32(scale)), zero_point)
         )

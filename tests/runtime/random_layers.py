@@ -49,22 +49,26 @@ def addition(kind: OpKind, channels: int, seed: int, first: Pair = (3, 5), secon
     return operator(kind, params, *inputs, rows=row_maps(out, *inputs), out=out)
 
 
-def _sliding(choose: random.Random, number: int) -> Operator:
-    kind = choose.choice((CONV, DEPTHWISE))
-    kernel = choose.choice(((1, 1), (1, 1), (3, 3), (3, 3), (3, 3), (2, 5), (5, 4), (10, 1), (1, 4)))
-    stride = (choose.choice((1, 1, 2)), choose.choice((1, 1, 2)))
-    dilation = choose.choice(((1, 1),) * 4 + ((2, 1), (1, 2)))
+def random_window(choose: random.Random, kernels: tuple[Pair, ...], stride: Pair) -> Window:
+    """One of the kernels, at times dilated, on a map of a few positions more, padded as far as it reaches halfway."""
+    kernel, dilation = choose.choice(kernels), choose.choice(((1, 1),) * 4 + ((2, 1), (1, 2)))
     reach = ((kernel[0] - 1) * dilation[0], (kernel[1] - 1) * dilation[1])
     top, bottom, left, right = (choose.randint(0, reach[i // 2]) for i in range(4))
     least = [max(1, reach[0] + 1 - top - bottom), max(1, reach[1] + 1 - left - right)]
     size = (choose.randint(least[0], least[0] + 5), choose.randint(least[1], least[1] + 6))
+    return window(size, kernel, stride, (top, bottom, left, right), dilation)
+
+
+def _sliding(choose: random.Random, number: int) -> Operator:
+    kind = choose.choice((CONV, DEPTHWISE))
+    kernels = ((1, 1), (1, 1), (3, 3), (3, 3), (3, 3), (2, 5), (5, 4), (10, 1), (1, 4))
+    shape = random_window(choose, kernels, (choose.choice((1, 1, 2)), choose.choice((1, 1, 2))))
     if kind == DEPTHWISE:
         groups = choose.choice((1, 3, 6, 8, 11, 16, 40))
         form = (groups, 1, choose.choice((1, 8, 9, 20)) if groups == 1 else choose.choice((1, 1, 1, 2)))
     else:
         form = (choose.choice((1, 1, 2)), choose.choice((1, 2, 3, 4, 7, 8, 13, 16, 21, 33)),
                 choose.choice((1, 3, 4, 8, 9, 14, 16, 23)))  # fmt: skip
-    shape = window(size, kernel, stride, (top, bottom, left, right), dilation)
     return int8_case(kind, shape, 1, *form, number, strays=number % 4 == 1)[0]
 
 

@@ -45,17 +45,15 @@ static void fail(const char *what, const char *when)
 
 static void expect(tigris_status status, tigris_status wanted, const char *when)
 {
-    if (status != wanted) {
+    if (status != wanted)
         fail(tigris_status_text(status), when);
-    }
 }
 
 static memory reserve(size_t bytes)
 {
     memory result = {malloc(bytes + 2U * GUARD_BYTES + ARENA_ALIGNMENT), NULL, bytes};
-    if (result.allocated == NULL) {
+    if (result.allocated == NULL)
         fail("out of memory", "reserve");
-    }
     const size_t start = ((uintptr_t)result.allocated + GUARD_BYTES) % ARENA_ALIGNMENT;
     result.data = result.allocated + GUARD_BYTES + (start == 0U ? 0U : ARENA_ALIGNMENT - start);
     memset(result.data - GUARD_BYTES, GUARD_VALUE, GUARD_BYTES);
@@ -65,24 +63,20 @@ static memory reserve(size_t bytes)
 
 static void check_guards(const memory *where, const char *when)
 {
-    for (uint32_t i = 0; i < GUARD_BYTES; i++) {
-        if (where->data[where->bytes + i] != GUARD_VALUE || (where->data - GUARD_BYTES)[i] != GUARD_VALUE) {
+    for (uint32_t i = 0; i < GUARD_BYTES; i++)
+        if (where->data[where->bytes + i] != GUARD_VALUE || (where->data - GUARD_BYTES)[i] != GUARD_VALUE)
             fail("a byte outside an arena was written", when);
-        }
-    }
 }
 
 static memory read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0)
         fail("cannot be read", path);
-    }
     const memory result = reserve((size_t)ftell(file));
     rewind(file);
-    if (fread(result.data, 1U, result.bytes, file) != result.bytes) {
+    if (fread(result.data, 1U, result.bytes, file) != result.bytes)
         fail("cannot be read", path);
-    }
     fclose(file);
     return result;
 }
@@ -146,13 +140,11 @@ static void start(model *m, const char *path, uint32_t percent)
     expect((percent == 0U ? tigris_session_init : tigris_session_init_dynamic)(
                &m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes, NULL),
            TIGRIS_OK, path);
-    for (uint32_t i = 0; tigris_output(&m->session, i) != NULL; i++) {
+    for (uint32_t i = 0; tigris_output(&m->session, i) != NULL; i++)
         m->output_bytes += tigris_output_bytes(&m->session, i);
-    }
     m->expected = malloc(STEPS * (size_t)m->output_bytes);
-    if (m->expected == NULL) {
+    if (m->expected == NULL)
         fail("out of memory", path);
-    }
     run_steps(m, 1, path);
     run(m, "the second time");
 }
@@ -175,9 +167,8 @@ typedef struct guest {
 static int run_the_other(void *context)
 {
     guest *visit = context;
-    if (visit->calls++ % visit->every == 0U) {
+    if (visit->calls++ % visit->every == 0U)
         run(visit->other, "inside another session's run");
-    }
     return 0;
 }
 
@@ -216,9 +207,8 @@ static uint32_t cancel(model *m, uint32_t stride)
                 expect(status, TIGRIS_ERR_CANCELLED, "cancelled");
                 cancelled++;
             }
-            if ((status != TIGRIS_OK) != (left == 0U)) {
+            if ((status != TIGRIS_OK) != (left == 0U))
                 fail("its hook was not obeyed", "cancelled");
-            }
         }
         m->session.yield = NULL;
         check_outputs(m, step, 0, "after cancelled runs");
@@ -242,9 +232,8 @@ static uint32_t next_tick(void *context)
 static void add_call(void *context, uint32_t op, uint32_t elapsed)
 {
     profile *p = context;
-    if (op >= MOST_OPS) {
+    if (op >= MOST_OPS)
         fail("an operator that the plan does not have", "profiled");
-    }
     p->calls[op]++;
     p->elapsed[op] += elapsed;
 }
@@ -264,9 +253,8 @@ static void print_profile(model *m, uint32_t yields)
         calls += p.calls[op];
         commits += m->plan.ops[op].kind == TIGRIS_OP_KIND_COMMIT ? p.calls[op] : 0U; /* do not yield */
     }
-    if (calls - commits != yields || p.ticks != 2U * calls) {
+    if (calls - commits != yields || p.ticks != 2U * calls)
         fail("the counter was not read once before and once after each call", "profiled");
-    }
 }
 
 /* Kernels are found when a plan is bound. `m` must not have more kinds of operators than a session remembers. */
@@ -283,9 +271,8 @@ static void run_without_looking_up(model *m)
 
 static void print_outputs(const model *m)
 {
-    for (uint32_t i = 0; i < STEPS * m->output_bytes; i++) {
+    for (uint32_t i = 0; i < STEPS * m->output_bytes; i++)
         printf("%02x", m->expected[i]);
-    }
     printf("\n");
 }
 
@@ -305,9 +292,8 @@ static void side_by_side(void *context, tigris_work work, void *argument)
 {
     half second = {work, argument};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run_second, &second) != 0) {
+    if (pthread_create(&thread, NULL, run_second, &second) != 0)
         fail("no thread", "side by side");
-    }
     work(argument, 0U);
     (void)pthread_join(thread, NULL);
     ++*(unsigned *)context;
@@ -338,9 +324,8 @@ int main(int count, char **arguments)
 {
     static model first;
     static model second;
-    if (count != 3 && count != 4) {
+    if (count != 3 && count != 4)
         fail("two plans are needed", "arguments");
-    }
     const uint32_t percent = count == 4 ? (uint32_t)strtoul(arguments[3], NULL, 10) : 0U;
     start(&first, arguments[1], percent);
     if (count == 4 && percent == 0U) {

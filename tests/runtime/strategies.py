@@ -66,10 +66,11 @@ def windows(draw: Any, largest: int = 11, only: tuple[int, int, int] | None = No
                   (rows[4], rows[5], columns[4], columns[5]), (rows[6], columns[6]))  # fmt: skip
 
 
-def int8_array(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Values of the whole int8 range, the extremes more often."""
-    values = random.integers(-128, 128, shape, np.int64)
-    return np.where(random.random(shape) < 0.05, random.choice([-128, 127], shape), values).astype(np.int8)
+def int8_array(random: np.random.Generator, shape: tuple[int, ...], dtype: Any = np.int8) -> np.ndarray:
+    """Values of the whole range of int8 or another type, the extremes more often."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    values = random.integers(low, high + 1, shape, np.int64)
+    return np.where(random.random(shape) < 0.05, random.choice([low, high], shape), values).astype(dtype)
 
 
 def array_of(dtype: DType, shape: tuple[int, ...], seed: int) -> np.ndarray:

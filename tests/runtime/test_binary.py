@@ -110,11 +110,3 @@ def test_float_agrees(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: in
     params = BinaryFloatParams(activation_min=-np.inf, activation_max=np.inf, **step_fields(a_shape, b_shape, out))
     op = operator(kind, params, a, b, rows=row_maps(out, a, b), out=out, images=out[0])
     np.testing.assert_array_equal(run_all_ways(op), expected)
-
-
-def test_a_batch_may_be_taken_whole() -> None:
-    random = np.random.default_rng(11)
-    a, b = (random.standard_normal((3, 4, 2, 5)).astype(np.float32) for _ in range(2))
-    fields = step_fields(a.shape, b.shape, a.shape)
-    params = BinaryFloatParams(activation_min=-1.0, activation_max=1.0, **fields)
-    np.testing.assert_array_equal(run_all_ways(operator(OpKind.ADD, params, a, b)), np.clip(a + b, -1, 1))

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.tiers import examples, sampled
-from tests.networks.folders import Network, networks
+from tests.harness.tiers import examples
 from tests.networks.plans import compiled
 from tests.runtime.boards import arm_replay
 from tests.runtime.build import program as needed_program
@@ -20,12 +19,12 @@ from tests.runtime.build import replay
 from tests.runtime.damage import damaged
 from tests.runtime.fuzz.keep import kept
 from tests.runtime.fuzz.seeds import seeds
-from tests.runtime.kernel_harness import Operator, Way, plan_for, portable_kernels, run
+from tests.runtime.kernel_harness import Operator, Way, plan_for, run
 from tests.runtime.random_layers import CONV, DEPTHWISE, addition, random_layers, window
 from tests.runtime.replays import assert_same, outcomes
 from tests.runtime.test_conv import int8_case
 from tests.runtime.test_vectors import fully_connected_case
-from tigris_pio import Session, compile_model
+from tigris_pio import Session
 from tigris_pio.errors import ArgumentError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import library
@@ -79,12 +78,13 @@ def test_the_instructions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_for(addition(OpKind.ADD, 4, 1), Way(3))
     with Session(plan) as session:
         assert session.kernels == fastest()
-    monkeypatch.setenv(library.KERNELS_VARIABLE, "fastest")
-    with Session(plan) as session:
-        assert session.kernels == fastest()
-    monkeypatch.setenv(library.KERNELS_VARIABLE, "portable")
-    with Session(plan) as session:
-        assert session.kernels == "portable"
+    for asked, expected in (("fastest", fastest()), ("portable", "portable")):
+        monkeypatch.setenv(library.KERNELS_VARIABLE, asked)
+        with Session(plan) as session:
+            assert session.kernels == expected
+    monkeypatch.setenv(library.KERNELS_VARIABLE, "portably")
+    with pytest.raises(ArgumentError, match="TIGRIS_HOST_KERNELS is 'portably': set it to portable or fastest"):
+        Session(plan)
 
 
 def test_layers_of_all_sizes() -> None:
@@ -101,28 +101,6 @@ def test_maps_that_are_broadcast(other: tuple[int, int]) -> None:
     for kind, channels in itertools.product((OpKind.ADD, OpKind.SUB), (1, 8)):
         run(addition(kind, channels, 1, second=other), Way(3))
         run(addition(kind, channels, 2, first=other), Way(2))
-
-
-def test_no_other_kernels_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(library.KERNELS_VARIABLE, "portably")
-    with pytest.raises(ArgumentError, match="TIGRIS_HOST_KERNELS is 'portably': set it to portable or fastest"):
-        run(addition(OpKind.ADD, 4, 1), Way(3))
-
-
-@pytest.mark.parametrize(("fast", "slow"), [(None, 0), ("8K", "64K")])
-@pytest.mark.parametrize("network", sampled(networks(), ("kws", "resnet")), ids=str)
-def test_networks_both_ways(network: Network, fast: str | None, slow: int | str) -> None:
-    """What was recorded, by either kernels."""
-    compiled = compile_model(network.path, fast=fast, slow=slow)
-    with Session(compiled) as session:
-        with portable_kernels():
-            portable = Session(compiled)
-        (source,) = session.inputs
-        for data in network.recorded():
-            for stored, expected in zip(data["input_q"], data["output_tflm_q"], strict=True):
-                for each in (session, portable):
-                    (output,) = each.run_raw({source.name: stored.reshape(source.stored_shape)}).values()
-                    assert output.ravel().tolist() == expected.ravel().tolist()
 
 
 def test_nothing_is_read_or_written_outside() -> None:

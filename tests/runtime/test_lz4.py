@@ -95,11 +95,6 @@ def damaged(choose: random.Random, block: bytes) -> bytes:
     return bytes(copy) or b"\0"
 
 
-def _short_sequence() -> bytes:
-    """The longest that is unpacked without a look at what is left: 14 literals, a match of 18 bytes."""
-    return b"\xee" + bytes(range(14)) + b"\x05\0"
-
-
 def test_every_block_is_unpacked_or_refused_as_the_format_says(program: Path) -> None:
     choose = random.Random(4)
     cases = []
@@ -107,7 +102,9 @@ def test_every_block_is_unpacked_or_refused_as_the_format_says(program: Path) ->
         data = contents(choose)
         block = damaged(choose, lz4.block.compress(data, store_size=False))
         cases.append((block, max(0, len(data) + choose.choice((0, 0, 0, -1, 1, -len(data) // 2, 300)))))
-    cases += [(_short_sequence() * count, size) for count in (1, 2, 3) for size in range(30, 100)]
+    # The longest sequence that is unpacked without a look at what is left: 14 literals, a match of 18 bytes.
+    sequence = b"\xee" + bytes(range(14)) + b"\x05\0"
+    cases += [(sequence * count, size) for count in (1, 2, 3) for size in range(30, 100)]
     stream = b"".join(struct.pack("<II", len(block), size) + block for block, size in cases)
     result = subprocess.run([str(program)], input=stream, capture_output=True, check=False, timeout=60)
     assert result.returncode == 0, result.stderr.decode(errors="replace")[-2000:]

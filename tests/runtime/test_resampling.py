@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.runtime.kernel_harness import Operator, Way, operator, plan_for, run_
 from tests.runtime.references import requantise
 from tests.runtime.strategies import array_of, seeds
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.compiler.lower.selection import NO_TABLE, needed_rows, select_params, selected_rows
+from tigris_pio.compiler.lower.selection import needed_rows, select_params, selected_rows
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ResampleParams, TransposeConvFloatParams, TransposeConvInt8Params
@@ -72,27 +73,6 @@ def test_select(data: st.DataObject, dtype: DType, batch: int, extents: tuple[in
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
-@pytest.mark.parametrize(("indices", "numerator", "denominator"), [
-    (np.arange(3, 11), 1, 1), (np.arange(-2, 14), 1, 1), (np.arange(1, 12, 3), 3, 1), (np.arange(12).repeat(2), 1, 2),
-    (np.arange(12).repeat(3)[1:-1], 1, 3),
-])
-def test_regular_selections_need_no_table_and_advance(indices: np.ndarray, numerator: int, denominator: int) -> None:
-    params, blobs = select_params((indices, indices, indices), (12, 12, 12), 0, DType.INT8)
-    assert not blobs and params.row_table == NO_TABLE
-    rows = selected_rows(indices, 12)
-    assert rows is not None and (rows.numerator, rows.denominator) == (numerator, denominator)
-    assert rows.last == rows.first
-
-
-def test_select_refuses_indices_that_overflow_and_tables_outside_the_block() -> None:
-    op, _ = selection(array_of(DType.INT8, (1, 4, 4, 4), 1), [np.arange(4)] * 3, 0)
-    for changes in ({"numerator": (1 << 30, 1, 1)}, {"denominator": (1, 0, 1)}, {"denominator": (1, 1, -1)},
-                    {"first": (2**31 - 1, 0, 0)}, {"row_table": 0}, {"channel_table": 3}):
-        damaged = dataclasses.replace(op, params=dataclasses.replace(op.params, **changes))
-        with pytest.raises(PlanError):
-            Session(plan_for(damaged, Way(4)))
-
-
 def resampling(x: np.ndarray, counts: tuple[int, int], taps: tuple[int, int], seed: int) -> tuple[Operator, np.ndarray]:
     """Random ascending starts and random weights."""
     random = np.random.default_rng(seed)
@@ -131,15 +111,18 @@ def test_resample(dtype: DType, shape: tuple[int, ...], counts: tuple[int, int],
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_resample_refuses_tables_outside_the_block() -> None:
-    op, _ = resampling(array_of(DType.INT8, (1, 6, 4, 2), 1), (8, 8), (2, 2), 1)
-    for field, value in (("row_taps", 0), ("column_taps", 65), ("row_taps", 9), ("column_start", 1 << 20),
-                         ("row_weight", 8)):
-        # The harness fills data fields in, so only sizes and misplaced blobs can be wrong here.
-        damaged = dataclasses.replace(op, params=dataclasses.replace(op.params, **{field: value}))
-        blobs = {key: blob for key, blob in op.blobs.items() if key != field}
+def test_indices_that_overflow_and_tables_outside_the_block_are_refused() -> None:
+    """The harness places what the block has, so tables of RESAMPLE are left out of it."""
+    select, _ = selection(array_of(DType.INT8, (1, 4, 4, 4), 1), [np.arange(4)] * 3, 0)
+    resample, _ = resampling(array_of(DType.INT8, (1, 6, 4, 2), 1), (8, 8), (2, 2), 1)
+    of_select = ({"numerator": (1 << 30, 1, 1)}, {"denominator": (1, 0, 1)}, {"denominator": (1, 1, -1)},
+                 {"first": (2**31 - 1, 0, 0)}, {"row_table": 0}, {"channel_table": 3})
+    of_resample = ({"row_taps": 0}, {"column_taps": 65}, {"row_taps": 9}, {"column_start": 1 << 20}, {"row_weight": 8})
+    for op, changes in (*itertools.product((select,), of_select), *itertools.product((resample,), of_resample)):
+        params: Any = dataclasses.replace(op.params, **changes)  # type: ignore[type-var]
+        blobs = {key: blob for key, blob in op.blobs.items() if key not in changes}
         with pytest.raises(PlanError):
-            Session(plan_for(dataclasses.replace(damaged, blobs=blobs), Way(8)))
+            Session(plan_for(dataclasses.replace(op, params=params, blobs=blobs), Way(op.output_shape[1])))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -47,10 +47,6 @@ MAPS = {
 }
 
 
-def test_every_function_is_tested() -> None:
-    assert set(REDUCTIONS) == set(ReduceFunction) and set(MAPS) == set(VectorFunction)
-
-
 #: [outer][length][inner]; see vector_shapes.
 Vectors = tuple[tuple[int, int, int], tuple[int, int, int, int], RowMap]
 

@@ -16,15 +16,8 @@ from tests.runtime.strategies import int8_array, seeds
 from tests.runtime.test_conv import plain
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
+from tigris_pio.format import params as p
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import (
-    FullyConnectedFloatParams,
-    FullyConnectedInt8Params,
-    LookupParams,
-    QuantizeParams,
-    SoftmaxFloatParams,
-    SoftmaxInt8Params,
-)
 
 SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), st.integers(1, 9))
 
@@ -52,7 +45,7 @@ def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_ch
     multiplier, shift = references.multipliers(scales / np.sqrt(inputs) / 100)
     sums = (x.reshape(rows, inputs).astype(np.int64) - in_zero) @ weights.T.astype(np.int64) + bias
     expected = np.clip(references.requantise(sums, multiplier, shift) + out_zero, -128, 120)
-    params = FullyConnectedInt8Params(rows, inputs, outputs, int(per_channel), out_zero, -128, 120, 0, 0, 0, 0)
+    params = p.FullyConnectedInt8Params(rows, inputs, outputs, int(per_channel), out_zero, -128, 120, 0, 0, 0, 0)
     folded = (bias - in_zero * weights.sum(1, dtype=np.int64)).astype(np.int32)
     op = operator(OpKind.FULLY_CONNECTED, params, x, rows=row_map, out=fully_connected_forms(rows, outputs)[form][0],
                   weights=weights, bias=folded, multiplier=multiplier, shift=shift)  # fmt: skip
@@ -82,7 +75,7 @@ def test_fully_connected_float_agrees(rows: int, inputs: int, outputs: int, form
     weights = random.standard_normal((outputs, inputs)).astype(np.float32)
     bias = random.standard_normal(outputs).astype(np.float32)
     expected = np.clip(x.reshape(rows, inputs).astype(np.float64) @ weights.T + bias, 0, 6)
-    params = FullyConnectedFloatParams(rows, inputs, outputs, 0, 6, 0, 0)
+    params = p.FullyConnectedFloatParams(rows, inputs, outputs, 0, 6, 0, 0)
     op = operator(OpKind.FULLY_CONNECTED, params, x, rows=row_map, out=out, weights=weights, bias=bias)
     np.testing.assert_allclose(run_all_ways(op).reshape(rows, outputs), expected, rtol=1e-5, atol=1e-5)
 
@@ -95,7 +88,7 @@ def exponentials_of(scale: float) -> np.ndarray:
 
 
 def softmax_int8(x: np.ndarray, exponentials: np.ndarray, images: int = 1) -> Operator:
-    return operator(OpKind.SOFTMAX, SoftmaxInt8Params(x.shape[-1], 0), x, images=images, exponentials=exponentials)
+    return operator(OpKind.SOFTMAX, p.SoftmaxInt8Params(x.shape[-1], 0), x, images=images, exponentials=exponentials)
 
 
 @settings(max_examples=examples(16, 40), deadline=None)
@@ -135,7 +128,7 @@ def test_softmax_int8_of_equal_values_of_any_length() -> None:
 def test_softmax_float_agrees(shape: tuple[int, int, int, int], seed: int) -> None:
     x = (np.random.default_rng(seed).standard_normal(shape) * 5).astype(np.float32)
     exponentials = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
-    op = operator(OpKind.SOFTMAX, SoftmaxFloatParams(length=shape[3]), x, images=shape[0])
+    op = operator(OpKind.SOFTMAX, p.SoftmaxFloatParams(length=shape[3]), x, images=shape[0])
     np.testing.assert_allclose(run_all_ways(op), exponentials / exponentials.sum(-1, keepdims=True), rtol=1e-5)
 
 
@@ -144,13 +137,13 @@ def test_lookup_covers_all_values(images: int) -> None:
     """Also a batch of two: taken whole, and an image at a time."""
     x = np.concatenate([np.arange(-128, 128), np.arange(127, -129, -1)]).astype(np.int8).reshape(2, 4, 8, 8)
     table = int8_array(np.random.default_rng(7), (256,))
-    op = operator(OpKind.LOOKUP, LookupParams(table=0), x, images=images, table=table)
+    op = operator(OpKind.LOOKUP, p.LookupParams(table=0), x, images=images, table=table)
     np.testing.assert_array_equal(run_all_ways(op), table[x.astype(np.int64) + 128])
 
 
 def quantize(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
     table = numerics.quantise_table(scale, zero)
-    return run_all_ways(operator(OpKind.QUANTIZE, QuantizeParams(scale, zero, 0), x, dtype=DType.INT8, table=table))
+    return run_all_ways(operator(OpKind.QUANTIZE, p.QuantizeParams(scale, zero, 0), x, dtype=DType.INT8, table=table))
 
 
 @pytest.mark.parametrize(("scale", "zero"), [(0.25, 3), (0.1, -128), (3.7e-5, 127), (1e-38, 0), (2.0**100, -9)])
@@ -173,7 +166,7 @@ def test_quantize_of_nan_is_the_lowest_value() -> None:
 def test_dequantize_is_exact() -> None:
     x = np.arange(-128, 128).astype(np.int8).reshape(1, 8, 8, 4)
     scale = float(np.float32(0.037))
-    op = operator(OpKind.DEQUANTIZE, QuantizeParams(scale, -5, 0), x, output_dtype=DType.FLOAT32,
+    op = operator(OpKind.DEQUANTIZE, p.QuantizeParams(scale, -5, 0), x, output_dtype=DType.FLOAT32,
                   table=numerics.dequantise_table(scale, -5))  # fmt: skip
     expected = (x.astype(np.int32) + 5).astype(np.float32) * np.float32(0.037)
     np.testing.assert_array_equal(run_all_ways(op), expected)

@@ -8,7 +8,6 @@ import itertools
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.harness.tiers import examples
@@ -16,13 +15,14 @@ from tests.runtime.backends.libraries import CASES, backend_replay, case_name
 from tests.runtime.damage import overwritten
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
 from tests.runtime.fuzz.seeds import seeds
-from tests.runtime.kernel_harness import Way, operator, plan_for
+from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
-from tests.runtime.operators import Operator, operators
+from tests.runtime.operators import operators
 from tests.runtime.plan_builder import changed
 from tests.runtime.replays import assert_same, outcomes, portable_outputs
+from tests.runtime.test_conv import plain
+from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.format.enums import OpKind, WeightMode
-from tigris_pio.format.params import FullyConnectedInt8Params
 from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord
 
 CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
@@ -92,23 +92,13 @@ def test_dilation_is_refused_by_a_library_that_ignores_it(program: Path, request
     assert {result.status for result in outcomes(program, plans)} == {TIGRIS_ERR_PARAMS if refused else 0}
 
 
-def _layer(vectors: int, features: int) -> Operator:
-    """A plain fully connected layer of that many input vectors."""
-    numbers = np.random.default_rng(features)
-    blobs = {"weights": numbers.integers(-128, 128, (5, features)).astype(np.int8),
-             "bias": np.arange(5, dtype=np.int32), "multiplier": np.full(5, (1 << 30) + 5, np.int32),
-             "shift": np.full(5, -7, np.int32)}  # fmt: skip
-    params = FullyConnectedInt8Params(vectors, features, 5, 1, 3, -128, 127, 0, 0, 0, 0)
-    x = numbers.integers(-128, 128, (1, vectors, 1, features)).astype(np.int8)
-    return operator(OpKind.PLAIN_FULLY_CONNECTED, params, x, out=(1, vectors, 1, 5), **blobs)
-
-
 def test_operands_that_vector_accesses_would_round(program: Path) -> None:
     """Tensors on multiples of 4 alone: libraries whose loads and stores round addresses down are not handed those."""
     axis, odd, choose = Axis(8, 3, 1, 1, 1), Axis(8, 1, 1, 0, 0), random.Random(3)
     cases = [conv(DEPTHWISE, axis, axis, channels, channels, choose) for channels in (8, 16, 32)]
     cases += [conv(CONV, odd, odd, channels, 5, choose) for channels in (8, 16)]
-    cases += [_layer(vectors, features) for vectors in (1, 4) for features in (7, 13, 20, 40)]
+    cases += [plain(fully_connected_case(vectors, features, 5, 0, True, features)[0])
+              for vectors, features in itertools.product((1, 4), (7, 13, 20, 40))]
     plans, expected = [], []
     for op in cases:
         plan = plan_for(op, Way(op.output_shape[1]))
@@ -121,14 +111,3 @@ def test_operands_that_vector_accesses_would_round(program: Path) -> None:
             plans.append(moved)
             expected.append((0, portable_outputs(plan)))
     assert [(result.status, result.outputs) for result in outcomes(program, plans)] == expected
-
-
-def test_too_tall_for_a_batch(program: Path) -> None:
-    """Five images given as rows of one."""
-    plans = []
-    for op in operators():
-        if op.kind in (CONV, DEPTHWISE):
-            plan = plan_for(dataclasses.replace(op, inputs=(np.repeat(op.inputs[0], 5, axis=0),)), Way(6))
-            assert TensorRecord.unpack(plan, Header.unpack(plan).tensors).batch == 5
-            plans.append(plan)
-    assert {result.status for result in outcomes(program, plans)} == {TIGRIS_ERR_PARAMS}

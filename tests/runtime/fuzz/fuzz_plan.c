@@ -3,8 +3,7 @@
  * The mutator knows the format: most of the time it changes one aligned word or half-word of a record, so
  * that the rest of the plan stays valid and the checks behind the first are reached: to a value that is likely
  * to hurt, to the same field of another record, or to another value wherever the old one occurs (a height is
- * written in a tensor, its views, its operands and its parameters). Crossing two plans puts a record or parameters of the
- * one into the other. The checksum is set right again, as a plan's maker would. */
+ * written in a tensor, its views, its operands and its parameters). The checksum is set right again, as a plan's maker would. */
 #include <string.h>
 
 #include "crc32.h"
@@ -12,8 +11,6 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t capacity);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned int seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_bytes, const uint8_t *second, size_t second_bytes,
-                                 uint8_t *out, size_t capacity, unsigned int seed);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static uint32_t next_random(uint32_t *state)
@@ -73,11 +70,9 @@ static void list_sections(const uint8_t *data, size_t bytes, section found[SECTI
         {0U, (uint32_t)bytes, 1U},
     };
     memcpy(found, sections, sizeof sections);
-    for (uint32_t i = 0; i < SECTIONS; i++) {
-        if (found[i].offset >= bytes || found[i].bytes == 0U || found[i].bytes > bytes - found[i].offset) {
+    for (uint32_t i = 0; i < SECTIONS; i++)
+        if (found[i].offset >= bytes || found[i].bytes == 0U || found[i].bytes > bytes - found[i].offset)
             found[i] = found[SECTIONS - 1U];
-        }
-    }
 }
 
 static uint32_t read_word(const uint8_t *at, uint32_t width)
@@ -92,9 +87,8 @@ static uint32_t same_field(const uint8_t *data, const section *where, uint32_t o
 {
     const uint32_t records = where->bytes / where->record_bytes;
     const uint32_t field = (offset - where->offset) % where->record_bytes;
-    if (records == 0U || field + width > where->record_bytes) {
+    if (records == 0U || field + width > where->record_bytes)
         return read_word(data + offset, width);
-    }
     const uint32_t other = next_random(state) % records;
     return read_word(data + where->offset + other * where->record_bytes + field, width);
 }
@@ -105,11 +99,9 @@ static void change_everywhere(uint8_t *data, const section sections[SECTIONS], u
 {
     for (uint32_t i = 1U; i < SECTIONS - 2U; i++) {
         const uint32_t end = sections[i].offset + sections[i].bytes;
-        for (uint32_t at = sections[i].offset & ~(width - 1U); at + width <= end; at += width) {
-            if (read_word(data + at, width) == old) {
+        for (uint32_t at = sections[i].offset & ~(width - 1U); at + width <= end; at += width)
+            if (read_word(data + at, width) == old)
                 memcpy(data + at, &value, width);
-            }
-        }
     }
 }
 
@@ -120,16 +112,14 @@ static void change_value(uint8_t *data, size_t bytes, uint32_t *state)
     const section *where = &sections[next_random(state) % SECTIONS];
     const uint32_t width = 1U << next_random(state) % 3U;
     const uint32_t offset = (where->offset + next_random(state) % where->bytes) & ~(width - 1U);
-    if (offset + width > bytes) {
+    if (offset + width > bytes)
         return;
-    }
     const uint32_t old = read_word(data + offset, width);
     const uint32_t choice = next_random(state) % 8U;
     const uint32_t value = choice == 0U && offset >= where->offset ? same_field(data, where, offset, width, state)
                                                                    : awkward_value(old, state);
-    if (choice == 1U && old > 1U) {
+    if (choice == 1U && old > 1U)
         change_everywhere(data, sections, width, old, value);
-    }
     memcpy(data + offset, &value, width);
 }
 
@@ -146,40 +136,13 @@ static void correct_header(uint8_t *data, size_t bytes)
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned int seed)
 {
     uint32_t state = seed;
-    if (bytes < sizeof(tigris_header_record) || next_random(&state) % 16U == 0U) {
+    if (bytes < sizeof(tigris_header_record) || next_random(&state) % 16U == 0U)
         return LLVMFuzzerMutate(data, bytes, capacity);
-    }
     const uint32_t changes = 1U + next_random(&state) % 3U;
-    for (uint32_t i = 0; i < changes; i++) {
+    for (uint32_t i = 0; i < changes; i++)
         change_value(data, bytes, &state);
-    }
     correct_header(data, bytes);
     return bytes;
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_bytes, const uint8_t *second, size_t second_bytes,
-                                 uint8_t *out, size_t capacity, unsigned int seed)
-{
-    uint32_t state = seed;
-    section into[SECTIONS];
-    section from[SECTIONS];
-    if (first_bytes > capacity || first_bytes < sizeof(tigris_header_record) ||
-        second_bytes < sizeof(tigris_header_record)) {
-        return 0U;
-    }
-    memcpy(out, first, first_bytes);
-    list_sections(first, first_bytes, into);
-    list_sections(second, second_bytes, from);
-    const uint32_t choice = 1U + next_random(&state) % (SECTIONS - 2U);
-    const section *to = &into[choice];
-    const section *with = &from[choice];
-    const uint32_t most = to->bytes < with->bytes ? to->bytes : with->bytes;
-    const uint32_t length = with->record_bytes >= 4U && most >= with->record_bytes && next_random(&state) % 2U == 0U
-                                ? with->record_bytes
-                                : most;
-    memcpy(out + to->offset, second + with->offset, length);
-    correct_header(out, first_bytes);
-    return first_bytes;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -24,12 +24,10 @@ typedef struct arenas {
 static uint8_t *allocate(size_t bytes, size_t alignment)
 {
     void *memory = NULL;
-    if (bytes == 0U) {
+    if (bytes == 0U)
         return NULL;
-    }
-    if (posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0) {
+    if (posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0)
         abort();
-    }
     /* Not zeros: values that a plan never wrote must not harm either. */
     memset(memory, 0x81, bytes);
     return memory;
@@ -37,8 +35,7 @@ static uint8_t *allocate(size_t bytes, size_t alignment)
 
 static arenas allocate_arenas(uint32_t fast_bytes, uint32_t slow_bytes, uint32_t alignment)
 {
-    const arenas result = {allocate(fast_bytes, alignment), allocate(slow_bytes, alignment), fast_bytes, slow_bytes};
-    return result;
+    return (arenas){allocate(fast_bytes, alignment), allocate(slow_bytes, alignment), fast_bytes, slow_bytes};
 }
 
 static void free_arenas(const arenas *given)
@@ -58,27 +55,19 @@ static uint32_t digest_outputs(const tigris_session *session, uint32_t digest)
 {
     for (uint32_t i = 0; i < session->plan->header->output_count; i++) {
         const uint8_t *output = tigris_output(session, i);
-        if (output != NULL) {
+        if (output != NULL)
             digest = digest * 31U + tigris_crc32(output, tigris_output_bytes(session, i));
-        }
     }
     return digest;
-}
-
-static void add_row_bytes(const tigris_band *band, uint32_t *sum)
-{
-    const uint32_t bytes = tigris_rows_bytes(band->tensor, (uint32_t)band->rows);
-    for (uint32_t i = 0; i < bytes; i++) {
-        *sum += band->data[i];
-    }
 }
 
 /* Every byte of every band a kernel wrote, read while it is valid. */
 static void read_band(void *context, uint32_t op, uint32_t image, const tigris_band *output)
 {
-    (void)op;
-    (void)image;
-    add_row_bytes(output, context);
+    uint32_t *sum = context;
+    (void)op, (void)image;
+    for (uint32_t i = 0; i < tigris_rows_bytes(output->tensor, (uint32_t)output->rows); i++)
+        *sum += output->data[i];
 }
 
 /* What comes and goes during a run. */
@@ -93,18 +82,16 @@ static void write_values(const tigris_plan *plan, uint32_t input, uint32_t first
                          uint8_t *destination)
 {
     const uint32_t mask = plan->tensors[plan->io[input].tensor].dtype == TIGRIS_DTYPE_INT8 ? 0xFFU : 0x3FU;
-    for (uint32_t k = 0; k < bytes; k++) {
+    for (uint32_t k = 0; k < bytes; k++)
         destination[k] = times == 0U ? 0x7FU : (uint8_t)(((first + k) * 2654435761U + input) >> 24 & mask);
-    }
 }
 
 static void write_inputs(const tigris_session *session, uint32_t times)
 {
     for (uint32_t i = 0; i < session->plan->header->input_count; i++) {
         uint8_t *input = tigris_input(session, i);
-        if (input != NULL) {
+        if (input != NULL)
             write_values(session->plan, i, 0U, tigris_input_bytes(session, i), times, input);
-        }
     }
 }
 
@@ -165,9 +152,8 @@ static tigris_status bind_small(tigris_session *session, const tigris_plan *plan
             tigris_session_init_dynamic(session, plan, given->fast, fast_bytes, given->slow, slow_bytes, NULL);
         uint32_t *small = status == TIGRIS_ERR_FAST_TOO_SMALL ? &fast_bytes : &slow_bytes;
         if ((status != TIGRIS_ERR_FAST_TOO_SMALL && status != TIGRIS_ERR_SLOW_TOO_SMALL) || attempt == 3U ||
-            session->bytes_short > RUN_PLAN_LARGEST_ARENA) {
+            session->bytes_short > RUN_PLAN_LARGEST_ARENA)
             return status;
-        }
         *small += session->bytes_short;
         free_arenas(given);
     }
@@ -203,9 +189,8 @@ static void run_small(const tigris_plan *plan, uint32_t choice, const uint32_t s
         const tigris_status status = run_twice(&session, MOST_KERNEL_CALLS, &outputs);
         outcome->ran_small = 1;
         outcome->differs = outcome->status == TIGRIS_OK && status == TIGRIS_OK && outputs != outcome->outputs;
-        if (outcome->status == TIGRIS_OK && small != NULL) {
+        if (outcome->status == TIGRIS_OK && small != NULL)
             outcome->differs |= status != TIGRIS_OK || !is_unharmed_by_cancelling(&session, outputs);
-        }
     }
     free_arenas(&given);
 }
@@ -218,9 +203,8 @@ static tigris_status bind_planned(tigris_session *session, const tigris_plan *pl
         *given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
         const tigris_status status =
             tigris_session_init(session, plan, given->fast, given->fast_bytes, given->slow, given->slow_bytes, NULL);
-        if (status != TIGRIS_ERR_FAST_TOO_SMALL || more != 0U || session->bytes_short > RUN_PLAN_LARGEST_ARENA) {
+        if (status != TIGRIS_ERR_FAST_TOO_SMALL || more != 0U || session->bytes_short > RUN_PLAN_LARGEST_ARENA)
             return status;
-        }
         free_arenas(given);
     }
 }
@@ -240,9 +224,8 @@ static void run_planned(const tigris_plan *plan, run_plan_outcome *outcome)
 run_plan_outcome run_plan(const uint8_t *data, size_t bytes, const uint32_t small[2])
 {
     uint8_t *copy = allocate(bytes + (bytes == 0U), PLAN_ALIGNMENT);
-    if (bytes != 0U) {
+    if (bytes != 0U)
         memcpy(copy, data, bytes);
-    }
     run_plan_outcome outcome = {TIGRIS_OK, 0, 0, 0, 0U, TIGRIS_OK, 0U, 0U};
     tigris_plan plan;
     int may_run = 0;
@@ -253,9 +236,8 @@ run_plan_outcome run_plan(const uint8_t *data, size_t bytes, const uint32_t smal
             run_planned(&plan, &outcome);
             may_run = outcome.ran || small != NULL;
         }
-        if (may_run) {
+        if (may_run)
             run_small(&plan, tigris_crc32(copy, bytes), small, &outcome);
-        }
     }
     free(copy);
     return outcome;

@@ -74,32 +74,30 @@ static int bytes(const call *c)
     return copied + one_row + 16 + (is_blocks(c) ? 9 * c->in->channels : 0);
 }
 
-static call conv_call(const data_dims_t *in, const data_dims_t *filter, const data_dims_t *out, const conv_params_t *p)
+static call call_of(const data_dims_t *in, const data_dims_t *filter, const data_dims_t *out, const conv_params_t *p,
+                    int mult)
 {
-    const call c = {in, filter, out, p->stride, p->padding, 0};
+    const call c = {in, filter, out, p->stride, p->padding, mult};
     assert(p->dilation.width == 1 && p->dilation.height == 1);
-    assert(out->channels % (in->channels / filter->channels) == 0);
+    assert(mult == 0 ? out->channels % (in->channels / filter->channels) == 0 : out->channels == in->channels * mult);
     return c;
 }
 
-static call depthwise_call(const data_dims_t *in, const data_dims_t *filter, const data_dims_t *out,
-                           const dw_conv_params_t *p)
+static conv_params_t plain_params(const dw_conv_params_t *p)
 {
-    const call c = {in, filter, out, p->stride, p->padding, p->ch_mult};
-    assert(p->dilation.width == 1 && p->dilation.height == 1);
-    assert(out->channels == in->channels * p->ch_mult);
-    return c;
+    return (conv_params_t){p->in_offset, p->out_offset, p->stride, p->padding, p->dilation, p->activation};
 }
 
 int esp_nn_get_conv_scratch_size(STAND_IN_SIZES(conv_params_t))
 {
-    const call c = conv_call(input, filter, output, params);
+    const call c = call_of(input, filter, output, params, 0);
     return bytes(&c);
 }
 
 int esp_nn_get_depthwise_conv_scratch_size(STAND_IN_SIZES(dw_conv_params_t))
 {
-    const call c = depthwise_call(input, filter, output, params);
+    const conv_params_t own = plain_params(params);
+    const call c = call_of(input, filter, output, &own, params->ch_mult);
     return bytes(&c);
 }
 
@@ -121,10 +119,9 @@ static void copy_padded(const call *c, const int8_t *input, int first, int end, 
     memset(scratch, value, (size_t)((end - first) * size.width * c->in->channels));
     for (int y = first; y < end; y++) {
         const int from = y - c->padding.height;
-        if (from >= 0 && from < c->in->height) {
+        if (from >= 0 && from < c->in->height)
             memcpy(scratch + ((y - first) * size.width + c->padding.width) * c->in->channels, input + from * row,
                    (size_t)row);
-        }
     }
 }
 
@@ -132,9 +129,8 @@ static void copy_padded(const call *c, const int8_t *input, int first, int end, 
 static const int8_t *tap_of(const call *c, const int8_t *image, int first, int y, int x, int i, int j)
 {
     const int row = y * c->stride.height + i, column = x * c->stride.width + j;
-    if (!is_in_place(c)) {
+    if (!is_in_place(c))
         return image + ((row - first) * padded(c).width + column) * c->in->channels;
-    }
     const int looks = (y == c->out->height - 1 && row >= c->in->height) ||
                       (x == c->out->width - 1 && column >= c->in->width);
     return looks ? NULL : image + (row * c->in->width + column) * c->in->channels;
@@ -165,11 +161,10 @@ static int is_beyond(const call *c)
     const int row = c->filter->width * c->in->channels;
     const int right = (c->out->width - 1) * c->stride.width + 3 - c->in->width - c->padding.width;
     const int below = (c->out->height - 1) * c->stride.height + 3 - c->in->height - c->padding.height;
-    if (c->mult == 0) {
+    if (c->mult == 0)
         return row < 16 && row * c->filter->height >= 16 && c->filter->channels == c->in->channels &&
                (c->in->height + c->padding.height < c->filter->height ||
                 c->in->width + c->padding.width < c->filter->width);
-    }
     return c->filter->width == 3 && c->filter->height == 3 &&
            (c->mult % 8 == 0 || (c->mult == 1 && c->in->channels == 8)) &&
            (c->padding.width > 1 || c->padding.height > 1 || right > 1 || below > 1);
@@ -195,18 +190,16 @@ static void run(const call *c, const int8_t *input, const int8_t *filter, const 
         memset(output, 0x5A, (size_t)(c->out->width * c->out->height * c->out->channels));
         return;
     }
-    if (image == scratch && !strips) {
+    if (image == scratch && !strips)
         copy_padded(c, input, 0, size.height, (int8_t)-p->in_offset);
-    }
     if (is_blocks(c) && !same && !none) { /* a copy of the output */
         memset(scratch + size.width * size.height * c->in->channels, 0x5A,
                (size_t)(c->out->width * c->out->height * c->in->channels));
     }
     for (int y = 0; y < rows; y++) {
         const int first = strips ? y * c->stride.height : 0;
-        if (strips) {
+        if (strips)
             copy_padded(c, input, first, first + 3, (int8_t)-p->in_offset);
-        }
         for (int x = 0; x < columns; x++)
             for (int channel = 0; channel < c->out->channels; channel++)
                 *output++ = output_of(c, image, first, y, x, channel, filter, bias[channel], p, scales);
@@ -215,15 +208,14 @@ static void run(const call *c, const int8_t *input, const int8_t *filter, const 
 
 void esp_nn_conv_s8(STAND_IN_LAYER(conv_params_t))
 {
-    const call c = conv_call(input_dims, filter_dims, output_dims, params);
+    const call c = call_of(input_dims, filter_dims, output_dims, params, 0);
     run(&c, input, filter, bias, output, params, scales);
 }
 
 void esp_nn_depthwise_conv_s8(STAND_IN_LAYER(dw_conv_params_t))
 {
-    const call c = depthwise_call(input_dims, filter_dims, output_dims, params);
-    const conv_params_t own = {params->in_offset, params->out_offset, params->stride,
-                               params->padding,   params->dilation,   params->activation};
+    const conv_params_t own = plain_params(params);
+    const call c = call_of(input_dims, filter_dims, output_dims, &own, params->ch_mult);
     run(&c, input, filter, bias, output, &own, scales);
 }
 
@@ -235,9 +227,8 @@ void esp_nn_fully_connected_per_ch_s8(const int8_t *input, int32_t input_offset,
     input = row_len < 8 ? input : (const int8_t *)rounded((uintptr_t)input, 8);
     for (int c = 0; c < out_channels; c++) {
         int64_t sum = bias[c];
-        for (int k = 0; k < row_len; k++) {
+        for (int k = 0; k < row_len; k++)
             sum += (input[k] + input_offset) * (filter[c * row_len + k] + filter_offset);
-        }
         output[c] = stand_in_output(sum, out_mult[c], out_shift[c], out_offset, low, high);
     }
 }
@@ -246,8 +237,7 @@ void esp_nn_fully_connected_s8(const int8_t *input, int32_t input_offset, uint16
                                int32_t filter_offset, const int32_t *bias, int8_t *output, uint16_t out_channels,
                                int32_t out_offset, int32_t out_shift, int32_t out_mult, int32_t low, int32_t high)
 {
-    for (int c = 0; c < out_channels; c++) {
+    for (int c = 0; c < out_channels; c++)
         esp_nn_fully_connected_per_ch_s8(input, input_offset, row_len, filter + c * row_len, filter_offset, bias + c,
                                          output + c, 1, out_offset, &out_shift, &out_mult, low, high);
-    }
 }
