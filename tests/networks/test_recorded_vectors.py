@@ -130,16 +130,6 @@ def first_output(plan: Compiled, stored: np.ndarray) -> list[int]:
         return session.run_raw({source.name: stored.reshape(source.stored_shape)})[result.name].ravel().tolist()
 
 
-@pytest.mark.parametrize("name", sampled(("kws", "resnet", "vww"), ("kws",)))
-def test_where_weights_lie_changes_no_byte(name: str) -> None:
-    (data,) = Network(OWN, name).recorded()
-    for (fast, slow), storage in zip((("64K", 0), ("16K", "64K"), ("64K", 0), ("16K", "64K")),
-                                     ({"xip": True}, {"copy_weights": True}, {"compress": "lz4"}, {"compress": "lz4"}),
-                                     strict=True):  # fmt: skip
-        plan = compiled(name, fast=fast, slow=slow, **storage)
-        assert first_output(plan, data["input_q"][-1]) == data["output_tflm_q"][-1].tolist(), storage
-
-
 @pytest.mark.parametrize("name", sampled(("kws", "resnet"), ("kws",)))
 def test_weights_of_which_half_are_zero_are_compressed(name: str) -> None:
     network = Network(OWN, name)

@@ -78,16 +78,3 @@ def test_a_minute_of_sound(name: str, rate: int, step: int, before: int, given: 
             heard.append(session.run({"input": frame})["output"].item())
     assert min(expected) < 0.1 and max(expected) > 0.9  # both were heard
     np.testing.assert_allclose(heard, expected, atol=2e-5)
-
-
-def test_a_sequence_at_once() -> None:
-    """The variant that takes many windows and gives as many probabilities."""
-    model = load("silero_vad_16k_sequence")
-    samples = sound(16000)[: 64 + 50 * 512]
-    windows = np.stack([samples[start : start + 576] for start in range(0, len(samples) - 575, 512)])
-    feeds = {"input": windows, **{name: np.zeros((1, 1, 128), np.float32) for name in "hc"}}
-    reference = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    expected = dict(zip([item.name for item in reference.get_outputs()], reference.run(None, feeds), strict=True))
-    with Session(compile_model(model, dims={"sequence_length": len(windows)})) as session:
-        for name, array in session.run(feeds).items():
-            np.testing.assert_allclose(array, expected[name], atol=5e-5)

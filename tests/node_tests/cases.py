@@ -114,18 +114,14 @@ def is_static(name: str, model: onnx.ModelProto) -> bool:
 
 def is_direct_float(name: str, model: onnx.ModelProto) -> bool:
     """The rule of this module's text."""
-    inputs, outputs = model.graph.input, model.graph.output
-    return is_static(name, model) and any(map(_is_float, inputs)) and any(map(_is_float, outputs))
+    return is_static(name, model) and all(any(value.type.tensor_type.elem_type == _FLOAT for value in values)
+                                          for values in (model.graph.input, model.graph.output))
 
 
 def _is_static(value: onnx.ValueInfoProto) -> bool:
     if value.type.WhichOneof("value") != "tensor_type":
         return False
     return all(dim.WhichOneof("value") == "dim_value" and dim.dim_value > 0 for dim in value.type.tensor_type.shape.dim)
-
-
-def _is_float(value: onnx.ValueInfoProto) -> bool:
-    return bool(value.type.tensor_type.elem_type == _FLOAT)
 
 
 def _case(item: Any) -> Case:

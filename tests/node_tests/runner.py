@@ -60,11 +60,8 @@ def ways(case: Case) -> Iterator[frozenset[str]]:
 
 
 def _attempt(case: Case, bound: frozenset[str]) -> tuple[Outcome, str]:
-    for recording in case.recordings:
-        outcome, reason = _run(case, recording, bound)
-        if outcome != Outcome.PASSED:
-            return outcome, reason
-    return Outcome.PASSED, ""
+    results = (_run(case, recording, bound) for recording in case.recordings)
+    return next((result for result in results if result[0] != Outcome.PASSED), (Outcome.PASSED, ""))
 
 
 def _run(case: Case, recording: Recording, bound: frozenset[str]) -> tuple[Outcome, str]:

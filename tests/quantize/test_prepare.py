@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from tests.compiler.models import make, nodes
 from tests.harness.command import tigris
@@ -22,21 +22,25 @@ def library() -> None:
     ensure_library()
 
 
-def network(path: Path, text: str, opset: int = 17, inputs: str = "x", version: int = 8, named: bool = True,
-            weights_are_inputs: bool = False) -> None:
-    """A network whose input or inputs are [n, 3, 8, 8], with weights of the names that its nodes read."""
+Shape = Sequence[int | str]
+IMAGE: Shape = ("n", 3, 8, 8)
+
+
+def network(path: Path, text: str, opset: int = 17, version: int = 8, named: bool = True,
+            weights_are_inputs: bool = False, types: Mapping[str, int] | None = None, **inputs: Shape) -> None:
+    """A network whose input is x unless inputs are named, with weights of the names that its nodes read."""
     rng = np.random.default_rng(0)
     shapes = {"w": (4, 3, 3, 3), "scale": (4,), "shift": (4,), "mean": (4,), "variance": (4,), "g": (4, 5), "k": ()}
     made = nodes(text)
     read = {name for item in made for name in item.input}
     weights = {name: np.asarray(rng.uniform(0.2, 0.7, shape) - (0.45 if name in "wg" else 0), np.float32)
                for name, shape in shapes.items() if name in read}
-    given: dict[str, Sequence[int | str]] = dict.fromkeys(inputs.split(), ("n", 3, 8, 8))
+    given: dict[str, Shape] = {"x": IMAGE, **inputs}
     given |= {name: value.shape for name, value in weights.items()} if weights_are_inputs else {}
     for item in made if not named else ():
         item.name = ""
     outputs = [name for item in made for name in item.output if name not in read]
-    model = make(made, given, outputs, weights, opset)
+    model = make(made, given, outputs, weights, opset, types)
     model.ir_version = version
     onnx.save(model, path)
 
@@ -91,26 +95,15 @@ def test_what_is_folded_into_a_layer_names_it(name: str, tmp_path: Path) -> None
 
 
 def test_two_inputs_and_a_batch(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", "Add x z s; Conv s w y pads=[1,1,1,1]", inputs="x z")
+    network(tmp_path / "m.onnx", "Add x z s; Conv s w y pads=[1,1,1,1]", z=IMAGE)
     x, z = np.random.default_rng(1).normal(size=(2, 8, 2, 3, 8, 8))
     found = quantize(tmp_path, "--dim", "n=2", x=x, z=z)
     assert found["samples"] == {"calibration": 6, "held_out": 2} and found["float_ops"] == []
     assert "6 samples" in found["warnings"][-1]
 
 
-def retyped(folder: Path, port: str, index: int, kind: int, shape: list[int] | None = None) -> None:
-    """Another type, or another shape too, of an input or output of the network."""
-    model = onnx.load(folder / "m.onnx")
-    item = getattr(model.graph, port)[index]
-    item.type.tensor_type.elem_type = kind
-    if shape is not None:
-        item.CopyFrom(helper.make_tensor_value_info(item.name, kind, shape))
-    onnx.save(model, folder / "m.onnx")
-
-
 def test_a_scalar_input_is_set_or_has_samples(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", f"{CONV}; Mul c z y", inputs="x z")
-    retyped(tmp_path, "input", 1, TensorProto.FLOAT, [])
+    network(tmp_path / "m.onnx", f"{CONV}; Mul c z y", z=())
     assert quantize(tmp_path, "--set", "z=2")["error"] < 0.05
     rng = np.random.default_rng(1)
     assert quantize(tmp_path, x=rng.normal(size=(24, 3, 8, 8)), z=rng.normal(size=24))["error"] < 0.1
@@ -123,8 +116,8 @@ def test_operators_that_cannot_be_compiled_are_named_before_anything_else(tmp_pa
 
 
 def test_an_output_may_be_the_class_itself(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", f"{CONV}; GlobalAveragePool c d; Flatten d e; ArgMax e y axis=1")
-    retyped(tmp_path, "output", 0, TensorProto.INT64)
+    network(tmp_path / "m.onnx", f"{CONV}; GlobalAveragePool c d; Flatten d e; ArgMax e y axis=1",
+            types={"y": TensorProto.INT64})
     (output,) = quantize(tmp_path)["outputs"]
     assert output["agreement"] >= 0.8
 
@@ -138,7 +131,7 @@ def test_what_is_no_number_in_float_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_input_of_bytes_that_is_cast_stays_bytes(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", "Cast x f to=1; Conv f w c pads=[1,1,1,1]; Relu c y")
-    retyped(tmp_path, "input", 0, TensorProto.UINT8)
+    network(tmp_path / "m.onnx", "Cast x f to=1; Conv f w c pads=[1,1,1,1]; Relu c y",
+            types={"x": TensorProto.UINT8})
     found = quantize(tmp_path, x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
     assert found["float_ops"] == [] and found["error"] < 0.05

@@ -143,8 +143,6 @@ def test_a_search_meets_the_tolerance_with_few_layers(tmp_path: Path) -> None:
     assert 0 < len(found["int16"]) <= 2 and found["float_ops"] == []
     finer = quantize(model, "--data", data, "--dim", "size=8", "--auto", 0.002)
     assert finer["auto"]["met"] and finer["int16"] == [] and len(finer["kept_float"]) == 3
-    nothing = quantize(model, "--data", data, "--dim", "size=8", "--auto", 0.9)
-    assert nothing["kept_float"] == nothing["int16"] == [] and nothing["auto"]["trials"] == 1
     short = quantize(model, "--data", data, "--dim", "size=8", "--auto", 1e-7, "--trials", 1, status=1)
     assert not short["auto"]["met"] and short["auto"]["trials"] == 1 and not short["auto"]["complete"]
 
@@ -156,14 +154,10 @@ def test_pictures_are_resized_and_their_folders_are_classes(tmp_path: Path) -> N
     for index in range(12):
         folder = tmp_path / "pictures" / ("b" if index % 3 else "a")
         folder.mkdir(parents=True, exist_ok=True)
-        pixels = rng.integers(0, 256, (20, 30, 3), np.uint8)
-        image.fromarray(pixels).save(folder / f"{index}.png")
+        image.fromarray(rng.integers(0, 256, (20, 30, 3), np.uint8)).save(folder / f"{index}.png")
     found = quantize(model, "--images", tmp_path / "pictures", "--dim", "size=8", "--image-mean", "0.5,0.4,0.3",
                      "--image-std", "0.2")  # fmt: skip
     assert found["samples"] == {"calibration": 9, "held_out": 3}
-    wrong = tigris("quantize", model, "--images", tmp_path / "pictures", "--dim", "size=8", "-o", tmp_path / "o.onnx",
-                   "--image-std", "0", status=2)  # fmt: skip
-    assert "--image-std 0" in wrong.stderr
     (tmp_path / "pictures" / "a" / "broken.png").write_bytes(b"no picture")
     assert "broken.png" in tigris("quantize", model, "--images", tmp_path / "pictures", "--dim", "size=8", "-o",
                                   tmp_path / "o.onnx", status=2).stderr  # fmt: skip
@@ -175,18 +169,15 @@ def images(digits: tuple[Path, Path]) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize(
-    ("arrays", "says"),
-    [
-        (lambda x: {"picture": x, "other": x}, "holds picture, other"),
-        (lambda x: {"image": x[:, :, :4]}, "takes [1, 1, 8, 8]"),
-        (lambda x: {"image": x[:1]}, "at least 2 are needed"), (lambda x: {"image": x[:0]}, "at least 2 are needed"),
-        (lambda x: {"image": np.where(np.arange(len(x)) == 7, np.nan, x.T).T}, "sample 7 holds NaN"),
-        (lambda x: {"image": x, "labels": np.zeros(3, int)}, "labels must be 100 integers"),
-        (lambda x: {"image": np.full(x.shape, "a")}, "takes [1, 1, 8, 8]"),
-        (lambda x: {"image": x.astype(np.float64) * 1e300}, "beyond float32"),
-    ],
-)
+@pytest.mark.parametrize(("arrays", "says"), [
+    (lambda x: {"picture": x, "other": x}, "holds picture, other"),
+    (lambda x: {"image": x[:, :, :4]}, "takes [1, 1, 8, 8]"),
+    (lambda x: {"image": x[:1]}, "at least 2 are needed"), (lambda x: {"image": x[:0]}, "at least 2 are needed"),
+    (lambda x: {"image": np.where(np.arange(len(x)) == 7, np.nan, x.T).T}, "sample 7 holds NaN"),
+    (lambda x: {"image": x, "labels": np.zeros(3, int)}, "labels must be 100 integers"),
+    (lambda x: {"image": np.full(x.shape, "a")}, "takes [1, 1, 8, 8]"),
+    (lambda x: {"image": x.astype(np.float64) * 1e300}, "beyond float32"),
+])
 def test_samples_that_do_not_fit_are_refused(arrays: Any, says: str, digits: tuple[Path, Path], tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **arrays(images(digits)))
     done = tigris("quantize", digits[0], "--data", tmp_path / "x.npz", "-o", tmp_path / "out.onnx", status=2)
@@ -205,23 +196,16 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
     assert f"{path}: not a numpy .npy or .npz file" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--data", "missing.npz"], "missing.npz: no such file"),
-        (["--images", "missing"], "missing: no such folder"), ([], "no samples"),
-        (["--data", "GOOD", "--images", "."], "one of them"),
-        (["--data", "GOOD", "--labels", "classes"], "--labels classes"),
-        (["--data", "GOOD", "--held-out", "100"], "--held-out 100"),
-        (["--data", "GOOD", "--keep-float", "conv_3"], "did you mean conv_"),
-        (["--data", "GOOD", "--auto", "2"], "--auto 2"),
-        (["--data", "GOOD", "--percentile", "99"], "--percentile 99"),
-        (["--data", "GOOD", "--dim", "n=3"], "--dim n=3"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(arguments: list[str], says: str, digits: tuple[Path, Path],
+@pytest.mark.parametrize(("arguments", "says"), [
+    ("--data missing.npz", "missing.npz: no such file"), ("--images missing", "missing: no such folder"),
+    ("", "no samples"), ("--data GOOD --images .", "one of them"),
+    ("--data GOOD --keep-float conv_3", "did you mean conv_"),
+    *((f"--data GOOD {option}", option) for option in (
+        "--labels classes", "--held-out 100", "--auto 2", "--percentile 99", "--dim n=3")),
+])
+def test_options_that_do_not_fit_are_refused(arguments: str, says: str, digits: tuple[Path, Path],
                                              tmp_path: Path) -> None:
-    words = [str(digits[1]) if word == "GOOD" else word for word in arguments]
+    words = [str(digits[1]) if word == "GOOD" else word for word in arguments.split()]
     done = tigris("quantize", digits[0], *words, "-o", tmp_path / "out.onnx", "--json", status=2)
     assert says in done.stderr and says in json.loads(done.stdout)["error"]
 

@@ -59,24 +59,6 @@ def test_bands_until_there_are_rows() -> None:
         assert bands == 1 or pace.rows(bands - 1) < rows
 
 
-def test_the_slower_of_two_never_has_more_rows() -> None:
-    for one, other in itertools.product(PACES, PACES):
-        if one.same_rate(other):
-            slower = one.slower(other)
-            assert slower in (one, other)
-            assert all(slower.rows(bands) <= min(one.rows(bands), other.rows(bands)) for bands in BANDS)
-            assert {id(slower), id(one.faster(other))} == {id(one), id(other)}
-
-
-def test_the_smallest_terms_are_the_same_schedule() -> None:
-    for pace, factor in itertools.product(PACES, (2, 3, 6)):
-        many = Pace(pace.numerator * factor, pace.denominator * factor, pace.offset * factor)
-        assert many.reduced() == pace.reduced()
-        for extra in range(factor):
-            uneven = Pace(many.numerator, many.denominator, many.offset + extra)
-            assert [uneven.reduced().rows(b) for b in BANDS] == [uneven.rows(b) for b in BANDS]
-
-
 def first_needed(made: int, rows: RowMap) -> int:
     return made * rows.numerator + rows.first
 

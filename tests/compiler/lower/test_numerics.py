@@ -72,8 +72,3 @@ def test_tables_of_conversions_are_the_arithmetic(scale: float, zero_point: int)
     assert np.all(codes((table[known] - 1)[above_minus_infinity]) < wanted[above_minus_infinity])
     expected = (np.arange(-128, 128) - zero_point).astype(np.float32) * np.float32(scale)
     np.testing.assert_array_equal(numerics.dequantise_table(scale, zero_point), expected)
-
-
-def test_softmax_scale_too_small() -> None:
-    with pytest.raises(ValueError, match="too small"):
-        numerics.softmax_scaling(1e-9)

@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.lower.compare import quantised
 from tests.compiler.models import make, node, program
 from tigris_pio.compiler.lower import supported_operators
-from tigris_pio.errors import ModelError, UnsupportedError
+from tigris_pio.errors import UnsupportedError
 
 W = np.ones((2, 3, 3, 3), np.float32)
 X = (1, 3, 8, 8)
@@ -40,12 +40,6 @@ def test_reasons(nodes: list[onnx.NodeProto], weights: dict[str, np.ndarray], re
     inputs = {"x": X} | ({"x2": X} if any("x2" in item.input for item in nodes) else {})
     with pytest.raises(UnsupportedError, match=f"(?s)n \\(.*{reason}"):
         program(make(nodes, inputs, outputs, weights, opset=20))
-
-
-def test_negative_pads() -> None:
-    model = make([node("Conv", "x w", "y", "shrinker", pads=[-1, 0, 0, 0])], {"x": X}, ["y"], {"w": W})
-    with pytest.raises(ModelError, match=r"shrinker.*negative"):
-        program(model)
 
 
 def test_types_without_kernels() -> None:

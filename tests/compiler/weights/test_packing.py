@@ -41,12 +41,6 @@ def shape_of(kind: OpKind, numbers: tuple[int, int], kernel: tuple[int, int], gr
     return (*kernel, outputs) if kind is OpKind.DEPTHWISE_CONV_2D else (outputs * groups, *kernel, inputs)
 
 
-def test_every_packing_is_described() -> None:
-    assert set(PACKINGS) == set(enums.Packing) - {enums.Packing.PIE}  # whose streams pie.py describes
-    for packing in PACKINGS.values():
-        assert sorted(packing.order) == list(range(packing.tile))
-
-
 @pytest.mark.parametrize("kind", sorted(PACKED_KINDS))
 @pytest.mark.parametrize("packing", PACKINGS)
 @settings(max_examples=examples(25, 100))

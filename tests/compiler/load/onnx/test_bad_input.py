@@ -97,11 +97,6 @@ def test_given_dimensions() -> None:
     assert load_model(relu(("N", "c")), {"x:1": 9}).tensors["y"].shape == (1, 9)
 
 
-def test_symbol_shared_by_two_inputs() -> None:
-    model = make([node("Add", "a b", "y")], {"a": ("N", "k"), "b": (3, "k")}, ["y"])
-    assert load_model(model, {"k": 5}).tensors["y"].shape == (3, 5)
-
-
 @pytest.mark.parametrize("dims", [{"heigth": 3}, {"width": 0}, {"width": -2}])
 def test_wrong_dim_option(dims: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="dims="):
