@@ -102,6 +102,7 @@ MOVES = {
     "CenterCropPad": Move("CenterCropPad", [ints(3, 8)], {"axes": [1, 2]}),
     "Trilu": Move("Trilu", attributes={"upper": 0}),
 }
+FAST = ("Reshape", "Squeeze", "Gather", "Expand", "Pad_zero", "MaxPool", "ReduceMin", "Cast", "ScatterND")
 RANK_TWO = ("Flatten", "Squeeze", "Reshape", "ReduceMin")
 FLATTEN = Move("Flatten", attributes={"axis": 2})
 
@@ -200,7 +201,7 @@ def check(model: onnx.ModelProto, scarce: bool = True) -> Compiled:
     return ample
 
 
-@pytest.mark.parametrize("name", sampled(MOVES, 9))
+@pytest.mark.parametrize("name", sampled(MOVES, FAST))
 def test_every_type_at_every_position(name: str) -> None:
     move = MOVES[name]
     places: dict[str, tuple[list[Move], list[Move], list[Move]]] = {
@@ -221,7 +222,7 @@ def test_every_type_at_every_position(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
-@pytest.mark.parametrize("name", sampled(MOVES, 9))
+@pytest.mark.parametrize("name", sampled(MOVES, FAST))
 def test_every_operator_with_little_memory(name: str, kind: str) -> None:
     """One chain at a time, through slow memory; and integers that nothing dequantises, which stay what they are."""
     chains = Chains()
