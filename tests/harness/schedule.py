@@ -1,4 +1,4 @@
-"""Which tests run in the same process: those of a file, so that its fixtures are made once; the longest files first.
+"""Which tests run in the same process: those of a file or folder, which share fixtures; the longest first.
 
 pytest-xdist's own groups have no effect with pytest 9.2, whose node identifiers leave out the suffix that names them.
 """
@@ -10,24 +10,22 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-#: Seconds of files that take more than a few. Only the order counts: it lets the processes end together.
+#: Folders whose tests share what takes long to make: builds of the runtime, PlatformIO's core folder, ONNX's own cases.
+TOGETHER = ("platformio", "runtime", "compiler/codegen", "node_tests")
+#: Seconds of folders and files that take more than a few. Only the order counts: it lets the processes end together.
 LONG = {
-    "platformio/test_hook.py": 30,
-    "platformio/test_espressif.py": 28,
+    "platformio": 110,
+    "runtime": 90,
+    "compiler/codegen": 55,
     "esp_idf/test_cmake.py": 25,
-    "platformio/test_boards.py": 22,
-    "platformio/test_pio_test.py": 20,
-    "platformio/test_qemu.py": 20,
-    "update/test_power_cuts.py": 15,
+    "node_tests": 22,
     "families/test_families.py": 15,
-    "node_tests/test_node_tests.py": 12,
+    "emulation/xtensa/test_whole.py": 15,
+    "update/test_power_cuts.py": 10,
     "compiler/plan/test_small_programs.py": 12,
+    "docs/test_projects.py": 10,
     "docs/test_extending.py": 10,
 }
-#: Files whose tests share nothing that takes long to make: each test goes where there is room.
-APART: frozenset[str] = frozenset()
-#: Files that share what takes long to make: ONNX's own cases.
-TOGETHER = {"node_tests/test_budgets.py": "node_tests", "node_tests/test_node_tests.py": "node_tests"}
 
 
 def file_of(nodeid: str) -> str:
@@ -38,16 +36,16 @@ def file_of(nodeid: str) -> str:
 def scope(nodeid: str) -> str:
     """What a test shares a process with."""
     file = file_of(nodeid)
-    return nodeid if file in APART else TOGETHER.get(file, file)
+    return next((folder for folder in TOGETHER if file.startswith(folder + "/")), file)
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Long files before the others; a file's tests stay as they are."""
-    items.sort(key=lambda item: -LONG.get(file_of(item.nodeid), 0))
+    """Long folders and files before the others; the tests of one stay as they are."""
+    items.sort(key=lambda item: -LONG.get(scope(item.nodeid), 0))
 
 
 class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out files in the order in which they were collected."""
+    """Hands out folders and files in the order in which they were collected."""
 
     def __init__(self, config: pytest.Config, log: object = None) -> None:
         super().__init__(config, log)
