@@ -23,7 +23,8 @@ from tests.runtime.replays import assert_same, outcomes, portable_outputs
 from tests.runtime.test_conv import plain
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.format.enums import OpKind, WeightMode
-from tigris_pio.format.records import Header, StageRecord, TensorRecord, ViewRecord
+from tigris_pio.format.params import FullyConnectedInt8Params
+from tigris_pio.format.records import Header, OpRecord, StageRecord, TensorRecord, ViewRecord
 
 CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
 
@@ -62,6 +63,19 @@ def test_weights_that_a_run_overwrites(program: Path) -> None:
             plans.append(changed(plan, ViewRecord, view, offset=stage.block_fast_offset + at))
     results = outcomes(program, plans)
     assert {result.ran for result in results} == {True}
+
+
+def test_scales_that_a_run_overwrites(program: Path) -> None:
+    """Those that a library cannot take, which an input lies over, are left to the portable kernel."""
+    op = next(op for op in operators() if op.kind is OpKind.PLAIN_FULLY_CONNECTED)
+    plan = plan_for(op, Way(2, windows=True, weights=WeightMode.COPY))
+    header = Header.unpack(plan)
+    stage = StageRecord.unpack(plan, header.stages)
+    scales = FullyConnectedInt8Params.unpack(plan, header.params + OpRecord.unpack(plan, header.ops).params).multiplier
+    plan = changed(plan, Header, 0, fast_bytes=header.fast_bytes + 1024)
+    plans = [changed(plan, ViewRecord, 0, offset=stage.block_fast_offset + at)
+             for at in range(scales + 15 & ~15, stage.block_raw_bytes, 16)]  # fmt: skip
+    assert [result.outputs for result in outcomes(program, plans)] == [portable_outputs(plan) for plan in plans] != []
 
 
 UNUSUAL = [
