@@ -6,6 +6,7 @@
  *   width=W   only in outputs of this width
  *   at=O      only in calls whose output begins at offset O of the fast arena
  *   times=N   only the first N times
+ *   every=N   only each Nth time
  *   skip=N    not the first N times
  *   add=X     adds X hundred-thousandths to floats instead
  *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
@@ -18,13 +19,14 @@
 #define MOST_KERNELS 256
 
 static long kind, dtype, row, channel, flip = 1, first = -1, add, width, at = -1, poke = -1, times = LONG_MAX;
-static long skip, seen;
+static long skip, seen, every = 1;
 static const struct {
     const char *name;
     long *value;
 } words[] = {
     {"kind", &kind}, {"dtype", &dtype}, {"row", &row}, {"channel", &channel}, {"flip", &flip}, {"first", &first},
     {"add", &add}, {"width", &width}, {"at", &at}, {"poke", &poke}, {"times", &times}, {"skip", &skip},
+    {"every", &every},
 };
 static const tigris_session *victim;
 static const tigris_kernel_entry *original;
@@ -68,7 +70,7 @@ static void run_wrongly(const tigris_kernel_call *call)
         return;
     if (at >= 0 && band->data != victim->fast + at)
         return;
-    if (++seen <= skip || times-- <= 0)
+    if (++seen % every != 0 || seen <= skip || times-- <= 0)
         return;
     if (poke >= 0) {
         victim->fast[poke] ^= (uint8_t)flip;

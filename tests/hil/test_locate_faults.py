@@ -80,6 +80,22 @@ def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, serve: Serve
     assert found.document()["row"] is None
 
 
+def test_a_state_that_changes_between_two_runs(serve: Serve, plans: Plans) -> None:
+    """A byte of h changes when both are committed: the first to read it in the next run is named."""
+    path = plans(remembering, "4K", state=STATE)
+    plan = open_plan(path)
+    words = PlanWords(plan.file)
+    commits = [index for index, op in enumerate(plan.file.ops) if op.kind == K.COMMIT]
+    state = plan.file.tensors[words.tensor(commits[0])]
+    wrong = Wrong(K.COMMIT, DType.INT8, 0, 0, 64, f"poke={state.home_offset + 4},every=2")
+    found = located(serve(path, "--fault", wrong.spec), plan, 3)
+    assert isinstance(found, FirstWrong), found
+    lstm = next(index for index, op in enumerate(plan.file.ops) if op.kind == K.RECURRENT)
+    assert (found.sample, found.op, found.cause, found.writer, found.reproducible) == (1, lstm, MEMORY, None, True)
+    assert found.departure is not None and found.departure.first.channel == 1
+    assert "that input was the host's when the run began" in found.sentences()[2]
+
+
 def test_faults_that_do_not_come_again(serve: Serve, plans: Plans) -> None:
     """In the check alone, in the first run of the search, in all but its last two; in all but one call of its last."""
     path = plans("kws", "8K")

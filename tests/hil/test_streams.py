@@ -109,6 +109,7 @@ def test_frames_of_a_stream_that_is_over_write_nothing(raw: Raw) -> None:
     for number in (0, 1, 3):
         raw.send(data(raw, number, part(number)))
     answers(raw)
+    raw.send(replace(data(raw, 2, bytes(DATA)), session=raw.session + 1))
     for frame in late:
         raw.send(frame)
     refused = {frame.type for frame in answers(raw)}
@@ -120,6 +121,9 @@ def test_frames_of_a_stream_that_is_over_write_nothing(raw: Raw) -> None:
     for frame in late:
         raw.send(frame)
     raw.send(Frame(StreamFrame.DATA, raw.sequence, raw.session, bytes(242)))
+    raw.ask(Request.STREAM, INTO)
+    raw.ask(Request.CANCEL)
+    raw.send(data(raw, 0, bytes(DATA)))
     answers(raw)
     assert inputs_crc32(raw) == zlib.crc32(INPUT + bytes(7))
 
@@ -142,6 +146,9 @@ def test_openings_that_are_refused_open_nothing(raw: Raw) -> None:
         assert raw.ask(Request.STREAM, payload).payload == REFUSED[refusal], payload
         raw.send(data(raw, 0, b"x"))
         assert answers(raw) == []
+    raw.ask(Request.STREAM, INTO)
+    refused = raw.ask(Request.STREAM, opening(Direction.OUTPUT))
+    assert refused.payload == REFUSED[Refusal.NO_OUTPUT], "of a run with other inputs"
 
 
 # To the host.
