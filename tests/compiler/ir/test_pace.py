@@ -41,6 +41,13 @@ def test_rows_come_when_their_input_is_there(kind: str) -> None:
     assert (lags > 0) == (kind == "resampling")
 
 
+def test_of_two_paces_of_one_rate_the_slower_never_has_more() -> None:
+    for one, other in ((one, other) for one, other in itertools.product(PACES, PACES) if one.same_rate(other)):
+        slower, faster = one.slower(other), one.faster(other)
+        assert {slower, faster} == {one, other}
+        assert all(slower.rows(bands) <= faster.rows(bands) for bands in BANDS)
+
+
 def test_no_pace_that_starts_earlier_would_do() -> None:
     """Whichever band is looked at, in a whole cycle."""
     for pace, rows in itertools.product(PACES, (rows for maps in MAPS.values() for rows in maps)):
