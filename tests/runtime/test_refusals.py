@@ -73,7 +73,7 @@ DAMAGES: dict[tuple[type[Record], int, int], list[dict[str, Any]]] = {
         {"offset": 1025}, {"capacity_rows": 0}, {"capacity_rows": HUGE}, {"pace_numerator": 2, "pace_denominator": 1},
         {"flags": ViewFlag.WINDOW | ViewFlag.STORE}],
     (ViewRecord, 1, -25): [{"flags": 0, "offset": 0, "capacity_rows": 12}, {"flags": ViewFlag.WINDOW | ViewFlag.LOAD},
-        {"flags": ViewFlag.WINDOW | ViewFlag.STORE}],
+        {"flags": ViewFlag.WINDOW | ViewFlag.STORE}, {"parked": 768}, {"parked": HUGE}],
     (ViewRecord, 4, -25): [{"pace_denominator": 0}, {"pace_denominator": HUGE}, {"pace_numerator": HUGE},
         {"pace_numerator": 0}, {"pace_offset": 0x7FFFFFFF}],
     (ViewRecord, 4, -24): [{"pace_offset": 6}],
