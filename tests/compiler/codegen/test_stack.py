@@ -39,19 +39,20 @@ def taken(plan: Compiled, optimise: str, folder: Path) -> int:
     return beside_kernels(folder / "m.ci", "m_run", kernels)
 
 
-@pytest.mark.parametrize("name,fast,slow", sampled(SMALLEST + BESIDE_SLOW, ["micro_speech", "kws"]))
+@pytest.mark.parametrize("name,fast,slow", sampled(SMALLEST + BESIDE_SLOW, ["micro_speech", "resnet"]))
 def test_beside_the_deepest_kernel(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
     assert 0 < taken(compiled(name, fast, slow), "-Os", tmp_path) <= KEEPS_MORE.get((name, fast), MOST)
 
 
 @pytest.mark.parametrize("optimise,most", [("-O2", MOST), ("-O0", 112)])
-@pytest.mark.parametrize("name,fast,slow", sampled(DEEPEST, 1))
+@pytest.mark.parametrize("name,fast,slow", sampled(DEEPEST, ["resnet"]))
 def test_when_it_is_fast_or_debugged(name: str, fast: str, slow: str | int, optimise: str, most: int,
                                      tmp_path: Path) -> None:
     assert 40 <= taken(compiled(name, fast, slow), optimise, tmp_path) <= most
 
 
-@pytest.mark.parametrize("name,fast,slow", sampled([("resnet", "8K", "64K"), ("resnet", "11520", 0)], 1))
+@pytest.mark.thorough
+@pytest.mark.parametrize("name,fast,slow", [("resnet", "8K", "64K"), ("resnet", "11520", 0)])
 def test_painted(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
     """What a run writes of the stack is what the call graph says, or less where no run goes its deepest way."""
     machine, plan = MACHINES["cortex-m4"], compiled(name, fast, slow)

@@ -74,7 +74,7 @@ env.Append(
         "ESP_PLATFORM", "_GNU_SOURCE", ("TIGRIS_TENSOR_ALIGN", "8"), ("CONFIG_IDF_TARGET", env.StringifyMacro(mcu)),
     ],
     CPPPATH=[STUBS, CHIP],
-    CCFLAGS=["-Os", "-Wall", "-ffunction-sections", "-fdata-sections"],
+    CCFLAGS=["-O0", "-Wall", "-ffunction-sections", "-fdata-sections"],
     LINKFLAGS=["-s", "-Wl,--gc-sections"],
     LIBS=["m"],
     BUILDERS={
