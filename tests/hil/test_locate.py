@@ -106,7 +106,7 @@ STEPS = st.lists(st.tuples(KINDS, st.integers(0, 2), st.integers(0, 10**6)), min
 
 @pytest.mark.fuzzed
 def test_any_call_of_any_graph(real_board: Path, tmp_path: Path) -> None:
-    @counted(found=examples(2, 20), banded=examples(0, 5))
+    @counted(found=examples(2, 20), banded=examples(0, 2))
     @settings(max_examples=examples(4, 30, 300), deadline=None, suppress_health_check=list(HealthCheck))
     @given(shape=st.integers(0, len(INPUTS) - 1), steps=STEPS, share=st.integers(40, 100), place=st.integers(0, 10**6),
            states=st.booleans())

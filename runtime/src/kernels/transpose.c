@@ -113,9 +113,10 @@ static void run(const tigris_kernel_call *call)
     uint32_t elements = tigris_band_elements(call->output);
     uint8_t *output = call->output_data;
     counter c = {params, {0U}, 0U};
-    start(&c, (uint32_t)call->output->first * tigris_row_elements(call->output->tensor));
+    const uint32_t first = (uint32_t)call->output->first * tigris_row_elements(call->output->tensor);
+    start(&c, first);
     /* A band may begin and end amid the last axis. */
-    uint32_t skipped = c.index[last];
+    uint32_t skipped = first % params->output_shape[last];
     c.input -= skipped * params->input_step[last];
     const walk along = {params->input_step[last] * bytes, last == 0U ? 0U : params->input_step[last - 1U] * bytes,
                         params->output_shape[last], bytes};
