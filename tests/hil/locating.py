@@ -121,7 +121,9 @@ def remembering() -> onnx.ModelProto:
 
 
 def amplifying() -> onnx.ModelProto:
-    """y = s + exp(20 s), s = sigmoid(-x), in float32: an error of s is 20 times as large of y."""
+    """y = exp(20 s) + r, s = sigmoid(-x), in float32: an error of s is 20 times as large of y. What runs between, and
+    makes r of the least of exp(20 s) and 0, has none."""
     nodes = [node("Neg", "x", "n", "negate"), node("Sigmoid", "n", "s", "sigmoid"), node("Mul", "s k", "m", "stretch"),
-             node("Exp", "m", "e", "raise"), node("Add", "e s", "y", "join")]
-    return make(nodes, {"x": (1, 2, 9, 5)}, ["y"], {"k": np.array(20, np.float32)})
+             node("Exp", "m", "e", "raise"), node("Min", "e z", "p"), node("Mul", "p x", "q"), node("Sub", "q x", "o"),
+             node("Mul", "o x", "t"), node("Add", "t x", "r"), node("Add", "e r", "y", "join")]  # fmt: skip
+    return make(nodes, {"x": (1, 2, 9, 5)}, ["y"], {"k": np.array(20, np.float32), "z": np.zeros((), np.float32)})
