@@ -29,8 +29,9 @@ SANITIZERS = ("-O0", "-g1", "-fsanitize=address,undefined,float-cast-overflow", 
 PLAIN = ("-O1", "-g1")
 DSP_IN_C = f"-include{HERE / 'dsp_in_c.h'}"
 #: Kernels of other processors in a program for this one: the flags that choose them, the header that they depend on.
+#: Rows by themselves have their way where compilers optimise.
 VARIANTS = {
-    "dsp": ((DSP_IN_C,), "instruction_set.h"),
+    "dsp": ((DSP_IN_C, "-D__OPTIMIZE__"), "instruction_set.h"),
     "fours": (("-DTIGRIS_MANY_REGISTERS",), "conv_2d_int8.h"),
     "small": (("-Os",), "instruction_set.h"),
     "small-dsp": (("-Os", DSP_IN_C), "instruction_set.h"),
