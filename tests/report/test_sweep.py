@@ -42,8 +42,9 @@ def test_every_point_is_a_plan_and_the_smallest_are_the_smallest(start: Front) -
         assert (point.traffic == 0) == (point.slow == 0)
     assert found.points[-1].banded == 0 and found.points[-1].calls == sum(op.images for op in start.program.ops)
     assert found.points[0].budget == found.least < found.alone and found.points[0].slow > 0
-    assert plan(start, found.alone) is not None
-    assert plan(start, found.alone - max(16, found.alone // 50)) is None
+    for smallest, slow in ((found.alone, 0), (found.least, AMPLE_SLOW)):
+        below = plan(start, smallest - max(16, smallest // 50), slow)
+        assert plan(start, smallest, slow) and (below is None or "in slow memory" in "".join(below.warnings))
 
 
 def test_it_ends_when_time_runs_out(start: Front) -> None:
