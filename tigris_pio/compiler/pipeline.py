@@ -32,6 +32,7 @@ from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.lower.streams import add_streams
+from tigris_pio.compiler.lower.verify import checked
 from tigris_pio.compiler.normalise import PassStatistics, normalise
 from tigris_pio.compiler.options import DEFAULT_ALIGNMENT, UNLIMITED, CompileOptions
 from tigris_pio.compiler.plan.attempts import Attempt
@@ -141,13 +142,15 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     lowered = lower(result.graph)
     program = dataclasses.replace(lowered, name=options.name) if options.name else lowered
     slid = None if options.hop is None else slide(program, options.hop)
-    return Front(add_streams(slid.program if slid else program, options.streams), result.statistics, slid)
+    program = checked(slid.program, "slide") if slid else program
+    return Front(checked(add_streams(program, options.streams), "add_streams"), result.statistics, slid)
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
     """Plans and emits; BudgetError when the model does not fit."""
     progress("partition")
     plan, attempts = cheapest_plan(start.program, options)
+    checked(plan.program, "partition")
     if options.cores > 1:
         plan = dataclasses.replace(plan, split=split_steps(plan))
     progress("emit")

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import helper, version_converter
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.load.onnx.dimensions import declared_shape
@@ -130,10 +131,10 @@ def _bound(source: onnx.ModelProto, dims: Mapping[str, int], label: str) -> tupl
 
 def _name_all(graph: onnx.GraphProto) -> None:
     """Names for nodes that have none, or one of another's: settings and reports go by them."""
-    seen: set[str] = set()
+    names, seen = Names(node.name for node in graph.node), set[str]()
     for index, node in enumerate(graph.node):
         if not node.name or node.name in seen:
-            node.name = f"{node.name or node.op_type}_{index}"
+            node.name = names.fresh(f"{node.name or node.op_type}_{index}")
         seen.add(node.name)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap, StoredValue
 from tigris_pio.compiler.lower import element_types, numerics
 from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
@@ -36,7 +37,8 @@ class Builder:
         self.values: dict[str, list[Value]] = {}
         self.pending: list[PendingOp] = []
         self.warnings: list[str] = list(graph.warnings)
-        self._names: dict[str, int] = {}
+        self._names = Names(graph.tensors)
+        self._op_names = Names()
         self._node = ""
         self._copies: dict[tuple[str, Dims], str] = {}
         self._read = {name for node in graph.nodes for name in node.inputs} | set(graph.results)
@@ -94,10 +96,8 @@ class Builder:
         self._node = node.name
 
     def fresh(self, base: str) -> str:
-        """A name for a storage or operator that is not in use."""
-        count = self._names.get(base, 0)
-        self._names[base] = count + 1
-        return f"{base}_{count}" if count else base
+        """A name that no storage and no graph tensor has."""
+        return self._names.fresh(base)
 
     # Values.
 
@@ -106,9 +106,13 @@ class Builder:
         """Declares a stored tensor and returns its unique name. Refuses empty ones: a plan holds none."""
         if 0 in cell.dims:
             raise Refusal(f"tensor {name} has shape {list(self._model_shape(name, cell))}, which is empty")
-        unique = self.fresh(name)
+        unique = self._own_name(name)
         self.storages[unique] = Storage(unique, numeric, cell, constant, folded, state, sequential)
         return unique
+
+    def _own_name(self, name: str) -> str:
+        """A graph tensor's first storage has its name; all others have names that no graph tensor has."""
+        return self.fresh(name) if name in self.storages or name not in self.tensors else name
 
     def _model_shape(self, name: str, cell: Cell) -> Sequence[int]:
         return self.shape(name) if name in self.tensors else cell.dims
@@ -263,7 +267,7 @@ class Builder:
             params.pack()
         except ValueError as error:
             raise Refusal(f"a parameter is out of range: {error}") from None
-        name = self.fresh("op:" + (f"{self._node}/{suffix}" if suffix else self._node))[3:]
+        name = self._op_names.fresh(f"{self._node}/{suffix}" if suffix else self._node)
         op = ProgramOp(name, kind, dtype, (), target, params, blobs, 1, macs, scratch_bytes)
         self.pending.append(PendingOp(op, sources, per_image))
 

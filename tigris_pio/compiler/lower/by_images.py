@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import with_sharing
 from tigris_pio.compiler.lower.row_by_row import of_fewer_rows
@@ -37,6 +38,7 @@ class _Made:
         self._before = program
         self._ops = {op.output: op for op in program.ops}
         self._tensors = dict(program.tensors)
+        self._names = Names(program.tensors)
         self._values = dict(program.values)
         self._kept = program.ports
         self._readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
@@ -95,7 +97,7 @@ class _Made:
     def _copied(self, copy: ProgramOp, source: str, images: int) -> str:
         """A copy of a smaller tensor instead; returns its output."""
         tensor = _divided(self._tensors[source], images)
-        name = f"{source}/images"
+        name = self._names.fresh(f"{source}/images")
         self._tensors[name] = dataclasses.replace(tensor, name=name, state=False)
         whole = Operand(source, RowMap.whole(self._tensors[source].height))
         self._ops[name] = dataclasses.replace(copy, name=name, operands=(whole,), output=name, dtype=tensor.dtype,

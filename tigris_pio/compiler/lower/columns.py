@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import with_sharing
 from tigris_pio.compiler.lower.operators.concat import MOST_OPERANDS
@@ -177,6 +178,7 @@ class _Writer:
         self.program = program
         self._edges = edges  #: at which columns a tensor is cut
         self.tensors = dict(program.tensors)
+        self._names = Names(program.tensors)
         self.ops: list[ProgramOp] = []
         self._parts: dict[str, list[_Part]] = {}  # of what was made in tiles
         self._whole: set[str] = set()  # what there is whole, be it in parts too
@@ -332,9 +334,7 @@ class _Writer:
 
     def _part(self, name: str, span: Span, tile: str) -> _Part:
         """A new tensor for columns of another."""
-        fresh = f"{name}/columns {span.first} to {span.end} of tile {tile}"
-        while fresh in self.tensors:
-            fresh += "_"
+        fresh = self._names.fresh(f"{name}/columns {span.first} to {span.end} of tile {tile}")
         tensor = self.program.tensors[name]
         self.tensors[fresh] = dataclasses.replace(tensor, name=fresh, width=span.end - span.first)
         return _Part(fresh, span)

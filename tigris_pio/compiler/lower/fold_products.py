@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.format.params import (
@@ -26,11 +27,11 @@ from tigris_pio.format.record import Record
 def fold_products(program: Program) -> Program | None:
     """`program` with each fully connected layer of a map that an operator makes in two; None when it has none."""
     made = {op.output for op in program.ops}
-    tensors, ops = dict(program.tensors), list[ProgramOp]()
+    tensors, ops, names = dict(program.tensors), list[ProgramOp](), Names(program.tensors)
     for op in program.ops:
         source = tensors[op.operands[0].tensor] if op.operands else None
         if source is not None and source.name in made and _takes_a_map(op, source):
-            sums = _sums_of(op, source, _fresh(f"{op.output}/sums", tensors))
+            sums = _sums_of(op, source, names.fresh(f"{op.output}/sums"))
             tensors[sums.name] = sums
             ops += _folded(op, source, sums)
         else:
@@ -51,12 +52,6 @@ def _takes_a_map(op: ProgramOp, source: ProgramTensor) -> bool:
         and not source.folded
         and source.height * source.width * source.channels == params.in_features
     )
-
-
-def _fresh(name: str, taken: dict[str, ProgramTensor]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _sums_of(op: ProgramOp, source: ProgramTensor, name: str) -> ProgramTensor:

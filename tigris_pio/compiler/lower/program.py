@@ -30,6 +30,7 @@ from tigris_pio.compiler.lower.select_first import select_first
 from tigris_pio.compiler.lower.split_layers import split_layers
 from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value
+from tigris_pio.compiler.lower.verify import checked
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType
 from tigris_pio.format.records import MAX_RANK
@@ -56,8 +57,10 @@ def lower(graph: Graph) -> Program:
         raise UnsupportedError(report(problems, graph.name))
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    program = fold_tables(roll_rings(builder.finish(inputs, outputs, _commit_states(builder))))
-    return select_first(split_layers(join_layers(by_images(program))))
+    program = checked(builder.finish(inputs, outputs, _commit_states(builder)), "lowering")
+    for improve in (roll_rings, fold_tables, by_images, join_layers, split_layers, select_first):
+        program = checked(improve(program), improve.__name__)
+    return program
 
 
 def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:

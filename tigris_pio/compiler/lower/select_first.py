@@ -12,6 +12,7 @@ from collections import Counter
 
 import numpy as np
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import IN_PLACE, with_sharing
 from tigris_pio.compiler.lower.row_by_row import of_fewer_rows
@@ -47,6 +48,7 @@ class _Moved:
     def __init__(self, program: Program) -> None:
         self._before = program
         self._tensors = dict(program.tensors)
+        self._names = Names(program.tensors)
         self._values = dict(program.values)
         self._kept = program.ports
         self._ops = {op.output: op for op in program.ops}
@@ -129,9 +131,7 @@ class _Moved:
         return Operand(name, RowMap.same())
 
     def _named(self, tensor: ProgramTensor, taken: _Taken, constant: np.ndarray | None) -> str:
-        name = f"{tensor.name}/rows"
-        while name in self._tensors:
-            name += "_"
+        name = self._names.fresh(f"{tensor.name}/rows")
         self._tensors[name] = dataclasses.replace(tensor, name=name, height=taken.rows, constant=constant, state=False)
         return name
 

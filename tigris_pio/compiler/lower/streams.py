@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from tigris_pio import spelling
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind
@@ -79,7 +80,8 @@ def _taken(program: Program, io: ProgramIo, port: int) -> Program:
             f"{_given(io.name)}: output {visible_name(io.name)} is what all rows add up to, which is known at the end "
             "only; leave it out"
         )
-    told = ProgramTensor(f"{io.name}/taken", 1, tensor.height, 1, 1, DType.INT8, streamed=True)
+    name = Names(program.tensors).fresh(f"{io.name}/taken")
+    told = ProgramTensor(name, 1, tensor.height, 1, 1, DType.INT8, streamed=True)
     rows = (Operand(io.tensor, RowMap.same()),)
     take = ProgramOp(f"take {io.name}", OpKind.TAKE, DType.INT8, rows, told.name, RowsParams(port))
     return _inserted(program, step + 1, take, told)

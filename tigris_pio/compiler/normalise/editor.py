@@ -14,6 +14,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, State, Tensor
+from tigris_pio.compiler.ir.names import Names
 
 
 def _key(node: Node) -> str:
@@ -41,7 +42,7 @@ class GraphEditor:
         self._consumers: dict[str, dict[str, None]] = {}
         self._outputs = frozenset(graph.results)
         self._inputs = frozenset(graph.sources)
-        self._taken: dict[str, int] = {}
+        self._names = Names((*graph.tensors, *(node.name for node in graph.nodes)))
         for node in graph.nodes:
             self._slots.append({})
             self._insert(node, len(self._slots) - 1)
@@ -113,12 +114,7 @@ class GraphEditor:
 
     def fresh(self, base: str) -> str:
         """A tensor or node name that is not in use, derived from `base`."""
-        while True:
-            count = self._taken.get(base, 0)
-            self._taken[base] = count + 1
-            name = f"{base}_{count}" if count else base
-            if name not in self.tensors and name not in self._producer:
-                return name
+        return self._names.fresh(base)
 
     def add_constant(self, base: str, value: np.ndarray, quantisation: Quantisation | None = None) -> str:
         """Adds a constant and returns its name."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import with_sharing
 from tigris_pio.compiler.lower.selection import identity, select_params
@@ -49,6 +50,7 @@ class Rebuilder:
         self.ops: list[ProgramOp] = []
         self.commits: list[ProgramOp] = []
         self.states: list[ProgramIo] = []
+        self._names = Names(program.tensors)
         self._heads: set[str] = set()
         self._parts: dict[str, list[Part]] = {}
         self._rings: dict[str, Part] = {}
@@ -67,11 +69,12 @@ class Rebuilder:
             self._emit(op, op.output, (0, self.program.tensors[op.output].height))
             return
         for rows in pieces.made:
-            suffix = "/head" if rows[0] == 0 and rows[1] < pieces.end else ""
-            self._emit(op, op.output + suffix, rows, suffix)
-            if suffix:
-                self._heads.add(op.output + suffix)
-            self._add_part(op.output, op.output + suffix, rows)
+            is_head = rows[0] == 0 and rows[1] < pieces.end
+            name = self._names.fresh(f"{op.output}/head") if is_head else op.output
+            self._emit(op, name, rows, "/head" if is_head else "")
+            if is_head:
+                self._heads.add(name)
+            self._add_part(op.output, name, rows)
         self._keep(op.output)
 
     def whole(self, name: str) -> str:
@@ -116,7 +119,7 @@ class Rebuilder:
         name = self.whole(io.tensor)
         taken = {self.program.inputs[0].tensor, *(ring.name for ring in self._rings.values())}
         if name in taken:
-            return self._select(name, f"{io.name}/output", (0, self.tensors[name].height))
+            return self._select(name, self._names.fresh(f"{io.name}/output"), (0, self.tensors[name].height))
         return name
 
     # The operators of the model.
@@ -160,12 +163,6 @@ class Rebuilder:
         self._parts.setdefault(name, []).append(found)
         return found
 
-    def _fresh(self, name: str) -> str:
-        count = 0
-        while (wanted := f"{name}_{count}" if count else name) in self.tensors or wanted in self.program.tensors:
-            count += 1
-        return wanted
-
     def _around(self, name: str, rows: Rows) -> Part:
         """A part with these rows, and maybe more; any for no rows, which lie above or below it then."""
         if rows[0] >= rows[1]:
@@ -188,7 +185,7 @@ class Rebuilder:
         return self._joined(name, rows)
 
     def _cut(self, name: str, part: Part, rows: Rows) -> Part:
-        wanted = self._fresh(f"{name}/rows")
+        wanted = self._names.fresh(f"{name}/rows")
         self._select(part.name, wanted, (rows[0] - part.first, rows[1] - part.first))
         return self._add_part(name, wanted, rows)
 
@@ -202,7 +199,7 @@ class Rebuilder:
         if len(parts) == 1:
             self._parts[name].append(found := Part(parts[0], *rows))
             return found
-        wanted = self._fresh(f"{name}/window")
+        wanted = self._names.fresh(f"{name}/window")
         operands, start = [], 0
         for part in parts:
             operands.append(Operand(part, RowMap.shifted(-start)))
@@ -219,7 +216,8 @@ class Rebuilder:
         if apart == 1 and rows == (ring.first, ring.end):
             return ring.name
         first = (rows[0] - pieces.kept) * apart
-        return self._select(ring.name, self._fresh(f"{name}/earlier"), (first, first + (rows[1] - rows[0])), apart)
+        earlier = self._names.fresh(f"{name}/earlier")
+        return self._select(ring.name, earlier, (first, first + (rows[1] - rows[0])), apart)
 
     def _select(self, source: str, target: str, rows: Rows, step: int = 1) -> str:
         """Rows of a new tensor: those from rows[0] on, `step` apart, as many as rows[1] - rows[0]."""
@@ -241,7 +239,7 @@ class Rebuilder:
         count = pieces.ring_rows
         if not count:
             return
-        state = dataclasses.replace(self._sized(name, self._fresh(f"{name}/kept"), count), state=True)
+        state = dataclasses.replace(self._sized(name, self._names.fresh(f"{name}/kept"), count), state=True)
         self.tensors[state.name] = state
         self._rings[name] = Part(state.name, pieces.kept, pieces.tail)
         new = min(count, pieces.motion.new_rows)
@@ -263,7 +261,7 @@ class Rebuilder:
         stored = np.ascontiguousarray(row).reshape(-1).view(np.uint8)
         if np.all(stored == stored[0]):
             return int(stored[0]), ()
-        constant = dataclasses.replace(state, name=self._fresh(f"{name}/silent"), height=1, state=False,
+        constant = dataclasses.replace(state, name=self._names.fresh(f"{name}/silent"), height=1, state=False,
                                        constant=row.reshape(1, 1, *row.shape))
         self.tensors[constant.name] = constant
         return 0, (Operand(constant.name, RowMap.whole(1)),)

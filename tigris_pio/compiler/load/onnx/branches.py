@@ -9,10 +9,11 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.ir.execution_order import execution_order
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.nodes import read_nodes
 from tigris_pio.compiler.load.onnx.shapes import known_values
-from tigris_pio.compiler.load.onnx.subgraphs import inlined
+from tigris_pio.compiler.load.onnx.subgraphs import inlined, tensor_names
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
@@ -61,19 +62,18 @@ def _settled(model: onnx.ModelProto, conditions: Mapping[str, bool], label: str,
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     del changed.graph.node[:]
-    taken = {name for node in model.graph.node for name in (*node.input, *node.output)}
-    taken |= {tensor.name for tensor in model.graph.initializer}
+    names = tensor_names(model.graph)
     for index, node in enumerate(model.graph.node):
         if not _is_if(node) or node.input[0] not in conditions:
             changed.graph.node.append(node)
             continue
-        changed.graph.node.extend(_branch(node, index, conditions[node.input[0]], taken, label))
+        changed.graph.node.extend(_branch(node, index, conditions[node.input[0]], names, label))
         limits.check("nodes", len(changed.graph.node), f"{label}: the graph, with the branches of its Ifs inlined")
     return changed
 
 
-def _branch(node: onnx.NodeProto, index: int, condition: bool, taken: set[str], label: str) -> list[onnx.NodeProto]:
-    """The nodes in place of an If; `taken` are names in use."""
+def _branch(node: onnx.NodeProto, index: int, condition: bool, names: Names, label: str) -> list[onnx.NodeProto]:
+    """The nodes in place of an If; `names` are in use."""
     name = node.name or f"If_{index}"
     where = f"{label}: node {visible_name(name)} (If)"
     wanted = "then_branch" if condition else "else_branch"
@@ -88,11 +88,7 @@ def _branch(node: onnx.NodeProto, index: int, condition: bool, taken: set[str], 
     if body.sparse_initializer:
         raise ModelError(f"{where}: sparse initializers are not read; store them dense")
     prefix = f"{name}/{wanted[:4]}"
-    while any(item.startswith(f"{prefix}/") for item in taken):
-        prefix += "_"
     values: dict[str, str] = {}
-    nodes = inlined(body, prefix, values)
-    nodes += [helper.make_node("Identity", [values.get(item.name, item.name)], [output], f"{prefix}/{output}")
-              for item, output in zip(body.output, node.output, strict=True) if output]
-    taken.update(name for part in nodes for name in part.output)
-    return nodes
+    nodes = inlined(body, prefix, values, names)
+    return [*nodes, *(helper.make_node("Identity", [values.get(item.name, item.name)], [output], f"{prefix}/{output}")
+                      for item, output in zip(body.output, node.output, strict=True) if output)]

@@ -17,6 +17,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from tigris_pio.compiler.ir.names import Names
+from tigris_pio.compiler.load.onnx.subgraphs import tensor_names
+
 _MICROSOFT = "com.microsoft"
 #: Operators with inputs (x, scale, zero point, output scale, output zero point), and what they are.
 _UNARY = {
@@ -30,11 +33,12 @@ _EXTRA = frozenset(("channels_last", "opset"))
 
 @dataclasses.dataclass
 class _Rewriter:
-    """Collects the nodes that replace one operator; `constants` are the model's initializers."""
+    """Collects the nodes that replace one operator; `constants` are the model's initializers, `names` in use."""
 
     node: onnx.NodeProto
     name: str
     constants: Mapping[str, np.ndarray]
+    names: Names
     nodes: list[onnx.NodeProto] = dataclasses.field(default_factory=list)
     added: list[onnx.TensorProto] = dataclasses.field(default_factory=list)
 
@@ -48,7 +52,7 @@ class _Rewriter:
 
     def dequantised(self, tensor: str, scale: str, zero_point: str, axis: int | None = None) -> str:
         """A DequantizeLinear node's output; `axis` counts where the scale is a vector."""
-        result = f"{self.name}/{tensor}_real_{len(self.nodes)}"
+        result = self.names.fresh(f"{self.name}/{tensor}_real")
         vector = axis is not None and scale in self.constants and self.constants[scale].size > 1
         attributes: dict[str, Any] = {"axis": axis} if vector else {}
         scale = self.wide(scale)
@@ -60,9 +64,8 @@ class _Rewriter:
         """A scale in float32: one of float16 would make its operator one of float16."""
         if scale not in self.constants or self.constants[scale].dtype != np.float16:
             return scale
-        name = f"{self.name}/{scale}_wide"
-        if all(tensor.name != name for tensor in self.added):
-            self.added.append(numpy_helper.from_array(self.constants[scale].astype(np.float32), name))
+        name = self.names.fresh(f"{self.name}/{scale}_wide")
+        self.added.append(numpy_helper.from_array(self.constants[scale].astype(np.float32), name))
         return name
 
     def bias(self, tensor: str, first: str, second: str) -> str | None:
@@ -72,9 +75,9 @@ class _Rewriter:
         if first not in self.constants or second not in self.constants:
             return None
         scale = (self.constants[first].reshape(-1) * self.constants[second].reshape(-1)).astype(np.float32)
-        name = f"{self.name}/{tensor}_scale"
+        name = self.names.fresh(f"{self.name}/{tensor}_scale")
         self.added.append(numpy_helper.from_array(scale if scale.size > 1 else scale.reshape(()), name))
-        result = f"{self.name}/{tensor}_real"
+        result = self.names.fresh(f"{self.name}/{tensor}_real")
         axis: dict[str, Any] = {"axis": 0} if scale.size > 1 else {}
         self.nodes.append(helper.make_node("DequantizeLinear", [tensor, name], [result], f"{result}_node", **axis))
         return result
@@ -82,7 +85,7 @@ class _Rewriter:
     def apply(self, op: str, inputs: Sequence[str], scale: str, zero_point: str) -> None:
         """The plain operator, and the quantisation of its result."""
         output = self.node.output[0]
-        result = f"{self.name}/{output}_real" if scale else output
+        result = self.names.fresh(f"{self.name}/{output}_real") if scale else output
         plain = helper.make_node(op, list(inputs), [result], self.name)
         plain.attribute.extend(item for item in self.node.attribute if item.name not in _EXTRA)
         self.nodes.append(plain)
@@ -103,8 +106,9 @@ def expand_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
         if tensor.data_location != onnx.TensorProto.EXTERNAL and len(tensor.dims) <= 1
     }
     del changed.graph.node[:]
+    names = tensor_names(model.graph)
     for index, node in enumerate(model.graph.node):
-        rewriter = _Rewriter(node, node.name or f"{node.op_type}_{index}", constants)
+        rewriter = _Rewriter(node, node.name or f"{node.op_type}_{index}", constants, names)
         if _is_rewritten(node) and _REWRITES[node.op_type](rewriter):
             changed.graph.node.extend(rewriter.nodes)
             changed.graph.initializer.extend(rewriter.added)

@@ -13,9 +13,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.functions import tensor_types
-from tigris_pio.compiler.load.onnx.subgraphs import inlined
+from tigris_pio.compiler.load.onnx.subgraphs import inlined, tensor_names
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
@@ -30,7 +31,7 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     if not any(node.op_type == "Scan" for node in model.graph.node) or not versions or versions[0] < _FIRST_VERSION:
         return model
-    types = tensor_types(model)
+    types, names = tensor_types(model), tensor_names(model.graph)
     nodes: list[onnx.NodeProto] = []
     for index, node in enumerate(model.graph.node):
         name = node.name or f"Scan_{index}"
@@ -41,7 +42,7 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
         scan = _Scan(node, where)
         length = _length(node, scan, types)
         limits.check("unrolled", length * (len(scan.body.node) + 2 * scan.scanned), where)
-        nodes += _unrolled(node, name, scan, length, versions[0]) if length else [node]
+        nodes += _unrolled(node, name, scan, length, versions[0], names) if length else [node]
         limits.check("nodes", len(nodes), f"{label}: the graph, with its Scans unrolled")
     if len(nodes) == len(model.graph.node):
         return model
@@ -90,8 +91,9 @@ class _Scan:
         self.output_reversed = numbers("scan_output_directions", gathered)
 
 
-def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version: int) -> list[onnx.NodeProto]:
-    """The nodes in place of a Scan."""
+def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version: int,
+              names: Names) -> list[onnx.NodeProto]:
+    """The nodes in place of a Scan; `names` are in use."""
     nodes: list[onnx.NodeProto] = []
     states = list(node.input[: scan.states])
     gathered: list[list[str]] = [[] for _ in node.output[scan.states :]]
@@ -101,9 +103,9 @@ def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version
             at = length - 1 - step if scan.input_reversed[position] else step
             inner = scan.body.input[scan.states + position].name
             source, axis = node.input[scan.states + position], scan.input_axes[position]
-            values[inner] = f"{name}/{step}/{inner}"
-            nodes += _element(source, values[inner], axis, at)
-        nodes += inlined(scan.body, f"{name}/{step}", values)
+            values[inner] = names.fresh(f"{name}/{step}/{inner}")
+            nodes += _element(source, values[inner], axis, at, names)
+        nodes += inlined(scan.body, f"{name}/{step}", values, names)
         results = [values[item.name] for item in scan.body.output]
         states = results[: scan.states]
         for position, result in enumerate(results[scan.states :]):
@@ -113,7 +115,7 @@ def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version
     for position, output in enumerate(node.output[scan.states :]):
         if output:
             parts = gathered[position][::-1] if scan.output_reversed[position] else gathered[position]
-            nodes += _stacked(parts, output, scan.output_axes[position], name, version)
+            nodes += _stacked(parts, output, scan.output_axes[position], name, version, names)
     return nodes
 
 
@@ -131,17 +133,17 @@ def _constant(value: list[int], name: str) -> onnx.NodeProto:
     return helper.make_node("Constant", [], [name], name, value=numpy_helper.from_array(np.array(value, np.int64)))
 
 
-def _element(source: str, result: str, axis: int, at: int) -> list[onnx.NodeProto]:
+def _element(source: str, result: str, axis: int, at: int, names: Names) -> list[onnx.NodeProto]:
     """Index `at` of a tensor along an axis, which goes."""
-    index = helper.make_node("Constant", [], [f"{result}/index"], f"{result}/index",
-                             value=numpy_helper.from_array(np.array(at, np.int64)))
-    return [index, helper.make_node("Gather", [source, f"{result}/index"], [result], result, axis=axis)]
+    name = names.fresh(f"{result}/index")
+    index = helper.make_node("Constant", [], [name], name, value=numpy_helper.from_array(np.array(at, np.int64)))
+    return [index, helper.make_node("Gather", [source, name], [result], result, axis=axis)]
 
 
-def _stacked(parts: list[str], output: str, axis: int, name: str, version: int) -> list[onnx.NodeProto]:
+def _stacked(parts: list[str], output: str, axis: int, name: str, version: int, names: Names) -> list[onnx.NodeProto]:
     """Tensors side by side along a new axis."""
-    axes = f"{name}/{output}/axes"
-    rows = [f"{part}/{output}/row" for part in parts]
+    axes = names.fresh(f"{name}/{output}/axes")
+    rows = [names.fresh(f"{part}/{output}/row") for part in parts]
     if version < _AXES_ARE_AN_INPUT_SINCE:
         nodes = [helper.make_node("Unsqueeze", [part], [row], row, axes=[axis])
                  for part, row in zip(parts, rows, strict=True)]

@@ -7,16 +7,30 @@ from collections.abc import Mapping
 import onnx
 from onnx import helper
 
+from tigris_pio.compiler.ir.names import Names
 
-def inlined(body: onnx.GraphProto, name: str, values: dict[str, str]) -> list[onnx.NodeProto]:
-    """A copy of the body's nodes with names of their own, which begin with `name`.
+
+def tensor_names(graph: onnx.GraphProto) -> Names:
+    """The names of a graph's tensors, and of those in the bodies of its nodes."""
+    names, graphs = Names(), [graph]
+    while graphs:
+        part = graphs.pop()
+        names.add(*(item.name for item in (*part.input, *part.output, *part.initializer)))
+        for node in part.node:
+            names.add(*node.input, *node.output)
+            graphs += _bodies(node)
+    return names
+
+
+def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Names) -> list[onnx.NodeProto]:
+    """A copy of the body's nodes, with tensors of their own, free in `names`, which begin with `name`.
 
     `values` says what the body's inputs are called outside, and learns what its other tensors become. Names of outer
     graphs stay as they are.
     """
     nodes = []
     for tensor in body.initializer:
-        values[tensor.name] = f"{name}/{tensor.name}"
+        values[tensor.name] = names.fresh(f"{name}/{tensor.name}")
         nodes.append(helper.make_node("Constant", [], [values[tensor.name]], values[tensor.name], value=tensor))
     for index, node in enumerate(body.node):
         copy = onnx.NodeProto()
@@ -28,7 +42,7 @@ def inlined(body: onnx.GraphProto, name: str, values: dict[str, str]) -> list[on
             copy.input[position] = values.get(item, item)
         for position, item in enumerate(node.output):
             if item:
-                values[item] = copy.output[position] = f"{name}/{item}"
+                values[item] = copy.output[position] = names.fresh(f"{name}/{item}")
         nodes.append(copy)
     return nodes
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic
 from tigris_pio.compiler.ir.graph import Node, Quantisation, Tensor
+from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.tflite.file import Subgraph
 from tigris_pio.compiler.normalise.editor import dequantised
@@ -47,8 +48,7 @@ class Network:
         self.inputs: list[str] = []
         self.hybrid: list[str] = []  #: nodes with int8 weights between float tensors
         self.images: dict[str, str] = {}
-        self._taken: dict[str, int] = {}
-        self._names: set[str] = set()
+        self._names = Names()
         self._nodes = 0
         self._budget = ConstantBudget(limits, label)
 
@@ -59,13 +59,7 @@ class Network:
 
     def fresh(self, base: str) -> str:
         """A name that no tensor or node has."""
-        while True:
-            count = self._taken.get(base, 0)
-            self._taken[base] = count + 1
-            name = f"{base}_{count}" if count else base
-            if name not in self._names:
-                self._names.add(name)
-                return name
+        return self._names.fresh(base)
 
     def add_tensor(self, name: str, shape: Sequence[int], dtype: np.dtype[Any],
                    quantisation: Quantisation | None = None) -> str:
