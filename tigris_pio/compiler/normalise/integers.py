@@ -45,10 +45,14 @@ def annotate_integers(editor: GraphEditor) -> None:
             _recode_producer(editor, tensor, quantisation, movers)
         for name in before:
             editor.annotate(name, quantisation)
+        shared: dict[str, str] = {}
         for name, tensor in before.items():
+            producer = editor.producer(name)
+            if producer is not None and name in movers:  # a Gather of a table may read constants alone
+                _annotate_constants(editor, producer, tensor, quantisation, shared)
             for reader in editor.consumers(name):
                 if reader.outputs[0] in movers:
-                    _annotate_constants(editor, reader, tensor, quantisation)
+                    _annotate_constants(editor, reader, tensor, quantisation, shared)
                 else:
                     _recode_reader(editor, reader, tensor, quantisation)
 
@@ -160,8 +164,12 @@ def _recode_reader(editor: GraphEditor, reader: Node, tensor: Tensor, quantisati
     editor.replace(reader, recode, dataclasses.replace(reader, inputs=inputs))
 
 
-def _annotate_constants(editor: GraphEditor, node: Node, tensor: Tensor, quantisation: Quantisation) -> None:
-    """Integer constants that mix with a web's integers, a Pad's fill among them, become quantised constants."""
+def _annotate_constants(editor: GraphEditor, node: Node, tensor: Tensor, quantisation: Quantisation,
+                        shared: dict[str, str]) -> None:
+    """Integer constants that mix with a web's integers, a Pad's fill among them, become quantised constants.
+
+    `shared`: the quantised constant of each, for all nodes of the web that read it.
+    """
     if node.op == "Cast":  # to the type that it has, which is none that an annotated tensor stands for
         editor.replace(node, dataclasses.replace(node, op="Identity", attributes={}))
         return
@@ -170,7 +178,8 @@ def _annotate_constants(editor: GraphEditor, node: Node, tensor: Tensor, quantis
         inputs = [*inputs[:2], editor.add_constant(f"{node.name}/fill", np.zeros((), tensor.dtype)), *inputs[3:]]
     for index, name in enumerate(inputs):
         if name in editor.weights and is_integer(editor, name):
-            values = signed_values(editor.weights[name])
-            inputs[index] = editor.add_constant(f"{node.name}/{name}", values, quantisation)
+            if name not in shared:
+                shared[name] = editor.add_constant(f"{name}/quantised", signed_values(editor.weights[name]), quantisation)
+            inputs[index] = shared[name]
     if tuple(inputs) != node.inputs:
         editor.replace(node, dataclasses.replace(node, inputs=tuple(inputs)))
