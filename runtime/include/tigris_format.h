@@ -66,8 +66,18 @@ typedef enum tigris_header_flag {
     /* some input is streamed: the session needs fetch_rows */
     TIGRIS_HEADER_FLAG_FETCHES = 2,
     /* some output is streamed: the session needs take_rows */
-    TIGRIS_HEADER_FLAG_TAKES = 4
+    TIGRIS_HEADER_FLAG_TAKES = 4,
+    /* float32 that is stored as integers is rounded by Rounding.HALF_AWAY on its way in */
+    TIGRIS_HEADER_FLAG_HALF_AWAY = 8
 } tigris_header_flag;
+
+/* What becomes of halves when float32 is rounded to integers. */
+typedef enum tigris_rounding {
+    /* the even neighbour: ONNX's QuantizeLinear */
+    TIGRIS_ROUNDING_HALF_EVEN = 0,
+    /* the neighbour that is farther from zero: TensorFlow Lite's QUANTIZE */
+    TIGRIS_ROUNDING_HALF_AWAY = 1
+} tigris_rounding;
 
 /* How a tensor is stored. */
 typedef enum tigris_tensor_flag {

@@ -478,10 +478,10 @@ typedef struct tigris_concat_params {
 } tigris_concat_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_concat_params) == 4U, tigris_concat_params_size);
 
-/* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
- * scale. The table has the same results, for processors without floating point. DEQUANTIZE: 256
- * float32, for -128 … 127. QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127
- * each; as integers in the same order, the bits of a negative number but its sign are inverted. */
+/* QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale. The
+ * table has the same results, for processors without floating point. DEQUANTIZE: 256 float32, for
+ * -128 … 127. QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127 each; as
+ * integers in the same order, the bits of a negative number but its sign are inverted. */
 typedef struct tigris_quantize_params {
     /* positive */
     float scale;
@@ -489,8 +489,10 @@ typedef struct tigris_quantize_params {
     int32_t zero_point;
     /* see above */
     uint32_t table;
+    /* tigris_rounding of halves; of DEQUANTIZE 0 */
+    uint32_t rounding;
 } tigris_quantize_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_params) == 12U, tigris_quantize_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_params) == 16U, tigris_quantize_params_size);
 
 /* Output element (row, column, channel) is the input element at the three selected indices. Index i
  * of the output selects index table[i] of the input, or without a table floor((i * numerator +
@@ -1517,14 +1519,15 @@ typedef struct tigris_rescale_params {
 } tigris_rescale_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_rescale_params) == 36U, tigris_rescale_params_size);
 
-/* QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) *
- * scale. */
+/* QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale. */
 typedef struct tigris_quantize_int16_params {
     /* positive */
     float scale;
     /* an int16 */
     int32_t zero_point;
+    /* tigris_rounding of halves; of DEQUANTIZE 0 */
+    uint32_t rounding;
 } tigris_quantize_int16_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 8U, tigris_quantize_int16_params_size);
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 12U, tigris_quantize_int16_params_size);
 
 #endif

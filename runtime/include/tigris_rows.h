@@ -12,7 +12,8 @@
  *         .crop_x = 40, .crop_width = 240, .crop_height = 240,
  *         .width = 96, .height = 96, .channels = 1, .dtype = TIGRIS_DTYPE_INT8, .tables = {table},
  *     };
- *     status = tigris_rows_fill_table(table, sizeof table, TIGRIS_DTYPE_INT8, 0.0F, 255.0F, SCALE, ZERO_POINT);
+ *     status = tigris_rows_fill_table(table, sizeof table, TIGRIS_DTYPE_INT8, 0.0F, 255.0F, SCALE, ZERO_POINT,
+ *                                     ROUNDING);
  *     if (status == TIGRIS_OK)
  *         status = tigris_rows_init(&rows, &config, sums, sizeof sums / sizeof *sums);
  *     ... for each frame:
@@ -102,14 +103,16 @@ typedef struct tigris_rows_adapter {
 } tigris_rows_adapter;
 
 /* Fills 256 stored values: of number v it is the input (v - mean) / deviation. With TIGRIS_DTYPE_FLOAT32 that itself,
- * else that divided by `scale`, rounded to the nearest with halves to even, plus `zero_point`, bounded to the type:
+ * else that divided by `scale`, rounded to the nearest with halves by `rounding`, plus `zero_point`, bounded to the type:
  * what the model stores. Computed in float32, in this order. `mean` and `deviation` are those of training, in steps of
  * 8 bits: 0 and 255 for inputs of 0 ... 1, 127.5 and 127.5 for -1 ... 1, 0 and 1 for 0 ... 255. `scale` and
- * `zero_point` are TIGRIS_MODEL_..._INPUT0_SCALE and _ZERO_POINT; float32 ignores them. `bytes`, of the table, is 256
+ * `zero_point` are TIGRIS_MODEL_..._INPUT0_SCALE and _ZERO_POINT, `rounding` TIGRIS_MODEL_..._ROUNDING; float32 ignores
+ * them. `bytes`, of the table, is 256
  * times those of the type at least. TIGRIS_ERR_ARGUMENT: a null pointer or too few bytes, another type, a zero point outside
  * of it, a mean that is not finite, or a deviation or scale that is not a finite number above 0. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_fill_table(void *table, size_t bytes, tigris_dtype dtype, float mean,
-                                                       float deviation, float scale, int32_t zero_point);
+                                                       float deviation, float scale, int32_t zero_point,
+                                                       tigris_rounding rounding);
 
 /* Checks and copies the configuration; no frame is begun. `sums` has `count` uint32_t, at least
  * TIGRIS_ROWS_SUMS(width, channels), which outlive the use; with TIGRIS_RESIZE_NEAREST it may be NULL. TIGRIS_ERR_ARGUMENT: a

@@ -13,7 +13,8 @@
 #endif
 
 #define LARGEST_ALIGNMENT 4096U
-#define HEADER_FLAGS (TIGRIS_HEADER_FLAG_XIP | TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES)
+#define HEADER_FLAGS (TIGRIS_HEADER_FLAG_XIP | TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES | \
+                      TIGRIS_HEADER_FLAG_HALF_AWAY)
 #define MAGIC UINT32_C(0x53524754) /* "TGRS" */
 
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)

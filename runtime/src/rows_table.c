@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tigris_rows.h"
-#include "kernels/round_half_even.h"
+#include "kernels/rounding.h"
 
 /* Larger scales and means lie far outside of what 8 bits are made of, and are no numbers that a model has. */
 #define FINITE 1e30F
@@ -26,7 +26,7 @@ static int bounds_of(tigris_dtype dtype, int32_t *least, int32_t *most)
 }
 
 tigris_status tigris_rows_fill_table(void *table, size_t bytes, tigris_dtype dtype, float mean, float deviation,
-                                     float scale, int32_t zero_point)
+                                     float scale, int32_t zero_point, tigris_rounding rounding)
 {
     int32_t least, most;
     const int quantised = bounds_of(dtype, &least, &most);
@@ -47,7 +47,7 @@ tigris_status tigris_rows_fill_table(void *table, size_t bytes, tigris_dtype dty
             memcpy(to, &value, sizeof value);
             continue;
         }
-        const int32_t stored = bounded((int64_t)tigris_round_half_even(value / scale) + zero_point, least, most);
+        const int32_t stored = bounded((int64_t)tigris_rounded(value / scale, (uint32_t)rounding) + zero_point, least, most);
         const int16_t wide = (int16_t)stored;
         if (element == 2U) {
             memcpy(to, &wide, sizeof wide);

@@ -18,10 +18,10 @@ static void put(const void *data, size_t bytes)
         fwrite(data, bytes, 1, stdout);
 }
 
-/* dtype, bytes, zero point; mean, deviation, scale -> status, the table. */
+/* dtype, bytes, zero point, rounding; mean, deviation, scale -> status, the table. */
 static void table(void)
 {
-    int32_t numbers[3];
+    int32_t numbers[4];
     float parts[3];
     get(numbers, sizeof numbers);
     get(parts, sizeof parts);
@@ -29,7 +29,7 @@ static void table(void)
     uint8_t *made = malloc(bytes > 0U ? bytes : 1U);
     memset(made, 0, bytes);
     const int32_t status = tigris_rows_fill_table(made, bytes, (tigris_dtype)numbers[0], parts[0], parts[1], parts[2],
-                                                  numbers[2]);
+                                                  numbers[2], (tigris_rounding)numbers[3]);
     put(&status, sizeof status);
     put(made, bytes);
     free(made);

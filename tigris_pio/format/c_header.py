@@ -31,6 +31,7 @@ _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.Strategy, "strategy"),
     (enums.WeightMode, "weight_mode"),
     (enums.HeaderFlag, "header_flag"),
+    (enums.Rounding, "rounding"),
     (enums.TensorFlag, "tensor_flag"),
     (enums.ViewFlag, "view_flag"),
     (enums.OperandFlag, "operand_flag"),

@@ -63,6 +63,14 @@ class HeaderFlag(enum.IntFlag):
     XIP = 1  #: every stage's weights are read in place
     FETCHES = 2  #: some input is streamed: the session needs fetch_rows
     TAKES = 4  #: some output is streamed: the session needs take_rows
+    HALF_AWAY = 8  #: float32 that is stored as integers is rounded by Rounding.HALF_AWAY on its way in
+
+
+class Rounding(enum.IntEnum):
+    """What becomes of halves when float32 is rounded to integers."""
+
+    HALF_EVEN = 0  #: the even neighbour: ONNX's QuantizeLinear
+    HALF_AWAY = 1  #: the neighbour that is farther from zero: TensorFlow Lite's QUANTIZE
 
 
 class TensorFlag(enum.IntFlag):

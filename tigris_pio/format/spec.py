@@ -41,10 +41,10 @@ def _kernels() -> str:
 
 def tables() -> dict[str, str]:
     """Every generated part of SPEC.md by its name."""
-    kinds = (enums.DType, enums.Home, enums.Strategy, enums.WeightMode, enums.HeaderFlag, enums.TensorFlag,
-             enums.ViewFlag, enums.OperandFlag, enums.OpFlag, enums.OpKind, enums.Packing, enums.RecurrentCell,
-             enums.RecurrentFunction, enums.UnaryFunction, enums.BinaryFunction, enums.ReduceFunction,
-             enums.VectorFunction)  # fmt: skip
+    kinds = (enums.DType, enums.Home, enums.Strategy, enums.WeightMode, enums.HeaderFlag, enums.Rounding,
+             enums.TensorFlag, enums.ViewFlag, enums.OperandFlag, enums.OpFlag, enums.OpKind, enums.Packing,
+             enums.RecurrentCell, enums.RecurrentFunction, enums.UnaryFunction, enums.BinaryFunction,
+             enums.ReduceFunction, enums.VectorFunction)  # fmt: skip
     return {
         "structure": "\n".join(_record(record) for record in STRUCTURE),
         "enumerations": "\n".join(_enum(kind) for kind in kinds),

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tigris_pio.errors import PlanError, UsageError
-from tigris_pio.format.enums import DType
+from tigris_pio.format.enums import DType, HeaderFlag, Rounding
 from tigris_pio.format.records import IoRecord, TensorRecord
+from tigris_pio.format.rounding import rounded
 from tigris_pio.host.fields import Fields
 
 Array = npt.NDArray[Any]
@@ -60,6 +61,7 @@ class IoDescriptor(Fields):
     stored_shape: tuple[int, ...]
     stored_dtype: np.dtype[Any]
     permutation: tuple[int, ...]
+    rounding: Rounding
 
     @property
     def stored_bytes(self) -> int:
@@ -87,7 +89,7 @@ class IoDescriptor(Fields):
         return array
 
     def to_stored(self, array: Array) -> Array:
-        """A model array as the plan stores it: axes permuted, quantised as ONNX's QuantizeLinear does."""
+        """A model array as the plan stores it: axes permuted, quantised by the rule of the model's format."""
         permuted = tuple(self.stored_shape[axis] for axis in self.permutation)
         return self.quantised(array.reshape(permuted).transpose(np.argsort(self.permutation)))
 
@@ -98,8 +100,8 @@ class IoDescriptor(Fields):
         if self.dtype == np.uint8:
             return np.ascontiguousarray((stored.astype(np.int16) - _UINT8_SHIFT).astype(np.int8))
         limits = np.iinfo(self.stored_dtype)
-        rounded = np.rint(stored / np.float32(self.scale)) + self.zero_point
-        quantised: Array = np.clip(np.nan_to_num(rounded), limits.min, limits.max).astype(self.stored_dtype)
+        steps = np.nan_to_num(rounded(stored / np.float32(self.scale), self.rounding) + self.zero_point)
+        quantised: Array = np.clip(steps, limits.min, limits.max).astype(self.stored_dtype)
         return quantised
 
     def to_model(self, stored: Array) -> Array:
@@ -113,7 +115,7 @@ class IoDescriptor(Fields):
         return np.ascontiguousarray(real).reshape(self.shape)
 
 
-def describe(record: IoRecord, tensor: TensorRecord, name: str) -> IoDescriptor:
+def describe(record: IoRecord, tensor: TensorRecord, name: str, flags: int) -> IoDescriptor:
     """The descriptor of an I/O record. Raises PlanError for a pair of types with no defined conversion."""
     model_dtype, stored_dtype = NUMPY_TYPES[DType(record.model_dtype)], NUMPY_TYPES[DType(tensor.dtype)]
     quantised = model_dtype == np.float32 and stored_dtype.kind in "iu" and tensor.scale > 0
@@ -131,4 +133,5 @@ def describe(record: IoRecord, tensor: TensorRecord, name: str) -> IoDescriptor:
         stored_shape=tuple(record.stored_shape[: record.stored_rank]),
         stored_dtype=stored_dtype,
         permutation=permutation,
+        rounding=Rounding.HALF_AWAY if flags & HeaderFlag.HALF_AWAY else Rounding.HALF_EVEN,
     )

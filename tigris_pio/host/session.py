@@ -172,7 +172,7 @@ class _Records:
 
     def io(self, index: int) -> IoDescriptor:
         record = self._io_record(index)
-        return describe(record, self._tensor(record.tensor), self.name(record.name))
+        return describe(record, self._tensor(record.tensor), self.name(record.name), self.header.flags)
 
     def rows_of(self, index: int) -> tuple[int, int, int] | None:
         """Height, width and channels of an input or output that is streamed; None of another."""
@@ -190,7 +190,7 @@ class _Records:
         params = CommitParams.unpack(self._data, self.header.params + op.params)
         index = self._view(stage, op.output_view).tensor
         tensor = self._tensor(index)
-        return _State(index, describe(params.io(index, tensor.name), tensor, self.name(tensor.name)))
+        return _State(index, describe(params.io(index, tensor.name), tensor, self.name(tensor.name), self.header.flags))
 
     def ops(self) -> list[_Op]:
         result = []

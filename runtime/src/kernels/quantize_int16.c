@@ -1,6 +1,6 @@
-/* QUANTIZE float32 to int16 as ONNX's QuantizeLinear, and DEQUANTIZE back. */
+/* QUANTIZE float32 to int16 by the model's rule for halves, and DEQUANTIZE back. */
 #include "int16.h"
-#include "round_half_even.h"
+#include "rounding.h"
 #include "tigris_kernels.h"
 
 static void run_quantize(const tigris_kernel_call *call)
@@ -10,7 +10,7 @@ static void run_quantize(const tigris_kernel_call *call)
     const float *input = tigris_float_row(&call->inputs[0], call->output->first);
     int16_t *output = tigris_int16_output(call);
     for (uint32_t i = 0; i < elements; i++) {
-        const int32_t value = tigris_round_half_even(input[i] / params->scale) + params->zero_point;
+        const int32_t value = tigris_rounded(input[i] / params->scale, params->rounding) + params->zero_point;
         output[i] = (int16_t)tigris_clamp(value, INT16_MIN, INT16_MAX);
     }
 }
@@ -29,7 +29,8 @@ static void run_dequantize(const tigris_kernel_call *call)
 static int is_quantization(const tigris_check_call *call)
 {
     const tigris_quantize_int16_params *params = call->params;
-    return tigris_check_pointwise(call, 0U) && params->scale > 0.0F && tigris_is_int16(params->zero_point);
+    return tigris_check_pointwise(call, 0U) && params->scale > 0.0F && tigris_is_int16(params->zero_point) &&
+           params->rounding <= TIGRIS_ROUNDING_HALF_AWAY;
 }
 
 static tigris_status check_quantize(const tigris_check_call *call)

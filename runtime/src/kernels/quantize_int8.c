@@ -1,11 +1,11 @@
-/* QUANTIZE float32 to int8 as ONNX's QuantizeLinear, and DEQUANTIZE back: by arithmetic where the processor has it for
+/* QUANTIZE float32 to int8 by the model's rule for halves, and DEQUANTIZE back: by arithmetic where the processor has it for
  * floating point, else by the plan's tables, which have the same results. */
 #include <string.h>
 
 #include "access.h"
 #include "check.h"
 #include "requantise.h"
-#include "round_half_even.h"
+#include "rounding.h"
 #include "tigris_kernels.h"
 
 #define CODES 256U
@@ -19,7 +19,7 @@ static void run_quantize(const tigris_kernel_call *call)
     const float *input = tigris_float_row(&call->inputs[0], call->output->first);
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < elements; i++) {
-        const int32_t value = tigris_round_half_even(input[i] / params->scale) + params->zero_point;
+        const int32_t value = tigris_rounded(input[i] / params->scale, params->rounding) + params->zero_point;
         output[i] = (int8_t)tigris_clamp(value, INT8_MIN, INT8_MAX);
     }
 }
@@ -87,6 +87,7 @@ static int is_quantization(const tigris_check_call *call, uint32_t entries)
 {
     const tigris_quantize_params *params = call->params;
     return tigris_check_pointwise(call, 0U) && params->scale > 0.0F && tigris_check_int8(params->zero_point) &&
+           params->rounding <= TIGRIS_ROUNDING_HALF_AWAY &&
            tigris_check_data(call, params->table, entries, sizeof(int32_t));
 }
 

@@ -31,17 +31,26 @@ static inline int32_t tigris_rounding_shift(int32_t value, uint32_t exponent)
     return (value >> exponent) + ((value & mask) > threshold ? 1 : 0);
 }
 
-/* shift -31 … 31, positive: left. Shift amounts are masked because weights in RAM are not trusted. */
-static inline int32_t tigris_requantise(int32_t value, int32_t multiplier, int32_t shift)
-{
-    const uint32_t left = (uint32_t)(shift > 0 ? shift : 0) & 31U;
-    const uint32_t right = (uint32_t)(shift > 0 ? 0 : -shift) & 31U;
-    return tigris_rounding_shift(tigris_high_multiply((int32_t)((uint32_t)value << left), multiplier), right);
-}
-
 static inline int32_t tigris_clamp(int32_t value, int32_t low, int32_t high)
 {
     return value < low ? low : value > high ? high : value;
+}
+
+/* value * 2^left, bounded to +-2^30: where TensorFlow Lite's leaves 32 bits, which is undefined there. Multiplied, what is
+ * bounded is 2^29 and more, beyond what any caller clamps to. `left` 1 … 31. */
+static inline int32_t tigris_bounded_left(int32_t value, uint32_t left)
+{
+    const int32_t most = (int32_t)((UINT32_C(1) << 30) >> left);
+    return (int32_t)((uint32_t)tigris_clamp(value, -most, most) << left);
+}
+
+/* shift -31 … 31, positive: left. Shift amounts are masked because weights in RAM are not trusted. */
+static inline int32_t tigris_requantise(int32_t value, int32_t multiplier, int32_t shift)
+{
+    if (shift > 0) {
+        return tigris_high_multiply(tigris_bounded_left(value, (uint32_t)shift & 31U), multiplier);
+    }
+    return tigris_rounding_shift(tigris_high_multiply(value, multiplier), (uint32_t)-shift & 31U);
 }
 
 static inline int32_t tigris_wrapping_add(int32_t a, int32_t b)

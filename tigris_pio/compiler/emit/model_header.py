@@ -70,6 +70,7 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         ("INTERFACE_CRC32", f"0x{interface_crc32(data):08x}u"),
         ("ALIGNMENT", f"{header.alignment}u"),
         ("XIP", str(header.flags & 1)),
+        ("ROUNDING", f"TIGRIS_ROUNDING_{program.rounding.name}"),
         ("OPS", f"{header.op_count}u"),
         ("STATES_BYTES", f"{sum(program.tensors[io.tensor].bytes for io in program.states)}u"),
     ]

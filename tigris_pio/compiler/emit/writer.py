@@ -10,7 +10,17 @@ from typing import BinaryIO
 from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.format.enums import HeaderFlag, Home, OperandFlag, OpFlag, OpKind, TensorFlag, ViewFlag, WeightMode
+from tigris_pio.format.enums import (
+    HeaderFlag,
+    Home,
+    OperandFlag,
+    OpFlag,
+    OpKind,
+    Rounding,
+    TensorFlag,
+    ViewFlag,
+    WeightMode,
+)
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,
@@ -242,6 +252,7 @@ def _header(
     in_place = all(stage.weight_mode is WeightMode.IN_PLACE for stage in plan.stages)
     kinds = {op.kind for op in program.ops}
     flags = HeaderFlag(HeaderFlag.XIP if xip and in_place else 0)
+    flags |= HeaderFlag.HALF_AWAY if program.rounding is Rounding.HALF_AWAY else 0
     flags |= (HeaderFlag.FETCHES if OpKind.FETCH in kinds else 0) | (HeaderFlag.TAKES if OpKind.TAKE in kinds else 0)
     return Header(
         magic=MAGIC,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.compiler.limits import Limits
+from tigris_pio.format.enums import Rounding
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,7 +85,8 @@ class Graph:
     `io_dtypes` holds the element type of each input and output as the model declares it, which
     differs from the stored one once quantisation is folded. An entry of `output_permutations` says
     that the model's own output is the tensor of that name with its axes permuted:
-    output = tensor.transpose(permutation).
+    output = tensor.transpose(permutation). `tflite`: whether the model is a .tflite file, whose integers are those of
+    TensorFlow Lite Micro also where ONNX's would be closer to the real numbers.
     """
 
     name: str
@@ -100,6 +102,12 @@ class Graph:
     io_dtypes: Mapping[str, np.dtype[Any]] = dataclasses.field(default_factory=dict)
     output_permutations: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     states: tuple[State, ...] = ()
+    tflite: bool = False
+
+    @property
+    def rounding(self) -> Rounding:
+        """By which rule of the model's format float32 is quantised."""
+        return Rounding.HALF_AWAY if self.tflite else Rounding.HALF_EVEN
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tigris_pio.format.enums import DType, OpKind, Packing
+from tigris_pio.format.enums import DType, OpKind, Packing, Rounding
 from tigris_pio.format.params import RowsParams
 from tigris_pio.format.record import Record
 
@@ -183,7 +183,7 @@ class Program:
 
     `values`: the model's own tensors that are stored, by name; verification compares them. `states`: what lives from
     run to run; the last operators are their COMMITs, in this order. `repeated_macs`: of columns that several tiles
-    make.
+    make. `rounding`: of float32 inputs that are stored as integers.
     """
 
     name: str
@@ -196,6 +196,7 @@ class Program:
     values: Mapping[str, StoredValue] = dataclasses.field(default_factory=dict)
     states: tuple[ProgramIo, ...] = ()
     repeated_macs: int = 0
+    rounding: Rounding = Rounding.HALF_EVEN
 
     @cached_property
     def movers(self) -> Mapping[tuple[OpKind, int], int]:

@@ -222,7 +222,7 @@ class Builder:
             dtype = DType.FLOAT32
         elif source.numeric.dtype == DType.FLOAT32:
             suffix, dtype = "quantize", numeric.dtype
-            kind, params, blobs = quantise(numeric)
+            kind, params, blobs = quantise(numeric, self.graph.rounding)
         elif numeric.dtype == DType.FLOAT32:
             suffix, dtype = "dequantize", source.numeric.dtype
             kind, params, blobs = dequantise(source.numeric)
@@ -328,7 +328,7 @@ class Builder:
                   if name in self.graph.tensors and name not in self.graph.output_permutations}
         values = {name: value for name, value in values.items() if value.tensor in used}
         return Program(self.graph.name, self.graph.source_sha256, tensors, ops, inputs, outputs, warnings, values,
-                       states)
+                       states, rounding=self.graph.rounding)
 
     def _stored(self, name: str) -> StoredValue:
         """Where a graph tensor lies in its own element type, or in the first it was given."""

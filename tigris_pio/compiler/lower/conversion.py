@@ -9,27 +9,27 @@ import numpy as np
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType, OpKind, Rounding
 from tigris_pio.format.params import QuantizeInt16Params, QuantizeParams, RescaleParams
 from tigris_pio.format.record import Record
 
 Conversion = tuple[OpKind, Record, dict[str, np.ndarray]]
 
 
-def quantise(target: Numeric) -> Conversion:
+def quantise(target: Numeric, rounding: Rounding) -> Conversion:
     """From float32."""
     if target.dtype is DType.INT16:
-        return OpKind.QUANTIZE, QuantizeInt16Params(target.scale, target.zero_point), {}
-    table = {"table": numerics.quantise_table(target.scale, target.zero_point)}
-    return OpKind.QUANTIZE, QuantizeParams(target.scale, target.zero_point, 0), table
+        return OpKind.QUANTIZE, QuantizeInt16Params(target.scale, target.zero_point, rounding), {}
+    table = {"table": numerics.quantise_table(target.scale, target.zero_point, rounding)}
+    return OpKind.QUANTIZE, QuantizeParams(target.scale, target.zero_point, 0, rounding), table
 
 
 def dequantise(source: Numeric) -> Conversion:
     """To float32."""
     if source.dtype is DType.INT16:
-        return OpKind.DEQUANTIZE, QuantizeInt16Params(source.scale, source.zero_point), {}
+        return OpKind.DEQUANTIZE, QuantizeInt16Params(source.scale, source.zero_point, 0), {}
     table = {"table": numerics.dequantise_table(source.scale, source.zero_point)}
-    return OpKind.DEQUANTIZE, QuantizeParams(source.scale, source.zero_point, 0), table
+    return OpKind.DEQUANTIZE, QuantizeParams(source.scale, source.zero_point, 0, 0), table
 
 
 def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None = None,

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tigris_pio.format.enums import DType
+from tigris_pio.format.enums import DType, Rounding
+from tigris_pio.format.rounding import rounded
 
 INT8_MIN, INT8_MAX = -128, 127
 INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
@@ -31,7 +32,8 @@ def limits(dtype: DType) -> tuple[int, int]:
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """(multiplier, shift) with real ~ multiplier * 2^(shift - 31) and multiplier in [2^30, 2^31).
 
-    Values below about 2^-32 become (0, 0). Raises ValueError above 2^30.
+    Values below about 2^-32 become (0, 0), those from 2^30 on the largest pair, as in TensorFlow Lite's
+    QuantizeMultiplier: of any integer but 0 they make one beyond 16 bits. Raises ValueError for what is no number.
     """
     if real == 0.0:
         return 0, 0
@@ -45,7 +47,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     if shift < -31:
         return 0, 0
     if shift > 30:
-        raise ValueError(f"a scale ratio of {real:g} is too large for integers")
+        return INT32_MAX, 30
     return multiplier, shift
 
 
@@ -99,7 +101,7 @@ def dequantise_table(scale: float, zero_point: int) -> np.ndarray:
     return table
 
 
-def quantise_table(scale: float, zero_point: int) -> np.ndarray:
+def quantise_table(scale: float, zero_point: int, rounding: Rounding) -> np.ndarray:
     """The least float32 that QUANTIZE makes each of -127 … 127, as int32 in the order of the numbers.
 
     INT32_MAX where there is none. Found by halving: the result grows with the number.
@@ -112,7 +114,8 @@ def quantise_table(scale: float, zero_point: int) -> np.ndarray:
         bits = middle.astype(np.int32)
         numbers = np.where(bits < 0, bits ^ INT32_MAX, bits).astype(np.int32).view(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            codes = np.rint(np.clip(numbers / np.float32(scale), -_MOST_ROUNDED, _MOST_ROUNDED)) + zero_point
+            steps = np.clip(numbers / np.float32(scale), -_MOST_ROUNDED, _MOST_ROUNDED)
+            codes = rounded(steps, rounding) + zero_point
         enough = (codes >= wanted) | (middle > infinity)
         high, low = np.where(enough & (low < high), middle, high), np.where(enough, low, middle + 1)
     return np.where(low > infinity, INT32_MAX, low).astype(np.int32)

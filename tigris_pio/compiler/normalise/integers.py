@@ -179,7 +179,8 @@ def _annotate_constants(editor: GraphEditor, node: Node, tensor: Tensor, quantis
     for index, name in enumerate(inputs):
         if name in editor.weights and is_integer(editor, name):
             if name not in shared:
-                shared[name] = editor.add_constant(f"{name}/quantised", signed_values(editor.weights[name]), quantisation)
+                values = signed_values(editor.weights[name])
+                shared[name] = editor.add_constant(f"{name}/quantised", values, quantisation)
             inputs[index] = shared[name]
     if tuple(inputs) != node.inputs:
         editor.replace(node, dataclasses.replace(node, inputs=tuple(inputs)))

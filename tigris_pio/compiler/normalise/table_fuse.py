@@ -17,6 +17,7 @@ from tigris_pio.compiler.evaluate import evaluate, is_deterministic
 from tigris_pio.compiler.ir.graph import Node, Quantisation
 from tigris_pio.compiler.normalise.editor import GraphEditor, dequantised
 from tigris_pio.errors import ModelError
+from tigris_pio.format.rounding import rounded
 
 #: The node that a table is: an int8 tensor and the bytes for -128 … 127.
 TABLE = "TigrisTable"
@@ -120,7 +121,7 @@ def _table(editor: GraphEditor, cone: Sequence[Node], source: str) -> np.ndarray
         if quantisation is not None:
             steps = np.nan_to_num(made / quantisation.scale) + quantisation.zero_point
             limits = np.iinfo(quantisation.dtype)
-            codes = np.clip(np.rint(steps), limits.min, limits.max).astype(quantisation.dtype)
+            codes = np.clip(rounded(steps, editor.graph.rounding), limits.min, limits.max).astype(quantisation.dtype)
             made = dequantised(codes, quantisation)
         values[node.outputs[0]] = made
     return codes

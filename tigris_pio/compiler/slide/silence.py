@@ -14,7 +14,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.slide.motion import Motion
-from tigris_pio.format.enums import DType, OpKind, UnaryFunction
+from tigris_pio.format.enums import DType, OpKind, Rounding, UnaryFunction
 from tigris_pio.format.params import (
     BinaryFloatParams,
     BinaryInt8Params,
@@ -29,6 +29,7 @@ from tigris_pio.format.params import (
     SelectParams,
     UnaryFloatParams,
 )
+from tigris_pio.format.rounding import rounded
 
 Array = np.ndarray
 _TYPES = {DType.INT8: np.int8, DType.INT16: np.int16, DType.FLOAT32: np.float32}
@@ -248,7 +249,7 @@ def _quantize(op: ProgramOp, inputs: Sequence[Array], _: ProgramTensor) -> Array
         raise _Unknown
     scale = np.float32(params.scale)
     dequantised = (row.astype(np.float32) - params.zero_point) * scale
-    found: Array = np.clip(np.rint(row / scale) + params.zero_point, -128, 127)
+    found: Array = np.clip(rounded(row / scale, Rounding(params.rounding)) + params.zero_point, -128, 127)
     return dequantised if op.kind is OpKind.DEQUANTIZE else found
 
 

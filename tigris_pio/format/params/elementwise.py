@@ -164,7 +164,7 @@ class WhereParams(Record):
 
 @dataclasses.dataclass(frozen=True)
 class QuantizeParams(Record):
-    """QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale.
+    """QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale.
 
     The table has the same results, for processors without floating point. DEQUANTIZE: 256 float32, for -128 … 127.
     QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127 each; as integers in the same order, the bits
@@ -176,6 +176,7 @@ class QuantizeParams(Record):
     scale: float = f32("positive")
     zero_point: int = i32("in the quantised type's range")
     table: int = u32("see above")
+    rounding: int = u32("tigris_rounding of halves; of DEQUANTIZE 0")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -129,12 +129,13 @@ class RescaleParams(Record):
 
 @dataclasses.dataclass(frozen=True)
 class QuantizeInt16Params(Record):
-    """QUANTIZE: q = clamp(round_half_even(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale."""
+    """QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale."""
 
     C_NAME = "tigris_quantize_int16_params"
 
     scale: float = f32("positive")
     zero_point: int = i32("an int16")
+    rounding: int = u32("tigris_rounding of halves; of DEQUANTIZE 0")
 
 
 @dataclasses.dataclass(frozen=True)

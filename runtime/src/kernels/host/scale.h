@@ -11,6 +11,8 @@
 typedef struct tigris_host_scale {
     tigris_host_words multiplier;
     tigris_host_words left;
+    tigris_host_words least; /* where `left` is above 0, values that it leaves within +-2^30: tigris_bounded_left */
+    tigris_host_words most;
     tigris_host_words right;
     int is_usual; /* right shifts of 2 and more, as scale_int8.h has them */
 } tigris_host_scale;
@@ -21,7 +23,11 @@ TIGRIS_HOST_INLINE tigris_host_scale tigris_host_scale_of(tigris_host_words mult
     const tigris_host_words left = tigris_host_larger(shift, none);
     const tigris_host_words right = tigris_host_larger(tigris_host_minus(none, shift), none);
     /* As tigris_requantise, which masks them, does for all that a check has let pass. */
-    const tigris_host_scale scale = {multiplier, tigris_host_smaller(left, most), tigris_host_smaller(right, most),
+    const tigris_host_words bits = tigris_host_smaller(left, most);
+    const tigris_host_words one_more = tigris_host_minus(bits, tigris_host_signs(tigris_host_minus(none, bits)));
+    const tigris_host_words bound = tigris_host_right(tigris_host_same(INT32_MAX), tigris_host_smaller(one_more, most));
+    const tigris_host_words least = tigris_host_minus(tigris_host_same(-1), bound);
+    const tigris_host_scale scale = {multiplier, bits, least, bound, tigris_host_smaller(right, most),
                                      tigris_host_all_above(right, 1)};
     return scale;
 }
@@ -35,7 +41,8 @@ TIGRIS_HOST_INLINE tigris_host_scale tigris_host_scale_by_one(int32_t multiplier
 /* tigris_requantise of each lane. */
 TIGRIS_HOST_INLINE tigris_host_words tigris_host_requantise(tigris_host_words value, const tigris_host_scale *scale)
 {
-    const tigris_host_words high = tigris_host_high_multiply(tigris_host_left(value, scale->left), scale->multiplier);
+    const tigris_host_words bounded = tigris_host_smaller(tigris_host_larger(value, scale->least), scale->most);
+    const tigris_host_words high = tigris_host_high_multiply(tigris_host_left(bounded, scale->left), scale->multiplier);
     return tigris_host_rounding_shift(high, scale->right);
 }
 

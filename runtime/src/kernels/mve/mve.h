@@ -89,7 +89,7 @@ TIGRIS_INLINE int32x4_t tigris_mve_scale(int32x4_t sums, int32x4_t multiplier, i
 {
     const int32x4_t none = vdupq_n_s32(0);
     const int32x4_t right = vminq_s32(shift, none);
-    const int32x4_t high = vqrdmulhq_s32(vshlq_s32(sums, vmaxq_s32(shift, none)), multiplier);
+    const int32x4_t high = vqrdmulhq_s32(vqshlq_s32(sums, vmaxq_s32(shift, none)), multiplier);
     return vrshlq_s32(vaddq_s32(high, vshrq_n_s32(vandq_s32(high, right), 31)), right);
 }
 

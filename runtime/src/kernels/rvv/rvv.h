@@ -80,6 +80,10 @@ int tigris_rvv_mul(const tigris_kernel_call *call);
 TIGRIS_INLINE vint32m4_t tigris_rvv_scale(vint32m4_t sum, vint32m4_t multiplier, vint32m4_t shift, size_t count)
 {
     const vint32m4_t left = RVV(vmax_vx_i32m4)(shift, 0, count), right = RVV(vmin_vx_i32m4)(shift, 0, count);
+    const vint32m4_t bits = RVV(vsub_vv_i32m4)(left, RVV(vsra_vx_i32m4)(RVV(vrsub_vx_i32m4)(left, 0, count), 31, count), count);
+    const vint32m4_t most = RVV(vsra_vv_i32m4)(RVV(vmv_v_x_i32m4)(INT32_MAX, count), /* tigris_bounded_left */
+                                               RVV(vreinterpret_v_i32m4_u32m4)(bits), count);
+    sum = RVV(vmin_vv_i32m4)(RVV(vmax_vv_i32m4)(sum, RVV(vnot_v_i32m4)(most, count), count), most, count);
     sum = RVV(vsll_vv_i32m4)(sum, RVV(vreinterpret_v_i32m4_u32m4)(left), count);
     sum = TIGRIS_RVV_HIGH_MULTIPLY(sum, multiplier, count);
     sum = RVV(vadd_vv_i32m4)(sum, RVV(vsra_vx_i32m4)(RVV(vand_vv_i32m4)(sum, right, count), 31, count), count);

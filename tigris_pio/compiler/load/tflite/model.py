@@ -73,6 +73,7 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
         warnings=(*warnings, *network.warnings),
         limits=limits,
         states=states,
+        tflite=True,
         io_dtypes={
             **{state.input: network.tensors[state.input].dtype for state in states
                if network.tensors[state.input].quantisation is None},

@@ -13,7 +13,7 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.binary_function import emit_function
 from tigris_pio.compiler.lower.operators.binary_int8 import emit_divide
-from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, pair
+from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, bounded, pair
 from tigris_pio.compiler.lower.operators.int16.elementwise import emit_binary
 from tigris_pio.compiler.lower.operators.per_channel import emit_per_channel
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -77,8 +77,10 @@ def _lower(builder: Builder, node: Node) -> None:
     int8 = all(item.numeric.dtype == DType.INT8 for item in operands) and int8
     if not int8:
         operands = [_operand(builder, node, index, False) for index in (0, 1)]
-    pairing = pair(builder, operands, builder.shape(output))
     result = builder.numeric(output) if int8 else FLOAT
+    if int8 and node.op in ("Add", "Sub"):
+        operands = bounded(builder, operands, result)
+    pairing = pair(builder, operands, builder.shape(output))
     params: Record
     if int8:
         params = _int8_params(node, pairing, operands[0].numeric, operands[1].numeric, result)

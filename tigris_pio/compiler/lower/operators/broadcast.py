@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold, plain, refine
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -27,6 +28,44 @@ class Operand:
     numeric: Numeric
     name: str
     constant: np.ndarray | None = None
+
+
+def bounded(builder: Builder, operands: Sequence[Operand], result: Numeric) -> list[Operand]:
+    """The two operands of a sum or difference. If every value of one but zero takes the result out of its range, as a
+    mask's do, it is bounded to values that do so too: the result is the same, and the other's steps are not lost.
+    """
+    if builder.graph.tflite:
+        return list(operands)
+    found = []
+    for item, other in zip(operands, reversed(operands), strict=True):
+        reach = _largest(other.numeric) + _largest(result)
+        if _least_but_zero(item) < reach:
+            found.append(item)
+            continue
+        high = numerics.limits(item.numeric.dtype)[1]
+        narrow = Numeric(item.numeric.dtype, float(np.float32(1.01 * reach / high)))
+        constant = None if item.constant is None else numerics.quantize(_real(item), narrow.scale, 0, narrow.dtype)
+        found.append(dataclasses.replace(item, numeric=narrow, constant=constant))
+    return found
+
+
+def _real(item: Operand) -> np.ndarray:
+    assert item.constant is not None
+    real: np.ndarray = (item.constant.astype(np.float64) - item.numeric.zero_point) * item.numeric.scale
+    return real
+
+
+def _largest(numeric: Numeric) -> float:
+    """The largest magnitude of a number."""
+    return max(abs(level - numeric.zero_point) for level in numerics.limits(numeric.dtype)) * numeric.scale
+
+
+def _least_but_zero(item: Operand) -> float:
+    """The smallest magnitude of a number that is not zero; of a constant's where there is one."""
+    if item.constant is None:
+        return item.numeric.scale
+    real = np.abs(_real(item))
+    return float(np.min(real, where=real > 0, initial=np.inf))
 
 
 @dataclasses.dataclass(frozen=True)

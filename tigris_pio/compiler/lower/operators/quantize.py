@@ -135,7 +135,7 @@ def lower_recode(builder: Builder, node: Node) -> None:
     elif result.quantisation is None:
         kind, params, blobs = dequantise(Numeric(builder.numeric(source.name).dtype, 1.0, _shift(result)))
     else:
-        kind, params, blobs = quantise(Numeric(written.dtype, 1.0, _shift(source)))
+        kind, params, blobs = quantise(Numeric(written.dtype, 1.0, _shift(source)), builder.graph.rounding)
     dtype = DType.INT16 if _is_int16(source) or _is_int16(result) else DType.INT8
     builder.emit(kind, dtype, [(value.storage, RowMap.same())], result.name, value.layout, written,
                  builder.storages[value.storage].cell, params, blobs=blobs)

@@ -15,7 +15,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.conversion import rescale
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.broadcast import pair
+from tigris_pio.compiler.lower.operators.broadcast import bounded, pair
 from tigris_pio.compiler.lower.operators.int16.lines import lines
 from tigris_pio.compiler.lower.operators.int16.types import FINER, Types, mixed, operands, types
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -38,7 +38,11 @@ def emit_binary(builder: Builder, node: Node) -> bool:
     found = types(builder, inputs, node.outputs[0])
     if found is None or node.op not in _KINDS or all(map(builder.is_constant, inputs)):
         return False
-    pairing = pair(builder, operands(builder, inputs, found), builder.shape(node.outputs[0]))
+    terms = operands(builder, inputs, found)
+    if node.op != "Mul":
+        terms = bounded(builder, terms, found.output)
+        found = Types(tuple(item.numeric for item in terms), found.output)
+    pairing = pair(builder, terms, builder.shape(node.outputs[0]))
     params = BinaryInt8Params(**_factors(node, found), zero_point=(0, 0), output_zero_point=0,
                               **fused.int8_fields(node, found.output), **pairing.steps)
     builder.emit(_KINDS[node.op], DType.INT16, pairing.sources, node.outputs[0], pairing.layout, found.output,
