@@ -192,7 +192,7 @@ class Layer:
             said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int64), axis)
             return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int64), said)]
         said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), axis)
-        if np.any(np.abs(value.astype(np.int64)) >= 1 << 31):
+        if value.size and not -(1 << 31) <= int(value.min()) <= int(value.max()) < 1 << 31:
             raise Unsupported("a bias beyond 32 bits")
         return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int32), said)]
 

@@ -150,8 +150,7 @@ def _int8(builder: Builder, node: Node, window: Window, weight: str, bias: str, 
     count = weights.values.shape[0]
     products = np.broadcast_to(product_scales(source, weights.scales, weights.zeros is not None), (count,))
     integers = weights.less_zeros()
-    sums = integers.reshape(count, -1).sum(axis=1)
-    constants = requantisation(int32_bias(builder, bias, count, products), sums, products, source, result)
+    constants = requantisation(builder, int32_bias(builder, bias, count, products), integers, products, source, result)
     params = int8_params(node, window, 1 if depthwise else groups, source, result)
     if weights.zeros is None:
         kind = OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D

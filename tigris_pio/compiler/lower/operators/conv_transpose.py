@@ -145,9 +145,8 @@ def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
     count = weights.shape[0]
     scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
     products = np.broadcast_to(source.scale * scales, (count,))
-    # The kernel takes the zero point from each input: nothing is folded into the bias.
-    unfolded = np.zeros(count, np.int64)
-    constants = requantisation(int32_bias(builder, bias, count, products), unfolded, products, source, result)
+    stored = int32_bias(builder, bias, count, products)
+    constants = requantisation(builder, stored, weights, products, source, result, folds=False)
     params = TransposeConvInt8Params(
         **geometry.fields(), input_zero_point=source.zero_point, output_zero_point=result.zero_point,
         **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,

@@ -274,10 +274,8 @@ def _int8(builder: Builder, node: Node, product: _Product, features: _Features, 
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = source.scale * weights.scales * product.alpha
     bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)
-    sums = matrix.astype(np.int64).sum(axis=1)
-    if weights.zeros is not None:
-        sums = sums - product.inputs * weights.zeros.astype(np.int64)
-    constants = requantisation(bias, sums, products, source, result)
+    integers = dataclasses.replace(weights, values=matrix).less_zeros()
+    constants = requantisation(builder, bias, integers, products, source, result)
     params = FullyConnectedInt8Params(
         product.rows, product.inputs, product.outputs, int(products.size > 1), result.zero_point,
         **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,

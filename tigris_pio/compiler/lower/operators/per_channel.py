@@ -43,7 +43,7 @@ def emit_per_channel(builder: Builder, node: Node, name: str, factor: np.ndarray
         weights = np.rint(factor / scales).astype(np.int8)
         products = source.scale * scales
         bias = np.rint(offset / products).astype(np.int64)
-        constants = requantisation(bias, weights.astype(np.int64), products, source, numeric)
+        constants = requantisation(builder, bias, weights, products, source, numeric)
         params, blobs = int8_params(node, _POINT, 1, source, numeric), constants.blobs(weights.reshape(1, 1, -1))
     else:
         params = ConvFloatParams(**_POINT.fields(), groups=1, **fused.float_fields(node), weights=0, bias=0)

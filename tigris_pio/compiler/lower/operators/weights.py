@@ -14,6 +14,11 @@ from tigris_pio.compiler.lower.storage import Numeric
 
 #: Exporters round input scale * weight scale to float32 when they store a bias scale.
 _SAME_SCALE = 1e-5
+#: The largest bias that is told from others, far beyond 32 bits.
+_MOST = 2.0**50
+#: What a bias may be moved by so that no sum leaves 32 bits: a part of itself, or steps of an output; and outputs of so
+#: many steps are at an end whatever they are.
+_SAME_SUM, _UNSEEN, _ENDS = 1e-5, 1 / 16, 512.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,24 +139,43 @@ def product_scales(source: Numeric, scales: np.ndarray, single: bool) -> np.ndar
     return products
 
 
-def requantisation(bias: np.ndarray, sums: np.ndarray, products: np.ndarray, source: Numeric,
-                   result: Numeric) -> Requantisation:
+def requantisation(builder: Builder, bias: np.ndarray, weights: np.ndarray, products: np.ndarray, source: Numeric,
+                   result: Numeric, folds: bool = True) -> Requantisation:
     """Output constants for accumulators in units of `products` (input scale * weight scale, float64).
 
-    `bias` is in those units, `sums` holds each output channel's sum of weights; int64 both.
+    `bias` is in those units, int64; `weights` are the integers that inputs are multiplied by, [outputs, ...]. Without
+    `folds` the kernel takes the zero point from each input, and the bias stays as it is.
+
+    No sum leaves 32 bits: where it could, the bias is bounded, and a node whose outputs that would change is refused.
+    TensorFlow Lite's sums wrap, and so do those of its models here. The folded bias may wrap: sums of kernels do too.
     """
     try:
         multiplier, shift = numerics.quantize_multipliers(products / result.scale)
     except ValueError as error:
         raise Refusal(str(error)) from None
-    folded = bias - source.zero_point * sums
-    dead = np.broadcast_to(multiplier == 0, folded.shape)  # the accumulator does not matter then
-    folded = np.where(dead, np.clip(folded, numerics.INT32_MIN, numerics.INT32_MAX), folded)
-    if folded.min() < numerics.INT32_MIN or folded.max() > numerics.INT32_MAX:
-        channel = int(np.argmax(np.abs(folded)))
-        raise Refusal(f"the bias of output channel {channel} does not fit 32 bits at scale "
-                      f"{np.broadcast_to(products, folded.shape)[channel]:g}")
-    return Requantisation(folded.astype(np.int32), multiplier, shift)
+    integers = weights.reshape(len(bias), -1).astype(np.int64)
+    if not builder.graph.tflite:
+        bias = _bounded(bias, np.abs(integers).sum(axis=1) * _largest(source), products / result.scale)
+    folded = bias - source.zero_point * integers.sum(axis=1) if folds else bias
+    return Requantisation((folded & 0xFFFFFFFF).astype(np.uint32).view(np.int32), multiplier, shift)
+
+
+def _largest(source: Numeric) -> int:
+    """The largest magnitude of an int8 input less its zero point."""
+    return max(numerics.INT8_MAX - source.zero_point, source.zero_point - numerics.INT8_MIN)
+
+
+def _bounded(bias: np.ndarray, reach: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+    """The bias with which no sum leaves 32 bits. `reach`: what inputs add at most, int64 [outputs]; `ratios`: outputs'
+    steps in one of a sum. Refuses what an output would show: not where it is at its end in any case."""
+    bounded: np.ndarray = np.clip(bias, reach - numerics.INT32_MAX, numerics.INT32_MAX - reach)
+    moved = np.abs(bias - bounded)
+    shown = (moved > _SAME_SUM * np.abs(bias)) & (moved * ratios > _UNSEEN) & ((np.abs(bounded) - reach) * ratios < _ENDS)
+    if np.any(shown):
+        at = int(np.argmax(shown))
+        raise Refusal(f"sums of output channel {at} leave 32 bits: its bias is {int(bias[at])} of their steps, its inputs "
+                      f"add up to {int(reach[at])}; quantise the model again, with a larger scale for that channel's weights")
+    return bounded
 
 
 def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, factor: float = 1.0) -> np.ndarray:
@@ -170,7 +194,7 @@ def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, fa
             ratio = np.ones(1)
     if integers.size not in (1, count):
         raise Refusal(f"its bias has {integers.size} elements for {count} outputs")
-    return np.broadcast_to(np.rint(integers * ratio), (count,)).astype(np.int64)
+    return np.broadcast_to(np.clip(np.rint(integers * ratio), -_MOST, _MOST), (count,)).astype(np.int64)
 
 
 def float_bias(builder: Builder, name: str, count: int, factor: float = 1.0) -> np.ndarray:
