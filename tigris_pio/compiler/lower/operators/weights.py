@@ -170,11 +170,13 @@ def _bounded(bias: np.ndarray, reach: np.ndarray, ratios: np.ndarray) -> np.ndar
     steps in one of a sum. Refuses what an output would show: not where it is at its end in any case."""
     bounded: np.ndarray = np.clip(bias, reach - numerics.INT32_MAX, numerics.INT32_MAX - reach)
     moved = np.abs(bias - bounded)
-    shown = (moved > _SAME_SUM * np.abs(bias)) & (moved * ratios > _UNSEEN) & ((np.abs(bounded) - reach) * ratios < _ENDS)
+    is_at_end = (np.abs(bounded) - reach) * ratios >= _ENDS
+    shown = (moved > _SAME_SUM * np.abs(bias)) & (moved * ratios > _UNSEEN) & ~is_at_end
     if np.any(shown):
         at = int(np.argmax(shown))
-        raise Refusal(f"sums of output channel {at} leave 32 bits: its bias is {int(bias[at])} of their steps, its inputs "
-                      f"add up to {int(reach[at])}; quantise the model again, with a larger scale for that channel's weights")
+        raise Refusal(
+            f"sums of output channel {at} leave 32 bits: its bias is {int(bias[at])} of their steps, its inputs add up to "
+            f"{int(reach[at])}; quantise the model again, with a larger scale for the weights of that channel")
     return bounded
 
 
