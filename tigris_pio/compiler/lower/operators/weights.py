@@ -175,8 +175,8 @@ def _bounded(bias: np.ndarray, reach: np.ndarray, ratios: np.ndarray) -> np.ndar
     if np.any(shown):
         at = int(np.argmax(shown))
         raise Refusal(
-            f"sums of output channel {at} leave 32 bits: its bias is {int(bias[at])} of their steps, its inputs add up to "
-            f"{int(reach[at])}; quantise the model again, with a larger scale for the weights of that channel")
+            f"sums of output channel {at} leave 32 bits: its bias is {int(bias[at])} of their steps, its inputs add up "
+            f"to {int(reach[at])}; quantise the model again, with a larger scale for the weights of that channel")
     return bounded
 
 
