@@ -7,9 +7,8 @@ static int32_t rescaled(const tigris_rescale_params *params, int32_t value)
 {
     const int32_t difference = value - params->input_zero_point;
     const uint32_t below = difference < 0 ? 1U : 0U;
-    const uint32_t scaled =
-        (uint32_t)tigris_requantise(difference, params->multiplier[below], params->shift[below]);
-    const int32_t result = (int32_t)((params->negate >> below & 1U) != 0U ? 0U - scaled : scaled);
+    const int32_t factor = (params->negate >> below & 1U) != 0U ? -difference : difference; /* halves round as TFLM's */
+    const int32_t result = tigris_requantise(factor, params->multiplier[below], params->shift[below]);
     return tigris_clamp(tigris_wrapping_add(result, params->output_zero_point), params->activation_min,
                         params->activation_max);
 }
