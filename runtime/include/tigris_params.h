@@ -1510,7 +1510,8 @@ typedef struct tigris_rescale_params {
     int32_t multiplier[2];
     /* positive: left */
     int32_t shift[2];
-    /* 1: differences of 0 and above are multiplied with the other sign, 2: those below, 3: both */
+    /* 1: what comes of differences of 0 and above changes its sign, 2: of those below, 3: of both;
+     * 4: differences below 0 do before they are scaled */
     uint32_t negate;
     /* lowest output value */
     int32_t activation_min;

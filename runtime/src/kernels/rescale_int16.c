@@ -3,12 +3,15 @@
 #include "int16.h"
 #include "tigris_kernels.h"
 
+#define MAGNITUDE 4U /* of `negate` */
+
 static int32_t rescaled(const tigris_rescale_params *params, int32_t value)
 {
     const int32_t difference = value - params->input_zero_point;
     const uint32_t below = difference < 0 ? 1U : 0U;
-    const int32_t factor = (params->negate >> below & 1U) != 0U ? -difference : difference; /* halves round as TFLM's */
-    const int32_t result = tigris_requantise(factor, params->multiplier[below], params->shift[below]);
+    const int32_t factor = params->negate == MAGNITUDE && difference < 0 ? -difference : difference;
+    const uint32_t scaled = (uint32_t)tigris_requantise(factor, params->multiplier[below], params->shift[below]);
+    const int32_t result = (int32_t)((params->negate >> below & 1U) != 0U ? 0U - scaled : scaled);
     return tigris_clamp(tigris_wrapping_add(result, params->output_zero_point), params->activation_min,
                         params->activation_max);
 }
@@ -48,7 +51,7 @@ static tigris_status check(const tigris_check_call *call)
         call->op->operand_count == 1U && is_code(call->inputs[0]->dtype, params->input_zero_point) &&
         is_code(to, params->output_zero_point) && is_code(to, params->activation_min) &&
         is_code(to, params->activation_max) && params->activation_min <= params->activation_max &&
-        params->negate <= 3U && tigris_check_multiplier(params->multiplier[0], params->shift[0]) &&
+        params->negate <= MAGNITUDE && tigris_check_multiplier(params->multiplier[0], params->shift[0]) &&
         tigris_check_multiplier(params->multiplier[1], params->shift[1]) && tigris_check_pointwise(call, 0U));
 }
 

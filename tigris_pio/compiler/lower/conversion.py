@@ -45,5 +45,5 @@ def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None
     return RescaleParams(
         input_zero_point=source.zero_point, output_zero_point=result.zero_point,
         multiplier=(pairs[0][0], pairs[1][0]), shift=(pairs[0][1], pairs[1][1]),
-        negate=int(both[0] < 0) | int(both[1] < 0) << 1, activation_min=lowest, activation_max=highest,
+        negate=4 if both[1] == -both[0] < 0 else int(both[0] < 0) | int(both[1] < 0) << 1, activation_min=lowest, activation_max=highest,
     )

@@ -122,7 +122,8 @@ class RescaleParams(Record):
     output_zero_point: int = i32("added after requantisation")
     multiplier: tuple[int, ...] = i32_array(2, "Q0.31")
     shift: tuple[int, ...] = i32_array(2, "positive: left")
-    negate: int = u32("1: differences of 0 and above are multiplied with the other sign, 2: those below, 3: both")
+    negate: int = u32("1: what comes of differences of 0 and above changes its sign, 2: of those below, 3: of both; "
+                      "4: differences below 0 do before they are scaled")
     activation_min: int = i32("lowest output value")
     activation_max: int = i32("highest output value")
 

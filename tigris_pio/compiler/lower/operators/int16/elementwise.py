@@ -51,16 +51,12 @@ def emit_binary(builder: Builder, node: Node) -> bool:
 
 
 def _factors(node: Node, found: Types) -> dict[str, Any]:
-    """TensorFlow Lite's constants; those of SUB are computed in single precision there."""
+    """TensorFlow Lite's constants."""
     first, second, result = found.inputs[0].scale, found.inputs[1].scale, found.output.scale
     double = 2 * max(first, second)
     ratios = (first / double, second / double, double / (math.ldexp(1.0, _LEFT_SHIFT) * result))
     if node.op == "Mul":
         ratios = (0.0, 0.0, first * second / result)
-    elif node.op == "Sub":
-        single = np.float32(double)
-        unit = np.float32(math.ldexp(1.0, _LEFT_SHIFT)) * np.float32(result)
-        ratios = (float(np.float32(first) / single), float(np.float32(second) / single), float(single / unit))
     try:
         pairs = [numerics.quantize_multiplier(ratio) for ratio in ratios]
     except ValueError as error:

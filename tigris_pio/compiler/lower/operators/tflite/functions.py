@@ -39,7 +39,7 @@ def _ratio(first: float, second: float) -> float:
 def _abs(node: Node, source: Numeric, result: Numeric) -> _Function:
     if source.scale == result.scale:
         return abs
-    multiplier, shift = numerics.quantize_multiplier(_ratio(source.scale, result.scale))
+    multiplier, shift = numerics.quantize_multiplier(source.scale / result.scale)
     return lambda value: fixed_point.multiply(abs(value), multiplier, shift)
 
 
@@ -56,7 +56,7 @@ def _leaky_relu(node: Node, source: Numeric, result: Numeric) -> _Function:
 
 
 def _relu(node: Node, source: Numeric, result: Numeric) -> _Function:
-    multiplier, shift = numerics.quantize_multiplier(_ratio(source.scale, result.scale))
+    multiplier, shift = numerics.quantize_multiplier(source.scale / result.scale)
     return lambda value: max(fixed_point.multiply(value, multiplier, shift), 0)
 
 
@@ -188,15 +188,14 @@ def lower_function(builder: Builder, node: Node) -> None:
 
 
 def _lower_int16(builder: Builder, node: Node) -> bool:
-    """RESCALE: LEAKY_RELU, RELU and ABS of int16, whose ratios of scales are in single precision too."""
+    """RESCALE: LEAKY_RELU, RELU and ABS of int16."""
     name, output = node.inputs[0], node.outputs[0]
     if node.op not in INT16 or not mixed(builder, name, output):
         return False
     source, result = builder.numeric(name), builder.numeric(output)
-    ratio = _ratio(source.scale, result.scale)
+    ratio = source.scale / result.scale
     if node.op == "RELU":
         return emit_rescaled(builder, node, (ratio, ratio), 0.0)
     if node.op == "ABS":
         return emit_rescaled(builder, node, (ratio, -ratio))
-    alpha = np.float32(node.attributes["alpha"])
-    return emit_rescaled(builder, node, (ratio, float(np.float32(source.scale) * alpha / np.float32(result.scale))))
+    return emit_rescaled(builder, node, (ratio, source.scale * float(np.float32(node.attributes["alpha"])) / result.scale))
