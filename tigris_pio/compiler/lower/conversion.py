@@ -42,8 +42,9 @@ def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None
     except ValueError as error:
         raise Refusal(str(error)) from None
     lowest, highest = numerics.activation_range(low, high, result.scale, result.zero_point, result.dtype)
+    negate = 4 if both[1] == -both[0] < 0 else int(both[0] < 0) | int(both[1] < 0) << 1
     return RescaleParams(
         input_zero_point=source.zero_point, output_zero_point=result.zero_point,
-        multiplier=(pairs[0][0], pairs[1][0]), shift=(pairs[0][1], pairs[1][1]),
-        negate=4 if both[1] == -both[0] < 0 else int(both[0] < 0) | int(both[1] < 0) << 1, activation_min=lowest, activation_max=highest,
+        multiplier=(pairs[0][0], pairs[1][0]), shift=(pairs[0][1], pairs[1][1]), negate=negate,
+        activation_min=lowest, activation_max=highest,
     )

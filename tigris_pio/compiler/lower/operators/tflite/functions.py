@@ -198,4 +198,5 @@ def _lower_int16(builder: Builder, node: Node) -> bool:
         return emit_rescaled(builder, node, (ratio, ratio), 0.0)
     if node.op == "ABS":
         return emit_rescaled(builder, node, (ratio, -ratio))
-    return emit_rescaled(builder, node, (ratio, source.scale * float(np.float32(node.attributes["alpha"])) / result.scale))
+    below = source.scale * float(np.float32(node.attributes["alpha"])) / result.scale
+    return emit_rescaled(builder, node, (ratio, below))
