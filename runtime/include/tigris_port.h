@@ -74,8 +74,9 @@ typedef struct tigris_model {
  *     TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL   it needs more than fast_bytes, slow_bytes */
 TIGRIS_MUST_CHECK tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan);
 
-/* Gives back what tigris_model_open took of the window for mapped data, and zeroes *plan. Sessions of the plan, its names
- * and records must not be used any more; arenas, and the outputs in them, are the caller's and stay. A plan that is not
+/* Gives back what tigris_model_open took of the window for mapped data, and zeroes *plan. Its names and
+ * records must not be used any more. Sessions of the plan are refused until they are bound again: tigris_run and
+ * tigris_session_reset return TIGRIS_ERR_ARGUMENT, inputs and outputs are NULL. Arenas are the caller's and stay. A plan that is not
  * open, or was opened from a buffer, is zeroed and no more, so calling this twice, or after a failed open, is safe. */
 void tigris_model_close(tigris_plan *plan);
 

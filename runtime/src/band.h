@@ -16,6 +16,12 @@ typedef struct tigris_view_state {
 
 TIGRIS_STATIC_ASSERT(sizeof(tigris_view_state) == TIGRIS_VIEW_STATE_BYTES, view_state_size);
 
+/* Whether a session was bound to a plan that is still open: tigris_model_close clears what the plan points to. */
+static inline int tigris_is_bound(const tigris_session *session)
+{
+    return session != NULL && session->plan != NULL && session->plan->header != NULL;
+}
+
 /* One stage during its bands. */
 typedef struct tigris_stage_run {
     tigris_session *session;

@@ -395,7 +395,7 @@ tigris_status tigris_walk(tigris_session *session, int proving)
 
 tigris_status tigris_run(tigris_session *session)
 {
-    if (session == NULL || session->plan == NULL) {
+    if (!tigris_is_bound(session)) {
         return TIGRIS_ERR_ARGUMENT;
     }
     const uint32_t flags = session->plan->header->flags;

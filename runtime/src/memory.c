@@ -59,7 +59,7 @@ void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, 
  * session without a plan. */
 static const tigris_io_record *find_io(const tigris_session *session, uint32_t index, int outputs)
 {
-    if (session == NULL || session->plan == NULL) {
+    if (!tigris_is_bound(session)) {
         return NULL;
     }
     const tigris_header_record *header = session->plan->header;

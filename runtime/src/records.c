@@ -221,6 +221,21 @@ static int is_op(const tigris_header_record *header, const tigris_op_record *op,
            (tigris_is_window(view) || output->home != TIGRIS_HOME_FLASH);
 }
 
+/* Whether an operator's scratch is apart from what it sees of a tensor: kernels write one while they read the other. */
+static int is_apart(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op,
+                    const tigris_view_record *view)
+{
+    const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
+    const int is_window = tigris_is_window(view);
+    if (op->scratch_bytes == 0U || (!is_window && tensor->home != TIGRIS_HOME_FAST)) {
+        return 1;
+    }
+    const uint32_t first = is_window ? view->offset : tensor->offset;
+    const uint32_t bytes = is_window ? tigris_rows_bytes(tensor, view->capacity_rows) * tigris_window_images(stage, tensor)
+                                     : tigris_tensor_bytes(tensor);
+    return op->scratch >= first + bytes || first >= op->scratch + op->scratch_bytes;
+}
+
 static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op)
 {
     const tigris_view_record *views = &plan->views[stage->first_view];
@@ -231,14 +246,15 @@ static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record
         return TIGRIS_ERR_OP;
     }
     const tigris_tensor_record *output = tigris_view_tensor(plan, &views[op->output_view]);
-    if (!is_op(plan->header, op, &views[op->output_view], output)) {
+    if (!is_op(plan->header, op, &views[op->output_view], output) || !is_apart(plan, stage, op, &views[op->output_view])) {
         return TIGRIS_ERR_OP;
     }
     const tigris_operand_record *operand = &plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
         if (operand->view >= stage->view_count ||
             (operand->view == op->output_view && op->kind != TIGRIS_OP_KIND_RECURRENT) ||
-            !is_operand(operand, op, tigris_view_tensor(plan, &views[operand->view]), output)) {
+            !is_operand(operand, op, tigris_view_tensor(plan, &views[operand->view]), output) ||
+            !is_apart(plan, stage, op, &views[operand->view])) {
             return TIGRIS_ERR_OPERAND;
         }
     }

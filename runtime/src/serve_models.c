@@ -1,6 +1,7 @@
 /* Requests about models, but for running them. */
 #include <string.h>
 
+#include "band.h"
 #include "crc32.h"
 #include "serve_requests.h"
 
@@ -14,7 +15,7 @@ const tigris_plan *tigris_serve_plan(const tigris_serve_model *model)
 
 tigris_session *tigris_serve_session(const tigris_serve_model *model)
 {
-    const int is_ready = model->status == TIGRIS_OK && model->session != NULL && model->session->plan != NULL;
+    const int is_ready = model->status == TIGRIS_OK && tigris_is_bound(model->session);
 
     return is_ready ? model->session : NULL;
 }

@@ -3,7 +3,7 @@
 
 tigris_status tigris_session_reset(tigris_session *session)
 {
-    if (session == NULL || session->plan == NULL) {
+    if (!tigris_is_bound(session)) {
         return TIGRIS_ERR_ARGUMENT;
     }
     tigris_stage_run run = {session, session->plan, session->plan->stages, 1};

@@ -24,6 +24,7 @@ from tigris_pio.compiler.normalise.quantisation import (
     is_quantize,
     read_quantisation,
     signed_values,
+    symmetric_scale,
 )
 
 #: Operators whose outputs are values of their first input: they commute with quantisation.
@@ -53,8 +54,21 @@ def run(graph: Graph) -> PassResult:
     for node in editor.nodes_reversed():
         if node.op in _COMMUTING:
             _annotate_inputs(editor, node)
+    _centre(editor)
     folded += fold_constants(editor)
     return PassResult(editor.finish(), folded)
+
+
+def _centre(editor: GraphEditor) -> None:
+    """int16 activations lose their zero points: kernels have none, and a scale for both signs is hardly coarser. Inputs
+    and outputs that are integers in the model keep theirs."""
+    for name, tensor in list(editor.tensors.items()):
+        said, dtype = tensor.quantisation, editor.graph.io_dtypes.get(name)
+        if said is None or said.dtype != np.int16 or not said.zero_point.any() or name in editor.weights:
+            continue
+        if dtype is None or dtype == np.float32:
+            scale = symmetric_scale(said.scale, int(said.zero_point))
+            editor.annotate(name, dataclasses.replace(said, scale=scale, zero_point=np.zeros((), np.int64)))
 
 
 def _fold_constant(editor: GraphEditor, node: Node) -> bool:

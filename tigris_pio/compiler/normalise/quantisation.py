@@ -93,3 +93,9 @@ def _annotation(editor: GraphEditor, node: Node, scale: np.ndarray, zero: np.nda
 def _shown(values: np.ndarray) -> str:
     bad = values.reshape(-1)[~(np.isfinite(values.reshape(-1)) & (values.reshape(-1) > 0))]
     return str(bad[0])
+
+
+def symmetric_scale(scale: np.ndarray, zero_point: int) -> np.ndarray:
+    """The least scale with which int16 around zero holds all that int16 around a zero point does, float32 []."""
+    limits = np.iinfo(np.int16)
+    return np.asarray(scale * max(limits.max - zero_point, zero_point - limits.min) / limits.max, np.float32)

@@ -33,11 +33,11 @@ static void copy_row(const conv *c, const int8_t *input, tigris_taps columns, in
     memset(to, c->params->input_zero_point, c->row_taps);
     to += (uint32_t)columns.first * channels;
     if (c->params->dilation_width == 1U) {
-        memcpy(to, input, (uint32_t)(columns.end - columns.first) * channels);
+        memmove(to, input, (uint32_t)(columns.end - columns.first) * channels);
         return;
     }
     for (int32_t i = columns.first; i < columns.end; i++, input += step, to += channels) {
-        memcpy(to, input, channels);
+        memmove(to, input, channels);
     }
 }
 

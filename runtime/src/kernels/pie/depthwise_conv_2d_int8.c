@@ -61,14 +61,14 @@ static void run_patch(const depthwise *d, int32_t row, int32_t column, int8_t *o
         for (int32_t j = 0; j < ROWS; j++, to += d->pitch) {
             const int32_t x = column + j * params->dilation_width;
             if (y >= 0 && y < d->in->rows && x >= 0 && x < (int32_t)d->in->tensor->width) {
-                memcpy(to, pixel_of(d, y, x), d->channels);
+                memmove(to, pixel_of(d, y, x), d->channels);
             } else {
                 memset(to, params->input_zero_point, d->channels);
             }
         }
     }
     d->run(rows, d->result, &d->layer, 1U, (int32_t)d->pitch, 0);
-    memcpy(output, d->result, d->channels);
+    memmove(output, d->result, d->channels);
 }
 
 /* Output pixels [first, end) of a row, whose windows lie inside. */

@@ -104,11 +104,11 @@ void tigris_pie_run_dense(const tigris_pie_dense_layer *d, const int8_t *input, 
     }
     for (; pixels != 0U; pixels--) {
         if (!reads && input != d->patch) {
-            memcpy(d->patch, input, d->window);
+            memmove(d->patch, input, d->window);
         }
         d->run(reads ? input : d->patch, writes ? output : d->result, &d->layer, 1U);
         if (!writes) {
-            memcpy(output, d->result, d->outputs);
+            memmove(output, d->result, d->outputs);
         }
         input += d->window;
         output += d->outputs;

@@ -14,6 +14,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.broadcast import Operand
 from tigris_pio.compiler.lower.storage import Numeric
+from tigris_pio.compiler.normalise.quantisation import symmetric_scale
 from tigris_pio.format.enums import DType
 
 #: How much finer the step of an int16 is that is rounded to int8.
@@ -32,12 +33,15 @@ def mixed(builder: Builder, *names: str) -> bool:
     return np.dtype(np.int16) in dtypes
 
 
-def read(builder: Builder, name: str) -> Numeric | None:
-    """The symmetric int16 that holds every value of a tensor; None where there is none."""
+def read(builder: Builder, name: str) -> Numeric:
+    """The symmetric int16 that a tensor is read as; of int8 it holds every value."""
     numeric = builder.numeric(name)
-    if numeric.dtype is DType.INT8:
-        return Numeric(DType.INT16, numeric.scale)
-    return numeric if numeric.zero_point == 0 else None
+    return Numeric(DType.INT16, numeric.scale) if numeric.dtype is DType.INT8 else _symmetric(numeric)
+
+
+def _symmetric(numeric: Numeric) -> Numeric:
+    scale = symmetric_scale(np.asarray(numeric.scale), numeric.zero_point)
+    return numeric if numeric.zero_point == 0 else Numeric(DType.INT16, float(scale))
 
 
 def written(builder: Builder, name: str) -> Numeric:
@@ -45,7 +49,7 @@ def written(builder: Builder, name: str) -> Numeric:
     numeric = builder.numeric(name)
     if numeric.dtype is DType.INT8:
         return Numeric(DType.INT16, numeric.scale / FINER)
-    return numeric if numeric.zero_point == 0 else Numeric(DType.INT16, numeric.scale * 2)
+    return _symmetric(numeric)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +64,7 @@ def types(builder: Builder, inputs: tuple[str, ...], output: str) -> Types | Non
     """In which int16 a kernel reads and writes; None unless all are quantised, some as int16."""
     if not mixed(builder, *inputs, output):
         return None
-    found = [numeric for name in inputs if (numeric := read(builder, name)) is not None]
-    return Types(tuple(found), written(builder, output)) if len(found) == len(inputs) else None
+    return Types(tuple(read(builder, name) for name in inputs), written(builder, output))
 
 
 def operands(builder: Builder, inputs: tuple[str, ...], found: Types) -> list[Operand]:
