@@ -252,6 +252,7 @@ typedef struct tigris_session {
     void *rows_context;
     tigris_split_hook split; /* NULL: every operator runs on the core of the caller, else tigris_split */
     tigris_usage usage;
+    uint32_t runs;  /* calls of tigris_run since tigris_session_init; wraps */
     uint32_t image; /* of a batch that runs image by image */
     uint8_t *rows; /* where those of the band lie that was filled in last, to be written if it is the output's */
     /* Found last for operators of kinds with the same rest when divided by their number; NULL: none yet. */

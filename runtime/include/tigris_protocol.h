@@ -99,7 +99,7 @@ typedef enum tigris_serve_refusal {
     TIGRIS_SERVE_REFUSAL_RANGE = 6,
     /* the model cannot run; its INFO has the status */
     TIGRIS_SERVE_REFUSAL_NOT_READY = 7,
-    /* no run has succeeded since the inputs were last written */
+    /* no run has succeeded since inputs were written, or the firmware ran the model since */
     TIGRIS_SERVE_REFUSAL_NO_OUTPUT = 8,
     /* neither the sequence number after the last request's nor that request again: a late duplicate */
     TIGRIS_SERVE_REFUSAL_SEQUENCE = 9,

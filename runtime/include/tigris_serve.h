@@ -97,6 +97,7 @@ typedef struct tigris_serve {
     const tigris_serve_model *models;
     uint32_t model_count;
     uint32_t output_model; /* whose outputs are valid; model_count: none */
+    uint32_t output_run;   /* until its session has made another run than that: the firmware's own */
     uint32_t rows_model;   /* the same of `rows` */
     tigris_serve_rows rows[TIGRIS_MAX_OPERANDS + 1U]; /* of the last traced call's output, then its operands */
 

@@ -403,6 +403,7 @@ tigris_status tigris_run(tigris_session *session)
         ((flags & TIGRIS_HEADER_FLAG_TAKES) != 0U && session->take_rows == NULL)) {
         return TIGRIS_ERR_NO_ROWS_HOOK;
     }
+    session->runs++;
     session->usage = (tigris_usage){session->plan->header->state_bytes, 0U, 0U, 0U};
     session->fault.status = TIGRIS_OK;
     session->checked = 0U;

@@ -99,7 +99,8 @@ void tigris_serve_write_request(tigris_serve *server, const tigris_serve_model *
 
 int tigris_serve_has_output(tigris_serve *server, const tigris_serve_model *model)
 {
-    if (server->output_model < server->model_count && &server->models[server->output_model] == model) {
+    if (server->output_model < server->model_count && &server->models[server->output_model] == model &&
+        server->output_run == model->session->runs) {
         return 1;
     }
     tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_NO_OUTPUT);

@@ -76,6 +76,7 @@ void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *mo
     answer.status = (int32_t)run_session(server, model->session);
     if (answer.status == 0) {
         server->output_model = asked->range.model;
+        server->output_run = model->session->runs;
     }
     answer.elapsed[0] = (uint32_t)server->elapsed;
     answer.elapsed[1] = (uint32_t)(server->elapsed >> 32);

@@ -99,6 +99,7 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     tigris_end_calls(&calls);
     if (run.answer.status == 0) {
         server->output_model = asked->range.model;
+        server->output_run = session->runs;
     }
     if (run.answer.calls != 0U) {
         server->rows_model = asked->range.model;

@@ -88,7 +88,7 @@ class Refusal(enum.IntEnum):
     TENSOR = 5  #: no input or output of this index
     RANGE = 6  #: offset and bytes reach outside the tensor, or outside one frame
     NOT_READY = 7  #: the model cannot run; its INFO has the status
-    NO_OUTPUT = 8  #: no run has succeeded since the inputs were last written
+    NO_OUTPUT = 8  #: no run has succeeded since inputs were written, or the firmware ran the model since
     SEQUENCE = 9  #: neither the sequence number after the last request's nor that request again: a late duplicate
     BUSY = 10  #: a HELLO that came while the board runs a model for another host
     NO_CALL = 11  #: nothing was traced since something was last written or run
