@@ -35,7 +35,7 @@ _REFUSALS: dict[int, str] = {
     Refusal.TENSOR: "its model has no input or output of this index",
     Refusal.RANGE: "the bytes asked for lie outside the tensor",
     Refusal.NOT_READY: "its model could not be opened",
-    Refusal.NO_OUTPUT: "it has no output of a run that was asked for: run it, and keep the firmware from running it too",
+    Refusal.NO_OUTPUT: "it has no output of a run that was asked for: run it, and keep the firmware from running it",
     Refusal.NO_CALL: "it has no rows of a kernel call: trace a run first",
     Refusal.SEQUENCE: "it expected another sequence number: does another program talk to it?",
 }
