@@ -210,7 +210,7 @@ def _suppress() -> Operator:
 def _scalar_functions() -> list[Operator]:
     """Softmax, tables, changes of type and sums along rows."""
     x = _data(INT8)
-    quantize = p.QuantizeParams(0.5, 3, 0)
+    quantize, dequantize = (p.QuantizeParams(0.5, 3, 0, rounding) for rounding in (e.Rounding.HALF_AWAY, 0))
     exponentials = np.arange(256, dtype=np.int32)[::-1] << 22
     softmax = p.SoftmaxInt8Params(4, 0)
     return [
@@ -223,8 +223,9 @@ def _scalar_functions() -> list[Operator]:
                  exponentials=exponentials, differences=np.arange(256, dtype=np.int32) * -(1 << 22)),
         operator(OpKind.LOOKUP, p.LookupParams(0), x, table=np.arange(-128, 128)[::-1].astype(np.int8)),
         operator(OpKind.UNARY, p.UnaryFloatParams(e.UnaryFunction.TANH, 0.0, 0.0), _data(FLOAT32)),
-        operator(OpKind.QUANTIZE, quantize, _data(FLOAT32), dtype=INT8, table=quantise_table(0.5, 3)),
-        operator(OpKind.DEQUANTIZE, quantize, x, output_dtype=FLOAT32, table=dequantise_table(0.5, 3)),
+        operator(OpKind.QUANTIZE, quantize, _data(FLOAT32), dtype=INT8,
+                 table=quantise_table(0.5, 3, e.Rounding.HALF_AWAY)),
+        operator(OpKind.DEQUANTIZE, dequantize, x, output_dtype=FLOAT32, table=dequantise_table(0.5, 3)),
         operator(OpKind.NORMALISE, p.NormaliseInt8Params(1, 1, 4, 0, 0, 1, 1, 3, 28, 16, 9, 0, 16, 0), x,
                  terms=np.array([[1 << 28, 1 << 15]] * 4, np.int32)),
         operator(OpKind.VECTOR, p.CumulativeInt8Params(4, 1, 0, 1, 5, -5, 1 << 30, -18, 3), x),

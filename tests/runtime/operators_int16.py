@@ -90,7 +90,7 @@ def _functions() -> list[Operator]:
     narrow = p.RescaleParams(0, 5, (1 << 30, 1 << 29), (-7, -3), 0, -128, 127)
     wide = p.RescaleParams(5, 0, (1 << 30, 1 << 30), (7, 7), 0, -32768, 32767)
     softmax = p.SoftmaxInt16Params(4, 1 << 30, 1, 0, 0)
-    quantise = p.QuantizeInt16Params(0.25, 3)
+    quantise = p.QuantizeInt16Params(0.25, 3, 0)
     return [
         _operator(OpKind.RESCALE, rescale),
         _operator(OpKind.RESCALE, narrow, output_dtype=INT8),

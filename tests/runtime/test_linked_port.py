@@ -30,7 +30,9 @@ int main(void)
         status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
     if (status == TIGRIS_OK)
         status = tigris_run(&session);
-    printf("%d\\n", (int)status);
+    tigris_model_close(&plan);
+    printf("%d %d %d %d\\n", (int)status, (int)tigris_run(&session), (int)tigris_session_reset(&session),
+           tigris_input(&session, 0) == NULL && tigris_output(&session, 0) == NULL);
     return 0;
 }
 """
@@ -63,4 +65,4 @@ def test_a_model_is_found_where_the_linker_put_it(folder):
     command += [f"-I{runtime / 'include'}", f"-I{folder}"]
     subprocess.run([*command, *sources, "-lm", "-o", folder / "program"], cwd=folder, check=True)
     done = subprocess.run([folder / "program"], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["-40", "-41", "0"]
+    assert done.stdout.split() == ["-40", "-41", "0", *("-1", "-1", "1")]  # the last three: closed

@@ -52,7 +52,7 @@ DAMAGES: dict[tuple[type[Record], int, int], list[dict[str, Any]]] = {
     (Header, 0, -11): [{"version": 2}, {"header_bytes": 196}],
     (Header, 0, -12): [{"total_bytes": HUGE}],
     (Header, 0, -14): [{"alignment": 24}, {"alignment": 2}, {"alignment": 1 << 20}],
-    (Header, 0, -20): [{"flags": 8}, {"state_bytes": HUGE}, {"fast_reserved": HUGE}, {"tensors": 201}, {"tensors": 0},
+    (Header, 0, -20): [{"flags": 16}, {"state_bytes": HUGE}, {"fast_reserved": HUGE}, {"tensors": 201}, {"tensors": 0},
         {"ops": HUGE}, {"view_count": 0x10000000}, {"weights_bytes": HUGE}],
     (Header, 0, -21): [{"name": b"x" * 48}, {"strings_bytes": 1}],
     (TensorRecord, 0, -21): [{"name": HUGE}],
@@ -97,6 +97,24 @@ def test_damage(plan: bytes, place: tuple[type[Record], int, int], each: list[di
     record, index, status = place
     found = [bind_status(changed(plan, record, index, **fields)) for fields in each]
     assert found == [status] * len(each)
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_scratch_lies_apart_from_what_its_operator_sees(windows: bool) -> None:
+    """Boxes, scores and what is found; beside them it may lie anywhere."""
+    op = _operator(OpKind.SUPPRESS, DType.FLOAT32)
+    plan = plan_for(op, Way(1, windows=windows))
+    header = Header.unpack(plan)
+    plan = changed(plan, Header, 0, fast_bytes=header.fast_bytes + 64)
+    operands = [OperandRecord.unpack(plan, header.operands + index * OperandRecord.size()).view for index in (0, 1)]
+    for index in (*operands, output := OpRecord.unpack(plan, header.ops).output_view):
+        view = ViewRecord.unpack(plan, header.views + index * ViewRecord.size())
+        tensor = TensorRecord.unpack(plan, header.tensors + view.tensor * TensorRecord.size())
+        first = view.offset if windows else tensor.home_offset
+        end = first + tensor.height * tensor.width * tensor.channels * 4
+        for at in (first, (end - 1) // 16 * 16):
+            assert bind_status(changed(plan, OpRecord, 0, scratch=at)) == (-26 if index == output else -27)
+    assert bind_status(changed(plan, OpRecord, 0, scratch=header.fast_bytes)) == 0
 
 
 @pytest.mark.parametrize(("more", "status"), [(0, 0), (1, -24)])
@@ -260,8 +278,10 @@ PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
     (OpKind.TRANSPOSE, DType.INT8): [{"rank": 9}, {"element_bytes": 2}, {"output_shape": (1, 4, 6, 3, 1, 1, 1, 1)},
         {"input_step": (96, 4, 17, 1, 0, 0, 0, 0)}],
     (OpKind.CONCAT, DType.INT8): [{"axis": 3}, {"axis": 1}],
-    (OpKind.QUANTIZE, DType.INT8): [{"scale": 0.0}, {"scale": float("nan")}, {"table": 8}],
+    (OpKind.QUANTIZE, DType.INT8): [{"scale": 0.0}, {"scale": float("nan")}, {"table": 8}, {"rounding": 2}],
+    (OpKind.QUANTIZE, DType.INT16): [{"rounding": 2}],
     (OpKind.DEQUANTIZE, DType.INT8): [{"zero_point": 200}, {"table": 16}],
+    (OpKind.SUPPRESS, DType.FLOAT32): [{"per_class": 5}, {"boxes": 5}, {"count": 3}],
 }  # fmt: skip
 
 

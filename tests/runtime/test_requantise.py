@@ -19,10 +19,11 @@ int main(void)
 {
     int32_t value, multiplier, shift;
     while (scanf("%d %d %d", &value, &multiplier, &shift) == 3)
-        printf("%d %d %d %d\n", (int)tigris_high_multiply(value, multiplier),
+        printf("%d %d %d %d %d\n", (int)tigris_high_multiply(value, multiplier),
                (int)tigris_rounding_shift(value, (uint32_t)shift), (int)tigris_requantise(value, multiplier, -shift),
                multiplier < 0 || value == INT32_MIN
-                   ? 0 : (int)scaled_right(value, (uint32_t)multiplier << 1, (uint32_t)shift));
+                   ? 0 : (int)scaled_right(value, (uint32_t)multiplier << 1, (uint32_t)shift),
+               (int)tigris_requantise(value, multiplier, shift));
     return 0;
 }
 """
@@ -58,3 +59,7 @@ def test_requantise_is_gemmlowps_arithmetic(tmp_path: Path) -> None:
     np.testing.assert_array_equal(actual[:, 2], expected)
     scales = (multiplier >= 0) & (value > -(2**31))
     np.testing.assert_array_equal(actual[scales, 3], expected[scales])
+    left = shift > 0  # what leaves 32 bits there stays beyond all types that results are bounded to
+    most = 2**30 >> shift[left]
+    shifted = np.clip(value[left], -most, most) << shift[left]
+    np.testing.assert_array_equal(actual[left, 4], high_multiply(shifted, multiplier[left]))

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from tests.harness.tiers import examples
 from tests.runtime.build import INCLUDE, RUNTIME, SANITIZERS, compile_each, compile_program, compiler
 from tests.runtime.loader import statuses
+from tigris_pio.format.enums import Rounding
+from tigris_pio.format.rounding import rounded
 
 FORMATS = ("grey", "rgb565 low first", "rgb565 high first", "rgb888", "bgr888", "yuyv", "uyvy")
 PIXEL_BYTES = (1, 2, 2, 3, 3, 2, 2)
@@ -270,17 +272,20 @@ def test_lines_are_counted(driver: Driver) -> None:
     assert driver.frame(config, frame, lines=7)[0] == [OK, OK, ARGUMENT]
 
 
-def filled(driver: Driver, dtype: int, bytes_: int, zero_point: int, *parts: float) -> tuple[int, bytes]:
-    answer = driver.ask(b"t" + struct.pack("<3i3f", dtype, bytes_, zero_point, *parts), 4 + bytes_)
+def filled(driver: Driver, dtype: int, bytes_: int, zero_point: int, *parts: float,
+           rounding: Rounding = Rounding.HALF_EVEN) -> tuple[int, bytes]:
+    answer = driver.ask(b"t" + struct.pack("<4i3f", dtype, bytes_, zero_point, rounding, *parts), 4 + bytes_)
     return struct.unpack("<i", answer[:4])[0], answer[4:]
 
 
+@pytest.mark.parametrize("rounding", Rounding)
 @pytest.mark.parametrize("dtype", TYPES)
-def test_tables_are_the_models_quantisation(driver: Driver, dtype: int) -> None:
+def test_tables_are_the_models_quantisation(driver: Driver, dtype: int, rounding: Rounding) -> None:
     kind, rng = np.dtype(TYPES[dtype]), np.random.default_rng(dtype)
     parts = [(0, 255, 1 / 255, -128 if dtype == INT8 else 0), (127.5, 127.5, 1 / 128, 0), (0, 1, 1, 0), (0, 1, 2, 0)]
     parts += [(float(rng.uniform(0, 255)), float(rng.uniform(1, 255)), float(rng.uniform(1e-3, 0.05)),
                int(rng.integers(0, 127))) for _ in range(40)]  # fmt: skip
+    parts += [(0, 255, 2 / 255, 1), (0, 1, 2 / 255, 3)]  # pixels in the middle of two steps
     parts += [(255, 1e-20, 1e-20, 0), (0, 1e-20, 1e-20, 0)]  # quotients that are not finite
     with np.errstate(all="ignore"):
         for mean, deviation, scale, zero in parts:
@@ -288,9 +293,9 @@ def test_tables_are_the_models_quantisation(driver: Driver, dtype: int) -> None:
             stored = real
             if dtype != FLOAT32:
                 # Beyond any type, so that nothing is lost, and what has no value is the least.
-                rounded = np.rint(np.clip(np.nan_to_num(real / np.float32(scale), nan=-4e6), -4e6, 4e6))
-                stored = np.clip(rounded + zero, np.iinfo(kind).min, np.iinfo(kind).max)
-            status, table = filled(driver, dtype, 256 * kind.itemsize, zero, mean, deviation, scale)
+                steps = np.clip(np.nan_to_num(real / np.float32(scale), nan=-4e6), -4e6, 4e6)
+                stored = np.clip(rounded(steps, rounding) + zero, np.iinfo(kind).min, np.iinfo(kind).max)
+            status, table = filled(driver, dtype, 256 * kind.itemsize, zero, mean, deviation, scale, rounding=rounding)
             assert status == OK
             assert np.array_equal(np.frombuffer(table, kind), stored.astype(kind)), (mean, deviation, scale, zero)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.runtime.test_conv import plain
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.format import params as p
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType, OpKind, Rounding
 
 SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 6), st.integers(1, 3), st.integers(1, 9))
 
@@ -141,32 +142,45 @@ def test_lookup_covers_all_values(images: int) -> None:
     np.testing.assert_array_equal(run_all_ways(op), table[x.astype(np.int64) + 128])
 
 
-def quantize(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
-    table = numerics.quantise_table(scale, zero)
-    return run_all_ways(operator(OpKind.QUANTIZE, p.QuantizeParams(scale, zero, 0), x, dtype=DType.INT8, table=table))
+def quantize(x: np.ndarray, scale: float, zero: int, rounding: Rounding, dtype: DType = DType.INT8) -> np.ndarray:
+    if dtype is DType.INT16:
+        return run_all_ways(operator(OpKind.QUANTIZE, p.QuantizeInt16Params(scale, zero, rounding), x, dtype=dtype))
+    table = numerics.quantise_table(scale, zero, rounding)
+    params = p.QuantizeParams(scale, zero, 0, rounding)
+    return run_all_ways(operator(OpKind.QUANTIZE, params, x, dtype=dtype, table=table))
 
 
+def nearest(x: np.ndarray, rounding: Rounding) -> np.ndarray:
+    """By decimal arithmetic."""
+    rule = decimal.ROUND_HALF_EVEN if rounding is Rounding.HALF_EVEN else decimal.ROUND_HALF_UP
+    found = [int(decimal.Decimal(float(value)).to_integral_value(rule)) for value in x.ravel()]
+    return np.array(found).reshape(x.shape)
+
+
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
+@pytest.mark.parametrize("rounding", Rounding)
 @pytest.mark.parametrize(("scale", "zero"), [(0.25, 3), (0.1, -128), (3.7e-5, 127), (1e-38, 0), (2.0**100, -9)])
-def test_quantize_rounds_half_to_even_and_saturates(scale: float, zero: int) -> None:
+def test_quantize_rounds_halves_by_its_rule_and_saturates(scale: float, zero: int, rounding: Rounding,
+                                                          dtype: DType) -> None:  # fmt: skip
     """At every half, beside it, and far out."""
     halves = (np.arange(-141, 141) * 0.5).astype(np.float32) * np.float32(scale)
     beside = [np.nextafter(halves, np.float32(way)) for way in (-np.inf, np.inf)]
     few = np.array([1e38, -1e38, np.inf, -np.inf, 0.0, -0.0], np.float32)
     x = np.concatenate([halves, *beside, few]).astype(np.float32).reshape(1, 4, 71, 3)
     with np.errstate(over="ignore"):
-        expected = np.clip(np.rint(np.clip(x / np.float32(scale), -1e6, 1e6)) + zero, -128, 127)
-    np.testing.assert_array_equal(quantize(x, float(np.float32(scale)), zero), expected)
+        expected = np.clip(nearest(np.clip(x / np.float32(scale), -1e6, 1e6), rounding) + zero, *numerics.limits(dtype))
+    np.testing.assert_array_equal(quantize(x, float(np.float32(scale)), zero, rounding, dtype), expected)
 
 
 def test_quantize_of_nan_is_the_lowest_value() -> None:
     x = np.array([np.nan, -np.nan], np.float32).reshape(1, 1, 1, 2)
-    assert quantize(x, 1.0, 0).ravel().tolist() == [-128, -128]
+    assert quantize(x, 1.0, 0, Rounding.HALF_AWAY).ravel().tolist() == [-128, -128]
 
 
 def test_dequantize_is_exact() -> None:
     x = np.arange(-128, 128).astype(np.int8).reshape(1, 8, 8, 4)
     scale = float(np.float32(0.037))
-    op = operator(OpKind.DEQUANTIZE, p.QuantizeParams(scale, -5, 0), x, output_dtype=DType.FLOAT32,
+    op = operator(OpKind.DEQUANTIZE, p.QuantizeParams(scale, -5, 0, 0), x, output_dtype=DType.FLOAT32,
                   table=numerics.dequantise_table(scale, -5))  # fmt: skip
     expected = (x.astype(np.int32) + 5).astype(np.float32) * np.float32(0.037)
     np.testing.assert_array_equal(run_all_ways(op), expected)
