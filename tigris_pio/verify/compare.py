@@ -13,6 +13,7 @@ from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
+from tigris_pio.host.io import IoDescriptor
 from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import Reference
 from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, numbers, real, traced
@@ -25,6 +26,7 @@ OWN_STEPS_INT16 = 16.0
 #: An output departs below this cosine similarity where int8 tensors lie before it, each of which may round otherwise,
 #: or beyond this relative difference (float32 throughout).
 INT8_COSINE, FLOAT_RELATIVE = 0.9, 1e-3
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclasses.dataclass
@@ -74,21 +76,27 @@ class Comparison:
 
 
 def random_inputs(session: Session, seed: int) -> dict[str, np.ndarray]:
-    """One sample: any stored value is equally likely for quantised inputs, standard normal for float ones."""
+    """One sample. By turns of the seed: any stored value, or standard normal numbers for float inputs without a scale;
+    numbers in the middle of two steps; pixels of 8 bits as 0 … 1 and as -1 … 1; and the ends of the range."""
     rng = np.random.default_rng(seed)
-    sample = {}
-    for io in session.inputs:
-        if io.scale and np.issubdtype(np.dtype(io.dtype), np.floating):
-            levels = rng.integers(-128, 128, io.shape)
-            sample[io.name] = ((levels - io.zero_point) * io.scale).astype(io.dtype)
-        elif np.issubdtype(np.dtype(io.dtype), np.floating):
-            sample[io.name] = rng.standard_normal(io.shape).astype(io.dtype)
-        else:
-            low, high = (0, 2) if np.dtype(io.dtype) == np.bool_ else (-128, 128)
-            if np.dtype(io.dtype).kind == "u":
-                low, high = 0, 256
-            sample[io.name] = rng.integers(low, high, io.shape).astype(io.dtype)
-    return sample
+    return {io.name: _values(io, seed % 5, rng).astype(io.dtype) for io in session.inputs}
+
+
+def _values(io: IoDescriptor, turn: int, rng: np.random.Generator) -> np.ndarray:
+    kind = np.dtype(io.dtype).kind
+    if kind != "f":
+        low, high = (0, 1) if kind == "b" else (int(np.iinfo(io.dtype).min), int(np.iinfo(io.dtype).max))
+        low, high = max(low, -(1 << 15)), min(high, 1 << 15)
+        return rng.choice([low, high], io.shape) if turn == 4 else rng.integers(low, high + 1, io.shape)
+    pixels = rng.integers(0, 256, io.shape)
+    found: np.ndarray = pixels / 255 if turn == 2 else pixels / 127.5 - 1
+    if turn not in (2, 3) and not io.scale:
+        found = rng.standard_normal(io.shape)
+    elif turn not in (2, 3):
+        ends = np.iinfo(io.stored_dtype)
+        levels = rng.choice([ends.min, ends.max], io.shape) if turn == 4 else rng.integers(ends.min, ends.max, io.shape)
+        found = (levels - io.zero_point + 0.5 * (turn == 1)) * np.float64(io.scale)
+    return found
 
 
 def compare(
@@ -166,8 +174,8 @@ def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
 
 def measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float) -> None:
     """Adds to what a layer misses: real numbers, with the steps of `scale` where it has one."""
-    number = np.isfinite(expected)  # elsewhere any result will do
-    a, e = np.nan_to_num(actual[number].astype(np.float64), nan=np.inf), expected[number].astype(np.float64)
+    number = ~np.isnan(expected)  # elsewhere any result will do
+    a, e = (_bounded(values[number].astype(np.float64)) for values in (actual, expected))
     difference = float(np.max(np.abs(a - e), initial=0.0))
     norm = float(np.linalg.norm(a) * np.linalg.norm(e))
     cosine = float(np.array_equal(a, e) or difference <= 2 * scale)
@@ -177,6 +185,12 @@ def measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float
     layer.max_difference = max(layer.max_difference, difference)
     if scale:
         layer.steps = max(layer.steps or 0.0, difference / scale)
+
+
+def _bounded(values: np.ndarray) -> np.ndarray:
+    """Infinite numbers as the largest of float32, which some references have in their place; none is infinite."""
+    found: np.ndarray = np.clip(np.nan_to_num(values, nan=np.inf), -_LARGEST, _LARGEST)
+    return found
 
 
 def _rounded(program: Program) -> set[str]:
