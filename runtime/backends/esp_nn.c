@@ -79,7 +79,8 @@ static int copies_whole(const esp_nn_conv *words, int32_t multiplier)
 {
     const int32_t channels = words->input.channels;
     return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && channels % 16 == 0 &&
-           (words->padding.width != 1 || words->padding.height != 1);
+           (words->padding.width != 1 || words->padding.height != 1) &&
+           (words->padding.width != 0 || words->padding.height != 0);
 }
 
 static int takes_stack(const esp_nn_conv *words, int32_t multiplier)
@@ -191,7 +192,8 @@ static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
 /* Bands without padding above may take another kernel than those with. */
 static int32_t scratch_bytes(const tigris_plain_conv *conv)
 {
-    return at_least(bytes_of_band(*conv, 0), bytes_of_band(*conv, conv->pad_top));
+    const int32_t bytes = bytes_of_band(*conv, conv->pad_top);
+    return conv->banded != 0 ? at_least(bytes_of_band(*conv, 0), bytes) : bytes;
 }
 
 uint32_t tigris_esp_nn_prepare(const tigris_plan *plan)

@@ -86,7 +86,8 @@ static tigris_plain_conv tallest_conv(const tigris_plan *plan, const tigris_stag
         (int32_t)(input->capacity_rows < in_height ? input->capacity_rows : in_height),
         (int32_t)(output->capacity_rows < out_height ? output->capacity_rows : out_height),
         -operand->first,
-        op->kind == TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D};
+        op->kind == TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D,
+        stage->band_count > 1U};
     return conv;
 }
 
@@ -135,7 +136,7 @@ tigris_plain_conv tigris_plain_conv_of(const tigris_kernel_call *call, int32_t d
 {
     const tigris_band *in = &call->inputs[0];
     const tigris_plain_conv conv = {call->params,     in->tensor,  call->output->tensor, in->rows,
-                                    call->output->rows, in->pad_top, depthwise};
+                                    call->output->rows, in->pad_top, depthwise,         0};
     const int32_t windows = (conv.output_rows - 1) * conv.params->stride_height +
                             (conv.params->kernel_height - 1) * conv.params->dilation_height + 1;
     /* What tigris_check_plain_conv holds every band to. */

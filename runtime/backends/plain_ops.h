@@ -18,6 +18,7 @@ typedef struct tigris_plain_conv {
     int32_t output_rows;
     int32_t pad_top;
     int32_t depthwise; /* 1: PLAIN_DEPTHWISE_CONV_2D */
+    int32_t banded;    /* 1: of several bands, of which others have no padding above */
 } tigris_plain_conv;
 
 /* Bytes of scratch that a library's kernels take for one operator. `fully_connected` NULL: none. */

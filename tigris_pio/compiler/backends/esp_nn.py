@@ -142,7 +142,7 @@ def _depthwise_s3(shape: PlainShape) -> int:
     if multiplier == 1 and shape.inputs % 8 == 0 and shape.kernel != (3, 3):
         copied = 2 * (weights + shape.rows * shape.width * channels)
         strip = 2 * weights + 2 * shape.width * shape.kernel[0] * channels
-        return min(copied, max(48 * 1024, strip)) + 32
+        return (copied if copied <= 48 * 1024 else max(48 * 1024, strip)) + 32
     if multiplier == 1 and shape.inputs > 3:
         return 2 * weights + 2 * _padded(shape, channels, (2, 2)) + output + 12 * channels + 128
     if multiplier % 4 == 0:
