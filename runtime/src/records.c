@@ -227,11 +227,10 @@ static int is_apart(const tigris_plan *plan, const tigris_stage_record *stage, c
 {
     const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
     const uint32_t bytes = tigris_rows_bytes(tensor, view->capacity_rows) * tigris_window_images(stage, tensor);
-    uint32_t first = view->offset;
-    if (!tigris_is_window(view)) {
-        first = tensor->home == TIGRIS_HOME_FAST ? tensor->home_offset : UINT32_MAX;
-    }
-    return op->scratch_bytes == 0U || (op->scratch - first >= bytes && first - op->scratch >= op->scratch_bytes);
+    const int is_window = tigris_is_window(view);
+    const uint32_t first = is_window ? view->offset : tensor->home_offset;
+    return op->scratch_bytes == 0U || (!is_window && tensor->home != TIGRIS_HOME_FAST) ||
+           (op->scratch - first >= bytes && first - op->scratch >= op->scratch_bytes);
 }
 
 static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op)

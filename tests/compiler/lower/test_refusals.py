@@ -59,7 +59,7 @@ def test_three_spatial_dimensions() -> None:
 def test_bias_beyond_32_bits() -> None:
     constants = {"w": (np.full((2, 3, 1, 1), 100, np.int8), np.full(2, 1e-5), 0), "b": np.array([1, 3e4], np.float32)}
     model = quantised([node("Conv", "x w b", "c", "wide")], {"x": (X, 0.001, 0)}, (0.05, 0), constants)
-    with pytest.raises(UnsupportedError, match=r"wide .*bias of output channel 1 does not fit 32 bits"):
+    with pytest.raises(UnsupportedError, match=r"wide .*sums of output channel 1 leave 32 bits"):
         program(model)
 
 
