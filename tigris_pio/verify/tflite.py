@@ -2,8 +2,8 @@
 
 int8 is the same arithmetic, so the bytes are to be equal and nothing adds up along the network: a layer that is off by
 more than a step departs. Where that interpreter does not run a file, LiteRT's does if it is installed; its int8 may
-round otherwise. A layer that departs from one of them alone does not depart: each is wrong for some files. Samples follow
-one another: a model with states carries them from one to the next.
+round otherwise. A layer that departs from one of them alone does not depart: each is wrong for some files. Samples
+follow one another: a model with states carries them from one to the next.
 """
 
 from __future__ import annotations

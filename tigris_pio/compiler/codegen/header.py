@@ -5,7 +5,7 @@ from __future__ import annotations
 from tigris_pio.compiler.codegen.constants import float_literal
 from tigris_pio.compiler.codegen.memory import c_type
 from tigris_pio.compiler.codegen.model import Model, Port
-from tigris_pio.format.enums import Home
+from tigris_pio.format.enums import Home, Rounding
 from tigris_pio.text import c_comment, c_string
 
 
@@ -131,6 +131,9 @@ def _port_sizes(model: Model, side: str, port: Port) -> list[str]:
     tensor, macro = model.plan.program.tensors[port.io.tensor], port_macro(model, side, port)
     stored = c_type(tensor.dtype) + "".join(f"[{extent}]" for extent in port.io.stored_shape)
     real = " real = (q - ZERO_POINT) * SCALE." if tensor.scale else ""
+    if real and side == "input":
+        halves = "away from zero" if model.plan.program.rounding is Rounding.HALF_AWAY else "to even"
+        real += f" q = round(real / SCALE) + ZERO_POINT, halves {halves}."
     lines = [
         f"/* {side.capitalize()} {c_comment(port.io.name)}: {stored}.{real} */",
         f"#define {macro}_BYTES {tensor.bytes}U",
