@@ -191,8 +191,13 @@ def test_an_input_of_uint16_is_refused() -> None:
         compile_model(ends("uint16", "int16"))
 
 
-def test_a_zero_point_of_int16_is_kept() -> None:
-    """Asymmetric activations are read in float32 and written by rounding once more."""
+@pytest.mark.parametrize(("op", "shape", "weights", "attributes"), [
+    ("Gemm", (2, 12), (5, 12), {"transB": 1}), ("Conv", (1, 3, 6, 6), (4, 3, 3, 3), {"pads": [1] * 4}),
+])  # fmt: skip
+@pytest.mark.parametrize(("before", "after"), [(-9000, 5000), (32767, -32768), (37, 0)])
+def test_activations_of_int16_may_have_zero_points(op: str, shape: Shape, weights: Shape, attributes: dict[str, object],
+                                                   before: int, after: int) -> None:  # fmt: skip
+    """As onnxruntime quantises by default: computed in integers, padding and all."""
     model = Model()
-    last = layer(model, "Gemm", model.rounded("x", "int16", 2e-4, -9000), (5, 12), 2e-4, transB=1)
-    model.check({"x": (2, 12)}, model.rounded(last, "int16", 9e-4, 5000), 9e-4, 1.0, (OpKind.FULLY_CONNECTED,))
+    last = layer(model, op, model.rounded("x", "int16", 2e-4, before), weights, 2e-4, **attributes)
+    model.check({"x": shape}, model.rounded(last, "int16", 9e-4, after), 9e-4, 2.0)

@@ -21,7 +21,8 @@ Lite's 16x8), these run in int16: convolutions, Gemm, MatMul, Add, Sub, Mul, Max
 ReduceMax, ReduceMin, Softmax, Relu and its like, LeakyRelu, Abs, Neg, any other function of one number that 512
 straight lines come within a step of, and all that moves elements. Layers of int8 and int16 live in one network; what
 lies between them is requantised. Other operators take float32 between int16 tensors. Activations of int16 are
-symmetric: one with a zero point is computed with in float32, and written by rounding once more.
+symmetric: one with a zero point, as onnxruntime quantises by default, is stored without it in steps of up to twice the
+size, and inputs and outputs that are integers in the model are converted.
 
 ## ONNX
 
