@@ -17,7 +17,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
 from tigris_pio.compiler.normalise.byte_casts import read_casts
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.integers import annotate_integers, folds
+from tigris_pio.compiler.normalise.integers import RECODE, annotate_integers, folds
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.quantisation import (
     is_dequantize,
@@ -60,15 +60,33 @@ def run(graph: Graph) -> PassResult:
 
 
 def _centre(editor: GraphEditor) -> None:
-    """int16 activations lose their zero points: kernels have none, and a scale for both signs is hardly coarser. Inputs
-    and outputs that are integers in the model keep theirs."""
-    for name, tensor in list(editor.tensors.items()):
-        said, dtype = tensor.quantisation, editor.graph.io_dtypes.get(name)
-        if said is None or said.dtype != np.int16 or not said.zero_point.any() or name in editor.weights:
+    """int16 activations that nodes compute lose their zero points: kernels have none, and a scale for both signs is
+    hardly coarser. A Clip keeps the range, which may stand for a Relu. Inputs keep theirs, and outputs of integers."""
+    for node in editor.nodes():
+        if is_quantize(node) or is_dequantize(node) or node.op == RECODE:
             continue
-        if dtype is None or dtype == np.float32:
+        for name in filter(None, node.outputs):
+            said, dtype = editor.quantisation(name), editor.graph.io_dtypes.get(name)
+            if said is None or said.dtype != np.int16 or not said.zero_point.any() or dtype not in (None, np.float32):
+                continue
             scale = symmetric_scale(said.scale, int(said.zero_point))
             editor.annotate(name, dataclasses.replace(said, scale=scale, zero_point=np.zeros((), np.int64)))
+            if node.op not in _MOVES:
+                _clip(editor, name, said)
+
+
+def _clip(editor: GraphEditor, name: str, range_of: Quantisation) -> None:
+    """Puts a Clip to the numbers that `range_of` can hold behind the node that computes a tensor."""
+    node = editor.producer(name)
+    assert node is not None
+    limits = np.iinfo(range_of.dtype)
+    ends = {"low": limits.min, "high": limits.max}
+    real = {word: (end - int(range_of.zero_point)) * float(range_of.scale) for word, end in ends.items()}
+    constants = [editor.add_constant(f"{name}/{word}", np.array(end, np.float32)) for word, end in real.items()]
+    raw = editor.add_tensor(f"{name}/unclipped", editor.tensors[name])
+    clip = Node(editor.fresh(f"{node.name}/clip"), "Clip", (raw, *constants), (name,))
+    outputs = tuple(raw if item == name else item for item in node.outputs)
+    editor.replace(node, dataclasses.replace(node, outputs=outputs), clip)
 
 
 def _fold_constant(editor: GraphEditor, node: Node) -> bool:
