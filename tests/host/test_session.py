@@ -114,12 +114,18 @@ def test_every_operators_output_can_be_traced() -> None:
         ({"x": np.zeros((1, 2, 4, 4))}, r"'x' has shape \[1, 2, 4, 4\], the model takes \[1, 2, 4, 3\]"),
         ({"x": np.zeros((1, 2, 4, 3), complex)}, "'x' is complex128, the model takes float32"),
         ({"x": [["a"]]}, "'x' has shape"),
-        ([np.zeros((1, 2, 4, 3))], "dict of name to array, not as list"),
+        (np.zeros((2, 4, 3)), r"'x' has shape \[2, 4, 3\]"),
     ],
 )
 def test_wrong_inputs_are_named(inputs: object, message: str) -> None:
     with Session(negation_plan()) as session, pytest.raises(UsageError, match=message):
-        session.run(inputs)  # type: ignore[arg-type]
+        session.run(inputs)
+
+
+def test_one_input_needs_no_name() -> None:
+    x = np.ones((1, 2, 4, 3), np.float32)
+    with Session(negation_plan()) as session:
+        np.testing.assert_array_equal(*(next(iter(session.run(given).values())) for given in (x, {"x": x})))
 
 
 def test_arenas_that_are_too_small_say_what_is_needed() -> None:

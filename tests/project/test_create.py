@@ -86,8 +86,10 @@ def test_an_installed_platform_knows_its_boards(tmp_path: Path) -> None:
 
 
 def test_unknown_boards_and_frameworks() -> None:
-    with pytest.raises(UsageError, match=r"did you mean esp32-s3-devkitm-1\? .*emu_rv32.*--flash-size"):
-        find_board("esp32-s3-devkit")
+    for name, words in (("esp32-s3-devkit-c1", r"did you mean esp32-s3-devkitc-1 or .*\? .*emu_rv32.*--flash-size"),
+                        ("esp32s3", "is a chip; boards that have it: esp32-s3-devkitc-1, esp32-s3-devkitm-1, esp")):
+        with pytest.raises(UsageError, match=words):
+            find_board(name)
     assert find_board("esp32-mine", flash_bytes=4 << 20).flash_bytes == 4 << 20
     with pytest.raises(UsageError, match="zephyr: esp32dev is built with arduino or espidf"):
         find_framework(find_board("esp32dev"), "zephyr")

@@ -73,7 +73,7 @@ def analyze(
         result = analyze_front(start, options, progress)
         if report_path is not None:
             progress("sweep")
-            others = None if no_sweep else pages.other_budgets(start, options)
+            others = None if no_sweep else pages.other_budgets(start, options, result.plan)
             page = compiled_page(result, pages.provenance(), others)
     if as_json:
         document = dict(result.report)

@@ -34,7 +34,8 @@ from tigris_pio.report.compiled import compiled_page
 @storage_options
 @backend_options
 @CORES
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.tgrs", help="The plan to write.")
+@click.option("-o", "--output", type=click.Path(), metavar="OUT.tgrs",
+              help="The plan to write; without it the model's name with .tgrs, in this folder.")
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
 @click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
 @click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's.")
@@ -60,7 +61,7 @@ def compile_command(
     backend: str,
     chip: str,
     cores: str,
-    output: str,
+    output: str | None,
     header: str | None,
     depfile: str | None,
     name: str | None,
@@ -79,6 +80,7 @@ def compile_command(
     Nothing is written when the model does not fit or has an operator that is not supported.
     """
     check_model(model)
+    output = output or f"{Path(model).stem}.tgrs"
     check_output("-o", output, model, header, depfile)
     for option, path in (("--header", header), ("--depfile", depfile)):
         if path is not None:
@@ -91,7 +93,7 @@ def compile_command(
         result = back(start, options, progress)
         if report_path is not None:
             progress("sweep")
-            others = None if no_sweep else pages.other_budgets(start, options)
+            others = None if no_sweep else pages.other_budgets(start, options, result.plan)
             page = compiled_page(result, pages.provenance(), others)
     text = render_model_header(result.plan, result.data).encode()
     result.save(output)

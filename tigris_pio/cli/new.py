@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from tigris_pio.cli.options import HOP, JSON, check_model, compile_options, mode
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.installation import library_folder
+from tigris_pio.platformio.compiler import quoted
 from tigris_pio.platformio.options import name_fault, plain_name
 from tigris_pio.project.boards import find_board
 from tigris_pio.project.create import NewProject, find_framework, write
@@ -94,4 +96,5 @@ def new(
         f"{memory['fast_peak']} bytes of fast memory{psram_bytes}, plan {len(granted.compiled.data)} bytes",
         highlight=False,
     )
-    console.out.print(f"next:\n  cd {escape(folder)}\n  pio run -t upload\n  tigris hil", highlight=False)
+    shown = folder if re.fullmatch(r"[\w./~+-]+", folder) else quoted(folder)
+    console.out.print(f"next:\n  cd {escape(shown)}\n  pio run -t upload\n  tigris hil", highlight=False)

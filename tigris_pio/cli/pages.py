@@ -16,6 +16,7 @@ from rich.markup import escape
 from tigris_pio import __version__
 from tigris_pio.cli import console
 from tigris_pio.cli.options import check_output
+from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Front
 from tigris_pio.files import write_atomically
@@ -51,10 +52,10 @@ def provenance() -> Provenance:
     return Provenance(command, __version__, f"{now:%Y-%m-%d %H:%M} UTC")
 
 
-def other_budgets(start: Front, options: CompileOptions) -> Sweep:
-    """Plans at other budgets: as many as some seconds allow, or all where SOURCE_DATE_EPOCH is set, since a page that
-    can be made again must not depend on how fast the machine is."""
-    return sweep(start, options, SECONDS if _epoch() is None else math.inf)
+def other_budgets(start: Front, options: CompileOptions, plan: ExecutionPlan) -> Sweep:
+    """Plans at other budgets than that of `plan`: as many as some seconds allow, or all where SOURCE_DATE_EPOCH is set,
+    since a page that can be made again must not depend on how fast the machine is."""
+    return sweep(start, options, plan, SECONDS if _epoch() is None else math.inf)
 
 
 def _epoch() -> int | None:

@@ -91,6 +91,8 @@ def quantize(
     """
     check_model(model)
     check_output("-o", output, model, data)
+    if Path(output).suffix == ".tflite":
+        raise UsageError(f"-o {output}: an ONNX model is written; call it {Path(output).with_suffix('.onnx')}")
     _check(data, images, labels, calibration, percentile, tolerance)
     how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
     options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, int16,

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -389,17 +389,20 @@ class Session:
         address = self._library.tigris_host_state(self._host.address, state.tensor)
         return _array_at(address, state.io)
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """One inference on arrays as the model takes and gives them.
+    def run(self, inputs: Mapping[str, object] | object) -> dict[str, Array]:
+        """One inference on arrays as the model takes and gives them, by name; of one input, the array alone will do.
 
         A streamed input may be a function instead: it is called with the first row and the number of rows that are
         wanted, each row once, in order, and returns them as an array [rows, width, channels], of the model's type or as
         stored. Rows of a streamed output go to the function that `take` has for it as well, as they are made.
         """
-        self._check_names(inputs)
+        names = [io.name for io in self.inputs]
+        alone = len(names) == 1 and not isinstance(inputs, Mapping)
+        named = cast(Mapping[str, object], {names[0]: inputs} if alone else inputs)
+        self._check_names(named)
         stored: dict[str, Array | RowSource] = {}
         for io in self.inputs:
-            given = inputs[io.name]
+            given = named[io.name]
             stored[io.name] = self._source(io, given) or io.to_stored(io.check_model_array(given))
         results = self._run(stored, None)
         return {io.name: io.to_model(results[io.name]) for io in self.outputs}

@@ -72,7 +72,8 @@ def find(
         if python:
             found, reason = _probe(os.path.expanduser(python))
             if found is None:
-                raise CompilerError(f"{name} = {python}: {reason}. {_install_hint(python)}")
+                hint = "Give the path of a Python" if reason == _MISSING else _install_hint(python)
+                raise CompilerError(f"{name} = {python}: {reason}. {hint}")
             return found
     tried = []
     for python in (own_python, python_of_script(shutil.which("tigris", path=environment.get("PATH")))):
@@ -114,12 +115,17 @@ def quoted(text: str, windows: bool = os.name == "nt") -> str:
     return f'"{text}"' if not any(sign in text for sign in special) else "'" + text.replace("'", "'\\''") + "'"
 
 
+_MISSING = "no such file"
+
+
 def _probe(python: str) -> tuple[Compiler | None, str]:
     try:
         result = subprocess.run(
             [python, "-c", _PROBE], capture_output=True, text=True, timeout=PROBE_SECONDS, check=False
         )
         answer = json.loads(result.stdout)
+    except FileNotFoundError:
+        return None, _MISSING
     except (OSError, subprocess.TimeoutExpired):
         return None, "cannot be run"
     except ValueError:

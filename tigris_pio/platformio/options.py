@@ -100,6 +100,10 @@ class Settings:
 def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     """`options`: all options of the environment; others than `custom_tigris_*` are not looked at."""
     own = {name[len(PREFIX) :]: _unquoted(str(value)) for name, value in options.items() if name.startswith(PREFIX)}
+    for name in options:
+        close = difflib.get_close_matches(name, [PREFIX + known for known in NAMES], n=1, cutoff=0.85)
+        if name.startswith("custom_") and not name.startswith(PREFIX) and close:
+            raise OptionError(close[0].removeprefix(PREFIX), "", f"is not set, but {name} is, which is no option")
     for name, value in own.items():
         if name not in NAMES:
             raise OptionError(name, value, _suggestion(name))

@@ -81,13 +81,20 @@ def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = N
 
 def _unknown(name: str) -> str:
     known = (*emulated_boards(), *COMMON)
-    close = difflib.get_close_matches(name, known, n=1)
-    guess = f"did you mean {close[0]}? Boards" if close else "boards"
+    plain = {_plain(board): board for board in known}
+    of_chip = sorted(board for board, (chip, *_) in COMMON.items() if chip == _plain(name))
+    close = of_chip or [plain[item] for item in difflib.get_close_matches(_plain(name), plain, n=3)]
+    what = f"is a chip; boards that have it: {', '.join(of_chip)}" if of_chip else "is not known here"
+    guess = f"; did you mean {' or '.join(close)}" + "?" if close and not of_chip else ";" if not of_chip else "."
     return (
-        f"--board {name}: is not known here; {guess} without hardware: {', '.join(emulated_boards())}. Others "
-        "are known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says "
-        f"how much flash an ESP32 has; without that: {', '.join(sorted(COMMON))}"
+        f"--board {name}: {what}{guess} Boards without hardware: {', '.join(emulated_boards())}. Others are known when "
+        "their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how much flash an "
+        f"ESP32 has; without that: {', '.join(sorted(COMMON))}"
     )
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _manifest(name: str) -> dict[str, Any] | None:

@@ -55,12 +55,14 @@ def _peak(picture: Picture, arena: Arena) -> tuple[Part, ...]:
 
 def sweep_section(found: Sweep, chosen: int | None) -> Section:
     """`chosen`: the budget asked for."""
-    text = f"Of the budgets tried {found.alone:,} bytes are the least that need no slow memory"
-    if found.least < found.alone:
-        text += f", {found.least:,} the least with slow memory; below that operators work in slow memory itself"
+    if found.complete:
+        text = f"{found.alone:,} bytes are the least that need no slow memory"
+        if found.least < found.alone:
+            text += f", {found.least:,} the least with slow memory; below that operators work in slow memory itself"
+    else:
+        text = (f"{found.alone:,} bytes need no slow memory, and fewer may do: planning this model takes long, so that "
+                "smaller budgets were not all tried")  # fmt: skip
     text += f". From {found.whole:,} bytes on nothing is cut."
-    if not found.complete:
-        text += " Not every budget was tried: planning this model takes long."
     parts: list[Part] = [Prose(text)]
     if len(found.points) > 1:
         parts.append(_sweep_figure(found, chosen))
@@ -75,7 +77,7 @@ def _sweep_figure(found: Sweep, chosen: int | None) -> Figure:
     span = (points[0].budget, points[-1].budget)
     ticks = [(size, size_text(size)) for size in size_ticks(span[1], 10) if size >= span[0]]
     marks = []
-    if found.alone > span[0]:
+    if found.complete and found.alone > span[0]:
         marks.append(Mark(found.alone, f"no slow memory needed from {format_size(found.alone)}", "good"))
     if chosen is not None and span[0] <= chosen <= span[1]:
         marks.append(Mark(chosen, f"this plan: {format_size(chosen)}", "note"))

@@ -63,12 +63,15 @@ class _TimeError(Exception):
 class _Trials:
     """Plans by budget, each made once, with slow memory as they like it or without any."""
 
-    def __init__(self, start: Front, options: CompileOptions, clock: Callable[[], float], seconds: float) -> None:
+    def __init__(self, start: Front, options: CompileOptions, plan: ExecutionPlan | None, clock: Callable[[], float],
+                 seconds: float) -> None:
         self._program, self._options = orders(start.program)[0], options
         self._indices = Indices(self._program, options)
         self._clock, self._end, self._last = clock, clock() + seconds, 0.0
         self.made: dict[int, ExecutionPlan | None] = {}  #: with slow memory
         self.alone: dict[int, ExecutionPlan | None] = {}  #: without
+        if plan is not None and options.budget.fast is not None and plan.slow_bytes == 0:
+            self.alone[options.budget.fast] = plan
 
     def ample(self) -> ExecutionPlan:
         plan = plan_of(self._program, dataclasses.replace(self._options, budget=Budget(None)), self._indices)
@@ -112,21 +115,23 @@ def _in_fast_memory(plan: ExecutionPlan) -> bool:
     return not any(not view.window and view.tensor in slow for stage in plan.stages for view in stage.views)
 
 
-def sweep(start: Front, options: CompileOptions, seconds: float = SECONDS, steps: int = STEPS,
-          clock: Callable[[], float] = time.monotonic) -> Sweep:
-    """Plans of `start` at budgets of its own choice and at that of `options`; none of their bytes are written.
+def sweep(start: Front, options: CompileOptions, plan: ExecutionPlan | None = None, seconds: float = SECONDS,
+          steps: int = STEPS, clock: Callable[[], float] = time.process_time) -> Sweep:
+    """Plans of `start` at budgets of its own choice and at that of `options`, for which `plan` was made; none of their
+    bytes are written.
 
-    No plan is begun after `seconds`, nor one that would take longer than is left if it took as long as the last.
+    No plan is begun after `seconds` of processor time, nor one that would take longer than is left if it took as long
+    as the last.
     """
-    trials = _Trials(start, options, clock, seconds)
+    trials = _Trials(start, options, plan, clock, seconds)
     ample = trials.ample()
     top = ample.fast_bytes + (ample.backend.scratch_bytes if ample.backend else 0)
     chosen = options.budget.fast
     complete = True
     try:
+        trials.narrow(top, _alone, slow=0)  # with slow memory a plan that moves bytes may be the cheaper one
         for fast in sorted({*_grid(top, steps), *([chosen] if chosen is not None and chosen < top else [])}):
             trials.plan(fast)
-        trials.narrow(top, _alone, slow=0)  # with slow memory a plan that moves bytes may be the cheaper one
         trials.narrow(top, _in_fast_memory)
         trials.plan(trials.smallest(top, _alone))
     except _TimeError:

@@ -16,9 +16,10 @@ from tigris_pio.errors import ModelError, ModelFileError
 from tigris_pio.files import read_named
 
 _MOST_BYTES = 2**31 - 1
+_CONVERTER = "convert it with tf.lite.TFLiteConverter.from_keras_model"
 _OTHER_FORMATS = (
-    (slice(0, 4), b"\x89HDF", "an HDF5 (Keras) file; convert it with tf2onnx (--keras)"),
-    (slice(0, 4), b"PK\x03\x04", "a zip archive (PyTorch or Keras); export it with torch.onnx.export or tf2onnx"),
+    (slice(0, 4), b"\x89HDF", f"an HDF5 file of Keras; {_CONVERTER}"),
+    (slice(0, 4), b"PK\x03\x04", f"a zip archive of Keras or PyTorch; {_CONVERTER}, or export it by torch.onnx.export"),
     (slice(0, 23), b"version https://git-lfs", "a Git LFS pointer; fetch the model itself with `git lfs pull`"),
 )
 
