@@ -150,3 +150,16 @@ def test_names_and_libraries(tmp_path: Path, model: Path) -> None:
     assert "--name 3 x" in refused.stderr
     refused = tigris("new", tmp_path / "q", "--board", "emu_rv32", "--model", model, "--library", tmp_path, status=2)
     assert "--library" in refused.stderr and "checkout" in refused.stderr
+
+
+@pytest.mark.parametrize("board", ["emu_rv32", "esp32-s3-devkitc-1"])
+def test_a_project_names_the_library_from_where_it_lies(tmp_path: Path, model: Path, board: str) -> None:
+    """So it can be moved or checked out elsewhere, with the library beside it."""
+    root, folder = OWN.parent, tmp_path / "one" / "project"
+    tigris("new", folder, "--board", board, "--model", model)
+    for path in (path for path in folder.rglob("*") if path.suffix in (".ini", ".py", ".c", ".cpp", ".h", ".md")):
+        text = path.read_text("utf-8")
+        assert f"/{root}" not in text and str(tmp_path) not in text, path
+    found = settings(folder)
+    hook, library = found["extra_scripts"].removeprefix("pre:"), found["lib_deps"].removeprefix("tigris-pio=symlink://")
+    assert (folder / library).resolve() == root and (folder / hook).is_file() and not Path(library).is_absolute()

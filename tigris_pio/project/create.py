@@ -16,7 +16,7 @@ from tigris_pio.errors import FileError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.platformio import layout, partitions
 from tigris_pio.platformio.layout import c_constant
-from tigris_pio.project.boards import EMULATED_PLATFORM, FRAMEWORKS, NewBoard
+from tigris_pio.project.boards import FRAMEWORKS, NewBoard
 from tigris_pio.project.memory import Grant
 
 LEAST_MODEL = 256 << 10
@@ -117,6 +117,7 @@ def _values(project: NewProject) -> Mapping[str, object]:
     """What the templates name."""
     board, compiled = project.board, project.grant.compiled
     memory, file = compiled.report["memory"], f"models/{project.model.name}"
+    library = project.library.as_posix()
     return {
         "name": project.name,
         "constant": f"TIGRIS_MODEL_{c_constant(project.name)}",
@@ -125,9 +126,9 @@ def _values(project: NewProject) -> Mapping[str, object]:
         "board": board.name,
         "environment": board.name.replace("-", "_"),
         "framework": project.framework,
-        "platform": f"symlink://{EMULATED_PLATFORM.as_posix()}" if board.is_emulated else board.platform,
+        "platform": f"symlink://{library}/tigris_pio/platformio/emulated" if board.is_emulated else board.platform,
         "emulated": board.is_emulated,
-        "library": project.library.as_posix(),
+        "library": library,
         "memory": project.grant.memory,
         "options": {name: " ".join(words) for name, words in project.options.items()},
         "slot_size": slot_size(board, len(compiled.data)) if project.slots == 2 else 0,
@@ -137,6 +138,14 @@ def _values(project: NewProject) -> Mapping[str, object]:
         "inputs": _shapes(compiled, "inputs"),
         "outputs": _shapes(compiled, "outputs"),
     }
+
+
+def _seen_from(folder: Path, library: Path) -> Path:
+    """The library relative to the project, so that both can be moved, or checked out elsewhere, together."""
+    try:
+        return Path(os.path.relpath(library, folder.resolve()))
+    except ValueError:  # another drive of Windows
+        return library
 
 
 def _shapes(compiled: Compiled, kind: str) -> str:
@@ -152,7 +161,7 @@ def write(project: NewProject, folder: Path) -> list[Path]:
     """Writes the project, model included; FileError when the folder holds something already."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileError(f"{folder}: holds something already; name a folder that is new or empty")
-    texts = files(project)
+    texts = files(dataclasses.replace(project, library=_seen_from(folder, project.library)))
     written = []
     for path, text in texts.items():
         target = folder / path
