@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,8 @@ import pytest
 from tests.hil.bridge import Fault, changing
 from tests.hil.conftest import DIGITS, QUICK, Serve
 from tigris_pio import compile_model
-from tigris_pio.hil.check import CheckReport, check, compare, open_plan
-from tigris_pio.hil.client import Board
+from tigris_pio.hil.check import CheckReport, check, compare, find_model, open_plan
+from tigris_pio.hil.client import Board, FaultInfo, ModelInfo
 from tigris_pio.hil.errors import RunError, WrongModelError
 from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.protocol import Request, StreamFrame
@@ -123,3 +125,12 @@ def test_plans_that_the_board_does_not_have(
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             run_check(serve(plan, *options), digits_plan)
+
+
+def test_a_plan_of_other_scales_comes_with_its_firmware(digits_plan: Path) -> None:
+    """Firmware refuses it before there is a plan to tell of; the same upload again would not help."""
+    refused = ModelInfo(0, "", "", 0, 0, 0, 0, 0, 0, 0, 0, -44, "inputs or outputs are not those of the firmware")
+    nowhere = FaultInfo(-44, None, None, None, "")
+    board: Any = SimpleNamespace(url="board", models=lambda: [refused], fault=lambda index: nowhere)
+    with pytest.raises(RunError, match=r"not those of the firmware\)\. Build and upload firmware and plan together"):
+        find_model(board, open_plan(digits_plan).file)

@@ -71,7 +71,7 @@ def test_the_command_is_one_that_a_shell_takes(tmp_path, name):
 def test_a_named_python_that_lacks_it_is_refused(bare_python):
     with pytest.raises(CompilerError, match=r"custom_tigris_python = .*bare: has no package tigris-pio"):
         compiler.find(bare_python, {}, sys.executable)
-    with pytest.raises(CompilerError, match="TIGRIS_PYTHON = /nonexistent/python: no such file. Give"):
+    with pytest.raises(CompilerError, match=r"TIGRIS_PYTHON = /nonexistent/python: no such file\. Give"):
         compiler.find(None, {"TIGRIS_PYTHON": "/nonexistent/python"}, sys.executable)
 
 

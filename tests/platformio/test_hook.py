@@ -133,6 +133,11 @@ def test_each_model_has_its_own_partition_and_is_uploaded_alone(make):
     assert plan_at(project, 0x280000)[:6] == b"NEWER\xff"
     assert (after[:0x280000], after[0x281000:]) == (before[:0x280000], before[0x281000:])
     assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
+    save_model(project, '{"plan": "OTHER", "scale": 0.25, "interface": 7}', "beta")
+    text = project.refused("-t", "uploadmodel")
+    assert "  beta, input x: scale 1 -> 0.25\n  beta, output x: scale 1 -> 0.25\nNothing was written." in text
+    assert project.flash("emu_rv32") == after
+    save_model(project, '{"plan": "NEWER"}', "beta")
     assert "Error: -t uploadmodel: leave -t nobuild out" in project.refused("-t", "nobuild", "-t", "uploadmodel")
     project.add_option("custom_tigris_flash = 256K")
     text = project.refused("-t", "uploadmodel")

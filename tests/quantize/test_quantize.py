@@ -75,6 +75,25 @@ def test_the_model_written_is_the_one_measured(digits: tuple[Path, Path], tmp_pa
     assert [word for word in words if word not in text] == []
 
 
+def test_a_model_trained_again_keeps_the_scales_that_firmware_knows(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    """As if its inputs were three times as large now; a range that is named comes before the old model's."""
+    old, new, louder = (tmp_path / name for name in ("old.onnx", "new.onnx", "louder.npz"))
+    with np.load(digits[1]) as arrays:
+        np.savez(louder, **{name: array * 3 if name == "image" else array for name, array in arrays.items()})
+    tigris("quantize", digits[0], "--data", digits[1], "-o", old)
+
+    def ports(*arguments: object) -> list[tuple[float, int]]:
+        tigris("quantize", digits[0], "--data", louder, "-o", new, *arguments)
+        report = compile_model(new).report
+        return [(port["scale"], port["zero_point"]) for port in (*report["inputs"], *report["outputs"])]
+
+    report = compile_model(old).report
+    before = [(port["scale"], port["zero_point"]) for port in (*report["inputs"], *report["outputs"])]
+    assert ports()[0] != before[0] and ports("--like", old) == before
+    named = ports("--like", old, "--range", "image=-1:4.1")
+    assert named == [(pytest.approx(5.1 / 255), -78), *before[1:]]
+
+
 @pytest.mark.parametrize("method", [("percentile", "--percentile", "99.9"), ("entropy",)])
 def test_every_way_of_calibrating(method: tuple[str, ...], digits: tuple[Path, Path]) -> None:
     found = quantize(digits[0], "--data", digits[1], "--held-out", 40, "--calibration", *method)
@@ -201,11 +220,14 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
     ("", "no samples"), ("--data GOOD --images .", "one of them"),
     ("--data GOOD --keep-float conv_3", "did you mean conv_"),
     *((f"--data GOOD {option}", option) for option in (
-        "--labels classes", "--held-out 100", "--auto 2", "--percentile 99", "--dim n=3")),
+        "--labels classes", "--held-out 100", "--auto 2", "--percentile 99", "--dim n=3", "--like missing.onnx",
+        "--range image", "--range image=1:", "--range image=0:0", "--range image=nan:1")),
+    ("--data GOOD --range imagf=0:1", "did you mean image"),
+    ("--data GOOD --like MODEL", "has no int8 input or output"),
 ])
 def test_options_that_do_not_fit_are_refused(arguments: str, says: str, digits: tuple[Path, Path],
                                              tmp_path: Path) -> None:
-    words = [str(digits[1]) if word == "GOOD" else word for word in arguments.split()]
+    words = [{"GOOD": str(digits[1]), "MODEL": str(digits[0])}.get(word, word) for word in arguments.split()]
     done = tigris("quantize", digits[0], *words, "-o", tmp_path / "out.onnx", "--json", status=2)
     assert says in done.stderr and says in json.loads(done.stdout)["error"]
 

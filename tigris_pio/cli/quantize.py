@@ -39,6 +39,10 @@ from tigris_pio.sizes import format_size
 @click.option("--percentile", type=float, metavar="P", help="Share of values inside the range. Default: 99.999.")
 @click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
 @click.option("--int16", multiple=True, metavar="NODE", help="Give this layer int16 activations. Repeatable.")
+@click.option("--like", metavar="OLD.onnx", type=click.Path(),
+              help="Give inputs and outputs the scales of this int8 model, so that its firmware runs the new one.")
+@click.option("--range", "ranges", multiple=True, metavar="NAME=MIN:MAX",
+              help="Numbers that an input or output is to hold, such as accel=-6.5:6.5. Repeatable.")
 @click.option("--auto", "tolerance", type=float, metavar="TOLERANCE",
               help="Keep as few layers finer as let the outputs' error be at most this, such as 0.02.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True, help="Most trials of --auto.")
@@ -62,6 +66,8 @@ def quantize(
     percentile: float | None,
     keep_float: tuple[str, ...],
     int16: tuple[str, ...],
+    like: str | None,
+    ranges: tuple[str, ...],
     tolerance: float | None,
     trials: int,
     image_mean: str,
@@ -96,7 +102,7 @@ def quantize(
     _check(data, images, labels, calibration, percentile, tolerance)
     how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
     options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, int16,
-                              tolerance, trials)  # fmt: skip
+                              like, ranges, tolerance, trials)  # fmt: skip
     compiling = compile_options(memory, flash, dims, limits=limits, fixed=fixed)
     with _bars(as_json) as steps:
         result = quantise(model, options, compiling, steps)

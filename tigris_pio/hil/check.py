@@ -117,6 +117,10 @@ def open_plan(path: Path) -> HostPlan:
         raise PlanError(f"{path}: {error}") from error
 
 
+#: TIGRIS_ERR_INTERFACE of tigris.h: uploading the same plan again changes nothing.
+_OTHER_INTERFACE = -44
+
+
 def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     """The board's model that is `plan`, ready to run; WrongModelError or RunError tell why there is none."""
     models = board.models()
@@ -131,10 +135,11 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     broken = [model for model in models if model.status and not model.plan_bytes]
     if broken:
         reasons = "; ".join(_refused(board, model) for model in broken)
-        raise RunError(
-            f"{board.url}: the board found no plan it can open ({reasons}). "
-            "Upload the plan again, compiled for this board."
-        )
+        remedy = "Upload the plan again, compiled for this board."
+        if any(model.status == _OTHER_INTERFACE for model in broken):
+            remedy = ("Build and upload firmware and plan together (pio run -t upload, idf.py flash), or give the "
+                      "network the scales that the firmware was built for (tigris quantize --like).")  # fmt: skip
+        raise RunError(f"{board.url}: the board found no plan it can open ({reasons}). {remedy}")
     if any(model.source_sha256 == wanted for model in models):
         raise WrongModelError(
             f"{board.url}: the board holds another compilation of {plan.name} (plan checksum "

@@ -14,7 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import backend, frameworks, install, layout, options, partitions, plain_c, plans, psram, sources, table, upload
+from . import (
+    backend,
+    frameworks,
+    install,
+    interface,
+    layout,
+    options,
+    partitions,
+    plain_c,
+    plans,
+    psram,
+    sources,
+    table,
+    upload,
+)
 from . import compiler as compilers
 
 STATE = "TIGRIS_STATE"
@@ -64,8 +78,16 @@ def finish(env: Any) -> None:
         image = env.File(env.subst("$BUILD_DIR/${PROGNAME}.bin").replace("$", "$$"))
         if image.has_builder():
             env.Depends(image, [node for _, node in state["contents"]])
-    upload.add_target(env, state["contents"])
+    reports, kept = state.get("reports", {}), _kept_interface(env)
+    if reports:
+        env.AddPostAction("upload", env.Action(lambda **_: interface.keep(kept, interface.of(reports)), cmdstr=None))
+    upload.add_target(env, state["contents"], lambda: interface.changes(interface.kept(kept), interface.of(reports)))
     table.add_target(env)
+
+
+def _kept_interface(env: Any) -> Path:
+    """Where the interface of what was uploaded is remembered: not in the build folder, which PlatformIO clears."""
+    return Path(env.subst("$PROJECT_WORKSPACE_DIR")) / "tigris" / "uploaded" / f"{env['PIOENV']}.json"
 
 
 def _fail(env: Any, error: Exception) -> None:
@@ -105,7 +127,8 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
     env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings), cmdstr=None))
-    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
+    reports = {name: output.report for name, output in outputs.items()}
+    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images], "reports": reports}
 
 
 def _c_beside_weights(

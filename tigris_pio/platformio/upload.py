@@ -142,13 +142,18 @@ def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
 # ---- target ------------------------------------------------------------------------------------------------------
 
 
-def add_target(env: Any, contents: Sequence[tuple[str, Any]]) -> None:
-    """`contents` are pairs of offset and the node of a model partition's content."""
+def add_target(env: Any, contents: Sequence[tuple[str, Any]], changes: Callable[[], list[str]]) -> None:
+    """`contents` are pairs of offset and the node of a model partition's content; `changes` says in which numbers the
+    plans are not what the firmware on the board was built for."""
     images = [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
     table = next(((at, path) for at, path in images if _is_table(path)), None)
 
     def check(target: Any, source: Any, env: Any) -> int:
-        return _guarded(lambda: _check(env, _command(env, images), table))
+        def steps() -> None:
+            _check_interface(changes())
+            _check(env, _command(env, images), table)
+
+        return _guarded(steps)
 
     def write(target: Any, source: Any, env: Any) -> int:
         return _write(env, _command(env, images), [(int(at, 0), Path(node.get_abspath())) for at, node in contents])
@@ -156,7 +161,7 @@ def add_target(env: Any, contents: Sequence[tuple[str, Any]]) -> None:
     env.AddPlatformTarget(
         TARGET,
         [*(node for _, node in contents), *([env.File(_escaped(table[1]))] if table else [])],
-        [env.VerboseAction(check, "Comparing partition tables"), env.VerboseAction(write, "Uploading models")],
+        [env.VerboseAction(check, "Comparing with the board"), env.VerboseAction(write, "Uploading models")],
         "Upload Model",
         "Write the compiled models alone, without the firmware",
     )
@@ -202,6 +207,16 @@ def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> 
         if status:
             return status
     return 0
+
+
+def _check_interface(lines: Sequence[str]) -> None:
+    if lines:
+        raise UploadError(
+            f"-t {TARGET}: the firmware on the board was built for other inputs or outputs, and would refuse the plan:"
+            + "".join(f"\n{line}" for line in lines)
+            + "\nNothing was written. Build and upload everything: pio run -t upload. To keep the firmware, give the "
+            "network the scales that it has: tigris quantize --like"
+        )
 
 
 def _guarded(step: Callable[[], None]) -> int:

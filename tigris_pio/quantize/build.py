@@ -11,6 +11,7 @@ from onnx import numpy_helper
 
 from tigris_pio.errors import ModelError
 from tigris_pio.quantize.library import quantization, quiet
+from tigris_pio.quantize.pins import Pins
 from tigris_pio.quantize.prepare import ACTIVATIONS, LayerNodes, Prepared
 from tigris_pio.text import visible_name
 
@@ -34,10 +35,10 @@ def quantised_kinds(model: onnx.ModelProto) -> set[str]:
     return {node.op_type for node in model.graph.node if node.op_type in known}
 
 
-def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (),
-          fine: Collection[LayerNodes] = ()) -> onnx.ModelProto:
+def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (), fine: Collection[LayerNodes] = (),
+          pins: Pins | None = None) -> onnx.ModelProto:
     """The model with QuantizeLinear and DequantizeLinear around its tensors; the layers `kept` compute in float, those
-    of `fine` read and write int16.
+    of `fine` read and write int16; tensors of `pins` have those scales.
 
     Weights are int8, symmetric and per channel, biases int32, activations int8 with a zero point or int16 without.
     """
@@ -52,6 +53,7 @@ def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (),
         if node.op_type == "Softmax" and node.name not in excluded:
             wider = {"quant_type": quantization().QuantType.QInt16, **_SOFTMAX_INT16}
             overrides[node.output[0]] = [wider if node.output[0] in wide else dict(_SOFTMAX)]
+    overrides |= {name: [dict(pin)] for name, pin in (pins or {}).items() if name not in wide}
     with quiet(prepared.label, "quantising"):
         quantizer = _quantizer(wide)(
             copy, True, False, kind, kind, ranges, [], excluded, sorted(quantised_kinds(prepared.model)),

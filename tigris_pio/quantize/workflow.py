@@ -26,6 +26,7 @@ from tigris_pio.quantize.compare import (
     runner,
 )
 from tigris_pio.quantize.images import Normalisation, read_images
+from tigris_pio.quantize.pins import pins_of
 from tigris_pio.quantize.prepare import LayerNodes, Prepared, prepare, read_float
 from tigris_pio.quantize.samples import FEW, Sample, Samples, read_samples, split
 from tigris_pio.quantize.search import Found, search
@@ -33,7 +34,8 @@ from tigris_pio.quantize.search import Found, search
 
 @dataclasses.dataclass(frozen=True)
 class QuantizeOptions:
-    """What the user may choose. `labels` names an array of `data`; `tolerance` None: no search."""
+    """What the user may choose. `labels` names an array of `data`; `like` is an int8 model, whose scales inputs and
+    outputs get, and `ranges` are NAME=MIN:MAX for some; `tolerance` None: no search."""
 
     data: str | None = None
     images: str | None = None
@@ -44,6 +46,8 @@ class QuantizeOptions:
     percentile: float | None = None
     keep_float: tuple[str, ...] = ()
     int16: tuple[str, ...] = ()
+    like: str | None = None
+    ranges: tuple[str, ...] = ()
     tolerance: float | None = None
     trials: int = 40
 
@@ -87,6 +91,7 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
                   for option, names in (("--keep-float", options.keep_float), ("--int16", options.int16)))
     for layer in set(kept) & set(fine):
         raise UsageError(f"--int16 {layer.name}: --keep-float names this layer too; it is one or the other")
+    pins = pins_of(prepared.model, options.like, options.ranges)
     samples = _samples(prepared, options)
     ranges = find_ranges(prepared, samples.calibration, options.method, options.percentile, steps)
     expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
@@ -94,7 +99,7 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
     if options.tolerance is not None:
         found, kept, fine = _search(_Trial(prepared, ranges, samples.held_out, expected), kept, fine, options, steps)
     kept, fine = (tuple(layer for layer in prepared.layers if layer in chosen) for chosen in (kept, fine))
-    int8 = build(prepared, ranges, kept, fine)
+    int8 = build(prepared, ranges, kept, fine, pins)
     layers = compare_layers(prepared, int8, kept, samples.held_out, steps)
     steps("compiling", 0, 0)
     int8.graph.name = before.report["model"]

@@ -39,4 +39,6 @@ options.header.write_text(
     "utf-8",
 )
 memory = {"fast_peak": model.get("fast", 64), "slow_peak": model.get("slow", 0)}
-print(json.dumps({"memory": memory, "warnings": []}))
+port = {"name": "x", "dtype": "float32", "stored_dtype": "int8", "shape": [1], "scale": model.get("scale", 1.0),
+        "zero_point": 0}  # fmt: skip
+print(json.dumps({"memory": memory, "warnings": [], "inputs": [port], "outputs": [port]}))
