@@ -5,7 +5,7 @@
 #                      [COMPRESS none|lz4] [DIMS length=512 ...] [SET sr=16000 ...] [STATE h_out=h ...] [HOP 1]
 #                      [STREAM image ...]
 #                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
-#                      [MATCH interface|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn|pie]
+#                      [MATCH interface|shape|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn|pie]
 #                      [SLOTS 1|2] [SLOT_SIZE 128K] [CORES 1|2] [MODE plan|c] [WEIGHTS c|partition])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
@@ -60,8 +60,8 @@ function(tigris_add_model)
     __tigris_place_in_flash()
     if(NOT arg_MATCH)
         set(arg_MATCH interface)
-    elseif(NOT arg_MATCH MATCHES "^(interface|exact)$")
-        message(FATAL_ERROR "tigris_add_model: MATCH = ${arg_MATCH}: must be interface or exact")
+    elseif(NOT arg_MATCH MATCHES "^(interface|shape|exact)$")
+        message(FATAL_ERROR "tigris_add_model: MATCH = ${arg_MATCH}: must be interface, shape or exact")
     endif()
     if(arg_CHECK AND NOT arg_CHECK MATCHES "^(yes|no)$")
         message(FATAL_ERROR "tigris_add_model: CHECK = ${arg_CHECK}: must be yes or no")
@@ -319,6 +319,8 @@ function(__tigris_lay_out)
         get_property(match GLOBAL PROPERTY TIGRIS_${name}_MATCH)
         if(match STREQUAL "exact")
             list(APPEND models --exact ${name})
+        elseif(match STREQUAL "shape")
+            list(APPEND models --any-scale ${name})
         endif()
         get_property(check GLOBAL PROPERTY TIGRIS_${name}_CHECK)
         if(check STREQUAL "no")
@@ -362,6 +364,8 @@ function(__tigris_lay_out)
     foreach(partition IN LISTS partitions)
         tigris_flash_partition("${partition}" "${folder}/${partition}.bin" tigris_models)
     endforeach()
+    list(GET compiler 0 python)
+    tigris_compare_interfaces("${python}" "${folder}" tigris_models ${partitions})
 endfunction()
 
 function(__tigris_compile_step name folder run compiler_sources)

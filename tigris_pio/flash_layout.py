@@ -33,8 +33,9 @@ from tigris_pio.spelling import option
 class Wanted:
     """A plan, or weights, for the partition `label`: at `offset` in it, or behind what was placed before.
 
-    `exact`: the firmware opens this very plan only. `unchecked`: without comparing its checksum. `slots`: 1, or 2 of
-    `slot_bytes`, which `offset` is the start of; None: as large as the plan needs.
+    `exact`: the firmware opens this very plan only. `any_scale`: also plans of other scales. `unchecked`: without
+    comparing its checksum. `slots`: 1, or 2 of `slot_bytes`, which `offset` is the start of; None: as large as the plan
+    needs.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Wanted:
     label: str
     offset: int | None
     exact: bool = False
+    any_scale: bool = False
     unchecked: bool = False
     slots: int = 1
     slot_bytes: int | None = None
@@ -121,11 +123,12 @@ def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) ->
     placed = {label: place(items, partition_of(table, label)) for label, items in partitions.items()}
     for label, items in placed.items():
         write_if_changed(folder / f"{label}.bin", layout.image(items))
-    exact = {item.name for item in wanted if item.exact}
-    unchecked = {item.name for item in wanted if item.unchecked}
+    exact, unchecked, any_scale = (
+        {item.name for item in wanted if getattr(item, field)} for field in ("exact", "unchecked", "any_scale")
+    )
     plans = {item.name for item in wanted if item.is_plan}
     if plans:
-        text = layout.models_header(_those(placed, plans), exact, unchecked)
+        text = layout.models_header(_those(placed, plans), exact, unchecked, any_scale)
         write_if_changed(folder / "tigris_models.h", text.encode())
     others = {item.name for item in wanted} - plans
     if others:

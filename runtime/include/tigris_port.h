@@ -53,7 +53,7 @@ typedef struct tigris_model {
     uint32_t offset;          /* where the plan starts in it, a multiple of 4096 */
     uint32_t fast_bytes;      /* arenas that a session needs */
     uint32_t slow_bytes;
-    uint32_t interface_crc32; /* of types, shapes, scales and zero points of inputs and outputs */
+    uint32_t interface_crc32; /* of inputs and outputs: ..._INTERFACE_CRC32, or ..._SHAPE_CRC32 to take any scales */
     uint32_t plan_crc32;      /* 0, or the checksum of the only plan that is opened */
     uint8_t unchecked;        /* 1: the plan is opened without comparing its checksum */
     const tigris_slots *slots; /* NULL: the plan has one place, and is never replaced by the firmware */
@@ -70,7 +70,8 @@ typedef struct tigris_model {
  *     TIGRIS_ERR_PARTITION_TOO_SMALL  the plan would end behind the partition
  *     TIGRIS_ERR_MAPPING              the flash cannot be read or mapped: the window for mapped data is full
  *     TIGRIS_ERR_OTHER_MODEL          a plan of another name; or not the one that plan_crc32 tells
- *     TIGRIS_ERR_INTERFACE            its inputs or outputs are not those that the firmware was built for
+ *     TIGRIS_ERR_INTERFACE            its inputs or outputs are not those that the firmware was built for: types or
+ *                                     shapes, and unless interface_crc32 leaves them out scales and zero points
  *     TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL   it needs more than fast_bytes, slow_bytes */
 TIGRIS_MUST_CHECK tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../src/crc32.h"
+#include "../src/records.h"
 #include "model.h"
 
 /* Flash reads as 0xFF where nothing was written since it was erased. */
@@ -14,9 +15,10 @@ static int is_erased(const void *data, size_t bytes)
     return 1;
 }
 
-/* Of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order. The compiler
- * computes the same (emit/model_header.py). */
-static uint32_t interface_crc32(const tigris_plan *plan)
+/* Of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order.
+ * `any_scale` 1: without scales and zero points, and another number than with them even where all of them are 0. The
+ * compiler computes the same (emit/model_header.py). */
+static uint32_t interface_crc32(const tigris_plan *plan, uint32_t any_scale)
 {
     const uint32_t count = (uint32_t)plan->header->input_count + plan->header->output_count;
     struct {
@@ -24,6 +26,7 @@ static uint32_t interface_crc32(const tigris_plan *plan)
         tigris_io_record io;
         tigris_tensor_record tensor;
     } port = {0};
+    port.before = any_scale;
     for (uint32_t i = 0; i < count; i++) {
         port.io = plan->io[i];
         port.tensor = plan->tensors[port.io.tensor];
@@ -33,6 +36,10 @@ static uint32_t interface_crc32(const tigris_plan *plan)
         port.tensor.name = 0U;
         port.tensor.home = 0U;
         port.tensor.home_offset = 0U;
+        if (any_scale) {
+            port.tensor.scale = 0.0F;
+            port.tensor.zero_point = 0;
+        }
         port.before = tigris_crc32((const uint8_t *)&port, sizeof port);
     }
     return port.before;
@@ -65,7 +72,7 @@ static tigris_status check_header(const tigris_model *model, const tigris_header
     const uint32_t gap = header->total_bytes - header->weights - header->weights_bytes;
     const int is_whole = has_magic && has_size && header->total_bytes >= sizeof *header &&
                          gap < TIGRIS_SECTION_ALIGNMENT &&
-                         (header->flags & ~(uint32_t)(TIGRIS_HEADER_FLAG_XIP | STREAM_FLAGS)) == 0U;
+                         (header->flags & ~TIGRIS_HEADER_FLAGS) == 0U;
     return is_whole ? TIGRIS_OK : TIGRIS_ERR_DAMAGED;
 }
 
@@ -80,7 +87,7 @@ static tigris_status check_identity(const tigris_model *model, const tigris_head
 /* Whether the plan suits the constants that the firmware was built with. */
 static tigris_status check_fit(const tigris_model *model, const tigris_plan *plan)
 {
-    if (interface_crc32(plan) != model->interface_crc32)
+    if (interface_crc32(plan, 0U) != model->interface_crc32 && interface_crc32(plan, 1U) != model->interface_crc32)
         return TIGRIS_ERR_INTERFACE;
     if (plan->header->fast_bytes > model->fast_bytes)
         return TIGRIS_ERR_FAST_TOO_SMALL;

@@ -13,8 +13,6 @@
 #endif
 
 #define LARGEST_ALIGNMENT 4096U
-#define HEADER_FLAGS (TIGRIS_HEADER_FLAG_XIP | TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES | \
-                      TIGRIS_HEADER_FLAG_HALF_AWAY)
 #define MAGIC UINT32_C(0x53524754) /* "TGRS" */
 
 static tigris_status check_header(const tigris_header_record *header, size_t bytes)
@@ -33,7 +31,7 @@ static tigris_status check_header(const tigris_header_record *header, size_t byt
         alignment % TIGRIS_TENSOR_ALIGN != 0U) {
         return TIGRIS_ERR_ALIGNMENT;
     }
-    if (header->total_bytes < sizeof *header || (header->flags & ~(uint32_t)HEADER_FLAGS) != 0U ||
+    if (header->total_bytes < sizeof *header || (header->flags & ~TIGRIS_HEADER_FLAGS) != 0U ||
         header->state_bytes > header->fast_bytes || header->fast_reserved > header->fast_bytes) {
         return TIGRIS_ERR_SECTION;
     }

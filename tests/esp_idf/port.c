@@ -31,6 +31,8 @@ static void open_model(char **argv)
         model.fast_bytes -= 1U;
     else if (strcmp(what, "unchecked") == 0)
         model.unchecked = 1U;
+    else if (strcmp(what, "any scale") == 0)
+        model.interface_crc32 = TIGRIS_MODEL_DIGITS_SHAPE_CRC32;
     else if (strcmp(what, "another offset") == 0)
         model.offset = 0x1000U;
     tigris_model elsewhere = model;

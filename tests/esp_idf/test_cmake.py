@@ -192,11 +192,33 @@ def test_flash_targets(project, variables, expected):
     assert recorded(project) == [*KERNELS, *(line.replace("IMAGE", image) for line in expected)]
 
 
+def test_a_plan_that_the_firmware_would_refuse_is_not_flashed_alone(project):
+    """Firmware is flashed whole, or in the application's folder alone; of two partitions one is of the same scales."""
+    model, folder = project.folder / "models" / "digits.onnx", project.build_folder / "tigris"
+    call(project, ONE, with_arguments("MATCH shape PARTITION extra", "shaped"), "add_custom_target(app-flash)")
+    project.configure()
+    project.build("model-flash")
+    assert not (folder / "flashed.json").exists()
+    project.build("flash")
+    retrained.digits(model, weights=3)
+    project.build("model-flash", "extra-flash")
+    before = (folder / "flashed.json").read_bytes()
+    retrained.digits(model, input_scale=2.0)
+    said = project.try_build("model-flash")
+    assert said.returncode != 0 and "Error: model-flash: the firmware that was flashed last" in said.stdout
+    assert "\n  digits, input image: scale " in said.stdout and "everything: idf.py flash. To keep" in said.stdout
+    project.build("extra-flash")
+    assert (folder / "flashed.json").read_bytes() == before
+    assert "TIGRIS_MODEL_SHAPED_SHAPE_CRC32," in (folder / "tigris_models.h").read_text("utf-8")
+    project.build("app-flash")
+    project.build("model-flash")
+
+
 #: Calls, or arguments behind those that are needed, and words of the message.
 WRONG = {
     "SIZE 4": "unknown argument SIZE",
     "FLASH": "FLASH lacks its value",
-    "MATCH any": "MATCH = any: must be interface or exact",
+    "MATCH any": "MATCH = any: must be interface, shape or exact",
     "SLOT_SIZE 64K": "SLOT_SIZE = 64K: is for models with two slots; add SLOTS 2",
     "SLOTS 2 MATCH exact": "SLOTS 2 with MATCH exact",
     "BACKEND gpu": "BACKEND = gpu: must be auto, portable, esp-nn or pie",
@@ -330,7 +352,7 @@ def test_weights_of_a_model_that_is_c_are_flashed(project):
     for line in ('PARTITION "model"', "OFFSET 0x10000U ", f"CRC32 0x{zlib.crc32(weights):08x}U"):
         assert f"#define MODEL_STRING_WEIGHTS_{line}" in header
     assert "STRING" not in (folder / "tigris_models.h").read_text("utf-8")
-    assert "no work to do" in project.planned("tigris_c_model_string", "model-flash")
+    assert "no work to do" in project.planned("tigris_c_model_string", "tigris_models")
     train(project.folder / "models" / "digits.onnx", 2)
     planned = project.planned("model-flash")
     assert "Writing model model_string as C" in planned and "Laying out models in flash" in planned

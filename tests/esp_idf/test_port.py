@@ -12,6 +12,7 @@ from tests import retrained
 from tests.harness.command import tigris
 from tests.runtime.build import PLAIN, compile_each, core_objects
 from tigris_pio import compile_model
+from tigris_pio.format.enums import HeaderFlag
 from tigris_pio.format.records import CRC_COVERS_FROM, Header
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +71,7 @@ MB = 1 << 20
 
 @pytest.mark.parametrize(("change", "size", "pages", "built_with", "status"), [
     (bytes, MB, 1, "the plan", OK), (bytes, MB, 1, "exact", OK),
+    (written(8, bytes([HeaderFlag.HALF_AWAY])), MB, 1, "the plan", OK), (written(9, b"\1"), MB, 1, "the plan", DAMAGED),
     (bytes, MB, 0, "the plan", MAPPING),
     (bytes, 4096, 1, "the plan", TOO_SMALL), (bytes, 100, 1, "the plan", TOO_SMALL),
     (bytes, 4096, 1, "another offset", TOO_SMALL),
@@ -104,9 +106,13 @@ def opened(built, tmp_path, plan, size=1 << 20, pages=1, built_with="the plan"):
 
 
 def test_firmware_takes_plans_of_its_inputs_and_outputs_only(built, tmp_path):
+    """Or of any scales, where it reads them from the plan."""
     for change, status in (({"weights": 3}, OK), ({"input_scale": 2.0}, INTERFACE)):
         plan = compile_model(retrained.digits(tmp_path / "digits.onnx", **change), fast="64K").data
         assert opened(built, tmp_path, plan)[0] == status
+        assert opened(built, tmp_path, plan, built_with="any scale")[0] == OK
+    typed = sealed(written(Header.unpack(plan).io + 6, b"\1")(plan))  # the input's own type: int8, no longer float32
+    assert opened(built, tmp_path, typed, built_with="any scale")[0] == INTERFACE
 
 
 @pytest.mark.parametrize("cipher", [0, 0x5A])

@@ -135,9 +135,12 @@ def test_each_model_has_its_own_partition_and_is_uploaded_alone(make):
     assert b"[alpha abc]" in project.serial("emu_rv32", b"]")
     save_model(project, '{"plan": "OTHER", "scale": 0.25, "interface": 7}', "beta")
     text = project.refused("-t", "uploadmodel")
-    assert "  beta, input x: scale 1 -> 0.25\n  beta, output x: scale 1 -> 0.25\nNothing was written." in text
+    assert "  beta, input x: scale 1 -> 0.25\nNothing was written. Build and flash everything: pio run" in text
     assert project.flash("emu_rv32") == after
+    save_model(project, '{"plan": "LARGER", "fast": 65}', "beta")
+    assert "  beta: fast memory 64 -> 65 bytes\nNothing" in project.refused("-t", "uploadmodel")
     save_model(project, '{"plan": "NEWER"}', "beta")
+    project.run("-t", "uploadmodel")
     assert "Error: -t uploadmodel: leave -t nobuild out" in project.refused("-t", "nobuild", "-t", "uploadmodel")
     project.add_option("custom_tigris_flash = 256K")
     text = project.refused("-t", "uploadmodel")

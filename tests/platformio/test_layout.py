@@ -64,7 +64,10 @@ def test_slots_that_are_too_small_are_refused(size, slot_bytes, parts):
 def test_the_header_names_partition_offset_and_what_is_accepted():
     plan = bytes(16) + b"\x78\x56\x34\x12"
     placed = layout.place([("a", b"x"), ("b", plan)], PARTITION)
-    text = layout.models_header({"model": placed, "more": [layout.Placed("c", 0, b"z")]}, exact=["b"], unchecked=["a"])
+    more = [layout.Placed("c", 0, b"z")]
+    text = layout.models_header({"model": placed, "more": more}, exact=["b"], unchecked=["a"], any_scale=["c"])
+    assert text.index("#define TIGRIS_MODEL_C_ANY_SCALE 1") < text.index('#include "tigris_model_c.h"')
+    assert "TIGRIS_MODEL_C_SHAPE_CRC32," in text and "TIGRIS_MODEL_A_INTERFACE_CRC32," in text
     assert '#include "tigris_model_b.h"' in text
     models = text.split("static const tigris_model ")[1:]
     assert [model.split(" ", 1)[0] for model in models] == ["TIGRIS_MODEL_A", "TIGRIS_MODEL_B", "TIGRIS_MODEL_C"]

@@ -161,6 +161,10 @@ static void plans_that_are_none(void)
     IS(written(plans[1].size - 1U, 1U), TIGRIS_ERR_DAMAGED);
     IS(write_all(&plans[OTHER_INPUTS], 300), TIGRIS_ERR_INTERFACE);
     IS(write_all(&plans[OTHER_NAME], 300), TIGRIS_ERR_OTHER_MODEL);
+    model.interface_crc32 = TIGRIS_MODEL_TINY_SHAPE_CRC32;
+    IS(write_all(&plans[OTHER_INPUTS], 300), TIGRIS_ERR_INTERFACE);
+    IS(write_all(&plans[1], 300), TIGRIS_OK);
+    model.interface_crc32 = TIGRIS_MODEL_TINY_INTERFACE_CRC32;
     longer = plans[1];
     longer.size += 1U;
     IS(write_all(&longer, 300), TIGRIS_ERR_DAMAGED);

@@ -46,6 +46,12 @@ from tigris_pio.text import c_identifier
     help="The firmware opens this very plan of the model only, not every one that fits it. Repeatable.",
 )
 @click.option(
+    "--any-scale",
+    multiple=True,
+    metavar="NAME",
+    help="The firmware reads scales of inputs and outputs from the model's plan, and opens plans of any. Repeatable.",
+)
+@click.option(
     "--unchecked",
     multiple=True,
     metavar="NAME",
@@ -73,6 +79,7 @@ def layout(
     weights: tuple[tuple[str, Path, str, str], ...],
     table: Path,
     exact: tuple[str, ...],
+    any_scale: tuple[str, ...],
     unchecked: tuple[str, ...],
     slots: tuple[str, ...],
     slot_sizes: tuple[tuple[str, str], ...],
@@ -95,7 +102,8 @@ def layout(
     wanted = [_wanted(*model) for model in models]
     sized = tuple(name for name, _ in slot_sizes)
     for option, given in (
-        ("--exact", exact), ("--unchecked", unchecked), ("--slots", slots), ("--slot-size", sized),
+        ("--exact", exact), ("--any-scale", any_scale), ("--unchecked", unchecked), ("--slots", slots),
+        ("--slot-size", sized),
     ):  # fmt: skip
         for name in given:
             if name not in names:
@@ -105,7 +113,7 @@ def layout(
         if name in exact:
             raise UsageError(f"--slots {name}: --exact {name} opens no plan but this one; leave one out")
     wanted = [
-        replace(item, exact=item.name in exact, unchecked=item.name in unchecked,
+        replace(item, exact=item.name in exact, any_scale=item.name in any_scale, unchecked=item.name in unchecked,
                 slots=2 if item.name in slots else 1, slot_bytes=sizes.get(item.name))
         for item in wanted
     ]  # fmt: skip

@@ -117,8 +117,10 @@ def open_plan(path: Path) -> HostPlan:
         raise PlanError(f"{path}: {error}") from error
 
 
-#: TIGRIS_ERR_INTERFACE of tigris.h: uploading the same plan again changes nothing.
+#: Statuses of tigris.h that the same plan gets again from the same firmware: too small arenas, kernels that are not
+#: linked, another model or build, other inputs or outputs.
 _OTHER_INTERFACE = -44
+_OF_BOTH = (-2, -3, -30, -32, -43, _OTHER_INTERFACE)
 
 
 def find_model(board: Board, plan: PlanFile) -> ModelInfo:
@@ -136,9 +138,10 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     if broken:
         reasons = "; ".join(_refused(board, model) for model in broken)
         remedy = "Upload the plan again, compiled for this board."
+        if any(model.status in _OF_BOTH for model in broken):
+            remedy = "Build and upload firmware and plan together: pio run -t upload, idf.py flash."
         if any(model.status == _OTHER_INTERFACE for model in broken):
-            remedy = ("Build and upload firmware and plan together (pio run -t upload, idf.py flash), or give the "
-                      "network the scales that the firmware was built for (tigris quantize --like).")  # fmt: skip
+            remedy += " Or give the network the scales that the firmware was built for: tigris quantize --like."
         raise RunError(f"{board.url}: the board found no plan it can open ({reasons}). {remedy}")
     if any(model.source_sha256 == wanted for model in models):
         raise WrongModelError(

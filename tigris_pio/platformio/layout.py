@@ -126,12 +126,16 @@ def c_constant(name: str) -> str:
 
 
 def models_header(
-    partitions: Mapping[str, Sequence[Placed]], exact: Collection[str] = (), unchecked: Collection[str] = ()
+    partitions: Mapping[str, Sequence[Placed]],
+    exact: Collection[str] = (),
+    unchecked: Collection[str] = (),
+    any_scale: Collection[str] = (),
 ) -> str:
     """tigris_models.h: each model's constants, written by the compiler, and one tigris_model. Keys are labels.
 
-    Of the models in `exact` the firmware opens this plan only, of the others every plan that fits it. Those in
-    `unchecked` it opens without comparing the checksum.
+    Of the models in `exact` the firmware opens this plan only, of the others every plan that fits it; of those in
+    `any_scale` also plans with other scales and zero points. Those in `unchecked` it opens without comparing the
+    checksum.
     """
     lines = [
         "/* The models of this firmware, written by the build. Do not edit. */",
@@ -144,19 +148,24 @@ def models_header(
         lines.append('#include "tigris_update.h"')
     for label, placed in partitions.items():
         for item in placed:
-            lines += ["", *_model_lines(item, label, item.name in exact, item.name in unchecked)]
+            named = (item.name in names for names in (exact, unchecked, any_scale))
+            lines += ["", *_model_lines(item, label, *named)]
     lists = [f"TIGRIS_MODEL_{c_constant(item.name)}_KERNELS" for placed in partitions.values() for item in placed]
     lines += ["", "/* The kernels of all models: what tigris_models_backend links. */"]
     lines.append("#define TIGRIS_MODELS_KERNELS " + ", ".join(lists))
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def _model_lines(item: Placed, label: str, exact: bool, unchecked: bool) -> list[str]:
+def _model_lines(item: Placed, label: str, exact: bool, unchecked: bool, any_scale: bool) -> list[str]:
     accepted, crc = "every plan that fits", "0u"
     if exact:
         accepted, crc = "this plan only", f"0x{struct.unpack_from('<I', item.plan, _CRC32)[0]:08x}u"
     constant = f"TIGRIS_MODEL_{c_constant(item.name)}"
     return [
+        *([
+            "/* Scales and zero points are each plan's own: plan.tensors[plan.io[0].tensor].scale and .zero_point. */",
+            f"#define {constant}_ANY_SCALE 1",
+        ] if any_scale else ()),
         f'#include "tigris_model_{item.name}.h"',
         "",
         *([
@@ -173,7 +182,7 @@ def _model_lines(item: Placed, label: str, exact: bool, unchecked: bool) -> list
         f"    0x{item.offset:x}u, /* offset in the partition */",
         f"    {constant}_FAST_BYTES,",
         f"    {constant}_SLOW_BYTES,",
-        f"    {constant}_INTERFACE_CRC32,",
+        f"    {constant}_{'SHAPE' if any_scale else 'INTERFACE'}_CRC32,",
         f"    {crc}, /* {accepted} */",
         f"    {int(unchecked)}, /* the checksum is {'not ' if unchecked else ''}compared */",
         f"    {f'&{constant}_SLOTS' if item.slot_bytes else 'TIGRIS_NULL'},",

@@ -18,7 +18,7 @@ NAMES = (
     *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode", "weights"),
     "cores",
 )
-MATCHES = ("interface", "exact")
+MATCHES = ("interface", "shape", "exact")
 COMPRESSIONS = ("none", "lz4")
 MODES = ("plan", "c")
 # Of models that are C: constants in it, or a partition of their own.

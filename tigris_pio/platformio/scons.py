@@ -78,11 +78,19 @@ def finish(env: Any) -> None:
         image = env.File(env.subst("$BUILD_DIR/${PROGNAME}.bin").replace("$", "$$"))
         if image.has_builder():
             env.Depends(image, [node for _, node in state["contents"]])
-    reports, kept = state.get("reports", {}), _kept_interface(env)
-    if reports:
-        env.AddPostAction("upload", env.Action(lambda **_: interface.keep(kept, interface.of(reports)), cmdstr=None))
-    upload.add_target(env, state["contents"], lambda: interface.changes(interface.kept(kept), interface.of(reports)))
+    output, kept = _output(env), _kept_interface(env)
+    env.AddPostAction("upload", env.Action(lambda **_: interface.keep(kept, interface.of(output)), cmdstr=None))
+
+    def refusal() -> str | None:
+        return interface.refusal(interface.kept(kept), interface.of(output), "pio run -t upload")
+
+    upload.add_target(env, state["contents"], state["nodes"], refusal)
     table.add_target(env)
+
+
+def _output(env: Any) -> Path:
+    """Where the build's own files lie."""
+    return Path(env.subst("$BUILD_DIR")) / "tigris"
 
 
 def _kept_interface(env: Any) -> Path:
@@ -100,7 +108,7 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     settings = replace(options.parse(dict(env.GetProjectOptions()), project), chip=backend.chip(env))
     for warning in options.beyond_the_board(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
         print(f"Warning: {warning}")
-    output = Path(env.subst("$BUILD_DIR")) / "tigris"
+    output = _output(env)
     if settings.mode == "c" and settings.weights == "c":
         plain_c.add(env, settings, _compiler(env, settings, Path(hook_path)))
         return {"nodes": [], "contents": [], "finished": True}
@@ -121,14 +129,13 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     contents = [
         _Content(placed_in[label], _of(settings, label, outputs), output, settings.slots) for label in settings.labels
     ]
-    nodes = _layout_node(env, settings, contents, output / "tigris_models.h")
+    nodes = _layout_node(env, settings, contents, output / interface.HEADER)
     if _editor_asks(env):
-        _make_header(output / "tigris_models.h")
+        _make_header(output / interface.HEADER)
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
     env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings), cmdstr=None))
-    reports = {name: output.report for name, output in outputs.items()}
-    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images], "reports": reports}
+    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
 
 
 def _c_beside_weights(
@@ -220,7 +227,7 @@ def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Pa
     result, found = partitions.with_models(rows, _flash_bytes(env), wanted)
     if result != rows:
         # Under its own name: for one that ends in tinyuf2.csv Arduino adds a bootloader.
-        target = Path(env.subst("$BUILD_DIR")) / "tigris" / frameworks.table_file(env).name
+        target = _output(env) / frameworks.table_file(env).name
         _write_if_changed(target, partitions.to_csv(result).encode())
         env.BoardConfig().update("build.partitions", str(target))
     return found
@@ -288,8 +295,12 @@ def _layout_node(env: Any, settings: options.Settings, contents: list[_Content],
                 read, content.partition, settings.slots, settings.slot_size
             )
         names = [name for content in contents for name in content.outputs]
-        exact = names if settings.match == "exact" else []
-        text = layout.models_header(placed, exact, [] if settings.check else names)
+        text = layout.models_header(
+            placed,
+            names if settings.match == "exact" else [],
+            [] if settings.check else names,
+            names if settings.match == "shape" else [],
+        )
         images = {content.image: layout.image(placed[content.partition.label]) for content in contents}
         return {header: text.encode(), **{path: images[path] for path in made}}
 

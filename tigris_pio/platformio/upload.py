@@ -142,15 +142,19 @@ def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
 # ---- target ------------------------------------------------------------------------------------------------------
 
 
-def add_target(env: Any, contents: Sequence[tuple[str, Any]], changes: Callable[[], list[str]]) -> None:
-    """`contents` are pairs of offset and the node of a model partition's content; `changes` says in which numbers the
-    plans are not what the firmware on the board was built for."""
+def add_target(
+    env: Any, contents: Sequence[tuple[str, Any]], headers: Sequence[Any], refusal: Callable[[], str | None]
+) -> None:
+    """`contents` are pairs of offset and the node of a model partition's content; `refusal` says why the firmware that
+    was uploaded would refuse the plans, if it would; it reads `headers`, nodes too."""
     images = [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
     table = next(((at, path) for at, path in images if _is_table(path)), None)
 
     def check(target: Any, source: Any, env: Any) -> int:
         def steps() -> None:
-            _check_interface(changes())
+            refused = refusal()
+            if refused:
+                raise UploadError(f"-t {TARGET}: {refused}")
             _check(env, _command(env, images), table)
 
         return _guarded(steps)
@@ -160,7 +164,7 @@ def add_target(env: Any, contents: Sequence[tuple[str, Any]], changes: Callable[
 
     env.AddPlatformTarget(
         TARGET,
-        [*(node for _, node in contents), *([env.File(_escaped(table[1]))] if table else [])],
+        [*(node for _, node in contents), *headers, *([env.File(_escaped(table[1]))] if table else [])],
         [env.VerboseAction(check, "Comparing with the board"), env.VerboseAction(write, "Uploading models")],
         "Upload Model",
         "Write the compiled models alone, without the firmware",
@@ -207,16 +211,6 @@ def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> 
         if status:
             return status
     return 0
-
-
-def _check_interface(lines: Sequence[str]) -> None:
-    if lines:
-        raise UploadError(
-            f"-t {TARGET}: the firmware on the board was built for other inputs or outputs, and would refuse the plan:"
-            + "".join(f"\n{line}" for line in lines)
-            + "\nNothing was written. Build and upload everything: pio run -t upload. To keep the firmware, give the "
-            "network the scales that it has: tigris quantize --like"
-        )
 
 
 def _guarded(step: Callable[[], None]) -> int:

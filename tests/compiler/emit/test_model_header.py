@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import retrained
 from tests.networks.folders import OWN
+from tests.runtime.build import INCLUDE
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.model_header import interface_crc32, render_model_header
 from tigris_pio.format.records import Header
+from tigris_pio.platformio import layout
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +55,26 @@ def test_the_interface_is_types_shapes_scales_and_zero_points(first):
     for at in (fields.io + 6, fields.io + 12, fields.io + 44, fields.tensors + 4, fields.tensors + 28):
         other = plan[:at] + bytes([plan[at] ^ 1]) + plan[at + 1 :]
         assert interface_crc32(other) != interface_crc32(plan), at
+        same = interface_crc32(other, any_scale=True) == interface_crc32(plan, any_scale=True)
+        assert same == (at == fields.tensors + 28), at
+    # Of what has no scale a plan may yet get one: firmware that took that for 0 refuses it.
+    without = plan[: fields.tensors + 28] + bytes(8) + plan[fields.tensors + 36 :]
+    assert interface_crc32(without) not in (interface_crc32(plan), interface_crc32(plan, any_scale=True))
     fewer = dataclasses.replace(fields, output_count=0).pack() + plan[Header.size() :]
     assert interface_crc32(fewer) != interface_crc32(plan)
+
+
+def test_firmware_that_takes_any_scale_has_no_scales_to_be_wrong_with(first, tmp_path):
+    (tmp_path / "tigris_model_digits.h").write_text(header(first), "utf-8")
+    placed = {"model": [layout.Placed("digits", 0, first.data)]}
+    seen = []
+    for any_scale in ([], ["digits"]):
+        (tmp_path / "tigris_models.h").write_text(layout.models_header(placed, any_scale=any_scale), "utf-8")
+        command = ["gcc", "-E", "-dM", "-I", str(tmp_path), "-I", str(INCLUDE), str(tmp_path / "tigris_models.h")]
+        macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        seen.append([f"TIGRIS_MODEL_DIGITS_{name} " in macros for name in (
+            "INPUT0_SCALE", "INPUT0_ZERO_POINT", "OUTPUT0_SCALE", "OUTPUT0_BYTES", "INPUT0_DTYPE", "SHAPE_CRC32")])
+    assert seen == [[True] * 6, [False] * 3 + [True] * 3]
 
 
 def test_rows_of_what_is_streamed() -> None:

@@ -36,24 +36,30 @@ def fast_bytes(plan: ExecutionPlan) -> int:
     return own if plan.backend is None else own + plan.backend.scratch_bytes
 
 
-def interface_crc32(data: bytes) -> int:
+def interface_crc32(data: bytes, any_scale: bool = False) -> int:
     """CRC-32 of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order.
 
     For each of them the digest of those before it, its IoRecord and its TensorRecord, without names, indices and
-    places. tigris_model_open computes the same (runtime/port/model.c).
+    places. `any_scale`: without scales and zero points, and begun with 1, so that it is another number than with them
+    even where all of them are 0. tigris_model_open computes the same (runtime/port/model.c).
     """
-    header, crc = Header.unpack(data), 0
+    header, crc = Header.unpack(data), int(any_scale)
     for index in range(header.input_count + header.output_count):
         io = IoRecord.unpack(data, header.io + index * IoRecord.size())
         tensor = TensorRecord.unpack(data, header.tensors + io.tensor * TensorRecord.size())
         io = dataclasses.replace(io, name=0, tensor=0, mover=min(io.mover, 1))
         tensor = dataclasses.replace(tensor, name=0, home=0, home_offset=0)
+        if any_scale:
+            tensor = dataclasses.replace(tensor, scale=0.0, zero_point=0)
         crc = zlib.crc32(struct.pack("<I", crc) + io.pack() + tensor.pack())
     return crc
 
 
 def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     """`tigris_model_<name>.h`. Sizes in bytes; scale and zero point: real = (q - zero_point) * scale.
+
+    Firmware that takes plans of any scale defines TIGRIS_MODEL_<NAME>_ANY_SCALE (tigris_models.h does, with
+    custom_tigris_match = shape): then there are no scales and zero points here, for they are those of one plan only.
 
     ROWS and ROW_BYTES are there of what is streamed: rows in a run, bytes of each.
 
@@ -68,28 +74,34 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         ("FAST_BYTES", f"{fast_bytes(plan)}u"),
         ("SLOW_BYTES", f"{header.slow_bytes}u"),
         ("INTERFACE_CRC32", f"0x{interface_crc32(data):08x}u"),
+        ("SHAPE_CRC32", f"0x{interface_crc32(data, any_scale=True):08x}u"),
         ("ALIGNMENT", f"{header.alignment}u"),
         ("XIP", str(header.flags & 1)),
         ("ROUNDING", f"TIGRIS_ROUNDING_{program.rounding.name}"),
         ("OPS", f"{header.op_count}u"),
         ("STATES_BYTES", f"{sum(program.tensors[io.tensor].bytes for io in program.states)}u"),
     ]
+    scales: list[tuple[str, str]] = []
     sides = (("INPUT", program.inputs, OpKind.FETCH), ("OUTPUT", program.outputs, OpKind.TAKE))
     for kind, ports, mover in sides:
         constants.append((f"{kind}S", f"{len(ports)}u"))
         for place, io in enumerate(ports):
             constants += _io_constants(f"{kind}{place}", io, program.tensors[io.tensor])
+            scales += _scale_constants(f"{kind}{place}", program.tensors[io.tensor])
             if (mover, place) in program.movers:
                 constants += _stream_constants(f"{kind}{place}", program.tensors[io.tensor])
     constants.append(("KERNELS", ", ".join(kernel_symbols(plan))))
-    width = max(len(name) for name, _ in constants)
-    lines = [f"#define {prefix}_{name:<{width}} {value}" for name, value in constants]
+    width = max(len(name) for name, _ in (*constants, *scales))
+    lines, lines_of_scales = (
+        "".join(f"#define {prefix}_{name:<{width}} {value}\n" for name, value in group) for group in (constants, scales)
+    )
     guard = f"{prefix}{_mark(program.name)}_H"
     return (
         f"/* Constants of the model '{c_comment(program.name)}', written by tigris compile. Do not edit. */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         f'#ifdef {prefix}_FAST_BYTES\n#error "two models have the constants {prefix}_...: give one another name"\n'
-        "#endif\n\n" + _of_states(program.states) + "\n".join(lines) + "\n\n#endif\n"
+        "#endif\n\n" + _of_states(program.states) + lines + f"\n#ifndef {prefix}_ANY_SCALE\n{lines_of_scales}#endif\n\n"
+        "#endif\n"
     )
 
 
@@ -120,6 +132,12 @@ def _io_constants(prefix: str, io: ProgramIo, tensor: ProgramTensor) -> list[tup
         (f"{prefix}_BYTES", f"{tensor.bytes}u"),
         (f"{prefix}_RANK", f"{len(io.stored_shape)}u"),
         (f"{prefix}_SHAPE", f"{{ {shape} }}"),
+        (f"{prefix}_DTYPE", f"TIGRIS_DTYPE_{tensor.dtype.name}"),
+    ]
+
+
+def _scale_constants(prefix: str, tensor: ProgramTensor) -> list[tuple[str, str]]:
+    return [
         (f"{prefix}_SCALE", f"{tensor.scale:.9g}f" if "." in f"{tensor.scale:.9g}" or "e" in f"{tensor.scale:.9g}"
          else f"{tensor.scale:.9g}.0f"),
         (f"{prefix}_ZERO_POINT", f"({tensor.zero_point})"),

@@ -35,10 +35,10 @@ head = struct.pack("<4sHHIII", b"TGRS", 1, 20, 0, 20 + len(plan), zlib.crc32(pla
 options.o.write_bytes(head + plan)
 options.header.write_text(
     f"#define {constant}_FAST_BYTES {model.get('fast', 64)}u\n#define {constant}_SLOW_BYTES {model.get('slow', 0)}u\n"
-    f"#define {constant}_INTERFACE_CRC32 {model.get('interface', 0)}u\n",
+    f"#define {constant}_INTERFACE_CRC32 {model.get('interface', 0)}u\n#define {constant}_SHAPE_CRC32 1u\n"
+    f'#define {constant}_INPUTS 1u\n#define {constant}_INPUT0_NAME "x"\n'
+    f"#define {constant}_INPUT0_SCALE {model.get('scale', 1.0)}f\n",
     "utf-8",
 )
 memory = {"fast_peak": model.get("fast", 64), "slow_peak": model.get("slow", 0)}
-port = {"name": "x", "dtype": "float32", "stored_dtype": "int8", "shape": [1], "scale": model.get("scale", 1.0),
-        "zero_point": 0}  # fmt: skip
-print(json.dumps({"memory": memory, "warnings": [], "inputs": [port], "outputs": [port]}))
+print(json.dumps({"memory": memory, "warnings": []}))
