@@ -6,6 +6,7 @@ esptool is the real one.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
@@ -18,6 +19,7 @@ import pytest
 from tests.harness.command import tigris, tigris_process
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board
+from tigris_pio.hil.qemu import tools
 from tigris_pio.hil.qemu.build import Build, read_idf
 from tigris_pio.hil.qemu.chips import CHIPS, arguments, chip_of_image
 from tigris_pio.hil.qemu.machine import Machine
@@ -102,9 +104,11 @@ def idf_build(project: Project, chip: str, folder: Path, **changes: object) -> P
 def test_an_esp_idf_build_runs_and_is_checked(
     built: Project, qemu: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chip: str
 ) -> None:
-    """Other chips than the ESP32-C3 follow this machine's clock."""
+    """Other chips than the ESP32-C3 follow this machine's clock. That PlatformIO could build the folder, too, needs no
+    PlatformIO."""
     build = idf_build(built, chip, tmp_path / "idf" / "build")
-    done = tigris("hil", "--qemu", "--project", build, "--samples", 2)
+    (build.parent / "platformio.ini").write_text("no configuration", "utf-8")
+    done = tigris("hil", "--qemu", "--project", build.parent if chip == "esp32c3" else build, "--samples", 2)
     assert done.stdout.splitlines()[-1] == "2/2 outputs equal to the host"
     (call,) = qemu()
     if chip != "esp32c3":
@@ -181,6 +185,30 @@ def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> N
     done = tigris("hil", "--upload", "--project", build, "--port", "loop://", status=2)
     assert "for ESP-IDF's: idf.py flash, or --qemu --upload" in done.stderr
     assert "ESP-IDF's projects name no port" in tigris("hil", "--project", build, status=2).stderr
+
+
+def test_esptool_of_version_4_takes_the_words_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ESP-IDF 5's own Python has that. Its options, as its --help has them."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for option in ("--chip", "--port"):
+        parser.add_argument(option)
+    for option, last in (("--before", ("no_reset_no_sync",)), ("--after", ("soft_reset",))):
+        parser.add_argument(option, choices=("default_reset", "hard_reset", "no_reset", *last))
+    parser.add_argument("--no-stub", action="store_true")
+    verbs = parser.add_subparsers(required=True)
+    for name in ("merge_bin", "write_flash"):
+        verb = verbs.add_parser(name, allow_abbrev=False)
+        for long in ("--flash_mode", "--flash_freq", "--flash_size"):
+            verb.add_argument(long, f"-f{long[8]}")
+        verb.add_argument("-o")
+        verb.add_argument("files", nargs="*")
+    seen = []
+    monkeypatch.setattr(tools, "_esptool", lambda *words: seen.append(parser.parse_args(words)))
+    (target := tmp_path / "flash.bin").touch()
+    build = Build(CHIPS["esp32c3"], ((0x1000, target),), 2 << 20, False)
+    merge(build, target)
+    tools.write_flash(build, "loop://", 2 << 20)
+    assert [(words.flash_size, words.files) for words in seen] == [("2MB", ["0x1000", str(target)])] * 2
 
 
 def test_a_flash_chip_holds_the_whole_build(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ _REFUSALS: dict[int, str] = {
     Refusal.NO_CALL: "it has no rows of a kernel call: trace a run first",
     Refusal.SEQUENCE: "it expected another sequence number: does another program talk to it?",
 }
+#: Bits of each byte on a line, with its start and its stop.
+_BITS = 10
 #: BUSY messages in a row that may fail to come.
 _MISSED_SIGNS = 3
 
@@ -90,6 +92,8 @@ class Conversation:
         self._lost = False  # what the board makes of the last request is not known: a new session is needed
         self._signed = 0.0  # when the board last said that it works on the request; 0: it did not
         self._received = 0
+        self._byte_seconds = float("inf")  # what a byte to the board took at most; inf: not measured yet
+        self._given: tuple[protocol.Moved, float] | None = None  # rows that are under way, and until when
         self.streamed_inputs: dict[int, bytes] = {}  #: of the run that comes next, whole, by index
         self.streamed_outputs: dict[int, bytearray] = {}  #: of the last run
         self.repeats = 0  #: frames that had to be sent again so far
@@ -142,19 +146,35 @@ class Conversation:
         """Sends a request until it is answered; the response's payload, of `answer_bytes` if given."""
         if self._lost:
             self._connect()
-        self._sequence, self._lost = next_sequence(self._sequence), True
+        self._sequence, self._lost, self._given = next_sequence(self._sequence), True, None
         wire = encode(Frame(request, self._sequence, self._session, payload))
         self._signed = 0.0
-        end, patience, tries = self._line.now() + self._timing.run, self._timing.answer, 0
+        began = self._line.now()
+        end, patience, tries = began + self._timing.run, self._timing.answer, 0
+        expected = len(wire) + (self.info.payload_bytes if answer_bytes is None else answer_bytes)
         while self._may_wait(tries, end):
             self._line.write(wire)
             self.repeats += tries > 0
-            frame = self._await(request, patience, end, on_busy)
+            frame = self._await(request, patience + self._seconds_for(expected), end, on_busy)
             if frame is not None:
                 self._lost = False
+                self._measure(len(wire), len(frame.payload), began)
                 return self._checked(request, frame, answer_bytes)
             patience, tries = min(2 * patience, self._timing.longest_answer), tries + 1
         raise self._no_answer(request, end)
+
+    def _seconds_for(self, count: int) -> float:
+        """What so many bytes take on the line: at its speed, or at what it was seen to do where that is less.
+
+        An emulated UART may run at an eightieth of its speed, a bridge at that of a radio.
+        """
+        nominal = _BITS / self._baudrate
+        return count * (max(nominal, self._byte_seconds) if self._byte_seconds < float("inf") else nominal)
+
+    def _measure(self, sent: int, received: int, began: float) -> None:
+        """Bytes that the board has taken and answered since `began`: none of them took longer than that."""
+        taken = self._line.now() - began - received * _BITS / self._baudrate
+        self._byte_seconds = min(self._byte_seconds, max(taken, 0.0) / sent)
 
     def _may_wait(self, tries: int, end: float) -> bool:
         """Whether a request that was sent so often without an answer is worth another try."""
@@ -198,8 +218,10 @@ class Conversation:
             made.extend(bytes(max(0, end - len(made))))
             made[place.first : end] = data
             self._send_rows(RowsFrame.TOOK, place.pack())
-        given = self.streamed_inputs.get(place.port, b"")
-        if frame.type == RowsFrame.WANT and end <= len(given):
+        given, now = self.streamed_inputs.get(place.port, b""), self._line.now()
+        is_under_way = self._given is not None and self._given[0] == place and now < self._given[1]
+        if frame.type == RowsFrame.WANT and end <= len(given) and not is_under_way:
+            self._given = place, now + self._seconds_for(place.bytes)
             self._send_rows(RowsFrame.GIVE, place.pack() + given[place.first : end])
 
     def _send_rows(self, kind: RowsFrame, payload: bytes) -> None:

@@ -12,9 +12,8 @@ from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.protocol import Answer, Direction, Request, StreamFrame, Window
 from tigris_pio.hil.window import Receiver, Sender
 
-#: Bytes on the line around a frame's data, bits of each byte with its start and its stop.
+#: Bytes on the line around a frame's data.
 _AROUND = 18
-_BITS = 10
 #: Bytes that are written at once, and no more than a frame beyond.
 _PIECE_BYTES = 1024
 #: Times in a row that no answer came, after which an input is sent by other means.
@@ -74,7 +73,7 @@ class Streams(Conversation):
         """
         frame_bytes = self.info.stream_bytes
         sender = Sender(-(-len(data) // frame_bytes))
-        quiet = 0
+        quiet, began = 0, self._line.now()
         while not sender.done:
             due = ((number, number * frame_bytes) for number in sender.due())
             self._send_frames(
@@ -88,6 +87,8 @@ class Streams(Conversation):
                 sender.doubt()
             elif frame.type == StreamFrame.ACK and len(frame.payload) == Window.size():
                 quiet = 0 if sender.acknowledge(Window.unpack(frame.payload)) else quiet
+                if sender.next:
+                    self._measure(min(sender.next * frame_bytes, len(data)), 0, began)
         return len(data)
 
     def _receive(self, size: int) -> bytes:
@@ -118,7 +119,7 @@ class Streams(Conversation):
     def _stream_frame(self, quiet: int, under_way: int) -> Frame | None:
         """The stream's next frame, or None when the line was quiet for longer than so many frames take."""
         seconds = min(self._timing.answer * 2**quiet, self._timing.longest_answer)
-        seconds += under_way * (self.info.stream_bytes + _AROUND) * _BITS / self._baudrate
+        seconds += self._seconds_for(under_way * (self.info.stream_bytes + _AROUND))
         frame = self._next_frame(self._line.now() + seconds)
         if frame is not None and frame.type == Answer.ERROR:
             self._checked(Request.STREAM, frame, None)

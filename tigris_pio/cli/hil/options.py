@@ -72,7 +72,7 @@ class TargetOptions:
         directory = self.project
         if directory is None and (self.port is None or not complete) and _is_project(Path(), self.qemu):
             directory = "."
-        project = _project(directory, self.environment, self.upload)
+        project = _project(directory, self.environment, self.upload, self.qemu)
         if self.qemu:
             url = _for_the_command(self._machine(project)).url
         else:
@@ -205,13 +205,18 @@ def _is_project(folder: Path, qemu: bool) -> bool:
     return (folder / "platformio.ini").is_file() or (qemu and is_idf_build(folder / "build"))
 
 
-def _project(directory: str | None, environment: str | None, upload: bool) -> Project | IdfProject | None:
+def _project(
+    directory: str | None, environment: str | None, upload: bool, qemu: bool = False
+) -> Project | IdfProject | None:
+    """The project in a folder. Where both may have built, it is PlatformIO's by --env, and where it has a port to give:
+    ESP-IDF's otherwise."""
     if directory is None:
         if environment is not None or upload:
             raise UsageError("--env and --upload need --project DIR, or a project's folder to be called in")
         return None
     folder = Path(directory)
-    if environment is None and not (folder / "platformio.ini").is_file():
+    is_platformio = (folder / "platformio.ini").is_file()
+    if environment is None and (qemu or not is_platformio or not (upload or (folder / ".pio").is_dir())):
         for build in (folder / "build", folder):
             if is_idf_build(build):
                 return IdfProject(build)

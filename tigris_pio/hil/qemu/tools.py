@@ -53,23 +53,25 @@ def merge(build: Build, target: Path) -> None:
     if size is None:
         most = FLASH_SIZES[-1] >> 20
         raise UsageError(f"--qemu: the images end at 0x{build.end:x}; Espressif's QEMU has at most {most} MB of flash")
-    settings = ["--flash-mode", "dio", "--flash-freq", "keep", "--flash-size", f"{size >> 20}MB"]
-    words = [word for offset, path in build.images for word in (f"0x{offset:x}", str(path))]
-    _esptool("--chip", build.chip.name, "merge-bin", "-o", str(target), *settings, *words)
+    _esptool("--chip", build.chip.name, "merge_bin", "-o", str(target), *_what(build, size))
     with target.open("ab") as file:
         file.write(b"\xff" * (size - target.stat().st_size))
 
 
 def write_flash(build: Build, url: str, size: int) -> None:
     """Uploads the build's images to a ROM that waits for them at `url`; esptool compares what it wrote."""
-    how = ["--no-stub", "--before", "no-reset", "--after", "no-reset"]  # the line has no wires to reset by
-    settings = ["--flash-mode", "dio", "--flash-freq", "keep", "--flash-size", f"{size >> 20}MB"]
-    words = [word for offset, path in build.images for word in (f"0x{offset:x}", str(path))]
-    _esptool("--chip", build.chip.name, "--port", url, *how, "write-flash", *settings, *words)
+    how = ["--no-stub", "--before", "no_reset", "--after", "no_reset"]  # the line has no wires to reset by
+    _esptool("--chip", build.chip.name, "--port", url, *how, "write_flash", *_what(build, size))
+
+
+def _what(build: Build, size: int) -> list[str]:
+    settings = ["-fm", "dio", "-ff", "keep", "-fs", f"{size >> 20}MB"]
+    return [*settings, *(word for offset, path in build.images for word in (f"0x{offset:x}", str(path)))]
 
 
 def _esptool(*arguments: str) -> None:
-    """Runs esptool of version 5; what it says goes to stderr."""
+    """Runs esptool; what it says goes to stderr. Its arguments are spelled with underscores: version 4, which ESP-IDF 5's
+    own Python has, and version 5 take them."""
     command = [*_esptool_command(), *arguments]
     done = subprocess.run(command, stdout=sys.stderr if _is_wordy(arguments) else subprocess.PIPE, check=False)
     if done.returncode:
@@ -78,7 +80,7 @@ def _esptool(*arguments: str) -> None:
 
 
 def _is_wordy(arguments: Sequence[str]) -> bool:
-    return "write-flash" in arguments
+    return "write_flash" in arguments
 
 
 def _esptool_command() -> list[str]:
@@ -88,4 +90,4 @@ def _esptool_command() -> list[str]:
         path = shutil.which(name)
         if path is not None:
             return [path]
-    raise ToolError("--qemu needs esptool: pip install 'esptool>=5'")
+    raise ToolError("--qemu needs esptool: pip install esptool")
