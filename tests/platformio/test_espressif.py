@@ -125,6 +125,23 @@ def test_psram_is_what_the_framework_takes(frameworks, flags, settings, remedy):
     assert said is None if remedy is None else said.startswith(remedy)
 
 
+@pytest.mark.thorough
+def test_a_partition_table_elsewhere_is_what_partitions_are_laid_out_behind(make):
+    """As ESP-IDF's settings say it; and as only CMake knows before the first build."""
+    setting = {"sdkconfig.defaults": "CONFIG_PARTITION_TABLE_OFFSET=0x10000\n"}
+    project = make("esp32s3", "espidf", "espressif32", **setting)
+    project.run()
+    image = project.build("board") / "partitions.bin"
+    assert (0x10000, image) in project.images("board")
+    rows = [(row.label, row.offset) for row in partitions.parse_binary(image.read_bytes())]
+    assert rows == [("nvs", 0x11000), ("phy_init", 0x17000), ("factory", 0x20000), ("model", 0x120000)]
+    (project.folder / "sdkconfig.board").unlink()
+    (project.folder / "sdkconfig.defaults").rename(project.folder / "elsewhere")
+    project.add_option("board_build.cmake_extra_args = elsewhere")
+    assert "one at 0x8000; set board_upload.partition_table_offset = 0x10000" in project.refused()
+    assert "Model: [" in project.run()
+
+
 # ---- partition tables --------------------------------------------------------------------------------------------
 
 

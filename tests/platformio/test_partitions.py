@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tigris_pio.platformio import partitions
+from tigris_pio.platformio import frameworks, partitions
 from tigris_pio.platformio.partitions import Partition, PartitionError
 
 MB = 1 << 20
@@ -80,6 +82,76 @@ def test_several_new_partitions_share_the_rest_of_the_chip():
     assert found["a"].size == 2 * MB and (found["b"].offset, found["b"].end) == (found["a"].end, 4 * MB)
     with pytest.raises(PartitionError, match=r"custom_tigris_partition = b: no room for the model\. It needs 3 MB"):
         partitions.with_models(parse(SINGLE_APP), 4 * MB, {"a": (0x10000, 0x10000), "b": (3 * MB, 3 * MB)})
+
+
+def test_a_table_elsewhere_has_its_partitions_behind_it():
+    blank = re.sub(r"0x\w+, +", ",", re.sub(r"0x6000", "24K", SINGLE_APP).replace("0x1000,", "4K,"))
+    rows = partitions.parse_csv(blank, "t", 0, 0x10000)
+    assert [p.offset for p in rows] == [0x11000, 0x17000, 0x20000]
+    _, found = partitions.with_models(rows, 4 * MB, {"model": (0x10000, None)}, 0x10000)
+    assert found["model"].offset == 0x120000
+    nvs = "nvs, data, nvs, 0x9000, 0x1000\n"
+    for table_at in (0x9000, 0x10000):
+        overlaps = f"`nvs` at 0x9000 overlaps the partition table itself, which ends at 0x{table_at + 4096:x}"
+        with pytest.raises(PartitionError, match=overlaps):
+            partitions.parse_csv(nvs, "t", 0, table_at)
+        with pytest.raises(PartitionError, match=overlaps):
+            partitions.with_model(parse(nvs), "m", 4 * MB, 1, None, table_at)
+    assert partitions.parse_csv("nvs, data, nvs, , 0x1000\n", "t", 0, 0x7000)[0].offset == 0x8000
+
+
+class Env(dict):
+    """Of SCons' environment what says where the table lies."""
+
+    def __init__(self, project: Path, frameworks: list[str], custom: str, board: dict[str, str]) -> None:
+        super().__init__(PIOENV="board", PIOFRAMEWORK=frameworks)
+        self.project, self.custom, self.board = project, custom, board
+
+    def BoardConfig(self) -> dict[str, str]:
+        return self.board
+
+    def GetProjectOption(self, name: str, default: str) -> str:
+        assert name == "custom_sdkconfig"
+        return self.custom or default
+
+    def subst(self, text: str) -> str:
+        assert text == "$PROJECT_DIR"
+        return str(self.project)
+
+
+IN_DEFAULTS = {"sdkconfig.defaults": "A=y\nCONFIG_PARTITION_TABLE_OFFSET=0xA000\n"}
+MADE = {"sdkconfig.board": "CONFIG_PARTITION_TABLE_OFFSET=0x9000\n", **IN_DEFAULTS}
+OF_CHIP = {"sdkconfig.defaults.esp32": "CONFIG_PARTITION_TABLE_OFFSET=0xB000", **IN_DEFAULTS}
+
+
+@pytest.mark.parametrize(("framework", "files", "board", "custom", "expected"), [
+    ("espidf", {}, {}, "", (0x8000, "")), ("arduino", IN_DEFAULTS, {}, "", (0x8000, "")),
+    ("espidf", IN_DEFAULTS, {}, "", (0xA000, "CONFIG_PARTITION_TABLE_OFFSET = 0xA000")),
+    ("espidf", MADE, {}, "", (0x9000, "CONFIG_PARTITION_TABLE_OFFSET = 0x9000")),
+    ("espidf", OF_CHIP, {}, "", (0xB000, "CONFIG_PARTITION_TABLE_OFFSET = 0xB000")),
+    ("arduino", {}, {}, IN_DEFAULTS["sdkconfig.defaults"], (0xA000, "CONFIG_PARTITION_TABLE_OFFSET = 0xA000")),
+    ("arduino", {}, {"upload.partition_table_offset": "0x10000"}, "",
+     (0x10000, "board_upload.partition_table_offset = 0x10000")),
+    ("arduino", {}, {"build.partition_table_offset": "36864"}, "",
+     (0x9000, "board_build.partition_table_offset = 36864")),
+    ("espidf", MADE, {"upload.partition_table_offset": "0xA000"}, "",
+     "board_upload.partition_table_offset = 0xA000: but CONFIG_PARTITION_TABLE_OFFSET = 0x9000; the partition table"),
+    ("espidf", {}, {"upload.partition_table_offset": "32K"}, "", "32K: is no offset in flash, such as 0x8000"),
+])  # fmt: skip
+def test_where_the_table_lies_is_what_the_framework_reads(tmp_path, framework, files, board, custom, expected):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    env = Env(tmp_path, [framework], custom, board)
+    if isinstance(expected, str):
+        with pytest.raises(PartitionError, match=expected):
+            frameworks.table_offset(env)
+        return
+    assert frameworks.table_offset(env) == expected
+    frameworks.check_table_offset(expected, expected[0])
+    remedy = f"{expected[1]}: but the framework flashes .* at 0x7000; leave it out" if expected[1] else \
+        "laid out for one at 0x8000; set board_upload.partition_table_offset = 0x7000"  # fmt: skip
+    with pytest.raises(PartitionError, match=remedy):
+        frameworks.check_table_offset(expected, 0x7000)
 
 
 def refusal(table: str, flash_bytes: int, least: int) -> str:

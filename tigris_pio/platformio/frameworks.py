@@ -7,8 +7,15 @@ tools/pioarduino-build.py.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
+
+from .partitions import TABLE_OFFSET, PartitionError
+
+#: Options of the board that say where the table is flashed: espressif32's and pioarduino's for ESP-IDF read the first.
+_OFFSET_OPTIONS = ("upload.partition_table_offset", "build.partition_table_offset")
+_SETTING = "CONFIG_PARTITION_TABLE_OFFSET"
 
 
 def table_file(env: Any) -> Path:
@@ -20,6 +27,53 @@ def table_file(env: Any) -> Path:
         return _of_arduino(env)
     shipped = Path(env.PioPlatform().get_dir(), "partitions")
     return _shipped_or_own(env, [shipped], env.BoardConfig().get("build.partitions", "default.csv"))
+
+
+def table_offset(env: Any) -> tuple[int, str]:
+    """Where the table will lie in flash, and what says so; it is nothing where that is the place by default."""
+    found = [(str(env.BoardConfig().get(name, "")), f"board_{name}") for name in _OFFSET_OPTIONS]
+    for text in _settings(env):
+        values = re.findall(rf"^\s*{_SETTING}=(\w+)\s*$", text, re.MULTILINE)
+        if values:
+            found.append((values[-1], _SETTING))
+            break
+    known = [(_integer(value, name), f"{name} = {value}") for value, name in found if value]
+    for at, name in known[1:]:
+        if at != known[0][0]:
+            raise PartitionError(f"{known[0][1]}: but {name}; the partition table lies at one place: give the same")
+    return known[0] if known else (TABLE_OFFSET, "")
+
+
+def _integer(value: str, name: str) -> int:
+    try:
+        return int(value, 0)
+    except ValueError:
+        raise PartitionError(f"{name} = {value}: is no offset in flash, such as 0x8000") from None
+
+
+def _settings(env: Any) -> list[str]:
+    """Texts of ESP-IDF's settings, those that hold first: the project's, once they were made, else its defaults."""
+    custom = str(env.GetProjectOption("custom_sdkconfig", "") or "")  # pioarduino's
+    if "espidf" not in list(env.get("PIOFRAMEWORK") or []):
+        return [custom]
+    board, project = env.BoardConfig(), _project(env)
+    made = project / os.path.expandvars(board.get("build.esp-idf.sdkconfig_path", f"sdkconfig.{env['PIOENV']}"))
+    defaults = [project / f"sdkconfig.defaults.{board.get('build.mcu', 'esp32')}", project / "sdkconfig.defaults"]
+    return [custom, *(path.read_text("utf-8", "replace") for path in (made, *defaults) if path.is_file())]
+
+
+def check_table_offset(expected: tuple[int, str], flashed_at: int) -> None:
+    """Once the framework has said where it flashes the table; PartitionError when another place was expected."""
+    at, source = expected
+    if at == flashed_at:
+        return
+    if source:
+        where = f"the framework flashes the partition table at 0x{flashed_at:x}"
+        raise PartitionError(f"{source}: but {where}; leave it out")
+    raise PartitionError(
+        f"the framework flashes the partition table at 0x{flashed_at:x}, and partitions were laid out for one at "
+        f"0x{at:x}; set board_upload.partition_table_offset = 0x{flashed_at:x}"
+    )
 
 
 def _of_esp_idf(env: Any) -> Path:

@@ -1,8 +1,9 @@
 """Partition tables in ESP-IDF's CSV and binary forms.
 
-Source of both formats: ESP-IDF programming guide, "Partition Tables". A table lies at flash offset 0x8000 and takes
-one 4 KB sector; 0xC00 bytes of it are 32-byte entries, closed by an entry with the MD5 sum of those before it.
-Offsets and sizes are bytes. Standard library only: PlatformIO loads this file by itself.
+Source of both formats: ESP-IDF programming guide, "Partition Tables". A table lies at flash offset 0x8000, or where
+CONFIG_PARTITION_TABLE_OFFSET says, and takes one 4 KB sector; 0xC00 bytes of it are 32-byte entries, closed by an entry
+with the MD5 sum of those before it. Offsets and sizes are bytes. Standard library only: PlatformIO loads this file by
+itself.
 """
 
 from __future__ import annotations
@@ -92,19 +93,19 @@ def read_text(path: str | Path) -> str:
 # ---- CSV ---------------------------------------------------------------------------------------------------------
 
 
-def parse_csv(text: str, source: str, bootloader: int = 0) -> tuple[Partition, ...]:
+def parse_csv(text: str, source: str, bootloader: int = 0, table_at: int = TABLE_OFFSET) -> tuple[Partition, ...]:
     """Rows in the file's order, as ESP-IDF's gen_esp32part.py reads them; a blank offset is filled in as it does.
 
-    `source` is for messages, `bootloader` the offset at which the chip has its own.
+    `source` is for messages, `bootloader` the offset at which the chip has its own, `table_at` that of the table.
     """
     rows: list[Partition] = []
-    previous, end = "the partition table itself", TABLE_OFFSET + TABLE_SECTOR
+    previous, end = "the partition table itself", table_at + TABLE_SECTOR
     for number, line in enumerate(text.splitlines(), 1):
         content = os.path.expandvars(line).strip()
         if not content or content.startswith("#"):
             continue
         where = f"{source}:{number}"
-        row = _parse_row(content, end, bootloader, where)
+        row = _parse_row(content, end, (bootloader, table_at), where)
         rows.append(row)
         if row.is_fixed:
             continue
@@ -119,7 +120,8 @@ def parse_csv(text: str, source: str, bootloader: int = 0) -> tuple[Partition, .
     return tuple(rows)
 
 
-def _parse_row(content: str, previous_end: int, bootloader: int, where: str) -> Partition:
+def _parse_row(content: str, previous_end: int, fixed: tuple[int, int], where: str) -> Partition:
+    bootloader, table_at = fixed
     fields = [field.strip() for field in content.split(",")]
     if len(fields) < 5:
         raise PartitionError(
@@ -140,12 +142,12 @@ def _parse_row(content: str, previous_end: int, bootloader: int, where: str) -> 
         _of_column("SubType", subtype, SUBTYPES.get(number, {}), where)
     row = Partition(label, kind, subtype, 0, 0, flags)
     if row.is_fixed:
-        at, size = (TABLE_OFFSET, TABLE_SECTOR) if number == TABLE else (bootloader, TABLE_OFFSET - bootloader)
+        at, size = (table_at, TABLE_SECTOR) if number == TABLE else (bootloader, table_at - bootloader)
         return replace(row, offset=at, size=size)
     alignment = MMU_PAGE if number == APP else SECTOR
     offset = align_up(previous_end, alignment) if not offset_text else _parse_size(offset_text, "Offset", where)
     if number in (BOOTLOADER, TABLE):
-        size = TABLE_SECTOR if number == TABLE else TABLE_OFFSET - bootloader
+        size = TABLE_SECTOR if number == TABLE else table_at - bootloader
     else:
         size = _parse_size(size_text, "Size", where)
     if size < 0:
@@ -286,7 +288,7 @@ def application(table: Sequence[Partition]) -> Partition:
     return first
 
 
-def check(table: Sequence[Partition], flash_bytes: int) -> None:
+def check(table: Sequence[Partition], flash_bytes: int, table_at: int = TABLE_OFFSET) -> None:
     """Raises when partitions overlap each other, the table itself, or the end of the flash chip."""
     for subtype in OTA_DATA:
         twice = [p.label for p in table if p.is_data and _known(p.subtype, SUBTYPES[DATA]) == subtype]
@@ -296,7 +298,7 @@ def check(table: Sequence[Partition], flash_bytes: int) -> None:
     for label in labels:
         if labels.count(label) > 1:
             raise PartitionError(f"two partitions are named `{label}`; names must differ")
-    end, previous = TABLE_OFFSET + TABLE_SECTOR, "the partition table itself"
+    end, previous = table_at + TABLE_SECTOR, "the partition table itself"
     for p in sorted((p for p in table if not p.is_fixed), key=lambda item: item.offset):
         if p.offset < end:
             raise PartitionError(
@@ -313,7 +315,12 @@ def check(table: Sequence[Partition], flash_bytes: int) -> None:
 
 
 def with_model(
-    table: Sequence[Partition], label: str, flash_bytes: int, least: int, most: int | None
+    table: Sequence[Partition],
+    label: str,
+    flash_bytes: int,
+    least: int,
+    most: int | None,
+    table_at: int = TABLE_OFFSET,
 ) -> tuple[tuple[Partition, ...], Partition]:
     """The table with a data partition `label`, and that partition.
 
@@ -321,7 +328,7 @@ def with_model(
     and takes what is left of the chip, up to `most` bytes; `least` must fit. Both are rounded up to 64 KB. Nothing
     else is moved.
     """
-    check(table, flash_bytes)
+    check(table, flash_bytes, table_at)
     existing = find(table, label)
     if existing is not None:
         if existing.is_app:
@@ -338,7 +345,10 @@ def with_model(
 
 
 def with_models(
-    table: Sequence[Partition], flash_bytes: int, wanted: Mapping[str, tuple[int, int | None]]
+    table: Sequence[Partition],
+    flash_bytes: int,
+    wanted: Mapping[str, tuple[int, int | None]],
+    table_at: int = TABLE_OFFSET,
 ) -> tuple[tuple[Partition, ...], dict[str, Partition]]:
     """The table with a data partition for each label of `wanted`, and these; see with_model for (least, most).
 
@@ -352,7 +362,7 @@ def with_models(
             last = max(p.end for p in result)
             share = (flash_bytes - align_up(last, MMU_PAGE)) // len(missing) // MMU_PAGE * MMU_PAGE
             most = max(share, least)
-        result, found[label] = with_model(result, label, flash_bytes, least, most)
+        result, found[label] = with_model(result, label, flash_bytes, least, most, table_at)
         missing = [other for other in missing if other != label]
     return result, found
 

@@ -51,7 +51,8 @@ def configure(env: Any, hook_path: str) -> None:
     os.environ["TIGRIS_PLATFORMIO"] = "1"
     env[STATE] = {}
     try:
-        env[STATE] = _configure(env, hook_path)
+        # By the settings that are there now: the framework's script may yet make others.
+        env[STATE] = {"table_at": frameworks.table_offset(env)} | _configure(env, hook_path)
     except ERRORS as error:
         _fail(env, error)
     # The post phase needs no line of its own in platformio.ini.
@@ -72,6 +73,12 @@ def finish(env: Any) -> None:
     if not state or state.get("finished"):
         return
     state["finished"] = True
+    table_file = upload.table_image(env)
+    if table_file:
+        try:
+            frameworks.check_table_offset(state["table_at"], int(table_file[0], 0))
+        except partitions.PartitionError as error:
+            _fail(env, error)
     program = env.get("PIOMAINPROG")
     if program:
         env.Requires(program, state["nodes"])
@@ -194,7 +201,8 @@ def _compiler(env: Any, settings: options.Settings, hook_path: Path) -> compiler
 def _table(env: Any, settings: options.Settings) -> tuple[partitions.Partition, ...]:
     """The table that the framework chose."""
     source = frameworks.table_file(env)
-    return partitions.parse_csv(partitions.read_text(source), str(source), _bootloader_offset(env, settings.chip))
+    at, _ = frameworks.table_offset(env)
+    return partitions.parse_csv(partitions.read_text(source), str(source), _bootloader_offset(env, settings.chip), at)
 
 
 def _write_table(env: Any, settings: options.Settings, output: Path) -> None:
@@ -203,7 +211,8 @@ def _write_table(env: Any, settings: options.Settings, output: Path) -> None:
     for label in settings.labels:
         sizes = [_made_bytes(settings, model, output) for model in settings.models_in(label)]
         wanted[label] = table.room(settings.slot_size or settings.flash_bytes, sizes, settings.slots)
-    table.write(env, table.with_room(_table(env, settings), _flash_bytes(env), wanted))
+    at, _ = frameworks.table_offset(env)
+    table.write(env, table.with_room(_table(env, settings), _flash_bytes(env), wanted, at))
 
 
 def _made_bytes(settings: options.Settings, model: options.Model, output: Path) -> int | None:
@@ -224,7 +233,7 @@ def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Pa
     wanted = {
         label: (least, most * len(settings.models_in(label)) if most else None) for label in settings.labels
     }
-    result, found = partitions.with_models(rows, _flash_bytes(env), wanted)
+    result, found = partitions.with_models(rows, _flash_bytes(env), wanted, frameworks.table_offset(env)[0])
     if result != rows:
         # Under its own name: for one that ends in tinyuf2.csv Arduino adds a bootloader.
         target = _output(env) / frameworks.table_file(env).name

@@ -33,7 +33,10 @@ def room(limit: int | None, plan_bytes: Sequence[int | None], slots: int = 1) ->
 
 
 def with_room(
-    table: Sequence[partitions.Partition], flash_bytes: int, wanted: Mapping[str, int]
+    table: Sequence[partitions.Partition],
+    flash_bytes: int,
+    wanted: Mapping[str, int],
+    table_at: int = partitions.TABLE_OFFSET,
 ) -> tuple[partitions.Partition, ...]:
     """`table` with a partition of at least the bytes wanted for each label; others shrink or move where they must.
 
@@ -42,7 +45,7 @@ def with_room(
     result = tuple(table)
     for label, needed in wanted.items():
         try:
-            result, _ = partitions.with_model(result, label, flash_bytes, needed, needed)
+            result, _ = partitions.with_model(result, label, flash_bytes, needed, needed, table_at)
         except partitions.PartitionError:
             victims = sorted((p for p in result if p.subtype in partitions.RESIZABLE), key=lambda p: -p.size)
             changed = (partitions.shrunk(result, victim, label, needed, flash_bytes) for victim in victims)

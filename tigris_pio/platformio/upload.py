@@ -147,8 +147,8 @@ def add_target(
 ) -> None:
     """`contents` are pairs of offset and the node of a model partition's content; `refusal` says why the firmware that
     was uploaded would refuse the plans, if it would; it reads `headers`, nodes too."""
-    images = [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
-    table = next(((at, path) for at, path in images if _is_table(path)), None)
+    images = flashed(env)
+    table = table_image(env)
 
     def check(target: Any, source: Any, env: Any) -> int:
         def steps() -> None:
@@ -169,6 +169,16 @@ def add_target(
         "Upload Model",
         "Write the compiled models alone, without the firmware",
     )
+
+
+def flashed(env: Any) -> list[tuple[str, str]]:
+    """Pairs of offset and file, of all that is flashed beside the firmware."""
+    return [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
+
+
+def table_image(env: Any) -> tuple[str, str] | None:
+    """Offset and file of the partition table, where the platform flashes one."""
+    return next(((at, path) for at, path in flashed(env) if _is_table(path)), None)
 
 
 def _is_table(path: str) -> bool:

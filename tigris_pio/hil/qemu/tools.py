@@ -70,7 +70,7 @@ def _what(build: Build, size: int) -> list[str]:
 
 
 def _esptool(*arguments: str) -> None:
-    """Runs esptool; what it says goes to stderr. Its arguments are spelled with underscores: version 4, which ESP-IDF 5's
+    """Runs esptool; what it says goes to stderr. Arguments are spelled with underscores: version 4, which ESP-IDF 5's
     own Python has, and version 5 take them."""
     command = [*_esptool_command(), *arguments]
     done = subprocess.run(command, stdout=sys.stderr if _is_wordy(arguments) else subprocess.PIPE, check=False)

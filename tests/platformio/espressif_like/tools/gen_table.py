@@ -1,6 +1,6 @@
 """A partition table from its CSV, written apart from the hook's own code so that one checks the other.
 
-    gen_table.py SOURCE TARGET
+    gen_table.py SOURCE TARGET OFFSET
 
 Source of the format: ESP-IDF programming guide, "Partition Tables". Blank offsets follow the entry before, apps on
 64 KB and data on 4 KB boundaries.
@@ -20,8 +20,8 @@ def number(text):
     return int(text[:-1] if scale > 1 else text, 0) * scale
 
 
-def rows(path):
-    end = 0x9000
+def rows(path, table_at=0x8000):
+    end = table_at + 0x1000
     with open(path, encoding="utf-8") as file:
         for line in file:
             fields = [field.strip() for field in line.split("#")[0].split(",")]
@@ -35,14 +35,17 @@ def rows(path):
             yield name, kind_number, SUBTYPES[subtype] if subtype in SUBTYPES else int(subtype, 0), start, number(size)
 
 
-def table(path):
+def table(path, table_at):
+    start = min(row[3] for row in rows(path, table_at))
+    if start < table_at + 0x1000:
+        sys.exit(f"a partition at 0x{start:x} overlaps the table at 0x{table_at:x}")
     entries = b"".join(
         b"\xaa\x50" + struct.pack("<BBII16sI", kind, subtype, start, size, name.encode(), 0)
-        for name, kind, subtype, start, size in rows(path)
+        for name, kind, subtype, start, size in rows(path, table_at)
     )
     return (entries + b"\xeb\xeb" + b"\xff" * 14 + hashlib.md5(entries).digest()).ljust(0xC00, b"\xff")
 
 
 if __name__ == "__main__":
     with open(sys.argv[2], "wb") as file:
-        file.write(table(sys.argv[1]))
+        file.write(table(sys.argv[1], int(sys.argv[3], 0)))

@@ -1,7 +1,9 @@
 """ESP-IDF's way: libraries are looked through before the build, and the table is read while scripts are parsed."""
 
 import os
+import re
 import sys
+from pathlib import Path
 
 import flash_images
 import gen_table
@@ -27,9 +29,16 @@ source = env.subst("$PARTITIONS_TABLE_CSV")
 if not os.path.isfile(source):
     sys.stderr.write(f"Missing partition table file `{source}`\n")
     env.Exit(1)
-parts = list(gen_table.rows(source))
+# CMake makes the settings of the defaults, and of what its own arguments name.
+made = os.path.join(env.subst("$PROJECT_DIR"), f"sdkconfig.{env['PIOENV']}")
+if not os.path.isfile(made):
+    defaults = os.path.join(env.subst("$PROJECT_DIR"), board.get("build.cmake_extra_args", "sdkconfig.defaults"))
+    Path(made).write_text(Path(defaults).read_text("utf-8") if os.path.isfile(defaults) else "", "utf-8")
+setting = re.search(r"^CONFIG_PARTITION_TABLE_OFFSET=(\w+)", Path(made).read_text("utf-8"), re.MULTILINE)
+table_at = setting[1] if setting else "0x8000"
+parts = list(gen_table.rows(source, int(table_at, 0)))
 
-flash_images.add(env, mcu)
+flash_images.add(env, mcu, board.get("upload.partition_table_offset", table_at))
 for _name, kind, subtype, offset, size in parts:
     if (kind, subtype) == (1, 0):
         empty = env.Command(
