@@ -6,7 +6,9 @@ What ninja would do next (Project.planned) says whether a change is noticed; few
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
+import re
 import shutil
 import zlib
 from pathlib import Path
@@ -22,7 +24,7 @@ from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.format.records import Header
 
-from .project import HERE, ROOT, Project, copy_compiler, link_component, python_with, words
+from .project import HERE, ROOT, Project, copy_compiler, link_component, python_with, tool, words
 
 ONE = "tigris_add_model(NAME digits MODEL models/digits.onnx MEM 64K)"
 
@@ -38,6 +40,35 @@ def project(tmp_path):
     variables = {"FAKE_COMPONENT": str(component), "FAKE_IDF_PYTHON": str(python_with(ROOT / "tigris_pio", tmp_path)),
                  "FAKE_CHIP": "esp32s3", "FAKE_ENCRYPTED": "OFF"}  # fmt: skip
     return Project(base, variables, {"TIGRIS_PYTHON": "", "IDF_PATH": str(tmp_path / "esp-idf")}, timeout=120)
+
+
+def manifest_dependencies(folder: Path) -> list[str]:
+    """The lines of a component's manifest that say them, without comments."""
+    lines = (folder / "idf_component.yml").read_text("utf-8").partition("\ndependencies:\n")[2].splitlines()
+    own = itertools.takewhile(lambda line: line.startswith((" ", "#")), lines)
+    return [text for line in own if (text := line.partition("#")[0].rstrip())]
+
+
+def test_the_component_has_its_name_in_a_checkout_of_any(project, tmp_path):
+    """All of it lies where it says, and its dependencies are those of the component itself."""
+    checkout = tmp_path / "tigris-pio-main"
+    (tmp_path / "tigris-pio").rename(checkout)
+    own = checkout / "cmake" / "tigris-pio"
+    script = tmp_path / "registers.cmake"
+    script.write_text(
+        "macro(idf_component_register)\nmessage(\"${ARGV}\")\nreturn()\nendmacro()\n"
+        f'include("{own}/CMakeLists.txt")\nmessage("end")\n', "utf-8")  # fmt: skip
+    done = project.run(tool("cmake"), "-P", script)
+    *_, said, end = done.stdout.strip().splitlines()
+    paths = [Path(word) for word in said.split(";") if "/" in word]
+    assert end == "end" and len(paths) >= 6 and all(path.is_absolute() and path.is_dir() for path in paths)
+    project.variables["FAKE_COMPONENT"] = str(own)
+    project.configure()
+    ours, same = (manifest_dependencies(folder) for folder in (own, ROOT))
+    assert ours == same and len(ours) == 5
+    example = ROOT / "examples" / "digits-esp32s3-espidf" / "main"
+    (path,) = re.findall(r"tigris-pio:\n    path: (.*)", (example / "idf_component.yml").read_text("utf-8"))
+    assert (example / path).resolve() == ROOT / "cmake" / "tigris-pio"
 
 
 def with_arguments(arguments: str, name: str = "digits") -> str:
