@@ -22,6 +22,7 @@ from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.rungs import below
 from tigris_pio.compiler.plan.search import EXHAUSTIVE, STEPS, TIGHT, Effort, does_not_fit, find_plan, worth
+from tigris_pio.compiler.plan.work import Work
 
 #: So many sizes of memory less than there is are planned for too, of those that are the same whatever there is: what
 #: little more memory leads to may cost more.
@@ -33,6 +34,7 @@ class Indices:
     time. Costs count the instructions of the processor that `program` is planned for."""
 
     def __init__(self, program: Program, options: CompileOptions) -> None:
+        self.work = Work()
         self._processor = _processor(program, options)
         self._known: dict[int, ProgramIndex] = {}  # indices keep their programs, so that no other has the id
         self._folded: dict[int, ProgramIndex | None] = {}
@@ -40,7 +42,7 @@ class Indices:
     def of(self, program: Program) -> ProgramIndex:
         """That of `program`."""
         if id(program) not in self._known:
-            self._known[id(program)] = ProgramIndex.of(program, self._processor)
+            self._known[id(program)] = ProgramIndex.of(program, self._processor, self.work)
         return self._known[id(program)]
 
     def folded(self, program: Program) -> ProgramIndex | None:
@@ -48,7 +50,7 @@ class Indices:
         known = self.of(program)
         if id(program) not in self._folded:
             folded = fold_products(program)
-            self._folded[id(program)] = None if folded is None else ProgramIndex.of(folded, known.processor)
+            self._folded[id(program)] = None if folded is None else ProgramIndex.of(folded, known.processor, known.work)
         return self._folded[id(program)]
 
 

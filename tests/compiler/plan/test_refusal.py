@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.refusal import Candidate, refusal
+from tigris_pio.compiler.plan.work import Work
 
 
 class Found(NamedTuple):
     """An arrangement."""
 
     fast_bytes: int
+    slow: SimpleNamespace = SimpleNamespace(peak=0)
 
 
 @dataclasses.dataclass
@@ -83,3 +86,22 @@ def test_the_budget_that_is_named_was_tried_and_is_aligned(least, grain):
     assert smallest == (5616 if grain == least else smallest) >= least
     assert smallest in network.tried
     assert all(size % 16 == 0 for size in network.tried if size < 5690)
+
+
+def test_a_search_that_takes_long_names_the_smallest_that_was_tried():
+    """Each budget that is tried takes 30,000 units of work: two may be tried, then what lies whole."""
+    work = Work()
+
+    def find(fast: int, slow: int) -> Found | None:
+        work.charge(30_000)
+        return Found(fast) if fast >= (60 if slow else 5600) else None
+
+    def said(cut: int, refused: int) -> str:
+        candidate = Candidate(find, lambda fast, slow: fast >= cut, find)
+        return refusal("net", Budget(refused, 0), 16, 1 << 20, [candidate], 30, work)
+
+    named = 'that works is 5680 bytes, of the sizes tried (fast="5680"), or add slow memory: fast="2000"'
+    assert named in said(5700, 2000)
+    assert "that works is 1048576 bytes, of the sizes tried" in said(4000, 2000)
+    work.spent = 3_000_000  # as much as the refused plan took
+    assert "that works is 5600 bytes (fast=\"6K\")" in said(5700, 2000)

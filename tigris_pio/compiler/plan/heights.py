@@ -70,6 +70,7 @@ def _cheapest(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], 
     fits = best.need(index, aim.alignment, aim.windows) <= room
     grows, least = bool(best.overlays), draft_cost(index, best, homes) if fits else math.inf
     for rows in itertools.chain(_taller(index, best), _lower(index, best, least) if fits else ()):
+        index.work.charge(2 * len(best.views))
         draft = draft_stage(index, segment, rows, homes)
         if draft.overlays and not grows:
             draft = dataclasses.replace(draft, overlays=())

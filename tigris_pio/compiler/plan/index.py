@@ -15,6 +15,7 @@ from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
 from tigris_pio.compiler.plan.memory.sharing import Block, links_of, share
 from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer, sweep
+from tigris_pio.compiler.plan.work import Work
 
 T = TypeVar("T")
 
@@ -27,12 +28,13 @@ class ProgramIndex:
     lives: Mapping[str, Lifetime]
     timeline: Timeline
     processor: str = DEFAULT  #: whose instructions costs count
+    work: Work = dataclasses.field(default_factory=Work, compare=False)  #: of all searches, by whoever shares it
 
     @staticmethod
-    def of(program: Program, processor: str = DEFAULT) -> ProgramIndex:
+    def of(program: Program, processor: str = DEFAULT, work: Work | None = None) -> ProgramIndex:
         """Stages 3 and 4 for `program`."""
         lives = lifetimes(program)
-        return ProgramIndex(program, lives, layer_by_layer(program, lives), processor)
+        return ProgramIndex(program, lives, layer_by_layer(program, lives), processor, work or Work())
 
     @cached_property
     def body(self) -> ProgramIndex:
@@ -42,7 +44,7 @@ class ProgramIndex:
             return self
         program = dataclasses.replace(self.program, ops=self.ops[:end], states=())
         lives = {name: Lifetime(life.birth, min(life.death, end)) for name, life in self.lives.items()}
-        return ProgramIndex(program, lives, self.timeline, self.processor)
+        return ProgramIndex(program, lives, self.timeline, self.processor, self.work)
 
     @property
     def ops(self) -> tuple[ProgramOp, ...]:

@@ -146,7 +146,9 @@ def _less_shared(
         sizes = range(1, most + 1)
         chosen = itertools.chain.from_iterable(itertools.combinations(links, size) for size in sizes)
         known[key] = [
-            Allocation(_fast_requests(index, drafts, lives, alignment, in_place=True, apart=apart), alignment)
+            Allocation(
+                _fast_requests(index, drafts, lives, alignment, in_place=True, apart=apart), alignment, index.work
+            )
             for apart in chosen
         ]
     return known[key]
@@ -194,7 +196,7 @@ def _with_stairs(
     eaten = index.cache(_Parked if parked else _Eaten)
     if key not in eaten:
         requests = _fast_requests(index, drafts, homes, aim.alignment, in_place=True, stairs=stairs)
-        eaten[key] = Allocation(requests, aim.alignment)
+        eaten[key] = Allocation(requests, aim.alignment, index.work)
     room, allocation = aim.limit - state, eaten[key]
     if allocation.bound > room:
         return None
@@ -254,7 +256,7 @@ class _Placed(dict[tuple[tuple[Request, ...], int], Placement]):
 def _placed(index: ProgramIndex, requests: tuple[Request, ...], alignment: int) -> Placement:
     known = index.cache(_Placed)
     if (requests, alignment) not in known:
-        known[requests, alignment] = allocate(requests, alignment)
+        known[requests, alignment] = Allocation(requests, alignment, index.work).lowest()
     return known[requests, alignment]
 
 

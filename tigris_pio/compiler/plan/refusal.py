@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.plan.placement import Arrangement
+from tigris_pio.compiler.plan.work import Exhausted, Work
 from tigris_pio.sizes import format_size, parse_size, round_up, size_option
 from tigris_pio.spelling import memory
 
@@ -18,6 +21,11 @@ AMPLE_SLOW = 1 << 40
 #: one order; and of more, to 1 % only. Each try takes longer there.
 ALL_ORDERS, ONE_ORDER, ROUGHLY = 8, 36, 100
 
+#: Work that the search for the smallest memory may take at least: two seconds or so. The networks of `networks/` and
+#: most of `bench/zoo.py` need less. It may also take what the refused plan took.
+LEAST_WORK = 60_000
+
+T = TypeVar("T")
 _Find = Callable[[int, int], Arrangement | None]
 
 
@@ -37,34 +45,44 @@ class Candidate:
 
 
 def refusal(
-    name: str, budget: Budget, alignment: int, ample: int, candidates: Sequence[Candidate], operators: int
+    name: str,
+    budget: Budget,
+    alignment: int,
+    ample: int,
+    candidates: Sequence[Candidate],
+    operators: int,
+    work: Work | None = None,
 ) -> str:
     """Why nothing fits `budget`, and the smallest that does.
 
     `ample`: fast memory that is always enough. `candidates`: any may be the one that runs. `operators`: of a program.
+    `work`: what candidates charge, and so far the refused plan.
     """
-    assert budget.fast is not None
-    given = format_size(budget.fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
-    smallest = _Smallest(candidates, budget.fast, alignment, ample, operators)
-    alone = smallest.fast(slow=0)
+    fast = budget.fast
+    assert fast is not None
+    given = format_size(fast) + (f" fast + {format_size(budget.slow)} slow" if budget.slow else " fast")
+    smallest = _Smallest(candidates, fast, alignment, ample, operators, work or Work())
+    alone, of_those = smallest.fast(slow=0)
     text = f"{name} does not fit {given} memory"
     # Nobody means a budget of less than a kilobyte: the unit was forgotten.
-    forgotten = budget.fast < 1 << 10 and alone <= budget.fast << 10
+    forgotten = fast < 1 << 10 and alone <= fast << 10
     if forgotten:
-        text += f" ({budget.fast} is bytes: did you mean {memory(f'{budget.fast}K')}?)"
-    text += f"; the smallest fast memory that works is {alone} bytes"
+        text += f" ({fast} is bytes: did you mean {memory(f'{fast}K')}?)"
+    text += f"; the smallest fast memory that works is {alone} bytes{of_those}"
     text += f" ({memory(smallest.option(alone, 0))})"
     if forgotten:
         return text
-    with_slow = smallest.find(budget.fast, AMPLE_SLOW)
+    with_slow = smallest.bounded(lambda: smallest.find(fast, AMPLE_SLOW))
     if with_slow is not None:
-        same = size_option(budget.fast) if budget.fast % (1 << 10) == 0 else str(budget.fast)
+        same = size_option(fast) if fast % (1 << 10) == 0 else str(fast)
         return f"{text}, or add slow memory: {memory(same, size_option(with_slow.slow.peak))}"
-    least = smallest.fast(AMPLE_SLOW)
+    if smallest.exhausted:
+        return text
+    least, of_those = smallest.fast(AMPLE_SLOW)
     found = smallest.find(least, AMPLE_SLOW)
     if least < alone and found is not None:
-        fast = smallest.option(least, AMPLE_SLOW)
-        text += f", with slow memory {least} bytes ({memory(fast, size_option(found.slow.peak))})"
+        option = smallest.option(least, AMPLE_SLOW)
+        text += f", with slow memory {least} bytes{of_those} ({memory(option, size_option(found.slow.peak))})"
     return text
 
 
@@ -73,13 +91,38 @@ class _Smallest:
     answer is one that was tried, none is tried twice."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], refused: int, alignment: int, ample: int, operators: int
+        self, candidates: Sequence[Candidate], refused: int, alignment: int, ample: int, operators: int, work: Work
     ) -> None:
         self.refused, self.alignment, self.ample, self.operators = refused, alignment, ample, operators
+        self._work, self._allowance = work, max(LEAST_WORK, work.spent)
+        self.exhausted = False  #: a search needed more work than one may take
+        self._works: dict[int, int] = {}  # the least fast memory found, by slow memory
         self._candidates = [
-            dataclasses.replace(one, find=functools.cache(one.find), glance=functools.cache(one.glance))
-            for one in candidates
+            dataclasses.replace(one, find=self._noting(one.find), glance=self._noting(one.glance)) for one in candidates
         ]
+
+    def _noting(self, find: _Find) -> _Find:
+        """What finds the same, each once, and notes what works."""
+
+        @functools.cache
+        def noting(fast: int, slow: int) -> Arrangement | None:
+            found = find(fast, slow)
+            if found is not None:
+                self._works[slow] = min(fast, self._works.get(slow, fast))
+            return found
+
+        return noting
+
+    def bounded(self, search: Callable[[], T]) -> T | None:
+        """What a search finds; None if it needs more work than one may take."""
+        self._work.most = self._work.spent + self._allowance
+        try:
+            return search()
+        except Exhausted:
+            self.exhausted = True
+            return None
+        finally:
+            self._work.most = math.inf
 
     def find(self, fast: int, slow: int) -> Arrangement | None:
         """That of the first program that fits."""
@@ -92,8 +135,28 @@ class _Smallest:
         found = first.find(fast, slow)
         return found or next((found for one in others if (found := one.glance(fast, slow)) is not None), None)
 
-    def fast(self, slow: int) -> int:
-        """The least fast memory found, beside so much slow memory."""
+    def fast(self, slow: int) -> tuple[int, str]:
+        """The least fast memory found, beside so much slow memory, and what to say of it."""
+        hopeless = self.operators > ROUGHLY and self._allowance == LEAST_WORK
+        found = self.bounded(lambda: self._soon(slow) if hopeless else self._fast(slow))
+        if found is not None:
+            return found, ""
+        if slow not in self._works:
+            self.find(self._taken(self._candidates[0].find, self.ample, slow), slow)
+        return self._works[slow], ", of the sizes tried"
+
+    def _soon(self, slow: int) -> int | None:
+        """The same if that may be soon found. Else tries one budget that is half as large again as the live bytes of a
+        cut: near the smallest it takes long to find any plan of many operators."""
+        first, before = self._candidates[0], self._work.spent
+        cut = self._least_cut(first, slow, max(self.refused, 1), self.ample, 2)
+        if self._work.spent - before < self._allowance // 16:
+            return self._fast(slow)
+        self.exhausted = True
+        first.find(cut + cut // 2, slow)
+        return None
+
+    def _fast(self, slow: int) -> int:
         low = 0 if slow else self.refused
         chosen, cut = self._cut_in_least(low, slow)
         roughly = self.operators > ROUGHLY
@@ -114,9 +177,9 @@ class _Smallest:
         self._candidates = [chosen, *(other for other in self._candidates if other is not chosen)]
         return chosen, best
 
-    def _least_cut(self, one: Candidate, slow: int, low: int, high: int) -> int:
-        """Between bytes of which nothing is known and bytes that have a cut, to 1 %."""
-        while high - low > self._tolerance(high):
+    def _least_cut(self, one: Candidate, slow: int, low: int, high: int, share: int = 100) -> int:
+        """Between bytes of which nothing is known and bytes that have a cut, to one in `share`."""
+        while high - low > self._tolerance(high, share):
             middle = (low + high) // 2 if 4 * low > high else max(2 * low, high // 16)
             low, high = (low, middle) if one.cut(middle, slow) else (middle, high)
         return high
@@ -167,11 +230,13 @@ class _Smallest:
         assert found is not None
         return found.fast_bytes
 
-    def _tolerance(self, smallest: int) -> int:
-        return max(self.alignment, smallest // 100)
+    def _tolerance(self, smallest: int, share: int = 100) -> int:
+        return max(self.alignment, smallest // share)
 
     def option(self, smallest: int, slow: int) -> str:
-        """A round value that works, as an option's text."""
+        """A round value that works, as an option's text; the bytes themselves where searches take long."""
+        if self.exhausted:
+            return str(smallest)
         option = size_option(smallest)
         while self.find(parse_size(option), slow) is None:
             option = size_option(parse_size(option) + (1 << 10))

@@ -83,7 +83,7 @@ def does_not_fit(
     indices: Sequence[ProgramIndex], budget: Budget, alignment: int, weights: WeightOptions
 ) -> BudgetError:
     """The error that says the smallest budget in which any of the programs works: a network in several orders, or in
-    other operators. None of them fits `budget`."""
+    other operators. None of them fits `budget`; their indices share one `Work`."""
 
     def candidate(index: ProgramIndex) -> Candidate:
         def find(fast: int, slow: int, late: bool = True) -> Arrangement | None:
@@ -96,7 +96,9 @@ def does_not_fit(
         return Candidate(find, cut, functools.partial(find, late=False))
 
     ample, first = max(map(_ample_fast, indices)), indices[0].program
-    return BudgetError(refusal(first.name, budget, alignment, ample, list(map(candidate, indices)), len(first.ops)))
+    return BudgetError(
+        refusal(first.name, budget, alignment, ample, [*map(candidate, indices)], len(first.ops), indices[0].work)
+    )
 
 
 def worth(program: Program, cost: float) -> float:

@@ -135,6 +135,7 @@ class Edges:
         """Offers what leads on from a way; it does not depend on what that cost and is told once for each `key`. None:
         each time, being what is useful now."""
         self.led += 1
+        self.index.work.charge(1)
         known: Iterable[Offer] | None = self._offers.get(key)
         if known is None:
             known = offers()

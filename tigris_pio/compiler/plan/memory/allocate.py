@@ -10,11 +10,16 @@ from tigris_pio.compiler.plan.memory.exact import FIRST_NODES, Search, place_exa
 from tigris_pio.compiler.plan.memory.problem import Problem, state_problem
 from tigris_pio.compiler.plan.memory.request import Placement, Request, check, lower_bound
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES
+from tigris_pio.compiler.plan.timeline import sweep
+from tigris_pio.compiler.plan.work import Work
 from tigris_pio.sizes import round_up
 
 #: Nodes of the exact search in a placement of the planner, which asks for many: some 20 ms.
 NODES = 2000
 EXACT = "exact"
+#: A unit of work (`work.py`): pairs of pieces that a strategy looks at; nodes of the exact search, and such nodes times
+#: pairs.
+STRATEGY_MEETINGS, NODES_OF_UNIT, NODE_MEETINGS = 300, 8, 400_000
 
 
 def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES, enough: int = 0) -> Placement:
@@ -23,10 +28,10 @@ def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES, en
 
 
 class Allocation:
-    """Requests to place. What is searched for several times is prepared once."""
+    """Requests to place. What is searched for several times is prepared once. work: what it takes is charged there."""
 
-    def __init__(self, requests: Sequence[Request], alignment: int) -> None:
-        self.requests, self.alignment = requests, alignment
+    def __init__(self, requests: Sequence[Request], alignment: int, work: Work | None = None) -> None:
+        self.requests, self.alignment, self._work = requests, alignment, work or Work()
 
     def lowest(self, nodes: int = NODES, enough: int = 0) -> Placement:
         """The lowest placement found.
@@ -39,6 +44,7 @@ class Allocation:
         best, bound = self._quick, self.bound
         peaks = dict(best.peaks)
         if best.peak > max(bound, enough) and nodes >= FIRST_NODES * len(requests):
+            self._work.charge(nodes // NODES_OF_UNIT + nodes * self._meetings // NODE_MEETINGS)
             problem, peak = self._problem, round_up(best.peak, alignment)
             answer = place_exactly(
                 requests, alignment, bound, peak, nodes, enough, run=self._search, problem=problem
@@ -54,6 +60,13 @@ class Allocation:
         return Placement({**best.offsets, **offsets}, best.peak, bound, best.strategy, peaks, proved)
 
     @functools.cached_property
+    def _meetings(self) -> int:
+        """How many pairs of pieces are looked at, step by step."""
+        lives = [piece.life for request in self.requests for piece in request.taken]
+        counts = sweep(((life, 1) for life in lives), max((life.death for life in lives), default=0)).live
+        return int(counts @ counts)
+
+    @functools.cached_property
     def bound(self) -> int:
         """A height that no placement stays below."""
         return lower_bound(self.requests, self.alignment)
@@ -65,6 +78,7 @@ class Allocation:
         best: Placement | None = None
         peaks: dict[str, int] = {}
         for name, strategy in STRATEGIES.items():
+            self._work.charge(len(requests) + self._meetings // STRATEGY_MEETINGS)
             offsets = strategy(requests, alignment)
             check(requests, offsets, alignment)
             peak = highest_byte(requests, offsets)
