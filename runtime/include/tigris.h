@@ -236,7 +236,9 @@ typedef struct tigris_session {
     uint8_t *backend_scratch;
     uint32_t backend_scratch_bytes;
     const struct tigris_placement *placement; /* NULL: everything lies where the plan says */
-    /* After tigris_session_init gave TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL: by how much. */
+    /* After tigris_session_init gave TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL: by how much. After TIGRIS_OK:
+     * bytes of scratch that a kernel library asked for and the fast arena does not have; operators that want them run by
+     * portable kernels, with the same results. */
     uint32_t bytes_short;
     tigris_fault fault; /* of tigris_session_init, or of the last tigris_run */
     /* Hooks: NULL after tigris_session_init, set by the caller before a run. */

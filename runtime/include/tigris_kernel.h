@@ -22,7 +22,7 @@ typedef struct tigris_kernel_call {
     const tigris_band *output;
     uint8_t *output_data;     /* output->data, to be written */
     uint8_t *scratch;         /* op record's scratch_bytes, aligned like a tensor; NULL when 0 */
-    uint8_t *backend_scratch; /* what the backend's prepare asked for, aligned alike; NULL when 0 */
+    uint8_t *backend_scratch; /* of what the backend's prepare asked for, aligned alike; NULL when 0 */
     uint32_t backend_scratch_bytes;
 } tigris_kernel_call;
 
@@ -57,8 +57,8 @@ typedef struct tigris_backend {
     const char *name;
     const tigris_kernel_entry *const *kernels; /* pointers, so that each kernel can be linked alone */
     uint32_t kernel_count;
-    /* Bytes of scratch the backend wants at the top of the fast arena, above the plan's own bytes,
-     * shared by all its kernels; NULL: none. */
+    /* Bytes of scratch the backend wants at the top of the fast arena, above the plan's own bytes, shared by all its
+     * kernels; NULL: none. Calls may come with less (backend_scratch_bytes): kernels must do without what is missing. */
     uint32_t (*prepare)(const tigris_plan *plan);
     /* Kernels to fall back to; NULL ends the search. */
     const struct tigris_backend *fallback;

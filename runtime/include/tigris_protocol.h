@@ -240,7 +240,7 @@ typedef struct tigris_serve_info {
     uint32_t plan_bytes;
     /* checksum in its header */
     uint32_t plan_crc32;
-    /* fast arena the plan asks for */
+    /* fast arena the plan asks for, with the scratch that a kernel library lacks now */
     uint32_t fast_needed;
     /* fast arena the firmware has for it */
     uint32_t fast_given;

@@ -37,6 +37,9 @@ void tigris_serve_info_request(tigris_serve *server, const tigris_serve_model *m
         answer.plan_bytes = plan->header->total_bytes;
         answer.plan_crc32 = plan->header->crc32;
         answer.fast_needed = plan->header->fast_bytes;
+        if (answer.status == 0 && model->session->bytes_short != 0U) { /* scratch that its kernels do without */
+            answer.fast_needed = model->fast_bytes + model->session->bytes_short;
+        }
         answer.slow_needed = plan->header->slow_bytes;
         answer.input_count = plan->header->input_count;
         answer.output_count = plan->header->output_count;

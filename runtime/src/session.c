@@ -20,7 +20,24 @@ static uint32_t limit_to_32_bits(size_t bytes)
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
-/* Carves the backend's scratch from the top of the fast arena, and compares sizes and alignment. */
+/* Carves the backend's scratch from the top of the fast arena. If the plan leaves less than the backend asks for, its
+ * kernels get what is left, and operators that want more run by portable kernels. Returns the bytes that the arena lacks.
+ * `kept`: bytes of the arena that are not for scratch. */
+static uint32_t carve_scratch(tigris_session *session, uint32_t kept, uint32_t mask)
+{
+    const uint32_t scratch = backend_scratch_bytes(session->plan, session->backend);
+    const uint32_t given = session->fast_bytes;
+    const uint32_t left = given > kept ? given - kept : 0U;
+    const uint32_t taken = scratch < left ? scratch : left;
+    if (taken != 0U) {
+        session->fast_bytes = (given - taken) & ~mask;
+        session->backend_scratch = session->fast + session->fast_bytes;
+        session->backend_scratch_bytes = taken;
+    }
+    return scratch != 0U && given < kept ? scratch + (kept - given) : scratch - taken;
+}
+
+/* Compares sizes and alignment. */
 static tigris_status bind_arenas(tigris_session *session, const tigris_header_record *header,
                                  const tigris_placement *placement)
 {
@@ -28,21 +45,17 @@ static tigris_status bind_arenas(tigris_session *session, const tigris_header_re
     if ((((uintptr_t)session->fast | (uintptr_t)session->slow) & mask) != 0U) {
         return TIGRIS_ERR_ARENA_ALIGNMENT;
     }
-    const uint32_t scratch = backend_scratch_bytes(session->plan, session->backend);
-    uint32_t lacking = 0U;
-    if (scratch != 0U) {
-        const uint32_t given = session->fast_bytes;
-        lacking = scratch > given ? scratch - given : 0U;
-        session->fast_bytes = (given + lacking - scratch) & ~mask;
-        session->backend_scratch = session->fast + session->fast_bytes;
-        session->backend_scratch_bytes = scratch;
-    }
-    if (placement != NULL && lacking == 0U) {
+    /* What is placed anew makes do with little, and the scratch comes first. */
+    const uint32_t kept = placement == NULL ? (header->fast_bytes + mask) & ~mask : 0U;
+    session->bytes_short = carve_scratch(session, kept, mask);
+    if (placement != NULL) {
         session->placement = placement;
         return TIGRIS_OK;
     }
-    if (lacking != 0U || session->fast_bytes < header->fast_bytes) {
-        session->bytes_short = lacking + ((header->fast_bytes - session->fast_bytes + mask) & ~mask);
+    if (session->fast_bytes < header->fast_bytes) {
+        if (session->bytes_short == 0U) {
+            session->bytes_short = (header->fast_bytes - session->fast_bytes + mask) & ~mask;
+        }
         return TIGRIS_ERR_FAST_TOO_SMALL;
     }
     if (session->slow_bytes < header->slow_bytes) {

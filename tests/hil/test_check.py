@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tests.hil.bridge import Fault, changing
 from tests.hil.conftest import DIGITS, QUICK, Serve
@@ -19,7 +21,7 @@ from tigris_pio.hil.client import Board, FaultInfo, ModelInfo
 from tigris_pio.hil.errors import RunError, WrongModelError
 from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.protocol import Request, StreamFrame
-from tigris_pio.hil.report import verdict
+from tigris_pio.hil.report import print_report, verdict
 from tigris_pio.hil.samples import random_samples
 
 
@@ -68,7 +70,12 @@ def test_digits_equal_and_recognised(digits: Serve, digits_plan: Path) -> None:
     assert verdict(report) == f"40/40 outputs equal to the host, accuracy {100 * report.accuracy:.1f} %"
     header = plan.file.header
     assert {sample.run.fast_peak for sample in report.samples} == {plan.session.memory.fast_peak}
-    assert report.model.fast_given == header.fast_bytes
+    assert report.model.fast_given == report.model.fast_needed == header.fast_bytes
+    lacking = replace(report.model, fast_needed=header.fast_bytes + 1000)
+    for model, said in ((report.model, False), (lacking, True)):
+        console = Console(file=io.StringIO(), width=400)
+        print_report(console, replace(report, model=model))
+        assert ("1,000 bytes less than plan and kernel library" in console.file.getvalue()) is said
     assert [op.name for op in report.ops] == [plan.file.text(op.name) for op in plan.file.ops]
     assert all(op.calls >= 40 and op.elapsed > 0 for op in report.ops)
     assert all(sample.run.elapsed > 0 for sample in report.samples)

@@ -213,7 +213,7 @@ class Info(Record):
     status: int = i32("tigris_status of opening the plan and its session; the rest is 0 without a plan")
     plan_bytes: int = u32("size of the plan")
     plan_crc32: int = u32("checksum in its header")
-    fast_needed: int = u32("fast arena the plan asks for")
+    fast_needed: int = u32("fast arena the plan asks for, with the scratch that a kernel library lacks now")
     fast_given: int = u32("fast arena the firmware has for it")
     slow_needed: int = u32("slow arena the plan asks for")
     slow_given: int = u32("slow arena the firmware has for it")

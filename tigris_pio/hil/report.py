@@ -81,6 +81,7 @@ def _memory(report: CheckReport) -> dict[str, Any]:
         return {}
     return {
         "fast_given": report.model.fast_given,
+        "fast_needed": report.model.fast_needed,
         "fast_peak": max(run.fast_peak for run in runs),
         "io_in_fast": report.io_in_fast,
         "slow_given": report.model.slow_given,
@@ -112,6 +113,9 @@ def print_report(console: Console, report: CheckReport) -> None:
     counted = "included" if report.io_in_fast else "not included"
     arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {counted})"
     rows = [("fast memory", arena), ("slow memory", _slow_text(memory))]
+    if (lacking := memory["fast_needed"] - memory["fast_given"]) > 0:
+        said = f"{lacking:,} bytes less than plan and kernel library ask for: operators that want them run slower. For"
+        rows.insert(1, ("", f"{said} all of it give the fast arena {memory['fast_needed']:,} bytes"))
     if report.board.counter_unit:
         mean = _counts(report.board, sum(elapsed) / runs)
         rows.append(("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})"))

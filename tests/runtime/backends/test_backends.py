@@ -39,11 +39,12 @@ def test_networks_give_the_portable_bytes(backend: tuple[str, Path, bool], netwo
 
 
 def test_too_little_for_the_scratch_is_said(backend: tuple[str, Path, bool]) -> None:
-    """In an arena of the plan's bytes alone; with what is said to be missing it runs."""
+    """In an arena of the plan's bytes alone, and of half the scratch, the session says what is missing and portable
+    kernels give the same bytes; with that much more nothing is missing."""
     name, program, stands_in = backend
     plan = compiled("kws", fast="128K", slow=0, backend=name)
     (outcome,) = outcomes(program, [plan.data])
-    assert outcome.status == 0
+    assert (outcome.status, outcome.differs) == (0, False)
     # A library may take less than the compiler grants: on this machine, none.
     assert int(stands_in) <= outcome.scratch <= plan.report["memory"]["backend_scratch"]
 
@@ -61,7 +62,7 @@ LARGEST = {
 def test_scratch_is_that_of_the_band_that_wants_most(name: str, kind: OpKind) -> None:
     plan = plan_for(conv(kind, Axis(8, 3, 1, 1, 1), Axis(10, 3, 1, 1, 1), 4, 4, random.Random(1)), Way(8))
     (outcome,) = outcomes(backend_replay(name, False), [plan])
-    assert (outcome.status, outcome.scratch) == (0, -(-LARGEST[name, kind] // 16) * 16)
+    assert (outcome.status, outcome.scratch) == (0, LARGEST[name, kind])
 
 
 @pytest.mark.parametrize("name", VARIABLES)

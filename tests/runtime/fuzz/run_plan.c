@@ -188,37 +188,41 @@ static void run_small(const tigris_plan *plan, uint32_t choice, const uint32_t s
         uint32_t outputs = 0U;
         const tigris_status status = run_twice(&session, MOST_KERNEL_CALLS, &outputs);
         outcome->ran_small = 1;
-        outcome->differs = outcome->status == TIGRIS_OK && status == TIGRIS_OK && outputs != outcome->outputs;
+        outcome->differs |= outcome->status == TIGRIS_OK && status == TIGRIS_OK && outputs != outcome->outputs;
         if (outcome->status == TIGRIS_OK && small != NULL)
             outcome->differs |= status != TIGRIS_OK || !is_unharmed_by_cancelling(&session, outputs);
     }
     free_arenas(&given);
 }
 
-/* Binds in arenas of the sizes in the header; with as much fast memory more as the backend's scratch takes. */
-static tigris_status bind_planned(tigris_session *session, const tigris_plan *plan, arenas *given, uint32_t *scratch)
+/* Binds and runs in arenas of the sizes in the header, with `more` bytes of fast memory. */
+static uint32_t run_in(const tigris_plan *plan, uint32_t more, run_plan_outcome *outcome)
 {
     const tigris_header_record *header = plan->header;
-    for (uint32_t more = 0U;; *scratch = more = session->bytes_short) {
-        *given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
-        const tigris_status status =
-            tigris_session_init(session, plan, given->fast, given->fast_bytes, given->slow, given->slow_bytes, NULL);
-        if (status != TIGRIS_ERR_FAST_TOO_SMALL || more != 0U || session->bytes_short > RUN_PLAN_LARGEST_ARENA)
-            return status;
-        free_arenas(given);
-    }
-}
-
-static void run_planned(const tigris_plan *plan, run_plan_outcome *outcome)
-{
-    arenas given;
+    arenas given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
     tigris_session session;
-    outcome->status = bind_planned(&session, plan, &given, &outcome->scratch);
+    outcome->status =
+        tigris_session_init(&session, plan, given.fast, given.fast_bytes, given.slow, given.slow_bytes, NULL);
     if (outcome->status == TIGRIS_OK) {
         outcome->ran = 1;
         outcome->status = run_twice(&session, MOST_KERNEL_CALLS, &outcome->outputs);
     }
     free_arenas(&given);
+    return session.bytes_short;
+}
+
+/* Where a library's kernels want scratch: without any, with half of it, with all. */
+static void run_planned(const tigris_plan *plan, run_plan_outcome *outcome)
+{
+    const uint32_t scratch = run_in(plan, 0U, outcome);
+    if (outcome->status == TIGRIS_OK && scratch != 0U && scratch <= RUN_PLAN_LARGEST_ARENA) {
+        const uint32_t outputs = outcome->outputs;
+        const uint32_t lacking = run_in(plan, scratch / 2U, outcome);
+        outcome->differs |= outcome->status != TIGRIS_OK || lacking == 0U || lacking > scratch ||
+                            outcome->outputs != outputs || run_in(plan, scratch, outcome) != 0U ||
+                            outcome->status != TIGRIS_OK || outcome->outputs != outputs;
+        outcome->scratch = scratch;
+    }
 }
 
 run_plan_outcome run_plan(const uint8_t *data, size_t bytes, const uint32_t small[2])
