@@ -1,16 +1,19 @@
 """Calibrates what kernel libraries cost: python -m bench.calibrate_libraries [--cmsis-nn CHECKOUT] [--esp-nn CHECKOUT]
+    [--pie]
 
 Runs the int8 networks at three budgets and single layers, planned for a library, on emulated machines that count
 instructions, and fits how many each thing takes that its kernels do (tigris_pio/compiler/instructions/libraries.py).
 Of ESP-NN's assembly for the ESP32-S3 an interpreter counts single kernels; the C around it is estimated (bench/xtensa/
-esp_nn_cases.py). Its kernels for the ESP32-P4 an interpreter counts whole (bench/riscv). Prints how far the model is
-from the count. `--write` puts the coefficients into tigris_pio/compiler/instructions/counted_libraries.py, and keeps
-there those of a library that is not given. Takes some minutes.
+esp_nn_cases.py). Its kernels for the ESP32-P4 an interpreter counts whole (bench/riscv). `--pie` is for the runtime's
+own kernels for the ESP32-S3: their assembly is interpreted, and the C around it counted on rv32imc. Prints how far the
+model is from the count. `--write` puts the coefficients into tigris_pio/compiler/instructions/counted_libraries.py, and
+keeps there those of a library that is not given. Takes some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import math
 import sys
@@ -27,12 +30,13 @@ import numpy as np
 import onnx
 
 from bench.calibration_cases import SHAPES, Subject, content_of
-from bench.emulator import MACHINES, NETWORKS, ROOT, BenchError, build, measure
+from bench.emulator import FIRMWARE, MACHINES, NETWORKS, ROOT, BenchError, build, measure
 from bench.fit import fit
 from bench.layers import build_layer
 from bench.libraries import Sources, library_sources
 from bench.riscv import whole
 from bench.riscv.esp_nn import CHIP as ESP32P4
+from bench.xtensa import whole as xtensa
 from bench.xtensa.esp_nn_cases import LAYERS, counted
 from bench.xtensa.esp_nn_cases import MACHINE as ESP32S3
 from tigris_pio import compile_model
@@ -52,6 +56,7 @@ EMULATED: Mapping[str, Mapping[str, str]] = {
     "esp-nn": {"rv32imc": "esp32c3"},
 }
 BUDGETS = ("256K", "24K", "10K")
+_LARGE = ("resnet", "vww", "person_detect")
 #: Coefficients below are what rounding left of none.
 _LEAST = 1e-6
 Row = dict[str, Any]
@@ -119,6 +124,23 @@ def interpreted(checkout: Path, folder: Path) -> Iterator[Row]:
         for step, op, work in calls_of(compiled.plan):
             kernel = library_name_of(Call.of(op, compiled.plan.program.tensors))
             yield {"model": subject.name, "kernel": kernel, "work": work, "counted": found.instructions[step]}
+
+
+def own_kernels(folder: Path) -> Iterator[Row]:
+    """The same of the runtime's own on the ESP32-S3; of large networks at one budget."""
+    assembly, machine = xtensa.build(folder), MACHINES["rv32imc"]
+    flags = ("-DNDEBUG", "-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
+    around = build(machine, folder, extra=(*flags, str(FIRMWARE / "pie_nothing.c")))
+    for subject in models():
+        small = subject if subject.name not in _LARGE else dataclasses.replace(subject, budgets=BUDGETS[:1])
+        for compiled in plans(small, "pie", ESP32S3):
+            size = math.prod(compiled.plan.program.inputs[0].stored_shape)
+            found = xtensa.run(assembly, compiled.data, bytes(size)).instructions
+            ops = measure(machine, around, compiled.data, content_of(subject, compiled), folder).ops
+            for step, op, work in calls_of(compiled.plan):
+                kernel = library_name_of(Call.of(op, compiled.plan.program.tensors))
+                counted = ops[step] + found[step]
+                yield {"model": subject.name, "kernel": kernel, "work": work, "counted": counted}
 
 
 def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
@@ -203,6 +225,7 @@ NOTES = {
     "cmsis-nn": "at commit 99f736a6 (July 2026), counted under QEMU with gcc -O2 on 2026-11-23; cortex-m55 with MVE",
     "esp-nn": "1.2.3, on 2026-11-23; rv32imc: C under QEMU; esp32s3: assembly interpreted, C estimated; "
     "esp32p4: interpreted",
+    "pie": "on 2026-11-27; assembly interpreted, the C around it counted as rv32imc's under QEMU",
 }
 
 
@@ -211,6 +234,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for library in EMULATED:
         parser.add_argument(f"--{library}", type=Path, metavar="CHECKOUT", dest=library)
+    parser.add_argument("--pie", action="store_true", help="count the runtime's own kernels for the ESP32-S3")
     parser.add_argument("--write", action="store_true", help=f"write {MODULE.name}")
     options = vars(parser.parse_args())
     known = dict(LIBRARY_COEFFICIENTS)
@@ -218,6 +242,11 @@ def main() -> int:
         for library in EMULATED:
             if options[library]:
                 known[library] = calibrated(library, options[library])
+        if options["pie"]:
+            with tempfile.TemporaryDirectory() as folder:
+                rows = list(own_kernels(Path(folder)))
+            known["pie"] = {ESP32S3: coefficients(rows)}
+            print_errors("pie", ESP32S3, rows, known["pie"][ESP32S3])
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

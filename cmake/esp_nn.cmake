@@ -1,10 +1,16 @@
+# The releases that give the portable kernels' outputs; idf_component.yml and runtime/backends/esp_nn.c name them, too.
+set(TIGRIS_ADD_ESP_NN "idf.py add-dependency \"espressif/esp-nn>=1.2.1,<1.2.4\"")
+
 # tigris_fastest_backend(VARIABLE CHIP)
 #
-# Sets VARIABLE to what `auto` is on a chip: ESP-NN where it has assembly and the project has the component, which the
-# runtime's own manifest asks for on these chips.
+# Sets VARIABLE to what `auto` is on a chip: the runtime's own vector kernels on the ESP32-S3, ESP-NN on the ESP32-P4 where
+# the project has the component, which the runtime's own manifest asks for there.
 function(tigris_fastest_backend variable chip)
     set(${variable} portable PARENT_SCOPE)
-    if(NOT chip MATCHES "^esp32(s3|p4)$")
+    if(chip STREQUAL "esp32s3")
+        set(${variable} pie PARENT_SCOPE)
+        return()
+    elseif(NOT chip STREQUAL "esp32p4")
         return()
     endif()
     idf_build_get_property(components BUILD_COMPONENTS)
@@ -12,8 +18,8 @@ function(tigris_fastest_backend variable chip)
         set(${variable} esp-nn PARENT_SCOPE)
         return()
     endif()
-    message(STATUS "Kernels of the models: portable. On ${chip} esp-nn is faster: without it convolutions take 4 to 6 "
-        "times the instructions. For it: idf.py add-dependency espressif/esp-nn")
+    message(STATUS "Kernels of the models: portable. On ${chip} esp-nn is faster: without it networks take 1.4 to 6 "
+        "times the instructions. For it: ${TIGRIS_ADD_ESP_NN}")
 endfunction()
 
 # tigris_use_esp_nn()
@@ -33,7 +39,7 @@ function(tigris_use_esp_nn)
     endforeach()
     if(NOT library)
         message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: the component is not part of the project; "
-            "add it:  idf.py add-dependency espressif/esp-nn")
+            "add it:  ${TIGRIS_ADD_ESP_NN}")
     endif()
     get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
     target_compile_definitions(${runtime} PRIVATE TIGRIS_ESP_NN)

@@ -54,7 +54,7 @@ LIBRARIES = {
 #: What `auto` is where it is not portable, and what is lost without: as compiler/backends/chips.py has it, which a test
 #: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
 FASTEST = {
-    "esp32s3": ("esp-nn", "convolutions take 4 to 6 times the instructions"),
+    "esp32s3": ("pie", "networks take 3 to 34 times the instructions"),
     "esp32p4": ("esp-nn", "networks take 1.4 to 6 times the instructions"),
 }
 #: Where a project for ESP-IDF has the component of a library, and what names it as a dependency.
@@ -63,12 +63,12 @@ _MANIFESTS = ("src/idf_component.yml", "main/idf_component.yml")
 
 
 def resolve(settings: Settings, frameworks: list[str], project: Path) -> Settings:
-    """`settings` with `auto` as what it is for their chip: a library that the project has as a component of ESP-IDF,
-    else the portable kernels, and then a line says what is lost."""
+    """`settings` with `auto` as what it is for their chip: the runtime's own kernels, or a library that the project has
+    as a component of ESP-IDF; else the portable kernels, and then a line says what is lost."""
     if settings.backend != "auto" or settings.chip not in FASTEST:
         return settings
     name, lost = FASTEST[settings.chip]
-    if name == "esp-nn" and "espidf" in frameworks and _has_component(project, name):
+    if name in CHIPS_OF or ("espidf" in frameworks and _has_component(project, name)):
         print(f"Kernels of the models: {name}, the fastest on {settings.chip}")
         return replace(settings, backend=name)
     library = LIBRARIES[name]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def _weights_file(folder: Path) -> Path | None:
 def provide(model: Model, settings: Settings, compiler: compilers.Compiler, folder: Path) -> bool:
     """Puts the model's C into `folder`; True if the compiler had to run."""
     note = folder / "made.json"
-    options = [*compile_arguments(model, settings), "--weights", settings.weights]
+    of_any_chip = replace(settings, chip="")  # `tigris codegen` writes C for all
+    options = [*compile_arguments(model, of_any_chip), "--weights", settings.weights]
     decisive = [sources.digest(model), options, compiler.fingerprint, _runtime_digest()]
     made = _note(note)
     if made.get("of") == decisive and made.get("files") == _digests(folder):

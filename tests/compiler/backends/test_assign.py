@@ -83,7 +83,7 @@ def test_a_chip_without_need_for_scratch_gets_none(models_dir: Path) -> None:
 def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
     """The report says which kernel each operator has, and why."""
     model = models_dir / "kws_int8.onnx"
-    expected = {"esp32s3": "esp-nn", "cortex-m55": "portable", "cortex-m4": "portable", "": "portable"}
+    expected = {"esp32s3": "pie", "cortex-m55": "portable", "cortex-m4": "portable", "": "portable"}
     for chip, backend in expected.items():
         compiled = compile_model(model, fast="256K", chip=chip)
         kernels = compiled.report["kernels"]
@@ -96,7 +96,7 @@ def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
         assert asked.report["kernels"]["why"] == f"{backend} was asked for"
     instructions = compile_model(model, fast="256K", chip="esp32s3").report["kernels"]
     assert "instructions" in instructions["why"]
-    assert instructions["ops"][-1]["why"] == "esp-nn is not asked for SOFTMAX in int8"
+    assert instructions["ops"][-1]["why"] == "pie is not asked for SOFTMAX in int8"
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:

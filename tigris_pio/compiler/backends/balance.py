@@ -87,7 +87,8 @@ class Balances:
     ) -> None:
         self._find, self._program, self._budget = find, program, budget
         self._backend, self._chip, self._processor = backend, chip, processor
-        self._counted = bool(machines(backend.name))
+        #: Whether caps matter, and what they cost is known.
+        self._counted = bool(machines(backend.name)) and not backend.own_scratch
         self._assigned: dict[frozenset[str], Program] = {}
         self._all = self._given(Assignment(backend, chip))
         self._least = {op.name: scratch_of(self._all, op, backend, chip, 1) for op in self._all.ops if op.backend}
@@ -151,7 +152,7 @@ class Balances:
 
     def cheapest(self, most: float = math.inf) -> Balance | None:
         """The best of all caps that costs less than `most`, and where none of them has a plan the portable kernels'. Of
-        a backend whose instructions were not counted the first that fits."""
+        a backend whose scratch is the plan's, or whose instructions were not counted, the first that fits."""
         first, *others = self.caps()
         best = self.at(first, most)
         if best is None and others and self._counted:  # what does not fit without scratch does not fit beside any

@@ -72,7 +72,7 @@ def generate(plan: ExecutionPlan, name: str | None = None, weights: str = "c", l
         if value not in known:
             raise UsageError(f"{option}: '{value}' is unknown; use one of {', '.join(known)}")
     if plan.backend is not None:
-        raise UsageError(f"the kernels of {plan.backend.name} are called by plans only; leave the backend out")
+        raise UsageError(f"the kernels of {plan.backend.name} are called by plans only; use backend portable")
     model = model_of(plan, prefix_of(name or plan.program.name), weights == "partition", layout == "split")
     data, offsets = partition(model) if model.partition else (b"", {})
     files = {f"{model.name}.c": source_text(model, offsets), f"{model.name}.h": header_text(model, len(data))}

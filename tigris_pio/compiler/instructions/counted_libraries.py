@@ -3,6 +3,7 @@
 Written by `python -m bench.calibrate_libraries --write`:
 cmsis-nn at commit 99f736a6 (July 2026), counted under QEMU with gcc -O2 on 2026-11-23; cortex-m55 with MVE.
 esp-nn 1.2.3, on 2026-11-23; rv32imc: C under QEMU; esp32s3: assembly interpreted, C estimated; esp32p4: interpreted.
+pie on 2026-11-27; assembly interpreted, the C around it counted as rv32imc's under QEMU.
 """
 
 from __future__ import annotations
@@ -166,6 +167,26 @@ LIBRARY_COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]
             },
             "FULLY_CONNECTED": {
                 "call": 1.222, "input": 0.064, "pixel": 39.01, "output": 65.44, "vector": 2.676,
+            },
+        },
+    },
+    "pie": {
+        "esp32s3": {
+            "CONV_2D": {
+                "call": 49.13, "pixel": 101.5, "block": 45.55, "product": 15.54, "gathered": 91.62, "copied": 110.4,
+                "copied row": 99.76, "copied byte": 1.884, "short block": 12.55, "short product": 17.41,
+            },
+            "CONV_2D 1x1": {
+                "call": 397.3, "pixel": 8.988, "short block": 31.95, "short product": 8.653, "uneven": 99.95,
+                "block": 72.01, "product": 15.04,
+            },
+            "DEPTHWISE_CONV_2D": {
+                "call": 2.449, "row vector": 0.5348, "inside": 6.564, "inside vector": 87.17, "patch": 672.7,
+                "patch vector": 170.2,
+            },
+            "FULLY_CONNECTED": {
+                "call": 321.5, "block": 67.31, "product": 15.87, "uneven": 76.65, "short block": 27.95,
+                "short product": 13.19,
             },
         },
     },

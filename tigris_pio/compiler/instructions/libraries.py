@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tigris_pio.compiler.backends.shape import SHAPED_KINDS
+from tigris_pio.compiler.instructions import pie
 from tigris_pio.compiler.instructions.call import Call, Work
 from tigris_pio.compiler.instructions.counted_libraries import LIBRARY_COEFFICIENTS
 from tigris_pio.format.enums import OpKind
@@ -26,6 +28,8 @@ _DENSE = OpKind.PLAIN_FULLY_CONNECTED
 
 def library_name_of(call: Call) -> str:
     """The kernel that a library chooses for an operator, by its kind and its window."""
+    if call.op.backend == "pie":
+        return pie.name_of(call)
     if call.op.kind is _DENSE:
         return "FULLY_CONNECTED"
     params: Any = call.op.params
@@ -38,7 +42,9 @@ def library_name_of(call: Call) -> str:
 
 
 def library_work_of(call: Call) -> Work:
-    """What a call of a plain operator's kernel does."""
+    """What a call of a library's kernel does."""
+    if call.op.backend == "pie":
+        return pie.work_of(call)
     params: Any = call.op.params
     if call.op.kind is _DENSE:
         inputs, outputs = params.in_features, params.out_features
@@ -76,7 +82,7 @@ def _work(
 def library_instructions(call: Call, machine: str) -> float | None:
     """Instructions of a call of the kernel of `call.op.backend`; None: the machine has none that were counted."""
     known = LIBRARY_COEFFICIENTS.get(call.op.backend or "", {}).get(machine)
-    if known is None or call.op.kind not in (OpKind.PLAIN_CONV_2D, _DEPTHWISE, _DENSE):
+    if known is None or call.op.kind not in SHAPED_KINDS:
         return None
     name = library_name_of(call)
     values = known.get(name) or known[name.split()[0]]
@@ -100,6 +106,7 @@ _MACHINES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), "cortex-m55"),
     },
     "esp-nn": {**dict.fromkeys(("", "esp32s3"), "esp32s3"), "esp32p4": "esp32p4"},
+    "pie": dict.fromkeys(("", "esp32s3"), "esp32s3"),
 }
 #: Chips without vectors or DSP instructions: the libraries' C, compiled for RV32IMC.
 _OTHERS = {"cmsis-nn": "rv32imc", "esp-nn": "rv32imc"}
