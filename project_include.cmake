@@ -8,6 +8,10 @@ if(NOT TARGET tigris_generated)
     file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/tigris")
 endif()
 
+# How the runtime, and models that are C, are compiled, behind the project's own options: for speed, unless
+# tigris_add_model was given OPTIMIZE size.
+set(TIGRIS_OPTIMIZATION "$<IF:$<STREQUAL:$<TARGET_PROPERTY:tigris_generated,TIGRIS_OPTIMIZE>,size>,-Os,-O2>")
+
 include("${TIGRIS_COMPONENT_DIR}/cmake/find_compiler.cmake")
 include("${TIGRIS_COMPONENT_DIR}/cmake/esp_nn.cmake")
 include("${TIGRIS_COMPONENT_DIR}/cmake/flash.cmake")

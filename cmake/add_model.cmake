@@ -6,7 +6,8 @@
 #                      [STREAM image ...]
 #                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
 #                      [MATCH interface|shape|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn|pie]
-#                      [SLOTS 1|2] [SLOT_SIZE 128K] [CORES 1|2] [MODE plan|c] [WEIGHTS c|partition])
+#                      [SLOTS 1|2] [SLOT_SIZE 128K] [CORES 1|2] [MODE plan|c] [WEIGHTS c|partition]
+#                      [OPTIMIZE speed|size])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
 # laid out when the project's CMakeLists.txt has been read to its end, with all models known.
@@ -23,9 +24,10 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP;CORES;MODE;WEIGHTS"
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP;CORES;MODE;WEIGHTS;OPTIMIZE"
         "DIMS;SET;STATE;STREAM;LIMITS")
     __tigris_check_arguments()
+    __tigris_optimize()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
         get_filename_component(arg_NAME "${arg_MODEL}" NAME_WE)
@@ -132,13 +134,27 @@ macro(__tigris_check_arguments)
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
             "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE STREAM HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS"
-            " SLOT_SIZE CORES MODE WEIGHTS")
+            " SLOT_SIZE CORES MODE WEIGHTS OPTIMIZE")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
     endif()
     if(NOT arg_MODEL OR NOT arg_MEM)
         message(FATAL_ERROR "tigris_add_model: MODEL and MEM are needed, such as MODEL models/kws.onnx MEM 256K+8M")
+    endif()
+endmacro()
+
+macro(__tigris_optimize)
+    if(arg_OPTIMIZE)
+        if(NOT arg_OPTIMIZE MATCHES "^(speed|size)$")
+            message(FATAL_ERROR "tigris_add_model: OPTIMIZE = ${arg_OPTIMIZE}: must be speed or size")
+        endif()
+        get_target_property(others tigris_generated TIGRIS_OPTIMIZE)
+        if(others AND NOT others STREQUAL arg_OPTIMIZE)
+            message(FATAL_ERROR "tigris_add_model: OPTIMIZE = ${arg_OPTIMIZE}: another model has OPTIMIZE ${others}, and "
+                "the runtime is compiled once; give all of them the same")
+        endif()
+        set_target_properties(tigris_generated PROPERTIES TIGRIS_OPTIMIZE "${arg_OPTIMIZE}")
     endif()
 endmacro()
 
@@ -222,6 +238,7 @@ macro(__tigris_add_c)
         VERBATIM)
     add_library(tigris_c_${arg_NAME} STATIC "${folder}/${arg_NAME}.c" "${folder}/${arg_NAME}.h")
     target_include_directories(tigris_c_${arg_NAME} PUBLIC "${folder}")
+    target_compile_options(tigris_c_${arg_NAME} PRIVATE "${TIGRIS_OPTIMIZATION}")
     target_link_libraries(tigris_generated INTERFACE tigris_c_${arg_NAME})
     set_property(GLOBAL APPEND PROPERTY TIGRIS_C_NAMES "${arg_NAME}")
 endmacro()

@@ -92,10 +92,10 @@ static int32_t fully_connected_bytes(const tigris_fully_connected_int8_params *p
     return arm_fully_connected_s8_get_buffer_size(&filter);
 }
 
-uint32_t tigris_cmsis_nn_prepare(const tigris_plan *plan)
+uint32_t tigris_cmsis_nn_scratch(const tigris_plan *plan, const tigris_backend *backend)
 {
     static const tigris_plain_scratch bytes_of = {conv_bytes, fully_connected_bytes};
-    return tigris_largest_plain_scratch(plan, &tigris_cmsis_nn_backend, &bytes_of);
+    return tigris_largest_plain_scratch(plan, backend, &bytes_of);
 }
 
 /* CMSIS-NN only reads what it is given as int32_t *. */
@@ -216,13 +216,5 @@ const tigris_kernel_entry tigris_cmsis_nn_depthwise_conv_2d_int8 = {
 const tigris_kernel_entry tigris_cmsis_nn_fully_connected_int8 = {
     TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
     sizeof(tigris_fully_connected_int8_params), run_fully_connected, check_fully_connected};
-
-static const tigris_kernel_entry *const kernels[] = {
-    &tigris_cmsis_nn_conv_2d_int8,
-    &tigris_cmsis_nn_depthwise_conv_2d_int8,
-    &tigris_cmsis_nn_fully_connected_int8,
-};
-const tigris_backend tigris_cmsis_nn_backend = {"cmsis-nn", kernels, sizeof kernels / sizeof kernels[0],
-                                                tigris_cmsis_nn_prepare, &tigris_portable_backend};
 
 #endif

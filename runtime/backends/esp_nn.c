@@ -196,10 +196,10 @@ static int32_t scratch_bytes(const tigris_plain_conv *conv)
     return conv->banded != 0 ? at_least(bytes_of_band(*conv, 0), bytes) : bytes;
 }
 
-uint32_t tigris_esp_nn_prepare(const tigris_plan *plan)
+uint32_t tigris_esp_nn_scratch(const tigris_plan *plan, const tigris_backend *backend)
 {
     static const tigris_plain_scratch bytes_of = {scratch_bytes, NULL};
-    return tigris_largest_plain_scratch(plan, &tigris_esp_nn_backend, &bytes_of);
+    return tigris_largest_plain_scratch(plan, backend, &bytes_of);
 }
 
 /* The multipliers and shifts; ESP-NN only reads them. */
@@ -380,13 +380,5 @@ const tigris_kernel_entry tigris_esp_nn_depthwise_conv_2d_int8 = {
 const tigris_kernel_entry tigris_esp_nn_fully_connected_int8 = {
     TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
     sizeof(tigris_fully_connected_int8_params), run_fully_connected, check_fully_connected};
-
-static const tigris_kernel_entry *const kernels[] = {
-    &tigris_esp_nn_conv_2d_int8,
-    &tigris_esp_nn_depthwise_conv_2d_int8,
-    &tigris_esp_nn_fully_connected_int8,
-};
-const tigris_backend tigris_esp_nn_backend = {"esp-nn", kernels, sizeof kernels / sizeof kernels[0],
-                                              tigris_esp_nn_prepare, &tigris_portable_backend};
 
 #endif

@@ -105,11 +105,17 @@ static uint32_t scratch_of(const tigris_plan *plan, const tigris_stage_record *s
     return bytes > 0 ? (uint32_t)bytes : 0U;
 }
 
+static int is_portable(const tigris_kernel_entry *entry)
+{
+    return entry == &tigris_plain_conv_2d_int8 || entry == &tigris_plain_depthwise_conv_2d_int8 ||
+           entry == &tigris_plain_fully_connected_int8;
+}
+
 static int is_run_by(const tigris_backend *backend, const tigris_plan *plan, const tigris_stage_record *stage,
                      const tigris_op_record *op)
 {
     uint32_t i = 0U;
-    while (i < backend->kernel_count && !runs(backend->kernels[i], plan, stage, op)) {
+    while (i < backend->kernel_count && (is_portable(backend->kernels[i]) || !runs(backend->kernels[i], plan, stage, op))) {
         i++;
     }
     return i < backend->kernel_count;

@@ -27,8 +27,8 @@ typedef struct tigris_plain_scratch {
     int32_t (*fully_connected)(const tigris_fully_connected_int8_params *params);
 } tigris_plain_scratch;
 
-/* The most that any operator which a kernel of `backend` runs takes. For tigris_backend.prepare: the kernels' own checks
- * say which those are, so a library is never asked about sizes that no call can have. */
+/* The most that any operator which a library's kernel of `backend` runs takes. For tigris_backend.prepare: the kernels'
+ * own checks say which those are, so a library is never asked about sizes that no call can have. */
 uint32_t tigris_largest_plain_scratch(const tigris_plan *plan, const tigris_backend *backend,
                                       const tigris_plain_scratch *bytes_of);
 

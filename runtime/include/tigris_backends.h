@@ -16,19 +16,20 @@ extern "C" {
  * &tigris_portable_backend. */
 extern const tigris_backend tigris_models_backend;
 
-/* ESP-NN's kernels before the portable ones; its kernels one by one; the scratch that they want. */
+/* ESP-NN's kernels before the portable ones; its kernels one by one; the scratch that those of them in the table of
+ * `backend` want, for a backend's prepare. */
 extern const tigris_backend tigris_esp_nn_backend;
 extern const tigris_kernel_entry tigris_esp_nn_conv_2d_int8;
 extern const tigris_kernel_entry tigris_esp_nn_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_esp_nn_fully_connected_int8;
-uint32_t tigris_esp_nn_prepare(const tigris_plan *plan);
+uint32_t tigris_esp_nn_scratch(const tigris_plan *plan, const tigris_backend *backend);
 
 /* CMSIS-NN's, likewise. */
 extern const tigris_backend tigris_cmsis_nn_backend;
 extern const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8;
 extern const tigris_kernel_entry tigris_cmsis_nn_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_cmsis_nn_fully_connected_int8;
-uint32_t tigris_cmsis_nn_prepare(const tigris_plan *plan);
+uint32_t tigris_cmsis_nn_scratch(const tigris_plan *plan, const tigris_backend *backend);
 
 /* Those in the vector instructions of the ESP32-S3 (src/kernels/pie), likewise; they take no scratch of the backend's. */
 extern const tigris_backend tigris_pie_backend;

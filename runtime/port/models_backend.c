@@ -6,9 +6,17 @@
 #include <tigris_models.h>
 
 #if defined(TIGRIS_ESP_NN)
-#define PREPARE tigris_esp_nn_prepare
+#define SCRATCH tigris_esp_nn_scratch
 #elif defined(TIGRIS_CMSIS_NN)
-#define PREPARE tigris_cmsis_nn_prepare
+#define SCRATCH tigris_cmsis_nn_scratch
+#endif
+
+#if defined(SCRATCH)
+static uint32_t prepare(const tigris_plan *plan)
+{
+    return SCRATCH(plan, &tigris_models_backend);
+}
+#define PREPARE prepare
 #else
 #define PREPARE NULL
 #endif

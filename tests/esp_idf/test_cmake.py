@@ -99,6 +99,7 @@ def recorded(project):
 KERNELS = [
     "define runtime PUBLIC TIGRIS_MODELS_BACKEND TIGRIS_DEFAULT_BACKEND=tigris_models_backend",
     "link runtime PRIVATE tigris_generated",
+    "define runtime PRIVATE TIGRIS_PIE",
 ]
 
 
@@ -252,6 +253,7 @@ WRONG = {
     "MATCH any": "MATCH = any: must be interface, shape or exact",
     "SLOT_SIZE 64K": "SLOT_SIZE = 64K: is for models with two slots; add SLOTS 2",
     "SLOTS 2 MATCH exact": "SLOTS 2 with MATCH exact",
+    "OPTIMIZE fast": "OPTIMIZE = fast: must be speed or size",
     "BACKEND gpu": "BACKEND = gpu: must be auto, portable, esp-nn or pie",
     "BACKEND esp-nn": "BACKEND = esp-nn: the component is not part of the project",
     "BACKEND pie": "BACKEND = pie: is for esp32s3, and the project's target is esp32c3; leave it out",
@@ -264,6 +266,8 @@ WRONG = {
     "tigris_add_model(MODEL models/digit.onnx MEM 64K)": "MODEL = models/digit.onnx: there is no such file",
     "tigris_add_model(NAME 3kws MODEL models/digits.onnx MEM 64K)": "NAME = 3kws: use letters, digits",
     f"{ONE}\n{with_arguments('', 'DIGITS')}": "NAME = DIGITS: two models have this name (digits); names must differ",
+    f"{with_arguments('OPTIMIZE size')}\n{with_arguments('OPTIMIZE speed', 'b')}":
+        "OPTIMIZE = speed: another model has OPTIMIZE size, and the runtime is compiled once; give all of",
     f"{with_arguments('MODE c', 'max')}\n{with_arguments('MODE c', 'model_max')}":
         "NAME = model_max: two models have this name (model_max)",
 }  # fmt: skip
@@ -368,7 +372,7 @@ def test_weights_of_a_model_that_is_c_are_flashed(project):
     call(project, ONE, with_arguments("MODE c WEIGHTS partition", "string"))
     said = words(project.configure())
     assert "NAME = string: the model is model_string in C" in said and "include model_string.h" in said
-    assert recorded(project)[2] == "link tigris_generated INTERFACE tigris_c_model_string"
+    assert recorded(project)[len(KERNELS)] == "link tigris_generated INTERFACE tigris_c_model_string"
     said = project.build("tigris_c_model_string", "model-flash")
     assert "Writing model model_string as C" in said
     folder = project.build_folder / "tigris"
@@ -402,17 +406,25 @@ def test_a_project_without_a_plan(project):
 
 
 @pytest.mark.parametrize(("chip", "component", "arguments", "backend", "definition"), [
-    ("esp32s3", "espressif__esp-nn", "", "esp-nn", "TIGRIS_ESP_NN"),
-    ("esp32s3", "", "", "", ""), ("esp32c3", "esp-nn", "", "", ""),
-    ("esp32s3", "", "BACKEND pie", "pie", "TIGRIS_PIE"),
+    ("esp32p4", "espressif__esp-nn", "", "esp-nn", "TIGRIS_ESP_NN"), ("esp32p4", "", "", "", ""),
+    ("esp32s3", "esp-nn", "BACKEND esp-nn", "esp-nn", "TIGRIS_ESP_NN"), ("esp32c3", "esp-nn", "", "", ""),
+    ("esp32s3", "esp-nn", "BACKEND auto", "pie", "TIGRIS_PIE"),
 ])  # fmt: skip
 def test_the_kernels(project, chip, component, arguments, backend, definition):
-    """With `auto` ESP-NN where it has assembly, else the portable ones; a line says what is lost without."""
+    """With `auto` the fastest that the project has; a line says what is lost without ESP-NN."""
     project.variables |= {"FAKE_CHIP": chip, "FAKE_COMPONENTS": component}
     call(project, with_arguments(arguments))
     configured = words(project.configure())
     assert [line for line in recorded(project) if line.startswith("define runtime PRIVATE")] == (
         [f"define runtime PRIVATE {definition}"] if definition else [])  # fmt: skip
-    assert ("it convolutions take 4 to 6 times the instructions" in configured) is (not backend and chip == "esp32s3")
+    lost = 'idf.py add-dependency "espressif/esp-nn>=1.2.1,<1.2.4"' in configured
+    assert lost is (not backend and chip == "esp32p4")
     rules = (project.build_folder / "build.ninja").read_text("utf-8")
     assert (f"--backend {backend} --chip {chip} " in rules) if backend else ("--backend" not in rules)
+
+
+def test_the_runtime_is_compiled_for_speed_unless_size_is_asked_for(project):
+    for calls, level in (((ONE,), "-O2"), ((with_arguments("OPTIMIZE size"), with_arguments("", "b")), "-Os")):
+        call(project, *calls)
+        project.configure()
+        assert (project.build_folder / "optimization.txt").read_text("utf-8") == level

@@ -103,6 +103,7 @@ def test_more_sram_than_the_board_has_is_said(mem, maximum, warned):
     *(({"hop": text}, r"custom_tigris_hop = .*is no number of rows; write 1 or more") for text in ("0", "1.5", "x=1")),
     ({"limits": "nodes"}, "limits = nodes: `nodes` is not NAME=NUMBER; write nodes=200000"),
     ({"cores": "3"}, "custom_tigris_cores = 3: must be one of 1, 2"),
+    ({"optimize": "fast"}, "custom_tigris_optimize = fast: must be one of speed, size"),
     ({"cores": "2", "mode": "c"}, "custom_tigris_cores = 2: is for plans, and custom_tigris_mode = c makes"),
     ({"slots": "2", "match": "exact"}, "custom_tigris_slots = 2: .* custom_tigris_match = exact .*; leave one"),
     ({"slot_size": "64K"}, "custom_tigris_slot_size = 64K: .*; set custom_tigris_slots = 2, too"),
@@ -191,8 +192,9 @@ def test_a_librarys_sources_are_compiled_for_the_chip(folder):
 
 
 @pytest.mark.parametrize(("chip", "made", "expected"), [
-    ("esp32s3", "managed_components/espressif__esp-nn", "esp-nn"), ("esp32p4", "components/esp-nn", "esp-nn"),
-    ("esp32s3", "src/idf_component.yml", "esp-nn"), ("esp32s3", "", "portable"),
+    ("esp32p4", "managed_components/espressif__esp-nn", "esp-nn"), ("esp32p4", "components/esp-nn", "esp-nn"),
+    ("esp32p4", "src/idf_component.yml", "esp-nn"), ("esp32p4", "", "portable"),
+    ("esp32s3", "components/esp-nn", "pie"), ("esp32s3", "", "pie"),
     ("esp32c3", "components/esp-nn", "auto"),
 ])  # fmt: skip
 def test_auto_is_the_fastest_that_the_project_has(folder, chip, made, expected, capsys):
@@ -204,13 +206,13 @@ def test_auto_is_the_fastest_that_the_project_has(folder, chip, made, expected, 
     settings = replace(parse(folder), chip=chip)
     assert backend.resolve(settings, ["espidf"], folder).backend == expected
     said = capsys.readouterr().out
-    assert ("it convolutions take" in said) is (expected == "portable")
+    assert ("it networks take" in said) is (expected == "portable")
     assert backend.resolve(replace(settings, backend="portable"), ["espidf"], folder).backend == "portable"
     arguments = plans.compile_arguments(settings.models[0], backend.resolve(settings, ["espidf"], folder))
     known = arguments[arguments.index("--backend") + 1] if "--backend" in arguments else "auto"
     assert known == expected
-    if chip == "esp32s3":
-        assert backend.resolve(settings, ["arduino"], folder).backend == "portable"
+    elsewhere = {"esp32s3": "pie", "esp32p4": "portable", "esp32c3": "auto"}
+    assert backend.resolve(settings, ["arduino"], folder).backend == elsewhere[chip]
 
 
 def test_the_compiler_knows_the_same_fastest_backends():

@@ -16,7 +16,7 @@ PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
     *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode", "weights"),
-    "cores",
+    *("cores", "optimize"),
 )
 MATCHES = ("interface", "shape", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -25,6 +25,7 @@ MODES = ("plan", "c")
 WEIGHTS = ("c", "partition")
 # Options of what is flashed beside the firmware.
 OF_PLANS = ("partition", "match", "check", "slots", "slot_size", "cores")
+OPTIMIZE = ("speed", "size")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn", "pie")
 # Kernels of the runtime itself for the chips whose instructions they are in.
 CHIPS_OF = {"pie": ("esp32s3",)}
@@ -86,6 +87,7 @@ class Settings:
     slot_size: int | None = None
     mode: str = "plan"  #: "c": models are part of the firmware
     cores: int = 1
+    optimize: str = "speed"  #: or "size": how the library's sources are compiled
     weights: str = "c"  #: "partition": those of models that are C are flashed alone
 
     @property
@@ -134,6 +136,7 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         hop=_hop(own.get("hop", "")),
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         cores=int(_choice("cores", own.get("cores") or "1", ("1", "2"))),
+        optimize=_choice("optimize", own.get("optimize") or OPTIMIZE[0], OPTIMIZE),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
         slots=_slots(own),

@@ -94,21 +94,31 @@ def key(model: Model, settings: Settings, compiler: Compiler) -> str:
     return sources.of_bytes(json.dumps(decisive).encode())
 
 
-def provide(model: Model, settings: Settings, compiler: Compiler, cache: Path, outputs: Outputs) -> bool:
+def provide(
+    model: Model, settings: Settings, compiler: Compiler, cache: Path, outputs: Outputs, said: str = ""
+) -> bool:
     """Puts the plan, its header and its report where the build wants them; True if the compiler had to run."""
+    compiled, was_kept = provided(model, settings, compiler, cache, outputs.plan.parent, said)
+    _write(compiled, outputs.plan, outputs.header, outputs.report, outputs.digests)
+    return not was_kept
+
+
+def provided(
+    model: Model, settings: Settings, compiler: Compiler, cache: Path, build: Path, said: str
+) -> tuple[Compiled, bool]:
+    """The plan, and whether it was kept; `said` is printed if the compiler has to run."""
     entry = cache / key(model, settings, compiler)[:32]
     found = whole(entry / PLAN, entry / HEADER, entry / REPORT, entry / DIGESTS)
-    if found is None:
-        if (entry / DIGESTS).exists():
-            print(f"The plan of model {model.name} in {cache} is damaged: it is compiled again")
-        compiled = _compile(model, settings, compiler, entry, outputs.plan.parent)
-    else:
-        compiled = found
+    if found is not None:
         # Which entries were used last; a cache that cannot be written does without.
         with contextlib.suppress(OSError):
             os.utime(entry)
-    _write(compiled, outputs.plan, outputs.header, outputs.report, outputs.digests)
-    return found is None
+        return found, True
+    if said:
+        print(said)
+    if (entry / DIGESTS).exists():
+        print(f"The plan of model {model.name} in {cache} is damaged: it is compiled again")
+    return _compile(model, settings, compiler, entry, build), False
 
 
 def drop_damaged(outputs: Outputs) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from . import (
     install,
     interface,
     layout,
+    objects,
     options,
     partitions,
     plain_c,
@@ -102,7 +103,7 @@ def _output(env: Any) -> Path:
 
 def _kept_interface(env: Any) -> Path:
     """Where the interface of what was uploaded is remembered: not in the build folder, which PlatformIO clears."""
-    return Path(env.subst("$PROJECT_WORKSPACE_DIR")) / "tigris" / "uploaded" / f"{env['PIOENV']}.json"
+    return _kept(env, "uploaded") / f"{env['PIOENV']}.json"
 
 
 def _fail(env: Any, error: Exception) -> None:
@@ -116,11 +117,14 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     for warning in options.beyond_the_board(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
         print(f"Warning: {warning}")
     output = _output(env)
+    early: dict[str, Exception | None] = {}
+    if settings.mode == "plan":
+        settings = backend.resolve(settings, list(env.get("PIOFRAMEWORK") or []), project)
+    _compile_objects(env, settings, Path(hook_path), output, early)
     if settings.mode == "c" and settings.weights == "c":
         plain_c.add(env, settings, _compiler(env, settings, Path(hook_path)))
         return {"nodes": [], "contents": [], "finished": True}
     if settings.mode == "plan":
-        settings = backend.resolve(settings, list(env.get("PIOFRAMEWORK") or []), project)
         backend.add(env, settings)
     if table.is_asked_for():
         _write_table(env, settings, output)
@@ -132,7 +136,7 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     outputs = {model.name: _outputs(output, model.name) for model in settings.models}
     for model in settings.models:
         plans.drop_damaged(outputs[model.name])
-        _plan_node(env, model, settings, compiler, outputs[model.name])
+        _plan_node(env, model, settings, compiler, outputs[model.name], early)
     contents = [
         _Content(placed_in[label], _of(settings, label, outputs), output, settings.slots) for label in settings.labels
     ]
@@ -276,20 +280,60 @@ def _plan_node(
     settings: options.Settings,
     compiler: compilers.Compiler,
     outputs: plans.Outputs,
+    early: Mapping[str, Exception | None],
 ) -> None:
-    cache = Path(env.subst("$PROJECT_WORKSPACE_DIR")) / "tigris" / "plans"
+    """`early`: the models that the compiler was asked for before, with what it said against it."""
 
     def build() -> None:
-        if not plans.provide(model, settings, compiler, cache, outputs):
+        if (error := early.get(model.name)) is not None:
+            raise error
+        made = plans.provide(model, settings, compiler, _kept(env, "plans"), outputs, _compiling(env, model, settings))
+        if not made and model.name not in early:
             print(f"Unchanged model {model.name}: its plan was compiled before")
 
     read = [_file(env, path) for path in sources.files(model)]
     targets = [_file(env, outputs.plan), _file(env, outputs.header), _file(env, outputs.report)]
-    node = _command(
-        env, targets, read, build, f"Compiling model {model.name} for {settings.mem} ({_shown(env, model)})"
-    )
+    node = _command(env, targets, read, build, "")
     decisive = [plans.compile_arguments(model, settings), compiler.fingerprint]
     env.Depends(node, env.Value(json.dumps(decisive)))
+
+
+def _kept(env: Any, folder: str) -> Path:
+    """A folder that PlatformIO does not clear with the build folder."""
+    return Path(env.subst("$PROJECT_WORKSPACE_DIR")) / "tigris" / folder
+
+
+def _compiling(env: Any, model: options.Model, settings: options.Settings) -> str:
+    return f"Compiling model {model.name} for {settings.mem} ({_shown(env, model)})"
+
+
+def _compile_objects(
+    env: Any, settings: options.Settings, hook_path: Path, output: Path, early: dict[str, Exception | None]
+) -> None:
+    """Compiles those of the library's sources that the firmware needs. Plans' headers say which kernels these are, so
+    models are compiled when the first of the sources is looked at. The build's step says what is wrong with one."""
+
+    def needed() -> list[str] | None:
+        if _editor_asks(env):
+            return None
+        own = [Path(env.subst(name)) for name in ("$PROJECT_SRC_DIR", "$PROJECT_INCLUDE_DIR", "$PROJECT_DIR/lib",
+                                                  "$PROJECT_TEST_DIR")]  # fmt: skip
+        texts = [*objects.texts_in(own), str(env.get("CPPDEFINES", "")), str(env.GetProjectOption("build_flags", ""))]
+        for model in settings.models if settings.mode == "plan" else ():
+            compiler, said = _compiler(env, settings, hook_path), _compiling(env, model, settings)
+            try:
+                plan, was_kept = plans.provided(model, settings, compiler, _kept(env, "plans"), output, said)
+            except (*ERRORS, OSError) as error:
+                early[model.name] = error
+                return None
+            texts.append(plan.header.decode())
+            if not was_kept:
+                early[model.name] = None
+        return texts
+
+    folders = [output / "c", *([settings.backend_path] if settings.backend_path else [])]
+    objects.add(env, settings.optimize, folders, _kept(env, "objects"), needed,
+                objects.lacks(settings.chip, settings.backend))  # fmt: skip
 
 
 def _layout_node(env: Any, settings: options.Settings, contents: list[_Content], header: Path) -> list[Any]:
@@ -350,7 +394,8 @@ def _shown(env: Any, model: options.Model) -> str:
 
 def _command(env: Any, targets: list[Any], sources: list[Any], step: Callable[[], None], text: str) -> Any:
     """A node whose `step` runs when a source, or what it depends on otherwise, has changed."""
-    node = env.Command(targets, sources, env.VerboseAction(_run_step, text))
+    action = env.VerboseAction(_run_step, text) if text else env.Action(_run_step, cmdstr=None)
+    node = env.Command(targets, sources, action)
     _STEPS[targets[0].get_abspath()] = step
     return node
 

@@ -2,6 +2,10 @@
 #include "tigris_kernels.h"
 #include "vectors.h"
 
+#if defined(__XTENSA__) && defined(__GNUC__) && __GNUC__ == 12
+#pragma GCC optimize("O1") /* at -O2 GCC 12.2 stops with a fault of its own here */
+#endif
+
 /* Whether element a at position i comes before element b at position j. */
 static int precedes(const tigris_top_k_params *params, float a, uint32_t i, float b, uint32_t j)
 {

@@ -94,69 +94,116 @@ def _is_half_wide(shape: PlainShape) -> bool:
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:
-    """At least what esp_nn_get_conv_scratch_size and its like answer (esp_nn_conv_esp32s3.c and its like, 1.2.3).
+    """What runtime/backends/esp_nn.c asks the library for (esp_nn_get_conv_scratch_size and its like, 1.2.3; at most
+    32 bytes less in 1.2.1 and 1.2.2, but on the ESP32-P4): the most of bands with the padding above and without it.
 
     Only the kernels of the ESP32-S3 and -P4 take scratch.
     """
-    if shape.dense or (chip and chip not in ("esp32s3", "esp32p4")):
+    kinds = ((_conv_s3, _depthwise_s3, "esp32s3"), (_conv_p4, lambda *_: 0, "esp32p4"))
+    if shape.dense:
         return 0
-    s3 = _depthwise_s3(shape) if shape.depthwise else _conv_s3(shape)
-    p4 = 0 if shape.depthwise else _conv_p4(shape)
-    return {"esp32s3": s3, "esp32p4": p4}.get(chip, max(s3, p4))
+    return max((
+        (depthwise if shape.depthwise else conv)(shape, above)
+        for conv, depthwise, named in kinds if chip in ("", named)
+        for above in ({shape.pad[0], 0} if shape.banded else {shape.pad[0]})
+    ), default=0)  # fmt: skip
 
 
-def _padded(shape: PlainShape, channels: int, more: tuple[int, int] = (0, 0)) -> int:
-    """The input with padding on all sides, and with what the kernel may read beyond it."""
-    rows = max(shape.rows + 2 * shape.pad[0], shape.output_rows * shape.stride[0] + shape.kernel[0] - 1)
-    columns = max(shape.width + 2 * shape.pad[1], shape.output_width * shape.stride[1] + shape.kernel[1] - 1)
-    return (rows + more[0]) * (columns + more[1]) * channels
+def _around(shape: PlainShape, above: int) -> int:
+    """Pixels of the input with as much padding behind as before."""
+    return (shape.rows + 2 * above) * (shape.width + 2 * shape.pad[1])
 
 
-def _conv_s3(shape: PlainShape) -> int:
+def _behind(shape: PlainShape) -> tuple[int, int]:
+    """Rows and columns behind the input that a stride's windows would reach; below 0: none."""
+    rows = shape.output_rows * shape.stride[0] + shape.kernel[0] - 1 - shape.rows
+    return rows, shape.output_width * shape.stride[1] + shape.kernel[1] - 1 - shape.width
+
+
+def _is_pointwise(shape: PlainShape, above: int) -> bool:
+    return shape.kernel == (1, 1) and shape.stride == (1, 1) and (above, shape.pad[1]) == (0, 0)
+
+
+def _pointwise(shape: PlainShape) -> int:
+    channels = round_up(shape.inputs, 8)
+    pixels = shape.rows * shape.width
+    return channels * (shape.outputs + (pixels if shape.inputs % 8 else 0) + (16 if pixels >= 8 else 0))
+
+
+def _conv_s3(shape: PlainShape, above: int) -> int:
+    if _is_pointwise(shape, above):
+        return _pointwise(shape) + 64
     (height, width), outputs = shape.kernel, shape.outputs
-    if shape.kernel == (1, 1) and shape.stride == (1, 1) and shape.pad == (0, 0):
-        channels = round_up(shape.inputs, 8)
-        copied = shape.rows * shape.width * channels if shape.inputs % 8 else 0
-        return copied + channels * outputs + 2 * 8 * channels + 64
     row, window = width * shape.inputs, width * height * shape.inputs
-    if row < 16 <= window:
-        return outputs * 4 + 16 + outputs * round_up(window, 16) + 16 + round_up(window, 16) + 64
-    filters = height * width * round_up(shape.inputs, 16) * outputs + round_up(row, 16) * height * outputs
-    return 2 * _padded(shape, shape.inputs) + filters + 64 + outputs * 4
+    if row < _VECTOR <= window:
+        return outputs * (4 + round_up(window, _VECTOR)) + round_up(window, _VECTOR) + 96
+    rows, columns = (max(0, size) for size in _behind(shape))
+    copies = _around(shape, above) if above or shape.pad[1] else 0
+    copies += (shape.rows + rows) * (shape.width + columns) if rows or columns else 0
+    filters = width * round_up(shape.inputs, _VECTOR) + round_up(row, _VECTOR)
+    return copies * shape.inputs + height * filters * outputs + 4 * outputs + 64
 
 
-def _depthwise_s3(shape: PlainShape) -> int:
-    """The largest of the library's cases for the channels: aligned copies of the weights, the input and the output."""
-    channels = round_up(shape.inputs, 16)
-    taps = shape.kernel[0] * shape.kernel[1]
-    multiplier = shape.outputs // shape.inputs
-    weights = taps * channels * multiplier
-    output = shape.output_rows * shape.output_width * channels
-    if multiplier == 1 and shape.inputs % 16 == 0 and shape.kernel == (3, 3):
-        if shape.pad == (0, 0):
-            return weights + _padded(shape, channels) + 64
-        whole = weights + min(_padded(shape, channels), max(40 * 1024, _strip(shape, channels))) + 64
-        # Bands without padding above, and padding that is not 1, have input and output copied: more than is answered.
-        copied = weights + _padded(shape, channels) + output + 64
-        return max(whole, copied) if shape.banded or shape.pad != (1, 1) else whole
-    if multiplier == 1 and shape.inputs % 8 == 0 and shape.kernel != (3, 3):
-        copied = 2 * (weights + shape.rows * shape.width * channels)
-        strip = 2 * weights + 2 * shape.width * shape.kernel[0] * channels
-        return (copied if copied <= 48 * 1024 else max(48 * 1024, strip)) + 32
-    if multiplier == 1 and shape.inputs > 3:
-        return 2 * weights + 2 * _padded(shape, channels, (2, 2)) + output + 12 * channels + 128
-    if multiplier % 4 == 0:
-        return 2 * (weights + shape.rows * shape.width * channels) + 32
-    return 32
+def _depthwise_s3(shape: PlainShape, above: int) -> int:
+    """By the kernel that the library takes for the channels; where the adapter knows of more copies, with them."""
+    channels, taps = shape.inputs, shape.kernel[0] * shape.kernel[1]
+    multiplier, pixels = shape.outputs // channels, shape.rows * shape.width
+    if multiplier > 1:
+        return 2 * channels * (taps * multiplier + pixels) + 32 if multiplier % 4 == 0 else 32
+    if channels % 8 == 0 and shape.kernel == (3, 3) and channels > 8:
+        return _blocks_s3(shape, above) if channels % _VECTOR == 0 else _half_blocks_s3(shape, above)
+    if channels % 8 == 0:
+        whole = 2 * channels * (taps + pixels)
+        tiled = shape.kernel != (3, 3) and whole > 48 * 1024
+        return (2 * channels * (taps + shape.kernel[0] * shape.width) if tiled else whole) + 32
+    if channels <= 3:
+        return 32
+    lanes = round_up(channels, 8)
+    return sum(round_up(size, 16) for size in (
+        2 * taps * lanes, 2 * pixels * lanes, shape.output_rows * shape.output_width * lanes,
+    )) + 12 * lanes + 16  # fmt: skip
 
 
-def _strip(shape: PlainShape, channels: int) -> int:
-    return (shape.width + 2 * max(shape.pad[1], shape.stride[1] + shape.kernel[1])) * shape.kernel[0] * channels
+def _blocks_s3(shape: PlainShape, above: int) -> int:
+    """Of 3x3 kernels whose channels are whole vectors."""
+    channels, pads = shape.inputs, (above, shape.pad[1])
+    if any(pads):
+        columns, whole = shape.width + 2 * pads[1], _around(shape, above)
+    else:
+        rows, more = _behind(shape)
+        columns, whole = shape.width + more, (shape.rows + rows) * (shape.width + more) if rows or more else 0
+    copied = whole if whole * channels <= 40 * 1024 else columns * 3
+    bytes_ = (9 + copied) * channels + 16
+    if pads in ((0, 0), (1, 1)):
+        return bytes_
+    rows, more = (max(0, size) for size in _behind(shape))
+    size = max(shape.rows + 2 * pads[0], shape.rows + rows), max(shape.width + 2 * pads[1], shape.width + more)
+    output = shape.output_rows * shape.output_width
+    return max(bytes_, (9 + size[0] * size[1] + output) * channels + 64)
 
 
-def _conv_p4(shape: PlainShape) -> int:
-    (height, width), outputs = shape.kernel, shape.outputs
-    channels = max(round_up(shape.inputs, 16), round_up(-(-16 // width), 16))
-    filters = height * width * channels * outputs + 4 * outputs
-    copied = _padded(shape, channels, (2 * height, 0))
-    return filters + copied + 2 * 8 * round_up(shape.inputs, 8) + 64
+def _half_blocks_s3(shape: PlainShape, above: int) -> int:
+    """Of 3x3 kernels whose last vector is half full."""
+    channels = round_up(shape.inputs, _VECTOR)
+    rows, columns = (
+        size + 2 * pad + max(0, outputs * stride + 2 - size)
+        for size, pad, outputs, stride in (
+            (shape.rows, above, shape.output_rows, shape.stride[0]),
+            (shape.width, shape.pad[1], shape.output_width, shape.stride[1]),
+        )
+    )
+    return channels * (9 + rows * columns + shape.output_rows * shape.output_width) + 64
+
+
+def _conv_p4(shape: PlainShape, above: int) -> int:
+    """Padded windows of less than a vector are refused."""
+    outputs, (height, width) = shape.outputs, shape.kernel
+    if _is_pointwise(shape, above):
+        return 20 * outputs + 64 if shape.inputs < _VECTOR else _pointwise(shape) + 32
+    sums, is_padded = 4 * outputs + 32, above or shape.pad[1]
+    if not is_padded and width * shape.inputs >= _VECTOR:
+        return height * width * round_up(shape.inputs, _VECTOR) * outputs + sums
+    if shape.window >= _VECTOR or is_padded:
+        return shape.window + sums
+    lanes = round_up(-(-_VECTOR // width), _VECTOR)
+    return (height * width * outputs + shape.rows * shape.width) * lanes + sums

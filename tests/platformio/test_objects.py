@@ -1,0 +1,106 @@
+"""Which of the runtime's sources a build compiles, and with what flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.networks.folders import OWN
+from tigris_pio import compile_model
+from tigris_pio.compiler.emit.model_header import kernel_symbols
+from tigris_pio.platformio import objects
+
+from .project import ROOT
+
+RUNTIME = ROOT / "runtime"
+
+
+class Environment(dict):
+    """What of SCons's decides how a source is compiled."""
+
+    def AddBuildMiddleware(self, middleware):
+        self.middleware = middleware
+
+    def Clone(self):
+        return Environment(self)
+
+    def Append(self, CCFLAGS):
+        self["CCFLAGS"] = [*self.get("CCFLAGS", []), *CCFLAGS]
+
+    def CacheDir(self, path):
+        self["cache"] = path
+
+    def Flatten(self, parts):
+        return [item for part in parts for item in (part if isinstance(part, list) else [part])]
+
+    def Object(self, node, **values):
+        return node.path, Environment(self, **values)
+
+
+def made(environment, path):
+    """What becomes of a source: None, itself, or the environment that it is compiled with."""
+    node = SimpleNamespace(path=path, srcnode=lambda: SimpleNamespace(get_abspath=lambda: str(path)))
+    found = environment.middleware(environment, node)
+    return found[1] if isinstance(found, tuple) else found
+
+
+def compiled(environment, path, optimize="speed", folders=()):
+    objects.add(environment, optimize, folders, Path("kept"), list, ())
+    return made(environment, path)
+
+
+def names(texts, lacks=()):
+    """The sources of kernels and adapters that are compiled, of all."""
+    environment = Environment()
+    objects.add(environment, "speed", (), Path("kept"), lambda: texts, lacks)
+    found = [*(RUNTIME / "src" / "kernels").rglob("*.[cS]"), *(RUNTIME / "backends").glob("*.c")]
+    return {str(path.relative_to(RUNTIME)) for path in found if made(environment, path)}
+
+
+def test_kernels_that_no_model_needs_are_not_compiled():
+    """But for what portable kernels share; firmware that names a table gets all that is in it."""
+    every, none = names(None), names([])
+    assert len(none) < 30 and not any(name.endswith(("portable.c", "libraries.c")) for name in none)
+    kws = names(kernel_symbols(compile_model(OWN / "kws_int8.onnx", backend="portable").plan))
+    assert {name.rpartition("/")[2] for name in kws - none} == {
+        "conv_2d_int8.c", "depthwise_conv_2d_int8.c", "fully_connected_int8.c", "map_mean_int8.c", "softmax_int8.c",
+    }  # fmt: skip
+    portable = names(["tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, &tigris_portable_backend)"])
+    assert portable > kws and every - portable > {"backends/libraries.c", "src/kernels/pie/conv_2d_int8.c"}
+
+
+def test_a_library_brings_its_adapter_and_what_that_falls_back_to():
+    found = names(kernel_symbols(compile_model(OWN / "kws_int8.onnx", backend="esp-nn").plan)) - names([])
+    assert {name for name in found if "plain" in name or "backends" in name} == {
+        "backends/esp_nn.c", "src/kernels/plain_conv_2d_int8.c", "src/kernels/plain_fully_connected_int8.c",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("chip", "backend", "skipped"), [
+    ("", "portable", set()), ("esp32s3", "pie", {"host", "rvv", "mve"}),
+    ("esp32s3", "esp-nn", {"host", "rvv", "mve", "pie"}), ("cortex-m55", "portable", {"host", "rvv", "pie"}),
+])  # fmt: skip
+def test_instruction_sets_of_other_chips_are_not_compiled(chip, backend, skipped):
+    lacks = objects.lacks(chip, backend)
+    assert set(lacks) == skipped
+    assert not {name for name in names(["tigris_pie_backend"], lacks) if Path(name).parent.name in skipped}
+
+
+@pytest.mark.parametrize(("given", "values", "optimize", "level"), [
+    ("-Os", {}, "speed", "-O2"), ("-Og", {}, "speed", "-O2"), ("", {}, "speed", "-O2"), ("-O3", {}, "speed", "-O3"),
+    ("-O3", {}, "size", "-Os"), ("-Og", {"BUILD_TYPE": "debug, test"}, "speed", "-Og"),
+])  # fmt: skip
+def test_the_last_level_is_that_of_the_option(given, values, optimize, level):
+    """Of the runtime, whose objects are kept, and of models that are C, whose flags come later."""
+    flags = ["-Wall", *([given] if given else [])]
+    own = compiled(Environment(values, CCFLAGS=flags), RUNTIME / "src" / "plan.c", optimize=optimize)
+    assert [flag for flag in own["CCFLAGS"] if flag.startswith("-O")][-1] == level and own["cache"] == "kept"
+    shared = Environment(values, CCFLAGS=flags, BUILD_CACHE_DIR="elsewhere")
+    assert "cache" not in compiled(shared, RUNTIME / "src" / "plan.c")
+    base = Environment(values)
+    model = compiled(base, ROOT / "c" / "kws" / "kws.c", optimize=optimize, folders=[ROOT / "c"])
+    base["CCFLAGS"] = flags
+    assert [flag for flag in model["CCFLAGS"](None, None, None, None) if flag.startswith("-O")][-1] == level
+    assert isinstance(compiled(base, ROOT / "src" / "main.c", optimize=optimize), SimpleNamespace)
