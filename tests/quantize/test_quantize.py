@@ -16,6 +16,8 @@ from tests.harness.command import tigris
 from tests.quantize.twins import DIGITS, written
 from tests.runtime.build import ensure_library
 from tigris_pio import Session, compile_model
+from tigris_pio.quantize.library import quantization
+from tigris_pio.quantize.masks import bound_masks
 
 FUZZ = tiers.chosen() == "fuzz"
 #: Samples, and how many of them are held out. What some samples say of a network whose classes are near to each other
@@ -153,6 +155,45 @@ def test_layers_in_int16_lose_little_and_stay_integers(tmp_path: Path) -> None:
     compiled = compile_model(tmp_path / "out.onnx")
     assert sum(op.dtype.name == "INT16" for op in compiled.plan.program.ops) >= 3
     tigris("verify", tmp_path / "out.onnx", "--samples", 2)
+
+
+@pytest.mark.parametrize("value", [-1e4, -3.4028235e38, -np.inf])
+def test_masks_leave_the_range_to_the_scores(value: float) -> None:
+    """Constant, computed, or chosen in place of the scores; not what differs within a vector, or is read elsewhere."""
+    triangle = np.triu(np.full((4, 4), value, np.float32), 1)
+    steps = np.linspace(-99, -40, 16, dtype=np.float32).reshape(4, 4)
+    constants = {"m": triangle, "keep": triangle == 0, "fill": np.array(value, np.float32), "steps": steps}
+    nodes = [node(*words) for layer in (
+        ("Add", "x m", "a"), ("Where", "keep x fill", "b"), ("Add", "n x", "c"), ("Add", "x steps", "d"),
+        ("Add", "x read", "e"),
+    ) for words in (layer, ("Softmax", layer[2], f"p{layer[2]}"))]  # fmt: skip
+    shapes = dict.fromkeys(("x", "n", "read"), (4, 4))
+    model = make([*nodes, node("Neg", "read", "q")], shapes, [*(f"p{name}" for name in "abcde"), "q"], constants)
+    ends = dict.fromkeys("abcde", (value, 3)) | {"x": (-2, 3), "n": (value, 0), "read": (value, 0)}
+    calibrate = quantization("calibrate")
+    ranges = calibrate.TensorsData(calibrate.CalibrationMethod.MinMax, {
+        name: tuple(np.array([end], np.float32) for end in pair) for name, pair in ends.items()})  # fmt: skip
+    bound_masks(model, ranges)
+    found = {name: ranges[name].lowest.item() for name in ends}
+    assert found == {"a": -27, "b": -22, "c": -27, "d": np.float32(value), "e": -27, "x": -2, "n": -25,
+                     "read": np.float32(value)}  # fmt: skip
+    values = {item.name: onnx.numpy_helper.to_array(item) for item in model.graph.initializer}
+    used = [values[name] for layer in model.graph.node for name in layer.input if name in values]
+    assert [array.min() for array in used] == [-25, 0, -22, -99]
+
+
+@pytest.mark.thorough
+def test_causal_attention_in_int8(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    weights = {name: rng.normal(0, 0.4, (8, 8)).astype(np.float32) for name in ("wq", "wk", "wv")}
+    weights["m"] = np.triu(np.full((8, 8), -1e9, np.float32), 1)
+    layers = [*(node("MatMul", f"x w{name}", name) for name in "qkv"), node("Transpose", "k", "t", perm=[0, 2, 1]),
+              node("MatMul", "q t", "s"), node("Add", "s m", "a"), node("Softmax", "a", "p"),
+              node("MatMul", "p v", "y")]  # fmt: skip
+    onnx.save(make(layers, {"x": (1, 8, 8)}, ["y"], weights), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=rng.normal(0, 1, (32, 8, 8)).astype(np.float32))
+    found = quantize(tmp_path / "float.onnx", "--data", tmp_path / "x.npz")
+    assert found["error"] < 0.1 and found["float_ops"] == []
 
 
 def test_a_search_meets_the_tolerance_with_few_layers(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from tigris_pio.quantize.compare import (
     runner,
 )
 from tigris_pio.quantize.images import Normalisation, read_images
+from tigris_pio.quantize.masks import bound_masks
 from tigris_pio.quantize.pins import pins_of
 from tigris_pio.quantize.prepare import LayerNodes, Prepared, prepare, read_float
 from tigris_pio.quantize.samples import FEW, Sample, Samples, read_samples, split
@@ -94,6 +95,7 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
     pins = pins_of(prepared.model, options.like, options.ranges)
     samples = _samples(prepared, options)
     ranges = find_ranges(prepared, samples.calibration, options.method, options.percentile, steps)
+    bound_masks(prepared.model, ranges)
     expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
     found = None
     if options.tolerance is not None:
